@@ -1,0 +1,1 @@
+"""The shared words: factor spaces, noise, posteriors, objectives, hyper-parameters, errors."""

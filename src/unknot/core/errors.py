@@ -1,0 +1,44 @@
+"""The exception tree.
+
+UnknotError                 anything this library refuses or fails to do
+├── ConfigError             a setting: unknown name, wrong type, out of range
+├── DataError               a dataset or an array: missing, foreign, NaN, wrong range
+│   └── ChecksumError       a file whose content is not what it should be
+├── ShapeError              a tensor whose shape does not fit
+└── StoreError              a run folder or a checkpoint: missing, foreign, occupied
+    └── WriteError          the disk refused; nothing half-written is left behind
+"""
+
+from typing import ClassVar
+
+
+class UnknotError(Exception):
+    """Base of all errors raised on purpose; the message is one line for people to act on."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class ConfigError(UnknotError):
+    """A setting is unknown, of the wrong type or out of range."""
+
+
+class DataError(UnknotError):
+    """A dataset or an array is missing, foreign or holds values it must not hold."""
+
+
+class ChecksumError(DataError):
+    """A file's content does not match its checksum."""
+
+
+class ShapeError(UnknotError):
+    """A tensor's shape does not fit what was asked."""
+
+
+class StoreError(UnknotError):
+    """A run folder or a checkpoint is missing, foreign or already occupied."""
+
+
+class WriteError(StoreError):
+    """The disk refused a write; what was there before is untouched."""
+
+    exit_code: ClassVar[int] = 1

@@ -1,0 +1,193 @@
+"""Hyper: a number that may differ inside a population and change with the step.
+
+A dataclass field annotated ``Hyper`` may hold a float, a schedule, or (after ``stack``) a tensor
+with one value per member. A field of any other type must agree across a population. Grouping runs
+into populations, stacking them and refusing bad mixtures all follow from that one annotation.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
+from typing import Any, TypeAlias, TypeVar, get_type_hints
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unknot.core.errors import ConfigError
+
+Number: TypeAlias = float | Float[Tensor, "*p"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same value at every step."""
+
+    value: Number
+
+    def at(self, t: Tensor) -> Tensor:
+        """Value at step ``t``."""
+        return _double(self.value, t)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """From ``start`` to ``end`` in a straight line over ``steps`` steps, beginning at ``begin``."""
+
+    start: Number
+    end: Number
+    steps: Number
+    begin: Number = 0.0
+
+    def at(self, t: Tensor) -> Tensor:
+        """Value at step ``t``."""
+        return _between(self, _progress(t, self.begin, self.steps))
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """From ``start`` to ``end`` along half a cosine over ``steps`` steps, beginning at ``begin``."""
+
+    start: Number
+    end: Number
+    steps: Number
+    begin: Number = 0.0
+
+    def at(self, t: Tensor) -> Tensor:
+        """Value at step ``t``."""
+        return _between(self, 0.5 - 0.5 * (math.pi * _progress(t, self.begin, self.steps)).cos())
+
+
+@dataclass(frozen=True)
+class Cyclic:
+    """In each period a straight line from ``start`` to ``end``, then ``end`` (Fu et al. 2019).
+
+    ``ramp`` is the share of a period that the line takes.
+    """
+
+    start: Number
+    end: Number
+    period: Number
+    ramp: Number = 0.5
+
+    def at(self, t: Tensor) -> Tensor:
+        """Value at step ``t``."""
+        period = _double(self.period, t)
+        return _between(self, _progress(torch.remainder(t, period), 0.0, period * self.ramp))
+
+
+Schedule: TypeAlias = Constant | Linear | Cosine | Cyclic
+SCHEDULES: dict[str, type[Constant | Linear | Cosine | Cyclic]] = {
+    "constant": Constant,
+    "linear": Linear,
+    "cosine": Cosine,
+    "cyclic": Cyclic,
+}
+Hyper: TypeAlias = float | Schedule | Float[Tensor, "*p"]
+
+
+def _double(value: Number, t: Tensor) -> Tensor:
+    """Schedules count in float64: float32 miscounts steps past 2**24."""
+    return torch.as_tensor(value, dtype=torch.float64, device=t.device)
+
+
+def _progress(t: Tensor, begin: Number, steps: Number) -> Tensor:
+    """Share of the way done at step ``t``."""
+    return ((t - _double(begin, t)) / _double(steps, t)).clamp(0, 1)
+
+
+def _between(schedule: "Linear | Cosine | Cyclic", share: Tensor) -> Tensor:
+    start, end = _double(schedule.start, share), _double(schedule.end, share)
+    return start + (end - start) * share
+
+
+@cache
+def hyper_fields(kind: type) -> tuple[str, ...]:
+    """Names of the fields of a dataclass that may differ inside a population."""
+    hints = get_type_hints(kind)
+    return tuple(f.name for f in fields(kind) if hints[f.name] == Hyper)
+
+
+def at(thing: T, t: Tensor, dtype: torch.dtype) -> T:
+    """A copy of a dataclass whose schedules are replaced by their value at step ``t``."""
+    values: dict[str, Any] = {}
+    for name in hyper_fields(type(thing)):
+        value = getattr(thing, name)
+        if isinstance(value, Schedule):
+            values[name] = value.at(t).to(dtype)
+    return replace(thing, **values)  # type: ignore[type-var]
+
+
+def shape_key(thing: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any dataclass
+    """What must agree between two members of one population.
+
+    Example:
+        >>> @dataclass(frozen=True)
+        ... class Toy:
+        ...     width: int
+        ...     beta: Hyper = 1.0
+        >>> shape_key(Toy(3, 1.0)) == shape_key(Toy(3, 4.0))
+        True
+        >>> shape_key(Toy(3)) == shape_key(Toy(4))
+        False
+    """
+    hyper = hyper_fields(type(thing))
+    parts: list[tuple[str, Any]] = []
+    for field in fields(thing):
+        value = getattr(thing, field.name)
+        parts.append((field.name, _kind(value).__qualname__ if field.name in hyper else value))
+    return (f"{type(thing).__module__}.{type(thing).__qualname__}", *parts)
+
+
+def _kind(value: Hyper) -> type:
+    return float if isinstance(value, int | float) else type(value)
+
+
+def stack(members: Sequence[T], device: torch.device, dtype: torch.dtype) -> T:
+    """One dataclass for a whole population: ``Hyper`` fields become ``[p]``.
+
+    Raises:
+        ConfigError: The members differ in a field that is not a ``Hyper``.
+    """
+    first = members[0]
+    if any(type(m) is not type(first) for m in members):
+        kinds = sorted({type(m).__name__ for m in members})
+        raise ConfigError(f"A population holds one kind of objective; got {kinds}.")
+    hyper = hyper_fields(type(first))
+    stacked: dict[str, Any] = {}
+    for field in fields(first):  # type: ignore[arg-type]
+        values = [getattr(m, field.name) for m in members]
+        if field.name in hyper:
+            stacked[field.name] = _stack_hyper(field.name, values, device, dtype)
+        elif any(v != values[0] for v in values):
+            raise ConfigError(
+                f"{type(first).__name__}.{field.name} is not a Hyper, so it cannot differ inside a "
+                f"population: {sorted({str(v) for v in values})}. "
+                "Put these runs in separate groups or make them equal."
+            )
+    return replace(first, **stacked)  # type: ignore[type-var]
+
+
+def _stack_hyper(
+    name: str, values: Sequence[Hyper], device: torch.device, dtype: torch.dtype
+) -> Hyper:
+    kinds = {_kind(v) for v in values}
+    if len(kinds) > 1:
+        raise ConfigError(
+            f"{name} is {' and '.join(sorted(k.__name__ for k in kinds))} inside one population. "
+            "Use one kind for all, for instance constant schedules, or separate groups."
+        )
+    if is_dataclass(values[0]):
+        columns = {f.name: [getattr(v, f.name) for v in values] for f in fields(values[0])}
+        return replace(
+            values[0],
+            **{k: torch.tensor(v, device=device, dtype=torch.float64) for k, v in columns.items()},
+        )
+    return torch.tensor(values, device=device, dtype=dtype)
+
+
+def lift(h: Number, events: int) -> Number:
+    """``[*p]`` to ``[*p, 1, ...]`` with ``events`` trailing ones, for use inside a formula."""
+    return h.reshape(*h.shape, *(1,) * events) if isinstance(h, Tensor) else h

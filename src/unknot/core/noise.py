@@ -1,0 +1,118 @@
+"""Random numbers as a pure function of (seed, stream, step, position).
+
+The generator is Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"):
+the seed is its 64-bit key; block number, step and the stream's name make its 128-bit counter. There
+is no state, so a draw does not depend on what was drawn before it or on who else trains beside it,
+and a new stream never shifts another. The integers are exact and the same on every device; normals
+go through the device's ``log`` and ``cos`` and agree to rounding.
+
+``seed`` and ``step`` may be tensors. They broadcast against each other, and their common shape leads
+the result: seeds ``[p]`` give one independent row for each member of a population.
+"""
+
+import math
+import zlib
+from typing import TypeAlias
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+Count: TypeAlias = int | Int[Tensor, "*p"]
+
+WORD = 0xFFFFFFFF
+MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+WEYL = (0x9E3779B9, 0xBB67AE85)
+
+
+def philox(
+    counter: tuple[Tensor, Tensor, Tensor, Tensor], key: tuple[Tensor, Tensor]
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Ten rounds of Philox4x32 on 32-bit words held in int64 tensors."""
+    c0, c1, c2, c3 = counter
+    k0, k1 = key
+    for _ in range(10):
+        high0, low0 = _multiply(c0, MULTIPLIERS[0])
+        high1, low1 = _multiply(c2, MULTIPLIERS[1])
+        c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
+        k0, k1 = (k0 + WEYL[0]) & WORD, (k1 + WEYL[1]) & WORD
+    return c0, c1, c2, c3
+
+
+def _multiply(a: Tensor, m: int) -> tuple[Tensor, Tensor]:
+    """High and low word of a 32 x 32 bit product; int64 wraps around, which keeps all 64 bits."""
+    product = a * m
+    return (product >> 32) & WORD, product & WORD
+
+
+def words(seed: Count, stream: str, step: Count, n: int) -> Int[Tensor, "*p n"]:
+    """``n`` uniform 32-bit words for each seed and step, as int64.
+
+    Example:
+        >>> words(0, "z", 0, 3).shape
+        torch.Size([3])
+        >>> torch.equal(words(torch.tensor([7, 8]), "z", 5, 9)[1], words(8, "z", 5, 9))
+        True
+    """
+    seed, step = torch.broadcast_tensors(*_on_one_device(seed, step))
+    seed, step = seed.unsqueeze(-1), step.unsqueeze(-1)
+    block = torch.arange(-(-n // 4), device=seed.device)
+    name = torch.full_like(block, zlib.crc32(stream.encode()))
+    counter = (block, step & WORD, (step >> 32) & WORD, name)
+    key = (seed & WORD, (seed >> 32) & WORD)
+    blocks = torch.stack(torch.broadcast_tensors(*philox(counter, key)), dim=-1)
+    return blocks.flatten(-2)[..., :n]
+
+
+def _on_one_device(seed: Count, step: Count) -> tuple[Tensor, Tensor]:
+    device = next((c.device for c in (seed, step) if isinstance(c, Tensor)), torch.device("cpu"))
+    return torch.as_tensor(seed, device=device), torch.as_tensor(step, device=device)
+
+
+def uniform(
+    seed: Count, stream: str, step: Count, *shape: int, dtype: torch.dtype = torch.float32
+) -> Float[Tensor, "..."]:
+    """Uniform numbers strictly inside (0, 1), shape ``[*p, *shape]``.
+
+    The words are centred in their cells and rounded to ``dtype`` at the end; in float32 the
+    largest cells would round up to 1 and are held just below it.
+    """
+    u = (words(seed, stream, step, math.prod(shape)).double() + 0.5) * 2.0**-32
+    return u.clamp(max=1 - torch.finfo(dtype).eps / 2).to(dtype).unflatten(-1, shape)
+
+
+def normal(
+    seed: Count, stream: str, step: Count, *shape: int, dtype: torch.dtype = torch.float32
+) -> Float[Tensor, "..."]:
+    """Standard normal numbers by Box and Muller's transform, shape ``[*p, *shape]``.
+
+    Computed in float64 whatever ``dtype`` is, so that precision changes rounding and not the draw.
+    """
+    n = math.prod(shape)
+    u = (words(seed, stream, step, n + n % 2).double() + 0.5) * 2.0**-32
+    radius, angle = (-2 * u[..., 0::2].log()).sqrt(), 2 * math.pi * u[..., 1::2]
+    z = torch.stack([radius * angle.cos(), radius * angle.sin()], dim=-1).flatten(-2)
+    return z[..., :n].to(dtype).unflatten(-1, shape)
+
+
+def integers(seed: Count, stream: str, step: Count, *shape: int, high: int) -> Int[Tensor, "..."]:
+    """Uniform integers in ``0 .. high - 1``, shape ``[*p, *shape]``.
+
+    A 63-bit number modulo ``high``: no value is likelier than another by more than ``high / 2**63``
+    in relative terms, 8e-9 for the largest grid (64 ** 6).
+    """
+    return (_keys(seed, stream, step, math.prod(shape)) % high).unflatten(-1, shape)
+
+
+def permutation(
+    seed: Count, stream: str, step: Count, n: int, columns: int
+) -> Int[Tensor, "*p n columns"]:
+    """Independent uniform permutations of ``0 .. n - 1``, one in each column."""
+    keys = _keys(seed, stream, step, n * columns).unflatten(-1, (n, columns))
+    return keys.argsort(dim=-2, stable=True)
+
+
+def _keys(seed: Count, stream: str, step: Count, n: int) -> Int[Tensor, "*p n"]:
+    """Uniform 63-bit integers, two words each."""
+    pairs = words(seed, stream, step, 2 * n).unflatten(-1, (n, 2))
+    return pairs[..., 0] | ((pairs[..., 1] & 0x7FFFFFFF) << 32)

@@ -1,0 +1,133 @@
+"""What an objective sees and returns: Net, Step, Term, and the two protocols.
+
+Event dimensions are counted from the right (``[..., b, z]``, ``[..., b, c, h, w]``); whatever stands
+to the left, ``*p``, is members of a population. A formula written by this rule serves one model and
+sixty alike.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from unknot.core import noise
+from unknot.core.errors import ConfigError
+from unknot.core.hyper import Hyper
+from unknot.core.posterior import Posterior
+
+
+def no_critic(z: Tensor) -> Tensor:
+    """Stands in for the critic of an objective that has none."""
+    raise ConfigError(
+        f"net.critic was called with codes of shape {tuple(z.shape)}, but this objective has no "
+        "critic: add a method `critic(self, z: int) -> nn.Module` to it."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """Networks with their weights bound; one model or many, the caller cannot tell."""
+
+    encode: Callable[[Tensor], Posterior]
+    """Images ``[*p, n, c, h, w]`` to the posterior ``[*p, n, z]``."""
+    decode: Callable[[Tensor], Tensor]
+    """Codes ``[*p, n, z]`` to logits or means ``[*p, n, c, h, w]``, never activated."""
+    critic: Callable[[Tensor], Tensor] = no_critic
+    """Codes ``[*p, n, z]`` to whatever the objective's critic returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One training step's inputs: images, who draws noise, and when."""
+
+    x: Float[Tensor, "*p n c h w"]
+    """Views one after the other, so ``n`` is views times batch."""
+    seed: Int[Tensor, "*p"]
+    t: Int[Tensor, ""]
+    n_data: int
+
+    def normal(self, stream: str, *shape: int) -> Float[Tensor, "..."]:
+        """Standard normal noise ``[*p, *shape]`` of this step."""
+        return noise.normal(self.seed, stream, self.t, *shape, dtype=self.x.dtype)
+
+    def permutation(self, stream: str, n: int, columns: int) -> Int[Tensor, "*p n columns"]:
+        """Independent permutations of ``0 .. n - 1``, one per column, of this step."""
+        return noise.permutation(self.seed, stream, self.t, n, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One named part of a loss; the loss is the sum of ``weight * value`` and nothing else."""
+
+    value: Float[Tensor, "*p"]
+    weight: Hyper = 1.0
+
+
+Terms: TypeAlias = Mapping[str, Term]
+
+
+def total(terms: Terms) -> Float[Tensor, "*p"]:
+    """The loss: the weighted sum of its terms.
+
+    Example:
+        >>> total({"recon": Term(torch.tensor(3.0)), "kl": Term(torch.tensor(2.0), 4.0)}).item()
+        11.0
+    """
+    weighted = [term.weight * term.value for term in terms.values()]  # type: ignore[operator]
+    return torch.stack(weighted).sum(0)
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Settings of the Adam optimiser (Kingma and Ba 2015); ``lr`` may differ between members."""
+
+    lr: Hyper = 1e-4
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+
+    def __post_init__(self) -> None:
+        if isinstance(self.lr, int | float) and self.lr <= 0:
+            raise ConfigError(f"optim.lr must be above 0; got {self.lr}.")
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"optim.{name} must lie in [0, 1); got {getattr(self, name)}.")
+        if self.eps <= 0:
+            raise ConfigError(f"optim.eps must be above 0; got {self.eps}.")
+
+
+class Objective(Protocol):
+    """A frozen dataclass of hyper-parameters with one pure method."""
+
+    views: ClassVar[int]
+
+    def terms(self, net: Net, step: Step) -> Terms:
+        """The named terms of the loss to minimise, each ``[*p]``."""
+        ...
+
+
+@runtime_checkable
+class Adversarial(Protocol):
+    """An objective with a second network, trained beside the first on its own loss.
+
+    The engine takes the gradient of ``terms`` for encoder and decoder only, and that of
+    ``critic_terms`` for the critic only, both at the weights before the step.
+    """
+
+    views: ClassVar[int]
+    critic_optim: Adam
+
+    def terms(self, net: Net, step: Step) -> Terms:
+        """The loss of encoder and decoder."""
+        ...
+
+    def critic(self, z: int) -> nn.Module:
+        """The critic for codes of ``z`` dimensions; its weights come from the run's seed."""
+        ...
+
+    def critic_terms(self, net: Net, step: Step) -> Terms:
+        """The loss of the critic."""
+        ...

@@ -1,0 +1,23 @@
+"""Posterior: the diagonal Gaussian an encoder returns."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """Mean and log-variance of ``q(z | x)`` for a batch, under any leading member axes."""
+
+    mean: Float[Tensor, "*p b z"]
+    logvar: Float[Tensor, "*p b z"]
+
+    def sample(self, eps: Float[Tensor, "*p b z"]) -> Float[Tensor, "*p b z"]:
+        """The reparametrised sample ``mean + exp(logvar / 2) * eps``."""
+        return self.mean + (0.5 * self.logvar).exp() * eps
+
+    def views(self, n: int) -> tuple["Posterior", ...]:
+        """Split a batch of ``n`` views laid one after the other into one posterior each."""
+        means, logvars = self.mean.chunk(n, dim=-2), self.logvar.chunk(n, dim=-2)
+        return tuple(Posterior(m, v) for m, v in zip(means, logvars, strict=True))

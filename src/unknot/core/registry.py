@@ -1,0 +1,89 @@
+"""The file name is the registry.
+
+A file ``objectives/beta_vae.py`` registers the public class or function whose name, without
+underscores and in lower case, is the file's: ``BetaVAE``. Files without such a name are the room's
+own tools and are not listed. Other packages add things through entry points of the groups
+``unknot.objectives``, ``unknot.metrics``, ``unknot.datasets`` and ``unknot.nets``.
+"""
+
+import ast
+import difflib
+import importlib.util
+import pkgutil
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from unknot.core.errors import ConfigError
+
+Room: TypeAlias = Literal["objectives", "metrics", "datasets", "nets"]
+PACKAGES: dict[Room, str] = {
+    "objectives": "unknot.objectives",
+    "metrics": "unknot.metrics",
+    "datasets": "unknot.data",
+    "nets": "unknot.nets",
+}
+
+
+def names(room: Room) -> list[str]:
+    """Names of everything a room offers, ours and outsiders', sorted."""
+    return sorted({*_ours(room), *_outsiders(room)})
+
+
+def get(room: Room, name: str) -> Any:  # noqa: ANN401 - a class or a function
+    """The class or function registered under a name.
+
+    Raises:
+        ConfigError: No such name; the message gives the nearest one.
+
+    Example:
+        >>> get("objectives", "beta_vae").__name__
+        'BetaVAE'
+    """
+    if name in (ours := _ours(room)):
+        return getattr(importlib.import_module(f"{PACKAGES[room]}.{name}"), ours[name][0])
+    if name in (outsiders := _outsiders(room)):
+        return outsiders[name].load()
+    raise ConfigError(
+        f"There is no {room[:-1]} '{name}'{nearest(name, names(room))} See: unknot list {room}."
+    )
+
+
+def summary(room: Room, name: str) -> str:
+    """The first line of a thing's docstring, read without importing ours."""
+    if name in (ours := _ours(room)):
+        return ours[name][1]
+    return (get(room, name).__doc__ or "").strip().partition("\n")[0]
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """The end of a message about an unknown name: a suggestion, or what is known.
+
+    Example:
+        >>> nearest("bta", ["alpha", "beta"])
+        "; did you mean 'beta'?"
+        >>> nearest("q", ["alpha", "beta"])
+        '; known: alpha, beta.'
+    """
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(known)}."
+
+
+def _ours(room: Room) -> dict[str, tuple[str, str]]:
+    """Name in the file and first docstring line, by file name; parsed, not imported."""
+    spec = importlib.util.find_spec(PACKAGES[room])
+    folders = list(spec.submodule_search_locations or []) if spec else []
+    found = {}
+    for module in pkgutil.iter_modules(folders):
+        tree = ast.parse((Path(folders[0]) / f"{module.name}.py").read_text(encoding="utf-8"))
+        for node in tree.body:
+            if not isinstance(node, ast.ClassDef | ast.FunctionDef):
+                continue
+            if node.name.lower() == module.name.replace("_", "") or node.name == module.name:
+                doc = (ast.get_docstring(node) or "").partition("\n")[0]
+                found[module.name] = (node.name, doc)
+    return found
+
+
+def _outsiders(room: Room) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=f"unknot.{room}")}

@@ -1,0 +1,149 @@
+"""FactorDataset: a factor grid and the image of each of its points."""
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, UInt8
+from torch import Tensor
+
+from unknot.core.errors import DataError, ShapeError
+from unknot.core.factors import FactorSpace
+
+
+class Images(Protocol):
+    """Where pixels come from: stored bytes, stored bits, or a formula."""
+
+    shape: tuple[int, int, int]
+
+    def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
+        """Images of the given rows, in [0, 1], on the device that holds them."""
+        ...
+
+    def to(self, device: torch.device) -> "Images":
+        """The same images held by another device."""
+        ...
+
+
+@dataclass(frozen=True)
+class FactorDataset:
+    """A named grid of images.
+
+    Args:
+        name: What the registry calls it.
+        space: The factors; row numbers follow its order.
+        images: Where the pixels come from.
+        mean: Channel means to subtract; empty for images in [0, 1].
+        std: Channel deviations to divide by; empty for images in [0, 1].
+    """
+
+    name: str
+    space: FactorSpace
+    images: Images
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+
+    def __len__(self) -> int:
+        return self.space.size
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of an image."""
+        return self.images.shape
+
+    def batch(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
+        """Float images of the given rows: in [0, 1], or standardised where the dataset is."""
+        x = self.images.pixels(index)
+        if not self.mean:
+            return x
+        mean = torch.tensor(self.mean, device=x.device).reshape(-1, 1, 1)
+        std = torch.tensor(self.std, device=x.device).reshape(-1, 1, 1)
+        return (x - mean) / std
+
+    def unit(self, x: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
+        """Undo the standardisation, for looking at images."""
+        if not self.mean:
+            return x
+        mean = torch.tensor(self.mean, device=x.device).reshape(-1, 1, 1)
+        std = torch.tensor(self.std, device=x.device).reshape(-1, 1, 1)
+        return x * std + mean
+
+    def to(self, device: torch.device) -> "FactorDataset":
+        """The same dataset with its images held by another device."""
+        return replace(self, images=self.images.to(device))
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """Images stored as one byte per channel and pixel."""
+
+    stored: UInt8[Tensor, "size c h w"]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width."""
+        c, h, w = self.stored.shape[1:]
+        return c, h, w
+
+    def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
+        """Images of the given rows, divided by 255."""
+        return self.stored[index].float() / 255
+
+    def to(self, device: torch.device) -> "Bytes":
+        """The same bytes on another device."""
+        return Bytes(self.stored.to(device))
+
+
+@dataclass(frozen=True)
+class Bits:
+    """Binary images stored as one bit per pixel, most significant bit first, row after row."""
+
+    stored: UInt8[Tensor, "size bytes"]
+    shape: tuple[int, int, int]
+
+    def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
+        """Images of the given rows, unpacked to 0 and 1."""
+        shifts = torch.arange(7, -1, -1, dtype=torch.uint8, device=self.stored.device)
+        bits = (self.stored[index].unsqueeze(-1) >> shifts) & 1
+        return bits.flatten(-2).unflatten(-1, self.shape).float()
+
+    def to(self, device: torch.device) -> "Bits":
+        """The same bits on another device."""
+        return Bits(self.stored.to(device), self.shape)
+
+
+def as_bytes(images: np.ndarray, source: str) -> Bytes:
+    """Images from an array: uint8, or floats in [0, 1] which are rounded to 255 steps.
+
+    Args:
+        images: ``[n, h, w]``, ``[n, h, w, c]`` or ``[n, c, h, w]`` with 1 or 3 channels.
+        source: Where it came from, for messages.
+
+    Raises:
+        ShapeError: The array is not a stack of images.
+        DataError: It holds NaN or values outside [0, 1].
+    """
+    if images.ndim == 3:
+        images = images[:, None]
+    elif images.ndim == 4 and images.shape[1] not in (1, 3) and images.shape[3] in (1, 3):
+        images = images.transpose(0, 3, 1, 2)
+    if images.ndim != 4 or images.shape[1] not in (1, 3) or 0 in images.shape:
+        raise ShapeError(
+            f"Expected images [n, h, w], [n, h, w, c] or [n, c, h, w] with 1 or 3 channels in "
+            f"{source}; got shape {images.shape}."
+        )
+    if images.dtype == np.bool_:
+        images = images.astype(np.uint8) * 255
+    elif np.issubdtype(images.dtype, np.floating):
+        if not np.isfinite(images).all():
+            raise DataError(f"Images in {source} hold NaN or infinite values; clean them first.")
+        if images.min() < 0 or images.max() > 1:
+            raise DataError(
+                f"Float images must lie in [0, 1]; {source} spans "
+                f"{images.min():.4g} .. {images.max():.4g}. Rescale them first."
+            )
+        images = np.rint(images * 255).astype(np.uint8)
+    elif images.dtype != np.uint8:
+        raise DataError(f"Images must be uint8 or float; {source} holds {images.dtype}.")
+    return Bytes(torch.from_numpy(np.ascontiguousarray(images)))
