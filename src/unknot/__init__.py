@@ -1,0 +1,1 @@
+"""Disentangled representation learning."""

@@ -7,7 +7,7 @@ into populations, stacking them and refusing bad mixtures all follow from that o
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, TypeAlias, TypeVar, get_type_hints
 
@@ -34,7 +34,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Linear:
-    """From ``start`` to ``end`` in a straight line over ``steps`` steps, beginning at ``begin``."""
+    """From ``start`` to ``end`` in a straight line over ``steps`` steps from ``begin`` on."""
 
     start: Number
     end: Number
@@ -48,7 +48,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class Cosine:
-    """From ``start`` to ``end`` along half a cosine over ``steps`` steps, beginning at ``begin``."""
+    """From ``start`` to ``end`` along half a cosine over ``steps`` steps from ``begin`` on."""
 
     start: Number
     end: Number
@@ -104,7 +104,7 @@ def _between(schedule: "Linear | Cosine | Cyclic", share: Tensor) -> Tensor:
 
 
 @cache
-def hyper_fields(kind: type) -> tuple[str, ...]:
+def hyper_fields(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - any dataclass
     """Names of the fields of a dataclass that may differ inside a population."""
     hints = get_type_hints(kind)
     return tuple(f.name for f in fields(kind) if hints[f.name] == Hyper)
@@ -179,12 +179,14 @@ def _stack_hyper(
             f"{name} is {' and '.join(sorted(k.__name__ for k in kinds))} inside one population. "
             "Use one kind for all, for instance constant schedules, or separate groups."
         )
-    if is_dataclass(values[0]):
-        columns = {f.name: [getattr(v, f.name) for v in values] for f in fields(values[0])}
-        return replace(
-            values[0],
-            **{k: torch.tensor(v, device=device, dtype=torch.float64) for k, v in columns.items()},
-        )
+    if isinstance(values[0], Schedule):
+        columns: dict[str, Any] = {
+            f.name: torch.tensor([getattr(v, f.name) for v in values], dtype=torch.float64).to(
+                device
+            )
+            for f in fields(values[0])
+        }
+        return replace(values[0], **columns)
     return torch.tensor(values, device=device, dtype=dtype)
 
 

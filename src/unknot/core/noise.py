@@ -6,8 +6,8 @@ is no state, so a draw does not depend on what was drawn before it or on who els
 and a new stream never shifts another. The integers are exact and the same on every device; normals
 go through the device's ``log`` and ``cos`` and agree to rounding.
 
-``seed`` and ``step`` may be tensors. They broadcast against each other, and their common shape leads
-the result: seeds ``[p]`` give one independent row for each member of a population.
+``seed`` and ``step`` may be tensors. They broadcast against each other, and their common shape
+leads the result: seeds ``[p]`` give one independent row for each member of a population.
 """
 
 import math
@@ -54,19 +54,15 @@ def words(seed: Count, stream: str, step: Count, n: int) -> Int[Tensor, "*p n"]:
         >>> torch.equal(words(torch.tensor([7, 8]), "z", 5, 9)[1], words(8, "z", 5, 9))
         True
     """
-    seed, step = torch.broadcast_tensors(*_on_one_device(seed, step))
-    seed, step = seed.unsqueeze(-1), step.unsqueeze(-1)
-    block = torch.arange(-(-n // 4), device=seed.device)
+    device = next((c.device for c in (seed, step) if isinstance(c, Tensor)), torch.device("cpu"))
+    seed = torch.as_tensor(seed, device=device).unsqueeze(-1)
+    step = torch.as_tensor(step, device=device).unsqueeze(-1)
+    block = torch.arange(-(-n // 4), device=device)
     name = torch.full_like(block, zlib.crc32(stream.encode()))
     counter = (block, step & WORD, (step >> 32) & WORD, name)
     key = (seed & WORD, (seed >> 32) & WORD)
     blocks = torch.stack(torch.broadcast_tensors(*philox(counter, key)), dim=-1)
     return blocks.flatten(-2)[..., :n]
-
-
-def _on_one_device(seed: Count, step: Count) -> tuple[Tensor, Tensor]:
-    device = next((c.device for c in (seed, step) if isinstance(c, Tensor)), torch.device("cpu"))
-    return torch.as_tensor(seed, device=device), torch.as_tensor(step, device=device)
 
 
 def uniform(
@@ -78,7 +74,8 @@ def uniform(
     largest cells would round up to 1 and are held just below it.
     """
     u = (words(seed, stream, step, math.prod(shape)).double() + 0.5) * 2.0**-32
-    return u.clamp(max=1 - torch.finfo(dtype).eps / 2).to(dtype).unflatten(-1, shape)
+    u = u.clamp(max=1 - torch.finfo(dtype).eps / 2).to(dtype)
+    return u.reshape(*u.shape[:-1], *shape)
 
 
 def normal(
@@ -92,7 +89,7 @@ def normal(
     u = (words(seed, stream, step, n + n % 2).double() + 0.5) * 2.0**-32
     radius, angle = (-2 * u[..., 0::2].log()).sqrt(), 2 * math.pi * u[..., 1::2]
     z = torch.stack([radius * angle.cos(), radius * angle.sin()], dim=-1).flatten(-2)
-    return z[..., :n].to(dtype).unflatten(-1, shape)
+    return z[..., :n].reshape(*z.shape[:-1], *shape).to(dtype)
 
 
 def integers(seed: Count, stream: str, step: Count, *shape: int, high: int) -> Int[Tensor, "..."]:
@@ -101,18 +98,19 @@ def integers(seed: Count, stream: str, step: Count, *shape: int, high: int) -> I
     A 63-bit number modulo ``high``: no value is likelier than another by more than ``high / 2**63``
     in relative terms, 8e-9 for the largest grid (64 ** 6).
     """
-    return (_keys(seed, stream, step, math.prod(shape)) % high).unflatten(-1, shape)
+    drawn = _keys(seed, stream, step, math.prod(shape)) % high
+    return drawn.reshape(*drawn.shape[:-1], *shape)
 
 
 def permutation(
     seed: Count, stream: str, step: Count, n: int, columns: int
 ) -> Int[Tensor, "*p n columns"]:
     """Independent uniform permutations of ``0 .. n - 1``, one in each column."""
-    keys = _keys(seed, stream, step, n * columns).unflatten(-1, (n, columns))
-    return keys.argsort(dim=-2, stable=True)
+    keys = _keys(seed, stream, step, n * columns)
+    return keys.reshape(*keys.shape[:-1], n, columns).argsort(dim=-2, stable=True)
 
 
 def _keys(seed: Count, stream: str, step: Count, n: int) -> Int[Tensor, "*p n"]:
     """Uniform 63-bit integers, two words each."""
-    pairs = words(seed, stream, step, 2 * n).unflatten(-1, (n, 2))
-    return pairs[..., 0] | ((pairs[..., 1] & 0x7FFFFFFF) << 32)
+    drawn = words(seed, stream, step, 2 * n)
+    return drawn[..., 0::2] | ((drawn[..., 1::2] & 0x7FFFFFFF) << 32)

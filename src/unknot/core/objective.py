@@ -1,8 +1,8 @@
 """What an objective sees and returns: Net, Step, Term, and the two protocols.
 
-Event dimensions are counted from the right (``[..., b, z]``, ``[..., b, c, h, w]``); whatever stands
-to the left, ``*p``, is members of a population. A formula written by this rule serves one model and
-sixty alike.
+Event dimensions are counted from the right (``[..., b, z]``, ``[..., b, c, h, w]``); whatever
+stands to the left, ``*p``, is members of a population. A formula written by this rule serves one
+model and sixty alike.
 """
 
 from collections.abc import Callable, Mapping

@@ -106,7 +106,7 @@ class Bits:
         """Images of the given rows, unpacked to 0 and 1."""
         shifts = torch.arange(7, -1, -1, dtype=torch.uint8, device=self.stored.device)
         bits = (self.stored[index].unsqueeze(-1) >> shifts) & 1
-        return bits.flatten(-2).unflatten(-1, self.shape).float()
+        return bits.reshape(*index.shape, *self.shape).float()
 
     def to(self, device: torch.device) -> "Bits":
         """The same bits on another device."""

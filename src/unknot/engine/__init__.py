@@ -1,0 +1,1 @@
+"""Turns specifications into trained weights and codes."""

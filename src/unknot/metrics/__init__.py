@@ -1,0 +1,1 @@
+"""Scores of representations, one file each."""

@@ -1,0 +1,1 @@
+"""Objectives, one file per paper, and the leaf losses they share."""

@@ -1,0 +1,1 @@
+"""Turns runs and records into pictures and pages; the only room that draws."""

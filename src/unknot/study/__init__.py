@@ -1,0 +1,1 @@
+"""Turns a file or a few flags into runs and records."""
