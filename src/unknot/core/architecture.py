@@ -1,6 +1,6 @@
 """Architecture: what a net file defines."""
 
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from torch import nn
 
@@ -8,6 +8,7 @@ Shape: TypeAlias = tuple[int, int, int]
 Init: TypeAlias = Literal["torch", "glorot", "kaiming"]
 
 
+@runtime_checkable
 class Architecture(Protocol):
     """A frozen dataclass that builds an encoder and a decoder for a shape of image.
 
@@ -15,8 +16,15 @@ class Architecture(Protocol):
     GPU at full speed; any other module trains too, slower.
     """
 
-    latents: int
-    init: Init
+    @property
+    def latents(self) -> int:
+        """Number of latent dimensions."""
+        ...
+
+    @property
+    def init(self) -> Init:
+        """How initial weights are drawn; see `unknot.nets.weights`."""
+        ...
 
     def encoder(self, image: Shape) -> nn.Module:
         """Images ``[n, c, h, w]`` to ``[n, 2 * latents]``: means, then log-variances."""

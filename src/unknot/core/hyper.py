@@ -103,6 +103,94 @@ def _between(schedule: "Linear | Cosine | Cyclic", share: Tensor) -> Tensor:
     return start + (end - start) * share
 
 
+def hyper_fields(thing: Any) -> tuple[str, ...]:  # noqa: ANN401 - any dataclass or its class
+    """Names of the fields of a dataclass that may differ inside a population."""
+    kind: Any = thing if isinstance(thing, type) else type(thing)
+    return _hyper_fields(kind)
+
+
+@cache
+def _hyper_fields(kind: Any) -> tuple[str, ...]:  # noqa: ANN401
+    hints = get_type_hints(kind)
+    return tuple(f.name for f in fields(kind) if hints[f.name] == Hyper)
+
+
+def at(self, t: Tensor) -> Tensor:
+    """Value at step ``t``."""
+    return _double(self.value, t)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """From ``start`` to ``end`` in a straight line over ``steps`` steps from ``begin`` on."""
+
+    start: Number
+    end: Number
+    steps: Number
+    begin: Number = 0.0
+
+    def at(self, t: Tensor) -> Tensor:
+        """Value at step ``t``."""
+        return _between(self, _progress(t, self.begin, self.steps))
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """From ``start`` to ``end`` along half a cosine over ``steps`` steps from ``begin`` on."""
+
+    start: Number
+    end: Number
+    steps: Number
+    begin: Number = 0.0
+
+    def at(self, t: Tensor) -> Tensor:
+        """Value at step ``t``."""
+        return _between(self, 0.5 - 0.5 * (math.pi * _progress(t, self.begin, self.steps)).cos())
+
+
+@dataclass(frozen=True)
+class Cyclic:
+    """In each period a straight line from ``start`` to ``end``, then ``end`` (Fu et al. 2019).
+
+    ``ramp`` is the share of a period that the line takes.
+    """
+
+    start: Number
+    end: Number
+    period: Number
+    ramp: Number = 0.5
+
+    def at(self, t: Tensor) -> Tensor:
+        """Value at step ``t``."""
+        period = _double(self.period, t)
+        return _between(self, _progress(torch.remainder(t, period), 0.0, period * self.ramp))
+
+
+Schedule: TypeAlias = Constant | Linear | Cosine | Cyclic
+SCHEDULES: dict[str, type[Constant | Linear | Cosine | Cyclic]] = {
+    "constant": Constant,
+    "linear": Linear,
+    "cosine": Cosine,
+    "cyclic": Cyclic,
+}
+Hyper: TypeAlias = float | Schedule | Float[Tensor, "*p"]
+
+
+def _double(value: Number, t: Tensor) -> Tensor:
+    """Schedules count in float64: float32 miscounts steps past 2**24."""
+    return torch.as_tensor(value, dtype=torch.float64, device=t.device)
+
+
+def _progress(t: Tensor, begin: Number, steps: Number) -> Tensor:
+    """Share of the way done at step ``t``."""
+    return ((t - _double(begin, t)) / _double(steps, t)).clamp(0, 1)
+
+
+def _between(schedule: "Linear | Cosine | Cyclic", share: Tensor) -> Tensor:
+    start, end = _double(schedule.start, share), _double(schedule.end, share)
+    return start + (end - start) * share
+
+
 @cache
 def hyper_fields(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - any dataclass
     """Names of the fields of a dataclass that may differ inside a population."""
@@ -113,7 +201,7 @@ def hyper_fields(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - any dataclass
 def at(thing: T, t: Tensor, dtype: torch.dtype) -> T:
     """A copy of a dataclass whose schedules are replaced by their value at step ``t``."""
     values: dict[str, Any] = {}
-    for name in hyper_fields(type(thing)):
+    for name in hyper_fields(thing):
         value = getattr(thing, name)
         if isinstance(value, Schedule):
             values[name] = value.at(t).to(dtype)
@@ -133,7 +221,7 @@ def shape_key(thing: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any dataclass
         >>> shape_key(Toy(3)) == shape_key(Toy(4))
         False
     """
-    hyper = hyper_fields(type(thing))
+    hyper = hyper_fields(thing)
     parts: list[tuple[str, Any]] = []
     for field in fields(thing):
         value = getattr(thing, field.name)
@@ -155,7 +243,7 @@ def stack(members: Sequence[T], device: torch.device, dtype: torch.dtype) -> T:
     if any(type(m) is not type(first) for m in members):
         kinds = sorted({type(m).__name__ for m in members})
         raise ConfigError(f"A population holds one kind of objective; got {kinds}.")
-    hyper = hyper_fields(type(first))
+    hyper = hyper_fields(first)
     stacked: dict[str, Any] = {}
     for field in fields(first):  # type: ignore[arg-type]
         values = [getattr(m, field.name) for m in members]

@@ -99,6 +99,7 @@ class Adam:
             raise ConfigError(f"optim.eps must be above 0; got {self.eps}.")
 
 
+@runtime_checkable
 class Objective(Protocol):
     """A frozen dataclass of hyper-parameters with one pure method."""
 
@@ -118,7 +119,11 @@ class Adversarial(Protocol):
     """
 
     views: ClassVar[int]
-    critic_optim: Adam
+
+    @property
+    def critic_optim(self) -> Adam:
+        """The critic's own optimiser."""
+        ...
 
     def terms(self, net: Net, step: Step) -> Terms:
         """The loss of encoder and decoder."""

@@ -1,7 +1,7 @@
 """FactorDataset: a factor grid and the image of each of its points."""
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -12,10 +12,14 @@ from unknot.core.errors import DataError, ShapeError
 from unknot.core.factors import FactorSpace
 
 
+@runtime_checkable
 class Images(Protocol):
     """Where pixels come from: stored bytes, stored bits, or a formula."""
 
-    shape: tuple[int, int, int]
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width."""
+        ...
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
         """Images of the given rows, in [0, 1], on the device that holds them."""
