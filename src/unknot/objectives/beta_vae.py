@@ -1,0 +1,33 @@
+"""The beta-VAE."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unknot.core.hyper import Hyper
+from unknot.core.objective import Net, Step, Term, Terms
+from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
+
+
+@dataclass(frozen=True)
+class BetaVAE:
+    r"""beta-VAE: the VAE with its divergence weighted by beta; at beta 1 it is the VAE.
+
+    $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \beta\, \mathrm{KL}(q(z|x) \| p(z))$$
+
+    Paper: Higgins et al. 2017, "beta-VAE: learning basic visual concepts with a constrained
+    variational framework".
+    Equation: 4.
+    """
+
+    beta: Hyper = 4.0
+    likelihood: Likelihood = "bernoulli"
+    views: ClassVar[int] = 1
+
+    def terms(self, net: Net, step: Step) -> Terms:
+        """Reconstruction and weighted divergence."""
+        q = net.encode(step.x)
+        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        return {
+            "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
+            "kl": Term(kl_normal(q).sum(-1), self.beta),
+        }

@@ -1,0 +1,30 @@
+"""The variational autoencoder."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unknot.core.objective import Net, Step, Term, Terms
+from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
+
+
+@dataclass(frozen=True)
+class VAE:
+    r"""VAE: reconstruction plus the divergence of the posterior from a standard normal prior.
+
+    $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \mathrm{KL}(q(z|x) \| p(z))$$
+
+    Paper: Kingma and Welling 2014, "Auto-encoding variational Bayes".
+    Equation: 10, with one sample of z.
+    """
+
+    likelihood: Likelihood = "bernoulli"
+    views: ClassVar[int] = 1
+
+    def terms(self, net: Net, step: Step) -> Terms:
+        """Reconstruction and divergence."""
+        q = net.encode(step.x)
+        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        return {
+            "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
+            "kl": Term(kl_normal(q).sum(-1)),
+        }
