@@ -58,11 +58,16 @@ def words(seed: Count, stream: str, step: Count, n: int) -> Int[Tensor, "*p n"]:
     seed = torch.as_tensor(seed, device=device).unsqueeze(-1)
     step = torch.as_tensor(step, device=device).unsqueeze(-1)
     block = torch.arange(-(-n // 4), device=device)
-    name = torch.full_like(block, zlib.crc32(stream.encode()))
+    name = torch.full_like(block, _number(stream))
     counter = (block, step & WORD, (step >> 32) & WORD, name)
     key = (seed & WORD, (seed >> 32) & WORD)
     blocks = torch.stack(torch.broadcast_tensors(*philox(counter, key)), dim=-1)
     return blocks.flatten(-2)[..., :n]
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _number(stream: str) -> int:
+    return zlib.crc32(stream.encode())
 
 
 def uniform(

@@ -61,21 +61,22 @@ class FactorDataset:
         x = self.images.pixels(index)
         if not self.mean:
             return x
-        mean = torch.tensor(self.mean, device=x.device).reshape(-1, 1, 1)
-        std = torch.tensor(self.std, device=x.device).reshape(-1, 1, 1)
-        return (x - mean) / std
+        return (x - _channels(self.mean, x)) / _channels(self.std, x)
 
     def unit(self, x: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
         """Undo the standardisation, for looking at images."""
         if not self.mean:
             return x
-        mean = torch.tensor(self.mean, device=x.device).reshape(-1, 1, 1)
-        std = torch.tensor(self.std, device=x.device).reshape(-1, 1, 1)
-        return x * std + mean
+        return x * _channels(self.std, x) + _channels(self.mean, x)
 
     def to(self, device: torch.device) -> "FactorDataset":
         """The same dataset with its images held by another device."""
         return replace(self, images=self.images.to(device))
+
+
+def _channels(values: tuple[float, ...], x: Tensor) -> Float[Tensor, "c 1 1"]:
+    """One value per channel, filled in on the device: a copy could not be in a CUDA graph."""
+    return torch.stack([x.new_full((1, 1), value) for value in values])
 
 
 @dataclass(frozen=True)
@@ -126,13 +127,15 @@ def as_bytes(images: np.ndarray, source: str) -> Bytes:
 
     Raises:
         ShapeError: The array is not a stack of images.
-        DataError: It holds NaN or values outside [0, 1].
+        DataError: It is empty or holds NaN, values outside [0, 1] or another type.
     """
+    if images.size == 0:
+        raise DataError(f"There are no images in {source}; its shape is {images.shape}.")
     if images.ndim == 3:
         images = images[:, None]
     elif images.ndim == 4 and images.shape[1] not in (1, 3) and images.shape[3] in (1, 3):
         images = images.transpose(0, 3, 1, 2)
-    if images.ndim != 4 or images.shape[1] not in (1, 3) or 0 in images.shape:
+    if images.ndim != 4 or images.shape[1] not in (1, 3):
         raise ShapeError(
             f"Expected images [n, h, w], [n, h, w, c] or [n, c, h, w] with 1 or 3 channels in "
             f"{source}; got shape {images.shape}."

@@ -27,7 +27,8 @@ def bernoulli(
 
     Example:
         >>> import math, torch
-        >>> bernoulli(torch.zeros(2, 1, 4, 4), torch.ones(2, 1, 4, 4)).item() / math.log(2)
+        >>> loss = bernoulli(torch.zeros(2, 1, 4, 4), torch.ones(2, 1, 4, 4))
+        >>> round(loss.item() / math.log(2), 5)
         16.0
     """
     losses = F.binary_cross_entropy_with_logits(logits, x, reduction="none")
@@ -37,7 +38,7 @@ def bernoulli(
 def gaussian(
     means: Float[Tensor, "*p b c h w"], x: Float[Tensor, "*p b c h w"]
 ) -> Float[Tensor, "*p"]:
-    r"""Squared error $\sum_i (x_i - m_i)^2$: twice the Gaussian loss at unit variance, less a constant.
+    r"""Squared error $\sum_i (x_i - m_i)^2$, twice the Gaussian loss of unit variance.
 
     No half and no division by the number of pixels. A paper that takes means instead (Michlo 2022,
     A.2.1, weight $\beta$) has ours times $1/N$, so its weight is $\beta N / D$ here.
@@ -46,7 +47,7 @@ def gaussian(
 
 
 def kl_normal(q: Posterior) -> Float[Tensor, "*p z"]:
-    r"""$\mathrm{KL}(q(z_j | x) \| N(0, 1)) = \frac12 (\mu^2 + \sigma^2 - 1 - \ln \sigma^2)$, per latent.
+    r"""Divergence of each latent from the prior, $\frac12 (\mu^2 + \sigma^2 - 1 - \ln \sigma^2)$.
 
     Example:
         >>> import torch

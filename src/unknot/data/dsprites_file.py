@@ -1,0 +1,88 @@
+"""dSprites from its original archive."""
+
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import torch
+from jaxtyping import UInt8
+
+from unknot.core.errors import DataError
+from unknot.data.dataset import Bits, FactorDataset
+from unknot.data.dsprites import MEAN, SPACE, STD
+from unknot.data.sprites import SIDE
+
+CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class DSpritesFile:
+    """dSprites from the original archive, for those who have the npz file.
+
+    Only the images are read, a few thousand at a time, so the 3 GB they unpack to are never in
+    memory at once. The archive's pickled ``metadata`` is never opened.
+
+    Args:
+        path: The npz file ``dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz``.
+        standardise: Subtract the mean and divide by the deviation of Michlo 2022, table A.2.
+    """
+
+    path: str
+    standardise: bool = False
+
+    def load(self) -> FactorDataset:
+        """All images, one bit per pixel.
+
+        Raises:
+            DataError: The file is missing, damaged or not the dSprites archive.
+        """
+        try:
+            path = Path(self.path).expanduser()
+            with zipfile.ZipFile(path) as archive, archive.open("imgs.npy") as file:
+                packed = _pack(file)
+        except OSError as error:
+            raise DataError(
+                f"Cannot read the dSprites archive '{self.path}': {error.strerror}."
+            ) from error
+        except KeyError as error:
+            raise DataError(
+                f"'{self.path}' has no array 'imgs'; it is not the dSprites archive."
+            ) from error
+        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+            raise DataError(
+                f"'{self.path}' is not the dSprites archive or is damaged ({error}); "
+                "fetch it again."
+            ) from error
+        images = Bits(torch.from_numpy(packed), (1, SIDE, SIDE))
+        mean, std = (MEAN, STD) if self.standardise else ((), ())
+        return FactorDataset("dsprites_file", SPACE, images, mean, std)
+
+
+def _pack(file: IO[bytes]) -> UInt8[np.ndarray, "size bytes"]:
+    """Bits of an npy file of 0 and 1; ValueError or EOFError where it is something else."""
+    version = np.lib.format.read_magic(file)
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(version)
+    if read_header is None:
+        raise ValueError(f"npy version {version}")
+    shape, fortran, dtype = read_header(file)
+    if shape != (SPACE.size, SIDE, SIDE) or fortran or dtype != np.uint8:
+        raise ValueError(f"'imgs' should be uint8 {(SPACE.size, SIDE, SIDE)}; got {dtype} {shape}")
+    packed = np.empty((SPACE.size, SIDE * SIDE // 8), np.uint8)
+    for start in range(0, SPACE.size, CHUNK):
+        rows = packed[start : start + CHUNK]
+        data = file.read(len(rows) * SIDE * SIDE)
+        if len(data) != len(rows) * SIDE * SIDE:
+            raise EOFError(f"only {start} images")
+        pixels = np.frombuffer(data, np.uint8).reshape(len(rows), -1)
+        if pixels.max() > 1:
+            raise ValueError("'imgs' should hold 0 and 1 only")
+        rows[:] = np.packbits(pixels, axis=1)
+    if file.read(1):  # reading to the end is also what makes zipfile compare the checksum
+        raise ValueError("'imgs' holds more than its header says")
+    return packed

@@ -1,0 +1,165 @@
+"""Checkpoints: safetensors and JSON in a folder that appears whole or not at all."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load as read_tensors
+from safetensors.torch import save as pack_tensors
+from torch import Tensor
+
+from unknot.core.errors import StoreError, WriteError
+
+FORMAT = 1
+KEEP = 2
+"""Checkpoints kept; one before the last, in case a disk loses the last."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Everything needed to continue from a step."""
+
+    step: int
+    tensors: dict[str, Tensor]
+    facts: dict[str, Any]
+
+
+def save(folder: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint and drop all but the last few.
+
+    It is written under a hidden name and renamed when it is on the disk, so that a process killed
+    at any moment leaves the earlier ones as they were.
+
+    Raises:
+        WriteError: The disk refused; the earlier checkpoints are untouched.
+    """
+    final, hidden = folder / f"step-{checkpoint.step:09d}", folder / f".writing-{os.getpid()}"
+    data = pack_tensors({k: t.contiguous() for k, t in checkpoint.tensors.items()})
+    facts = {
+        "format": FORMAT,
+        "step": checkpoint.step,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        **checkpoint.facts,
+    }
+    try:
+        shutil.rmtree(hidden, ignore_errors=True)
+        hidden.mkdir(parents=True)
+        write(hidden / "state.safetensors", data)
+        write(hidden / "state.json", json.dumps(facts, indent=1).encode())
+        if final.exists():
+            shutil.rmtree(final)
+        hidden.replace(final)
+        _sync(folder)
+    except OSError as error:
+        shutil.rmtree(hidden, ignore_errors=True)
+        raise WriteError(
+            f"Could not write the checkpoint of step {checkpoint.step} to {folder}: "
+            f"{error.strerror}. Earlier checkpoints are whole; free some space and resume."
+        ) from error
+    for old in _folders(folder)[:-KEEP]:
+        shutil.rmtree(old, ignore_errors=True)
+    for stale in folder.glob(".writing-*"):
+        shutil.rmtree(stale, ignore_errors=True)
+
+
+def latest(folder: Path) -> Checkpoint | None:
+    """The newest whole checkpoint; None when there is none.
+
+    Raises:
+        StoreError: There are checkpoints, but none can be read.
+    """
+    folders = _folders(folder)
+    problems = []
+    for path in reversed(folders):
+        try:
+            return load(path)
+        except StoreError as error:
+            problems.append(str(error))
+    if problems:
+        raise StoreError(problems[0])
+    return None
+
+
+def load(path: Path) -> Checkpoint:
+    """Read one checkpoint and check that it is what was written.
+
+    Raises:
+        StoreError: It is missing, truncated, altered or of another format.
+    """
+    try:
+        facts = json.loads((path / "state.json").read_text(encoding="utf-8"))
+        data = (path / "state.safetensors").read_bytes()
+        known = facts.pop("format"), facts.pop("step"), facts.pop("sha256")
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise StoreError(f"{path} is not a checkpoint that can be read: {error}.") from error
+    if known[0] != FORMAT:
+        raise StoreError(f"{path} has format {known[0]}; this version reads format {FORMAT}.")
+    if hashlib.sha256(data).hexdigest() != known[2]:
+        raise StoreError(f"{path}/state.safetensors is truncated or altered.")
+    return Checkpoint(known[1], read_tensors(data), facts)
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, str]) -> None:
+    """Write a safetensors file that appears whole or not at all.
+
+    Raises:
+        WriteError: The disk refused.
+    """
+    packed = pack_tensors({k: t.contiguous() for k, t in tensors.items()}, dict(facts))
+    write_whole(path, packed)
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Read a safetensors file.
+
+    Raises:
+        StoreError: It is missing, truncated or of another kind.
+    """
+    try:
+        return read_tensors(path.read_bytes())
+    except (OSError, SafetensorError) as error:
+        raise StoreError(f"{path} is not a safetensors file that can be read: {error}.") from error
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that appears whole or not at all.
+
+    Raises:
+        WriteError: The disk refused.
+    """
+    hidden = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(hidden, data)
+        hidden.replace(path)
+        _sync(path.parent)
+    except OSError as error:
+        hidden.unlink(missing_ok=True)
+        raise WriteError(f"Could not write {path}: {error.strerror}.") from error
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file and wait until it is on the disk."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Wait until a folder's own entries are on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _folders(folder: Path) -> list[Path]:
+    return sorted(folder.glob("step-*"))

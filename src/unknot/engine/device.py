@@ -1,0 +1,74 @@
+"""Where and how precisely a population computes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import torch
+
+from unknot.core.errors import ConfigError
+
+Precision: TypeAlias = Literal["float32", "tf32", "bf16", "float64"]
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A device and a precision.
+
+    ``float32`` multiplies in full single precision, ``tf32`` in Nvidia's 19-bit format (GPU only),
+    ``bf16`` runs the networks in bfloat16 with float32 weights, losses and optimiser; ``float64``
+    is for checking.
+    """
+
+    device: torch.device
+    precision: Precision = "float32"
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What weights, losses and noise are held in."""
+        return torch.float64 if self.precision == "float64" else torch.float32
+
+    @property
+    def compute(self) -> torch.dtype:
+        """What the networks multiply in."""
+        return torch.bfloat16 if self.precision == "bf16" else self.dtype
+
+    @contextmanager
+    def matmul(self) -> Iterator[None]:
+        """Hold the process-wide tf32 switches to this precision, and put them back after."""
+        switches: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn)
+        before = [switch.allow_tf32 for switch in switches]
+        try:
+            for switch in switches:
+                switch.allow_tf32 = self.precision == "tf32"
+            yield
+        finally:
+            for switch, value in zip(switches, before, strict=True):
+                switch.allow_tf32 = value
+
+
+def runtime(device: str = "auto", precision: Precision = "float32") -> Runtime:
+    """The runtime for a device name: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+
+    Raises:
+        ConfigError: There is no such device or it cannot compute so.
+    """
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        found = torch.device(device)
+    except RuntimeError:
+        found = torch.device("meta")
+    if found.type not in ("cpu", "cuda"):
+        raise ConfigError(f"Devices are auto, cpu, cuda or cuda:N; got '{device}'.")
+    if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
+        raise ConfigError(
+            f"Device '{device}' was asked for, but PyTorch sees {torch.cuda.device_count()} GPUs. "
+            "Use --device cpu, or install a CUDA build of PyTorch."
+        )
+    if precision not in get_args(Precision):
+        raise ConfigError(f"Precisions are {', '.join(get_args(Precision))}; got '{precision}'.")
+    if precision == "tf32" and found.type == "cpu":
+        raise ConfigError("Precision tf32 exists on GPUs only; use float32 or bf16 on the CPU.")
+    return Runtime(found, precision)

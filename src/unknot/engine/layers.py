@@ -1,0 +1,273 @@
+"""Layers with a member axis: each is the PyTorch layer of the same name, for all members at once.
+
+Images are held as ``[p, b, h, w, c]``, so a convolution is a gather of windows and one batched
+matrix product; its gradient is another product and a sum of slices, with no atomic scatter. Weights
+are kept in the layout that the product wants, and `pack` and `unpack` translate from and to
+PyTorch's own layout when a state comes or goes.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+Weights: TypeAlias = Mapping[str, Tensor]
+Image: TypeAlias = tuple[int, int, int]
+
+
+@runtime_checkable
+class Layer(Protocol):
+    """A layer that has weights."""
+
+    def pack(self, name: str, value: Tensor) -> Tensor:
+        """PyTorch's layout ``[p, ...]`` to ours."""
+        ...
+
+    def unpack(self, name: str, value: Tensor) -> Tensor:
+        """Our layout back to PyTorch's."""
+        ...
+
+    def __call__(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """Apply the layer to all members."""
+        ...
+
+
+@dataclass(frozen=True)
+class Linear:
+    """``nn.Linear``; its features may stand in channels-last order where PyTorch's do not."""
+
+    inputs: Tensor | None = None
+    outputs: Tensor | None = None
+
+    def pack(self, name: str, value: Tensor) -> Tensor:
+        """``[p, out, in]`` to ``[p, in, out]``, features reordered."""
+        if self.outputs is not None:
+            value = value[:, self.outputs.to(value.device)]
+        if name == "bias":
+            return value.contiguous()
+        if self.inputs is not None:
+            value = value[:, :, self.inputs.to(value.device)]
+        return value.mT.contiguous()
+
+    def unpack(self, name: str, value: Tensor) -> Tensor:
+        """``[p, in, out]`` to ``[p, out, in]``, features put back."""
+        if name == "weight":
+            value = value.mT
+            if self.inputs is not None:
+                value = value[:, :, self.inputs.argsort().to(value.device)]
+        if self.outputs is not None:
+            value = value[:, self.outputs.argsort().to(value.device)]
+        return value.contiguous()
+
+    def __call__(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """``x [p, b, in]`` to ``[p, b, out]``."""
+        return torch.baddbmm(bias.unsqueeze(1), x, weight)
+
+
+@dataclass(frozen=True)
+class Conv:
+    """``nn.Conv2d`` with a square kernel."""
+
+    kernel: int
+    stride: int
+    padding: int
+    channels: int
+
+    def pack(self, name: str, value: Tensor) -> Tensor:
+        """``[p, out, in, k, k]`` to ``[p, k * k * in, out]``."""
+        if name == "bias":
+            return value.contiguous()
+        return value.permute(0, 3, 4, 2, 1).flatten(1, 3).contiguous()
+
+    def unpack(self, name: str, value: Tensor) -> Tensor:
+        """``[p, k * k * in, out]`` to ``[p, out, in, k, k]``."""
+        if name == "bias":
+            return value.contiguous()
+        shape = (value.shape[0], self.kernel, self.kernel, self.channels, value.shape[-1])
+        return value.reshape(shape).permute(0, 4, 3, 1, 2).contiguous()
+
+    def __call__(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """``x [p, b, h, w, in]`` to ``[p, b, h', w', out]``."""
+        view, h, w = windows(pad(x, self.padding), self.kernel, self.stride)
+        return torch.baddbmm(bias.unsqueeze(1), view, weight).reshape(*x.shape[:2], h, w, -1)
+
+
+@dataclass(frozen=True)
+class ConvTranspose:
+    """``nn.ConvTranspose2d`` with kernel 4, stride 2, padding 1.
+
+    Each output pixel sees a 2 x 2 window of the input through 4 of the 16 taps: those of its
+    phase, that is whether its row and column are even or odd. One product with all phases side by
+    side gives four images, which are then interleaved.
+    """
+
+    channels: int
+
+    def pack(self, name: str, value: Tensor) -> Tensor:
+        """``[p, in, out, 4, 4]`` to ``[p, 4 * in, 4 * out]``: window taps by phases."""
+        if name == "bias":
+            return value.contiguous()
+        # Phase q meets the window's tap i through the kernel's tap 3 - 2 i - q, along each axis.
+        p, inputs, outputs = value.shape[:3]
+        taps = value.flip(3, 4).reshape(p, inputs, outputs, 2, 2, 2, 2)
+        return taps.permute(0, 3, 5, 1, 4, 6, 2).reshape(p, 4 * inputs, 4 * outputs).contiguous()
+
+    def unpack(self, name: str, value: Tensor) -> Tensor:
+        """``[p, 4 * in, 4 * out]`` to ``[p, in, out, 4, 4]``."""
+        if name == "bias":
+            return value.contiguous()
+        p, outputs = value.shape[0], value.shape[-1] // 4
+        taps = value.reshape(p, 2, 2, self.channels, 2, 2, outputs).permute(0, 3, 6, 1, 4, 2, 5)
+        return taps.reshape(p, self.channels, outputs, 4, 4).flip(3, 4).contiguous()
+
+    def __call__(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        """``x [p, b, h, w, in]`` to ``[p, b, 2 h, 2 w, out]``."""
+        p, b, h, w = x.shape[:4]
+        view, rows, columns = windows(pad(x, 1), 2, 1)
+        y = torch.bmm(view, weight).reshape(p, b, rows, columns, 2, 2, -1)
+        phases = [
+            torch.stack([y[:, :, i : i + h, j : j + w, i, j] for j in (0, 1)], dim=4)
+            for i in (0, 1)
+        ]
+        image = torch.stack(phases, dim=3).reshape(p, b, 2 * h, 2 * w, -1)
+        return image + bias[:, None, None, None]
+
+
+def pad(x: Tensor, n: int) -> Tensor:
+    """Zeros around images ``[p, b, h, w, c]``."""
+    return F.pad(x, (0, 0, n, n, n, n)) if n else x
+
+
+def windows(x: Tensor, kernel: int, stride: int) -> tuple[Tensor, int, int]:
+    """All windows of images ``[p, b, h, w, c]`` as rows ``[p, b * h' * w', k * k * c]``.
+
+    Slices, not `as_strided`: the gradient of a slice is a padded add, that of a strided view an
+    atomic scatter, which took half of a bfloat16 step on an H200.
+    """
+    p, b, height, width, c = x.shape
+    h, w = (height - kernel) // stride + 1, (width - kernel) // stride + 1
+    taps = [
+        x[:, :, i : i + stride * (h - 1) + 1 : stride, j : j + stride * (w - 1) + 1 : stride]
+        for i in range(kernel)
+        for j in range(kernel)
+    ]
+    return torch.stack(taps, dim=4).reshape(p, b * h * w, kernel * kernel * c), h, w
+
+
+@dataclass(frozen=True)
+class StackedModule:
+    """A module for all members: its layers by parameter prefix, and how to run it."""
+
+    layers: Mapping[str, Layer]
+    run: Callable[[Weights, Tensor], Tensor]
+    """Weights by name and inputs ``[p, b, ...]`` in PyTorch's shape order to outputs."""
+
+    def pack(self, name: str, value: Tensor) -> Tensor:
+        """A parameter in PyTorch's layout to ours."""
+        prefix, _, kind = name.rpartition(".")
+        return self.layers[prefix].pack(kind, value) if prefix in self.layers else value
+
+    def unpack(self, name: str, value: Tensor) -> Tensor:
+        """A parameter in our layout to PyTorch's."""
+        prefix, _, kind = name.rpartition(".")
+        return self.layers[prefix].unpack(kind, value) if prefix in self.layers else value
+
+
+def stacked(module: nn.Module) -> StackedModule:
+    """The member-axis version of a module: our own layers, or `vmap` for modules beyond them."""
+    plan = _plan(list(module.named_children())) if isinstance(module, nn.Sequential) else None
+    return plan or _mapped(module)
+
+
+def _mapped(module: nn.Module) -> StackedModule:
+    """Any module, by `torch.func.vmap`; slower, since it takes no part in the layouts above."""
+
+    def one(weights: Weights, x: Tensor) -> Tensor:
+        out: Tensor = torch.func.functional_call(module, dict(weights), (x,))
+        return out
+
+    return StackedModule({}, torch.func.vmap(one))
+
+
+Call: TypeAlias = Callable[[Weights, Tensor], Tensor]
+POINTWISE = (nn.ReLU, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.ELU, nn.SiLU, nn.GELU, nn.Identity)
+
+
+def _plan(children: list[tuple[str, nn.Module]]) -> StackedModule | None:
+    """Our layers for the children of an ``nn.Sequential``; None where one of them is unknown."""
+    layers: dict[str, Linear | Conv | ConvTranspose] = {}
+    calls: list[Call] = []
+    channels = 0  # of the image when it is held channels last, else 0
+    order: int = 0  # channels of an image that was flattened channels last
+    linear = ""  # the linear layer whose output the present features are
+    for i, (name, module) in enumerate(children):
+        match module:
+            case nn.Conv2d() | nn.ConvTranspose2d():
+                layer = _convolution(module)
+                if layer is None:
+                    return None
+                if not channels:
+                    calls.append(lambda _, x: x.permute(0, 1, 3, 4, 2))
+                layers[name], channels = layer, module.out_channels
+                calls.append(_weighted(name, layer))
+            case nn.Linear(bias=Tensor()):
+                inputs = _channels_last(order, module.in_features) if order else None
+                layers[name], order, linear = Linear(inputs), 0, name
+                calls.append(_weighted(name, layers[name]))
+            case nn.Flatten(start_dim=1, end_dim=-1):
+                calls.append(lambda _, x: x.flatten(2))
+                channels, order, linear = 0, channels, ""
+            case nn.Unflatten(dim=1):
+                size = tuple(module.unflattened_size)
+                if linear and i + 1 < len(children) and len(size) == 3:
+                    # What follows is held channels last, so the linear layer writes it that way.
+                    c, h, w = size
+                    before = layers[linear].inputs  # type: ignore[union-attr]
+                    layers[linear] = Linear(before, _channels_last(c, c * h * w))
+                    size, channels = (h, w, c), c
+                calls.append(_reshape(size))
+            case _ if isinstance(module, POINTWISE):
+                calls.append(_pointwise(module))
+            case _:
+                return None
+    if channels:
+        calls.append(lambda _, x: x.permute(0, 1, 4, 2, 3))
+
+    def run(weights: Weights, x: Tensor) -> Tensor:
+        for call in calls:
+            x = call(weights, x)
+        return x
+
+    return StackedModule(layers, run)
+
+
+def _convolution(module: nn.Conv2d | nn.ConvTranspose2d) -> Conv | ConvTranspose | None:
+    kernel, stride, padding = module.kernel_size, module.stride, module.padding
+    square = len({*kernel}) == len({*stride}) == len({*padding}) == 1
+    plain = module.groups == 1 and {*module.dilation} == {1} and module.bias is not None
+    if not (square and plain) or isinstance(padding, str) or module.padding_mode != "zeros":
+        return None
+    if isinstance(module, nn.Conv2d):
+        return Conv(kernel[0], stride[0], int(padding[0]), module.in_channels)
+    halves = (kernel[0], stride[0], padding[0]) == (4, 2, 1) and {*module.output_padding} == {0}
+    return ConvTranspose(module.in_channels) if halves else None
+
+
+def _channels_last(channels: int, features: int) -> Tensor:
+    """Where each feature of an image flattened channels last stands in PyTorch's order."""
+    return torch.arange(features).reshape(channels, -1).T.flatten()
+
+
+def _weighted(name: str, layer: Layer) -> Call:
+    return lambda weights, x: layer(x, weights[f"{name}.weight"], weights[f"{name}.bias"])
+
+
+def _reshape(size: tuple[int, ...]) -> Call:
+    return lambda _, x: x.reshape(*x.shape[:2], *size)
+
+
+def _pointwise(module: nn.Module) -> Call:
+    return lambda _, x: module(x)

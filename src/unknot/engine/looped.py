@@ -1,0 +1,226 @@
+"""The backend that trains one member after the other, as ordinary PyTorch modules."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from unknot.core.hyper import Schedule, at
+from unknot.core.objective import Adam, Adversarial, Net, Step, Terms, no_critic, total
+from unknot.core.posterior import Posterior
+from unknot.data.draw import singles
+from unknot.engine.population import Member, Setting, State
+from unknot.nets.weights import initial_weights, initialise
+
+
+@dataclass(frozen=True)
+class Looped:
+    """Members as separate models; nothing is shared but the dataset."""
+
+    setting: Setting
+    models: tuple["Model", ...]
+
+    @classmethod
+    def fresh(cls, setting: Setting, members: Sequence[Member]) -> "Looped":
+        """Models with the initial weights of their seeds."""
+        return cls(setting, tuple(Model.fresh(setting, member) for member in members))
+
+    def advance(self, start: int, steps: int) -> Mapping[str, Float[Tensor, " p"]]:
+        """Train each member in turn for some steps."""
+        logs = [model.advance(start, steps) for model in self.models]
+        return {name: torch.stack([log[name] for log in logs]) for name in logs[0]}
+
+    @torch.no_grad()
+    def encode(self, x: Float[Tensor, "n c h w"]) -> Posterior:
+        """Posteriors of the same images for every member."""
+        runtime = self.setting.runtime
+        x = x.to(runtime.device, runtime.dtype, memory_format=torch.channels_last)
+        posteriors = [model.net.encode(x) for model in self.models]
+        return Posterior(
+            torch.stack([q.mean for q in posteriors]), torch.stack([q.logvar for q in posteriors])
+        )
+
+    @torch.no_grad()
+    def decode(self, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
+        """Logits or means for each member's own codes."""
+        z = z.to(self.setting.runtime.device)
+        return torch.stack([m.net.decode(c) for m, c in zip(self.models, z, strict=True)])
+
+    def state(self) -> State:
+        """Weights and moments, stacked over members."""
+        states = [model.state() for model in self.models]
+        return {name: torch.stack([s[name] for s in states]) for name in states[0]}
+
+    def load(self, state: State) -> None:
+        """Give each member its slice of a state."""
+        for i, model in enumerate(self.models):
+            model.load({name: stacked[i] for name, stacked in state.items()})
+
+
+@dataclass(frozen=True)
+class Model:
+    """One member: its modules, optimisers and the noise it draws."""
+
+    setting: Setting
+    member: Member
+    modules: nn.ModuleDict
+    optimisers: Mapping[str, torch.optim.Adam]
+    settings: Mapping[str, Adam]
+    seed: Tensor
+    order: Tensor
+    net: Net
+
+    @classmethod
+    def fresh(cls, setting: Setting, member: Member) -> "Model":
+        """A model with the initial weights of its seed."""
+        device, dtype = setting.runtime.device, setting.runtime.dtype
+        image, objective = setting.dataset.shape, member.objective
+        seeds = torch.tensor([member.seed])
+        weights = initial_weights(setting.net, image, seeds, dtype=dtype)
+        with torch.device("meta"):
+            modules = nn.ModuleDict(
+                {"encoder": setting.net.encoder(image), "decoder": setting.net.decoder(image)}
+            )
+            if isinstance(objective, Adversarial):
+                modules["critic"] = objective.critic(setting.net.latents)
+        if "critic" in modules:
+            weights |= initialise(modules["critic"], "critic", "torch", seeds, dtype=dtype)
+        modules.to_empty(device=device)
+        modules.to(dtype=dtype, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        for name, parameter in modules.named_parameters():
+            parameter.data.copy_(weights[name][0])
+        settings = optim_of(member)
+        trained = {"net": [modules["encoder"], modules["decoder"]]}
+        if "critic" in modules:
+            trained["critic"] = [modules["critic"]]
+        optimisers = {name: _adam(trained[name], settings[name]) for name in settings}
+        order = member.seed if member.order_seed is None else member.order_seed
+        return cls(
+            setting,
+            member,
+            modules,
+            optimisers,
+            settings,
+            torch.tensor(member.seed, device=device),
+            torch.tensor(order, device=device),
+            _bind(modules, setting),
+        )
+
+    def advance(self, start: int, steps: int) -> dict[str, Tensor]:
+        """Train for some steps; the loss and its terms at the last of them."""
+        dataset, dtype = self.setting.dataset, self.setting.runtime.dtype
+        ticks = torch.arange(start, start + steps, device=self.seed.device)
+        rows = singles(self.order, ticks, self.setting.batch, size=len(dataset))
+        for _, _, moments in self._moments():
+            moments["step"].fill_(start)
+        for t, index in zip(ticks, rows, strict=True):
+            x = dataset.batch(index).to(dtype=dtype, memory_format=torch.channels_last)
+            step = Step(x, self.seed, t, len(dataset))
+            objective = at(self.member.objective, t, dtype)
+            losses = {"net": objective.terms(self.net, step)}
+            if isinstance(objective, Adversarial):
+                losses["critic"] = objective.critic_terms(self.net, step)
+            # All gradients are taken before any weight moves, and each only of its own weights.
+            for name, terms in losses.items():
+                optimiser = self.optimisers[name]
+                optimiser.zero_grad(set_to_none=True)
+                total(terms).backward(inputs=optimiser.param_groups[0]["params"])
+            for name, optimiser in self.optimisers.items():
+                lr = self.settings[name].lr
+                optimiser.param_groups[0]["lr"] = float(
+                    lr.at(t) if isinstance(lr, Schedule) else lr
+                )
+                optimiser.step()
+        return log_of(losses)
+
+    def state(self) -> State:
+        """Weights and moments."""
+        state = {}
+        for name, parameter, moments in self._moments():
+            state[name] = parameter.detach().cpu().clone()
+            state[f"adam.m.{name}"] = moments["exp_avg"].cpu().clone()
+            state[f"adam.v.{name}"] = moments["exp_avg_sq"].cpu().clone()
+        return state
+
+    def load(self, state: State) -> None:
+        """Continue from a state."""
+        with torch.no_grad():
+            for name, parameter, moments in self._moments():
+                parameter.copy_(state[name])
+                moments["exp_avg"].copy_(state[f"adam.m.{name}"])
+                moments["exp_avg_sq"].copy_(state[f"adam.v.{name}"])
+
+    def _moments(self) -> list[tuple[str, nn.Parameter, dict[str, Tensor]]]:
+        states = [optimiser.state for optimiser in self.optimisers.values()]
+        return [
+            (name, parameter, next(state[parameter] for state in states if parameter in state))
+            for name, parameter in self.modules.named_parameters()
+        ]
+
+
+def _bind(modules: nn.ModuleDict, setting: Setting) -> Net:
+    """The modules as an objective sees them: in the chosen precision, results in full."""
+    device, dtype, compute = (
+        setting.runtime.device,
+        setting.runtime.dtype,
+        setting.runtime.compute,
+    )
+
+    def run(name: str, x: Tensor) -> Tensor:
+        with torch.autocast(device.type, dtype=compute, enabled=compute is torch.bfloat16):
+            y: Tensor = modules[name](x)
+        return y.to(dtype)
+
+    def encode(x: Tensor) -> Posterior:
+        return Posterior(*run("encoder", x).chunk(2, dim=-1))
+
+    def decode(z: Tensor) -> Tensor:
+        return run("decoder", z)
+
+    if "critic" not in modules:
+        return Net(encode, decode, no_critic)
+    return Net(encode, decode, lambda z: run("critic", z))
+
+
+def optim_of(member: Member) -> dict[str, Adam]:
+    """The optimiser of each set of weights that a member trains."""
+    if isinstance(member.objective, Adversarial):
+        return {"net": member.optim, "critic": member.objective.critic_optim}
+    return {"net": member.optim}
+
+
+def _adam(modules: Sequence[nn.Module], settings: Adam) -> torch.optim.Adam:
+    """PyTorch's fused Adam with its moments in place from the start, so that a state is whole."""
+    parameters = [p for module in modules for p in module.parameters()]
+    optimiser = torch.optim.Adam(
+        parameters,
+        lr=1.0,  # set at each step
+        betas=(settings.beta1, settings.beta2),
+        eps=settings.eps,
+        fused=True,
+    )
+    for p in parameters:
+        optimiser.state[p] = {
+            "step": torch.zeros((), device=p.device),
+            "exp_avg": torch.zeros_like(p),
+            "exp_avg_sq": torch.zeros_like(p),
+        }
+    return optimiser
+
+
+def log_of(losses: Mapping[str, Terms]) -> dict[str, Tensor]:
+    """What is written down of a step: each loss, each term raw, and each weight.
+
+    Names of the critic's terms carry the prefix ``critic.``.
+    """
+    log = {}
+    for name, terms in losses.items():
+        prefix = "" if name == "net" else f"{name}."
+        log[f"{prefix}loss"] = total(terms).detach()
+        for key, term in terms.items():
+            log[prefix + key] = term.value.detach()
+            weight = torch.as_tensor(term.weight, device=term.value.device).to(term.value)
+            log[f"{prefix}{key}.weight"] = weight.expand_as(term.value)
+    return log

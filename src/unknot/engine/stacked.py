@@ -1,0 +1,219 @@
+"""The backend that trains all members in one pass, one tensor per weight."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from unknot.core.hyper import at, stack
+from unknot.core.objective import Adam, Adversarial, Net, Objective, Step, no_critic, total
+from unknot.core.posterior import Posterior
+from unknot.data.draw import singles
+from unknot.engine.layers import StackedModule, stacked
+from unknot.engine.looped import log_of, optim_of
+from unknot.engine.optim import adam
+from unknot.engine.population import Member, Setting, State
+from unknot.nets.weights import initial_weights, initialise
+
+Losses: TypeAlias = Callable[[State, Objective, Step], tuple[dict[str, Tensor], State]]
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """Members along the first axis of every weight; nothing in a step waits for the host."""
+
+    setting: Setting
+    objective: Objective
+    optim: Mapping[str, Adam]
+    modules: Mapping[str, StackedModule]
+    weights: State
+    m: State
+    v: State
+    seed: Tensor
+    order: Tensor
+    t: Tensor
+    replay: dict[str, Callable[[], None]] = field(default_factory=dict)
+    log: State = field(default_factory=dict)
+
+    @classmethod
+    def fresh(cls, setting: Setting, members: Sequence[Member]) -> "Stacked":
+        """Members with the initial weights of their seeds."""
+        device, dtype = setting.runtime.device, setting.runtime.dtype
+        image = setting.dataset.shape
+        seeds = torch.tensor([m.seed for m in members], device=device)
+        orders = [m.seed if m.order_seed is None else m.order_seed for m in members]
+        objective = stack([m.objective for m in members], device, dtype)
+        with torch.device("meta"):
+            parts: dict[str, nn.Module] = {
+                "encoder": setting.net.encoder(image),
+                "decoder": setting.net.decoder(image),
+            }
+            if isinstance(objective, Adversarial):
+                parts["critic"] = objective.critic(setting.net.latents)
+        weights = initial_weights(setting.net, image, seeds, dtype=dtype)
+        if "critic" in parts:
+            weights |= initialise(parts["critic"], "critic", "torch", seeds, dtype=dtype)
+        modules = {name: stacked(module) for name, module in parts.items()}
+        packed = {name: _pack(modules, name, w).to(device) for name, w in weights.items()}
+        optims = [optim_of(member) for member in members]
+        return cls(
+            setting,
+            objective,
+            {name: stack([o[name] for o in optims], device, dtype) for name in optims[0]},
+            modules,
+            {name: w.requires_grad_() for name, w in packed.items()},
+            {name: torch.zeros_like(w) for name, w in packed.items()},
+            {name: torch.zeros_like(w) for name, w in packed.items()},
+            seeds,
+            torch.tensor(orders, device=device),
+            torch.zeros((), dtype=torch.int64, device=device),
+        )
+
+    def advance(self, start: int, steps: int) -> Mapping[str, Float[Tensor, " p"]]:
+        """Train all members for some steps."""
+        self.t.fill_(start)
+        with self.setting.runtime.matmul():
+            for _ in range(steps):
+                self._step()()
+        return {name: value.clone() for name, value in self.log.items()}
+
+    @torch.no_grad()
+    def encode(self, x: Float[Tensor, "n c h w"]) -> Posterior:
+        """Posteriors of the same images for every member."""
+        x = x.to(self.seed.device, self.setting.runtime.dtype)
+        with self.setting.runtime.matmul():
+            return self._net(self.weights).encode(x.expand(len(self.seed), *x.shape))
+
+    @torch.no_grad()
+    def decode(self, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
+        """Logits or means for each member's own codes."""
+        with self.setting.runtime.matmul():
+            return self._net(self.weights).decode(z.to(self.seed.device))
+
+    def state(self) -> State:
+        """Weights and moments in PyTorch's layouts."""
+        state = {}
+        for name, weight in self.weights.items():
+            for prefix, value in (
+                ("", weight),
+                ("adam.m.", self.m[name]),
+                ("adam.v.", self.v[name]),
+            ):
+                state[prefix + name] = _unpack(self.modules, name, value.detach()).cpu()
+        return state
+
+    def load(self, state: State) -> None:
+        """Continue from a state."""
+        with torch.no_grad():
+            for name, weight in self.weights.items():
+                for prefix, value in (
+                    ("", weight),
+                    ("adam.m.", self.m[name]),
+                    ("adam.v.", self.v[name]),
+                ):
+                    value.copy_(_pack(self.modules, name, state[prefix + name].to(value.device)))
+
+    def _net(self, weights: Mapping[str, Tensor]) -> Net:
+        """The weights as an objective sees them: in the chosen precision, results in full."""
+        dtype, compute = self.setting.runtime.dtype, self.setting.runtime.compute
+
+        def run(part: str, x: Tensor) -> Tensor:
+            mine = {
+                name.removeprefix(f"{part}."): w.to(compute)
+                for name, w in weights.items()
+                if name.startswith(f"{part}.")
+            }
+            return self.modules[part].run(mine, x.to(compute)).to(dtype)
+
+        def encode(x: Tensor) -> Posterior:
+            return Posterior(*run("encoder", x).chunk(2, dim=-1))
+
+        def decode(z: Tensor) -> Tensor:
+            return run("decoder", z)
+
+        if "critic" not in self.modules:
+            return Net(encode, decode, no_critic)
+        return Net(encode, decode, lambda z: run("critic", z))
+
+    def _losses(
+        self, weights: State, objective: Objective, step: Step
+    ) -> tuple[dict[str, Tensor], State]:
+        """Each loss summed over members, whose gradients do not mix, and what to log."""
+        net = self._net(weights)
+        losses = {"net": objective.terms(net, step)}
+        if isinstance(objective, Adversarial):
+            losses["critic"] = objective.critic_terms(net, step)
+        return {name: total(terms).sum() for name, terms in losses.items()}, log_of(losses)
+
+    def _train(self, losses: Losses, update: Callable[..., None]) -> None:
+        """One step, as a sequence of kernels that never waits for the host."""
+        dataset = self.setting.dataset
+        rows = singles(self.order, self.t, self.setting.batch, size=len(dataset))
+        x = dataset.batch(rows).to(self.setting.runtime.dtype)
+        objective = at(self.objective, self.t, x.dtype)
+        values, log = losses(self.weights, objective, Step(x, self.seed, self.t, len(dataset)))
+        names = {key: [n for n in self.weights if _loss_of(n) == key] for key in values}
+        gradients = {
+            key: torch.autograd.grad(
+                value, [self.weights[n] for n in names[key]], retain_graph=len(values) > 1
+            )
+            for key, value in values.items()
+        }
+        for key, gradient in gradients.items():
+            columns = [[source[n] for n in names[key]] for source in (self.weights, self.m, self.v)]
+            update(*columns, gradient, at(self.optim[key], self.t, torch.float64), self.t)
+        for name, value in log.items():
+            self.log.setdefault(name, torch.empty_like(value)).copy_(value)
+        self.t.add_(1)
+
+    def _step(self) -> Callable[[], None]:
+        """The step: plain on the CPU, compiled and captured as one CUDA graph on a GPU."""
+        if not self.replay:
+            if self.seed.device.type == "cpu":
+                self.replay["step"] = lambda: self._train(self._losses, adam)
+            else:
+                self.replay["step"] = self._captured()
+        return self.replay["step"]
+
+    def _captured(self) -> Callable[[], None]:
+        losses = torch.compile(self._losses, dynamic=False)
+        update = torch.compile(adam, dynamic=False)
+        stream = torch.cuda.Stream()
+        with self._rewound():
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                for _ in range(3):
+                    self._train(losses, update)
+            torch.cuda.current_stream().wait_stream(stream)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                self._train(losses, update)
+        return graph.replay
+
+    @contextmanager
+    def _rewound(self) -> Iterator[None]:
+        """Undo the steps of a warm-up."""
+        tensors = [*self.weights.values(), *self.m.values(), *self.v.values(), self.t]
+        before = [tensor.detach().clone() for tensor in tensors]
+        yield
+        with torch.no_grad():
+            for tensor, value in zip(tensors, before, strict=True):
+                tensor.copy_(value)
+
+
+def _loss_of(name: str) -> str:
+    return "critic" if name.startswith("critic.") else "net"
+
+
+def _pack(modules: Mapping[str, StackedModule], name: str, value: Tensor) -> Tensor:
+    part, _, rest = name.partition(".")
+    return modules[part].pack(rest, value)
+
+
+def _unpack(modules: Mapping[str, StackedModule], name: str, value: Tensor) -> Tensor:
+    part, _, rest = name.partition(".")
+    return modules[part].unpack(rest, value)

@@ -1,0 +1,62 @@
+"""The usual convolutional network for 64 x 64 images."""
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from unknot.core.architecture import Init, Shape
+from unknot.nets.checks import check_image, check_latents
+
+
+@dataclass(frozen=True)
+class Conv64:
+    """Convolutions 32, 32, 64, 64 and a hidden layer of 256, mirrored; 64 x 64 images.
+
+    Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
+    overlapping data", Table A.1, after Higgins et al. 2017. The thesis uses 9 or 25 latents.
+
+    Differs: The thesis gives no paddings; 1 is the only one that fits its shapes. It does not say
+    how weights start either; we take PyTorch's default rule, since PyTorch is what it used.
+    """
+
+    latents: int = 10
+    init: Init = "torch"
+
+    def __post_init__(self) -> None:
+        check_latents(self.latents)
+
+    def encoder(self, image: Shape) -> nn.Module:
+        """Images ``[n, c, 64, 64]`` to ``[n, 2 * latents]``."""
+        check_image("conv64", image, 64)
+        return nn.Sequential(
+            nn.Conv2d(image[0], 32, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(32, 32, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(32, 64, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(64, 64, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(64 * 4 * 4, 256),
+            nn.ReLU(),
+            nn.Linear(256, 2 * self.latents),
+        )
+
+    def decoder(self, image: Shape) -> nn.Module:
+        """Codes ``[n, latents]`` to logits ``[n, c, 64, 64]``."""
+        check_image("conv64", image, 64)
+        return nn.Sequential(
+            nn.Linear(self.latents, 256),
+            nn.ReLU(),
+            nn.Linear(256, 64 * 4 * 4),
+            nn.ReLU(),
+            nn.Unflatten(1, (64, 4, 4)),
+            nn.ConvTranspose2d(64, 64, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.ConvTranspose2d(64, 32, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.ConvTranspose2d(32, 32, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.ConvTranspose2d(32, image[0], 4, stride=2, padding=1),
+        )

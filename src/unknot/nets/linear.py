@@ -1,0 +1,36 @@
+"""The linear baseline."""
+
+import math
+from dataclasses import dataclass
+
+from torch import nn
+
+from unknot.core.architecture import Init, Shape
+from unknot.nets.checks import check_image, check_latents
+
+
+@dataclass(frozen=True)
+class Linear:
+    """One linear layer each way, a baseline close to principal components; images of any size.
+
+    Paper: Lucas et al. 2019, "Don't blame the ELBO! A linear VAE perspective on posterior
+    collapse": with a Gaussian likelihood its optimum spans the principal components.
+
+    Differs: Their variances do not depend on the image; here both heads are linear in it.
+    """
+
+    latents: int = 10
+    init: Init = "torch"
+
+    def __post_init__(self) -> None:
+        check_latents(self.latents)
+
+    def encoder(self, image: Shape) -> nn.Module:
+        """Images ``[n, c, h, w]`` to ``[n, 2 * latents]``."""
+        check_image("linear", image)
+        return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(image), 2 * self.latents))
+
+    def decoder(self, image: Shape) -> nn.Module:
+        """Codes ``[n, latents]`` to logits ``[n, c, h, w]``."""
+        check_image("linear", image)
+        return nn.Sequential(nn.Linear(self.latents, math.prod(image)), nn.Unflatten(1, image))

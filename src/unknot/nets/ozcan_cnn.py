@@ -1,0 +1,70 @@
+"""Ozcan's convolutional network."""
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from unknot.core.architecture import Init, Shape
+from unknot.nets.checks import check_image, check_latents
+
+
+@dataclass(frozen=True)
+class OzcanCNN:
+    """Five convolutions, six transposed ones and no hidden layer; 64 or 128 pixels.
+
+    Paper: Moğultay Özcan 2024, "On disentangled representation learning", Table 3.1: the network
+    for MPI3D, Falcor3D (7 latents), Isaac3D (9) and CelebA.
+
+    Differs: The thesis gives no paddings; 1 at stride 2 and 0 at stride 1 fit its layers. It gives
+    no shape for the decoder's 256 features; 1 and 2 pixels a side lead to 64 and 128. The last
+    hidden layer has three channels whatever the image has, as printed. The thesis does not say how
+    weights start; we draw them Kaiming normal with zero biases, as public code of the models it
+    compares does.
+    """
+
+    latents: int = 10
+    init: Init = "kaiming"
+
+    def __post_init__(self) -> None:
+        check_latents(self.latents)
+
+    def encoder(self, image: Shape) -> nn.Module:
+        """Images ``[n, c, h, w]`` to ``[n, 2 * latents]``."""
+        check_image("ozcan_cnn", image, 64, 128)
+        side = image[1] // 16 - 3  # halved four times, then a kernel of 4 without padding
+        return nn.Sequential(
+            nn.Conv2d(image[0], 32, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(32, 32, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(32, 64, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(64, 64, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(64, 32, 4),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(32 * side**2, 2 * self.latents),
+        )
+
+    def decoder(self, image: Shape) -> nn.Module:
+        """Codes ``[n, latents]`` to logits ``[n, c, h, w]``."""
+        check_image("ozcan_cnn", image, 64, 128)
+        side = image[1] // 64  # doubled six times
+        channels = 256 // side**2
+        return nn.Sequential(
+            nn.Linear(self.latents, 256),
+            nn.ReLU(),
+            nn.Unflatten(1, (channels, side, side)),
+            nn.ConvTranspose2d(channels, 64, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.ConvTranspose2d(64, 64, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.ConvTranspose2d(64, 32, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.ConvTranspose2d(32, 32, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.ConvTranspose2d(32, 3, 4, stride=2, padding=1),
+            nn.ReLU(),
+            nn.ConvTranspose2d(3, image[0], 4, stride=2, padding=1),
+        )

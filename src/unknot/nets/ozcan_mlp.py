@@ -1,0 +1,51 @@
+"""Ozcan's fully connected network."""
+
+import math
+from dataclasses import dataclass
+
+from torch import nn
+
+from unknot.core.architecture import Init, Shape
+from unknot.nets.checks import check_image, check_latents
+
+
+@dataclass(frozen=True)
+class OzcanMLP:
+    """Two hidden layers of 1,200 units on either side; images of any size.
+
+    Paper: Moğultay Özcan 2024, "On disentangled representation learning", Table 3.1: the network
+    for dSprites, with 5 latents, one for each factor.
+
+    Differs: The thesis does not say how weights start; we draw them Kaiming normal with zero
+    biases, as public code of the models it compares does.
+    """
+
+    latents: int = 10
+    init: Init = "kaiming"
+
+    def __post_init__(self) -> None:
+        check_latents(self.latents)
+
+    def encoder(self, image: Shape) -> nn.Module:
+        """Images ``[n, c, h, w]`` to ``[n, 2 * latents]``."""
+        check_image("ozcan_mlp", image)
+        return nn.Sequential(
+            nn.Flatten(),
+            nn.Linear(math.prod(image), 1200),
+            nn.ReLU(),
+            nn.Linear(1200, 1200),
+            nn.ReLU(),
+            nn.Linear(1200, 2 * self.latents),
+        )
+
+    def decoder(self, image: Shape) -> nn.Module:
+        """Codes ``[n, latents]`` to logits ``[n, c, h, w]``."""
+        check_image("ozcan_mlp", image)
+        return nn.Sequential(
+            nn.Linear(self.latents, 1200),
+            nn.ReLU(),
+            nn.Linear(1200, 1200),
+            nn.ReLU(),
+            nn.Linear(1200, math.prod(image)),
+            nn.Unflatten(1, image),
+        )
