@@ -1,1 +1,58 @@
-"""Disentangled representation learning."""
+"""unknot: disentangled representation learning.
+
+Train, score, study and look at models whose latent dimensions each carry one factor of the data.
+Names are imported when they are first used, so that ``import unknot`` costs next to nothing.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from unknot.api import dataset as dataset
+    from unknot.api import train as train
+    from unknot.core.errors import UnknotError as UnknotError
+    from unknot.core.factors import FactorSpace as FactorSpace
+    from unknot.core.hyper import Hyper as Hyper
+    from unknot.core.objective import Net as Net
+    from unknot.core.objective import Objective as Objective
+    from unknot.core.objective import Step as Step
+    from unknot.core.objective import Term as Term
+    from unknot.core.posterior import Posterior as Posterior
+    from unknot.core.representation import Representation as Representation
+    from unknot.data.dataset import FactorDataset as FactorDataset
+    from unknot.study.run import Run as Run
+    from unknot.study.run import load as load
+    from unknot.study.run import resume as resume
+
+_HOMES = {
+    "train": "unknot.api",
+    "dataset": "unknot.api",
+    "Run": "unknot.study.run",
+    "load": "unknot.study.run",
+    "resume": "unknot.study.run",
+    "FactorSpace": "unknot.core.factors",
+    "FactorDataset": "unknot.data.dataset",
+    "Hyper": "unknot.core.hyper",
+    "Net": "unknot.core.objective",
+    "Objective": "unknot.core.objective",
+    "Posterior": "unknot.core.posterior",
+    "Representation": "unknot.core.representation",
+    "Step": "unknot.core.objective",
+    "Term": "unknot.core.objective",
+    "UnknotError": "unknot.core.errors",
+}
+__all__ = [*_HOMES, "__version__", "metrics"]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name == "metrics":
+        return importlib.import_module("unknot.metrics")
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'unknot' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,7 +14,7 @@ class Linear:
     """One linear layer each way, a baseline close to principal components; images of any size.
 
     Paper: Lucas et al. 2019, "Don't blame the ELBO! A linear VAE perspective on posterior
-    collapse": with a Gaussian likelihood its optimum spans the principal components.
+    collapse": with a Gaussian likelihood the best decoder spans leading principal components.
 
     Differs: Their variances do not depend on the image; here both heads are linear in it.
     """

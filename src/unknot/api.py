@@ -1,0 +1,87 @@
+"""The two functions that a first script uses."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from unknot.core import registry
+from unknot.core.hyper import Schedule
+from unknot.data.dataset import FactorDataset
+from unknot.engine.device import Precision
+from unknot.study import config, run
+from unknot.study.run import Run
+from unknot.study.spec import schedule_table
+from unknot.study.train import Watcher
+
+
+def dataset(name: str, **settings: bool | float | str) -> FactorDataset:
+    """A dataset by name.
+
+    Args:
+        name: As in ``unknot list datasets``.
+        settings: Its own settings, as in ``unknot data show NAME``.
+
+    Raises:
+        ConfigError: There is no such dataset or setting.
+
+    Example:
+        >>> ds = dataset("xysquares", spacing=4)
+        >>> ds.space.sizes
+        (8, 8, 8, 8, 8, 8)
+    """
+    loaded: FactorDataset = config.build(registry.get("datasets", name), settings, name).load()
+    return loaded
+
+
+def train(
+    data: str = "dsprites",
+    objective: str = "beta_vae",
+    net: str = "conv64",
+    *,
+    steps: int = 20_000,
+    batch: int = 64,
+    lr: float = 1e-4,
+    seeds: int | Sequence[int] = 0,
+    device: str = "auto",
+    precision: Precision = "float32",
+    out: str | Path | None = None,
+    data_settings: Mapping[str, Any] | None = None,
+    net_settings: Mapping[str, Any] | None = None,
+    watch: Watcher | None = None,
+    **settings: Any,  # noqa: ANN401 - the objective's own fields
+) -> Run:
+    """Train one model, or one for each seed side by side.
+
+    Args:
+        data: A dataset by name.
+        objective: An objective by name.
+        net: An architecture by name.
+        steps: Training steps.
+        batch: Images per step and member.
+        lr: Learning rate of Adam.
+        seeds: A number for a lone run; several for a population, whose results come members first.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+        precision: ``float32``, ``tf32``, ``bf16`` or ``float64``.
+        out: A folder to write the run into, resumable; None keeps it in memory.
+        data_settings: The dataset's own settings.
+        net_settings: The net's own settings, such as ``{"latents": 6}``.
+        watch: Called after every few steps with the progress.
+        settings: The objective's own settings, such as ``beta=4``.
+
+    Raises:
+        UnknotError: A setting does not make sense; the message says which and what to do.
+    """
+    table = {
+        "data": {"name": data, **(data_settings or {})},
+        "net": {"name": net, **(net_settings or {})},
+        "objective": {
+            "name": objective,
+            **{k: schedule_table(v) if isinstance(v, Schedule) else v for k, v in settings.items()},
+        },
+        "optim": {"lr": lr},
+        "steps": steps,
+        "batch": batch,
+        "seeds": seeds if isinstance(seeds, int) else list(seeds),
+        "precision": precision,
+    }
+    return run.train(config.spec(table), out=out, device=device, watch=watch)

@@ -1,0 +1,161 @@
+"""From TOML files and ``key=value`` words to a checked TrainSpec."""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+from unknot.core import registry
+from unknot.core.errors import ConfigError
+from unknot.core.hyper import SCHEDULES, Hyper, Number
+from unknot.core.objective import Adam
+from unknot.study.spec import FORMAT, Choice, TrainSpec
+
+T = TypeVar("T")
+DEFAULTS = {"data": "dsprites", "net": "conv64", "objective": "beta_vae"}
+ROOMS: dict[str, registry.Room] = {"data": "datasets", "net": "nets", "objective": "objectives"}
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises:
+        ConfigError: It is missing or is not TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"Could not read {path}: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not a TOML file: {error}.") from error
+
+
+def assign(table: dict[str, Any], words: Sequence[str]) -> dict[str, Any]:
+    """A table with ``a.b=value`` words applied; values are TOML, bare words are strings.
+
+    Raises:
+        ConfigError: A word has no ``=``.
+
+    Example:
+        >>> assign({"steps": 5}, ["objective.beta=4", "data.name=dsprites"])
+        {'steps': 5, 'objective': {'beta': 4}, 'data': {'name': 'dsprites'}}
+    """
+    result = {k: dict(v) if isinstance(v, dict) else v for k, v in table.items()}
+    for word in words:
+        path, equals, text = word.partition("=")
+        keys = path.strip().split(".")
+        if not equals or not all(keys):
+            raise ConfigError(f"Expected key=value such as objective.beta=4; got '{word}'.")
+        inner = result
+        for key in keys[:-1]:
+            inner = inner.setdefault(key, {})
+            if not isinstance(inner, dict):
+                raise ConfigError(f"'{path.strip()}': {key} is a value, not a table.")
+        inner[keys[-1]] = _toml_value(text.strip())
+    return result
+
+
+def _toml_value(text: str) -> Any:  # noqa: ANN401
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def seeds(text: str) -> int | list[int]:
+    """Seeds as people type them: ``7``, ``0,3,5``, ``0..9`` (both ends count).
+
+    Raises:
+        ConfigError: It is none of these.
+
+    Example:
+        >>> seeds("7"), seeds("0..3,9")
+        (7, [0, 1, 2, 3, 9])
+    """
+    if text.strip().isdigit():
+        return int(text)
+    listed: list[int] = []
+    for part in text.split(","):
+        if not (match := re.fullmatch(r"\s*(\d+)(?:\.\.(\d+))?\s*", part)):
+            raise ConfigError(f"Seeds look like 7, 0,3,5 or 0..9; got '{text}'.")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last - first > 100_000:
+            raise ConfigError(f"Seeds {part.strip()} are more than 100,000 members; use fewer.")
+        listed += range(first, last + 1)
+    return listed
+
+
+def spec(table: Mapping[str, Any]) -> TrainSpec:
+    """A checked TrainSpec from nested plain values.
+
+    Raises:
+        ConfigError: A key is unknown (the message gives the nearest), or a value does not fit.
+    """
+    table = dict(table)
+    version = table.pop("version", FORMAT)
+    if version != FORMAT:
+        raise ConfigError(f"version {version} is not known; this release reads version {FORMAT}.")
+    if isinstance(listed := table.get("seeds"), list):
+        table["seeds"] = tuple(listed)
+    for name, room in ROOMS.items():
+        table[name] = _choice(name, room, table.get(name, {}))
+    table["optim"] = build(Adam, _table("optim", table.get("optim", {})), "optim")
+    return build(TrainSpec, table)
+
+
+def _choice(name: str, room: registry.Room, given: Any) -> Choice:  # noqa: ANN401
+    inner = dict(_table(name, given))
+    chosen = inner.pop("name", DEFAULTS[name])
+    if not isinstance(chosen, str):
+        raise ConfigError(f"{name}.name must be the name of one of the {room}; got {chosen!r}.")
+    return Choice(chosen, build(registry.get(room, chosen), inner, name))
+
+
+def _table(name: str, given: Any) -> dict[str, Any]:  # noqa: ANN401
+    if isinstance(given, str):
+        return {"name": given}
+    if not isinstance(given, dict):
+        raise ConfigError(f"{name} must be a table or a name; got {given!r}.")
+    return given
+
+
+def build(kind: type[T], table: Mapping[str, Any], where: str = "") -> T:
+    """A dataclass from plain values, each checked against its field's type.
+
+    Raises:
+        ConfigError: A key is unknown or missing, or a value does not fit.
+    """
+    prefix = f"{where}." if where else ""
+    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
+    hints = get_type_hints(kind)
+    for name in table:
+        if name not in known:
+            raise ConfigError(f"Unknown key '{prefix}{name}'{registry.nearest(name, [*known])}")
+    for name, f in known.items():
+        if name not in table and f.default is MISSING and f.default_factory is MISSING:
+            raise ConfigError(f"{prefix}{name} is needed; set it with --set {prefix}{name}=...")
+    return kind(**{n: _checked(f"{prefix}{n}", hints[n], v) for n, v in table.items()})
+
+
+def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
+    """A value that fits its annotation; whole numbers are welcome where reals are wanted."""
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+    if kind == Hyper and isinstance(value, dict):
+        inner = dict(value)
+        schedule = SCHEDULES.get(inner.pop("kind", None))
+        if schedule is None:
+            raise ConfigError(f"{name}.kind must be one of {', '.join(SCHEDULES)}; got {value}.")
+        return build(schedule, inner, name)
+    if kind in (Hyper, Number):
+        kind = float
+    try:
+        config = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
+        if kind in (Adam, Choice):
+            return value
+        return TypeAdapter(kind, config=config).validate_python(value)
+    except ValidationError as error:
+        said = error.errors()[0]["msg"].removeprefix("Input ")
+        raise ConfigError(f"{name} {said}; got {value!r}.") from error

@@ -1,0 +1,58 @@
+"""Curves: what training logged, one row per log step."""
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Logged values by name, each a list of ``[p]`` rows; grows while a population trains."""
+
+    steps: list[int] = field(default_factory=list)
+    values: dict[str, list[Tensor]] = field(default_factory=dict)
+
+    def append(self, step: int, values: Mapping[str, Float[Tensor, " p"]]) -> None:
+        """Add the row of a log step."""
+        self.steps.append(step)
+        for name, value in values.items():
+            self.values.setdefault(name, []).append(value.double().cpu())
+
+    def __getitem__(self, name: str) -> Float[Tensor, "steps p"]:
+        return torch.stack(self.values[name])
+
+    def tensors(self) -> dict[str, Tensor]:
+        """For a checkpoint."""
+        if not self.steps:
+            return {}
+        named = {f"curves.{name}": self[name] for name in self.values}
+        return {"curves": torch.tensor(self.steps), **named}
+
+    @classmethod
+    def of(cls, tensors: Mapping[str, Tensor]) -> "Curves":
+        """Back from a checkpoint."""
+        steps = tensors.get("curves", torch.empty(0, dtype=torch.int64))
+        return cls(
+            [int(s) for s in steps],
+            {
+                name.removeprefix("curves."): list(rows)
+                for name, rows in tensors.items()
+                if name.startswith("curves.")
+            },
+        )
+
+    def csv(self, seeds: tuple[int, ...]) -> str:
+        """One line per log step and member."""
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(["step", "seed", *self.values])
+        for i, step in enumerate(self.steps):
+            for p, seed in enumerate(seeds):
+                row = (float(rows[i][p]) for rows in self.values.values())
+                table.writerow([step, seed, *(f"{value:.8g}" for value in row)])
+        return text.getvalue()

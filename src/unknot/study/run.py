@@ -1,0 +1,208 @@
+"""Run: trained models with what they were asked and what they logged."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from unknot.core.errors import ConfigError, ShapeError, StoreError
+from unknot.core.posterior import Posterior
+from unknot.core.representation import Representation
+from unknot.data.dataset import FactorDataset
+from unknot.engine import checkpoint, encode
+from unknot.study.curves import Curves
+from unknot.study.folder import Folder
+from unknot.study.spec import TrainSpec
+from unknot.study.train import Status, Training, Watcher, begin, fits, restore, run
+
+
+@dataclass(frozen=True)
+class Run:
+    """One trained model, or a population of them.
+
+    A run of one seed gives results without a member axis; a run of a list of seeds puts the members
+    first, ``[p, ...]``, even when the list has one.
+    """
+
+    training: Training
+    status: Status
+    path: Path | None = None
+
+    @property
+    def spec(self) -> TrainSpec:
+        """What was asked."""
+        return self.training.spec
+
+    @property
+    def dataset(self) -> FactorDataset:
+        """What it was trained on."""
+        return self.training.setting.dataset
+
+    @property
+    def curves(self) -> Curves:
+        """What training logged."""
+        return self.training.curves
+
+    @property
+    def diverged(self) -> dict[int, int]:
+        """Members whose loss stopped being finite, and the log step that showed it."""
+        return self.training.diverged
+
+    def posterior(self, x: Float[Tensor, "n c h w"]) -> Posterior:
+        """Posterior of each image, ``[*p, n, z]``.
+
+        Raises:
+            ShapeError: The images are not of the dataset's shape.
+        """
+        if x.ndim != 4 or tuple(x.shape[1:]) != self.dataset.shape:
+            raise ShapeError(
+                f"Expected images [n, {', '.join(map(str, self.dataset.shape))}]; "
+                f"got {tuple(x.shape)}."
+            )
+        q = self.training.population.encode(x)
+        return Posterior(self._drop(q.mean), self._drop(q.logvar))
+
+    def encode(self, x: Float[Tensor, "n c h w"]) -> Float[Tensor, "*p n z"]:
+        """Codes of images: the posterior means, the same at every call."""
+        return self.posterior(x).mean
+
+    def decode(self, z: Float[Tensor, "*p n z"]) -> Float[Tensor, "*p n c h w"]:
+        """Images of codes, as the dataset holds them: probabilities, or means.
+
+        Codes without a member axis are decoded by every member.
+
+        Raises:
+            ShapeError: The codes do not fit the net.
+        """
+        members, latents = len(self.spec.seed_list), self.spec.net.settings.latents
+        if z.ndim == 2:
+            z = z.expand(members, *z.shape)
+        if z.ndim != 3 or z.shape[0] != members or z.shape[2] != latents:
+            raise ShapeError(
+                f"Expected codes [n, {latents}] or [{members}, n, {latents}]; got {tuple(z.shape)}."
+            )
+        y = self.training.population.decode(z.to(self.training.setting.runtime.dtype))
+        bernoulli = getattr(self.spec.objective.settings, "likelihood", "") == "bernoulli"
+        return self._drop(y.sigmoid() if bernoulli else y)
+
+    def codes(
+        self,
+        index: Int[Tensor, " n"] | None = None,
+        *,
+        on_rows: Callable[[int], None] = lambda _: None,
+    ) -> Float[Tensor, "*p n z"]:
+        """Codes of dataset rows, all of them by default, in one pass for all members."""
+        if index is None:
+            if len(self.dataset) > 10_000_000:
+                raise ConfigError(
+                    f"The grid has {len(self.dataset):,} points; ask for the codes of some rows."
+                )
+            index = torch.arange(len(self.dataset))
+        q = encode.encode(self.training.population, self.dataset, index, on_rows=on_rows)
+        return self._drop(q.mean)
+
+    def representation(self, member: int = 0) -> Representation:
+        """One member's codes by grid point, encoded when a score asks for them."""
+
+        def rows(index: Tensor) -> Tensor:
+            q = encode.encode(self.training.population, self.dataset, index)
+            return q.mean[member]
+
+        return Representation.lazy(self.dataset.space, self.spec.net.settings.latents, rows)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a run folder that `load` reads.
+
+        Raises:
+            StoreError: The folder holds something already.
+            WriteError: The disk refused.
+        """
+        folder = Folder(Path(path))
+        folder.claim(self.spec)
+        export(self.training, folder)
+        return folder.path
+
+    def _drop(self, stacked: Tensor) -> Tensor:
+        return stacked[0] if self.spec.lone else stacked
+
+
+def export(training: Training, folder: Folder) -> None:
+    """Write weights and curves of a training into its folder."""
+    state = training.population.state()
+    weights = {n: t for n, t in state.items() if not n.startswith("adam.")}
+    checkpoint.write_tensors(folder.weights, weights, {"format": "unknot weights, members first"})
+    text = training.curves.csv(training.spec.seed_list)
+    checkpoint.write_whole(folder.curves, text.encode())
+
+
+def train(
+    spec: TrainSpec,
+    *,
+    out: str | Path | None = None,
+    device: str = "auto",
+    watch: Watcher | None = None,
+) -> Run:
+    """Train a population, in memory or into a run folder.
+
+    Raises:
+        StoreError: The folder holds something already.
+        KeyboardInterrupt: Asked to stop, and there is no folder to continue from.
+    """
+    folder = None if out is None else Folder(Path(out))
+    training = begin(spec, device)  # first, so that bad settings leave no folder behind
+    if folder:
+        folder.claim(spec)
+    return _finish(training, 0, folder, watch)
+
+
+def resume(path: str | Path, *, device: str = "auto", watch: Watcher | None = None) -> Run:
+    """Continue a run folder from its last checkpoint; from the start when it has none.
+
+    Raises:
+        StoreError: There is no run, or its checkpoints cannot be read.
+    """
+    folder = Folder(Path(path))
+    training = begin(folder.spec(), device)
+    if saved := checkpoint.latest(folder.checkpoints):
+        training = restore(training, saved, folder.checkpoints)
+    return _finish(training, saved.step if saved else 0, folder, watch)
+
+
+def _finish(training: Training, start: int, folder: Folder | None, watch: Watcher | None) -> Run:
+    status = run(training, start, folder, watch)
+    if folder and status != "stopped":
+        export(training, folder)
+    return Run(training, status, folder.path if folder else None)
+
+
+def load(path: str | Path, *, device: str = "auto") -> Run:
+    """Read a finished run from its folder.
+
+    Raises:
+        StoreError: There is no finished run, or its weights are of another net.
+    """
+    folder = Folder(Path(path))
+    training = begin(folder.spec(), device)
+    if not folder.weights.exists():
+        raise StoreError(f"{path} is not finished; continue it with `unknot resume {path}`.")
+    weights = checkpoint.read_weights(folder.weights)
+    state = training.population.state()
+    fits({n: t for n, t in state.items() if not n.startswith("adam.")}, weights, folder.weights)
+    training.population.load({**state, **weights})
+    facts = folder.status()
+    saved = _last(folder)
+    training.curves.steps.extend(saved.steps)
+    training.curves.values.update(saved.values)
+    for i, member in enumerate(facts.get("members", [])):
+        if member.get("diverged_at") is not None:
+            training.diverged[i] = member["diverged_at"]
+    return Run(training, facts.get("status", "done"), folder.path)
+
+
+def _last(folder: Folder) -> Curves:
+    """Curves from the last checkpoint; none when the folder came without checkpoints."""
+    saved = checkpoint.latest(folder.checkpoints)
+    return Curves.of(saved.tensors) if saved else Curves()

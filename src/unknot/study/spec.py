@@ -1,0 +1,153 @@
+"""TrainSpec: everything that decides what a training gives, and nothing else."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from typing import Any
+
+from unknot.core.errors import ConfigError
+from unknot.core.hyper import SCHEDULES, Hyper, Schedule
+from unknot.core.objective import Adam
+from unknot.engine.device import Precision
+from unknot.engine.population import Member
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A registered thing by name, with its settings as the dataclass that it is."""
+
+    name: str
+    settings: Any
+
+    def table(self) -> dict[str, Any]:
+        """As a TOML table."""
+        return {"name": self.name, **plain(self.settings)}
+
+
+@dataclass(frozen=True)
+class TrainSpec:
+    """One population: what its members share, and their seeds."""
+
+    data: Choice
+    net: Choice
+    objective: Choice
+    optim: Adam = field(default_factory=Adam)
+    steps: int = 20_000
+    batch: int = 64
+    seeds: int | tuple[int, ...] = 0
+    """One number for a lone run, whose results have no member axis; several for a population."""
+    order_seed: int | None = None
+    """Which images come when. None: each member draws from its own seed. A number: all members see
+    the same batches, which ties them together and makes them poorer replicates."""
+    precision: Precision = "float32"
+    log_every: int = 100
+    checkpoint_every: int = 1_000
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "log_every", "checkpoint_every"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be 1 or more; got {getattr(self, name)}.")
+        listed = self.seed_list
+        if not listed:
+            raise ConfigError("seeds must name at least one seed; got none.")
+        if doubles := sorted({s for s in listed if listed.count(s) > 1}):
+            raise ConfigError(
+                f"Seeds must differ, or two members would be the same run; twice: {doubles}."
+            )
+        if outside := [s for s in (*listed, self.order_seed or 0) if not 0 <= s < 2**63]:
+            raise ConfigError(f"Seeds are whole numbers from 0 to 2**63 - 1; got {outside}.")
+
+    @property
+    def seed_list(self) -> tuple[int, ...]:
+        """The seeds, one or many."""
+        return (self.seeds,) if isinstance(self.seeds, int) else self.seeds
+
+    @property
+    def lone(self) -> bool:
+        """Whether results come without a member axis."""
+        return isinstance(self.seeds, int)
+
+    def members(self) -> list[Member]:
+        """One member per seed."""
+        return [
+            Member(seed, self.objective.settings, self.optim, self.order_seed)
+            for seed in self.seed_list
+        ]
+
+    def table(self) -> dict[str, Any]:
+        """As nested plain values: what a TOML file says of it."""
+        return {
+            "version": FORMAT,
+            **{
+                f.name: list(v) if isinstance(v, tuple) else v
+                for f in fields(self)
+                if isinstance(v := getattr(self, f.name), int | str | tuple)
+            },
+            "data": self.data.table(),
+            "net": self.net.table(),
+            "objective": self.objective.table(),
+            "optim": plain(self.optim),
+        }
+
+    def ids(self) -> list[str]:
+        """A stable name for each member: 12 hex digits of its own settings.
+
+        What only decides when something is written down takes no part.
+        """
+        table = self.table()
+        for name in ("seeds", "log_every", "checkpoint_every"):
+            del table[name]
+        texts = [json.dumps({**table, "seed": s}, sort_keys=True) for s in self.seed_list]
+        return [hashlib.blake2b(t.encode(), digest_size=6).hexdigest() for t in texts]
+
+
+def plain(settings: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+    """A dataclass of settings as plain values; schedules become tables with their ``kind``."""
+    if not is_dataclass(settings) or isinstance(settings, type):
+        raise ConfigError(f"Settings must be a dataclass; got {settings!r}.")
+    return {f.name: _plain(getattr(settings, f.name)) for f in fields(settings)}
+
+
+def _plain(value: Hyper | str | bool | Adam) -> Any:  # noqa: ANN401
+    if isinstance(value, Schedule):
+        return schedule_table(value)
+    return plain(value) if isinstance(value, Adam) else value
+
+
+def schedule_table(schedule: Schedule) -> dict[str, Any]:
+    """A schedule as the table that a file holds.
+
+    Example:
+        >>> schedule_table(SCHEDULES["linear"](0.0, 4.0, 100.0))
+        {'kind': 'linear', 'start': 0.0, 'end': 4.0, 'steps': 100.0, 'begin': 0.0}
+    """
+    kind = next(name for name, cls in SCHEDULES.items() if cls is type(schedule))
+    return {"kind": kind, **asdict(schedule)}
+
+
+def to_toml(table: dict[str, Any]) -> str:
+    """Nested plain values as TOML; the standard library reads but does not write it.
+
+    Example:
+        >>> print(to_toml({"steps": 5, "net": {"name": "conv64", "lr": 1e-4}}))
+        steps = 5
+        <BLANKLINE>
+        [net]
+        name = "conv64"
+        lr = 0.0001
+        <BLANKLINE>
+    """
+    lines = [f"{k} = {_value(v)}" for k, v in table.items() if not isinstance(v, dict)]
+    for name, inner in table.items():
+        if isinstance(inner, dict):
+            lines += ["", f"[{name}]", *(f"{k} = {_value(v)}" for k, v in inner.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{k} = {_value(v)}" for k, v in value.items()) + " }"
+    # JSON's numbers, strings, booleans and lists are TOML's as well; only its infinities are not.
+    return json.dumps(value).replace("Infinity", "inf")

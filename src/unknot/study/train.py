@@ -1,0 +1,194 @@
+"""From a TrainSpec to trained weights, with checkpoints, curves and a clean stop."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Literal, TypeAlias
+
+from jaxtyping import Float
+from torch import Tensor
+
+from unknot.core.errors import StoreError
+from unknot.engine import checkpoint
+from unknot.engine.checkpoint import Checkpoint
+from unknot.engine.device import runtime
+from unknot.engine.loop import fit
+from unknot.engine.population import Population, Setting, State, populate
+from unknot.study.curves import Curves
+from unknot.study.folder import Folder
+from unknot.study.spec import TrainSpec
+
+Status: TypeAlias = Literal["running", "done", "stopped", "diverged"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a watcher is told after every few steps."""
+
+    step: int
+    steps: int
+    values: Mapping[str, Float[Tensor, " p"]] | None
+    diverged: Mapping[int, int]
+
+
+Watcher: TypeAlias = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Training:
+    """A population on its way: models, what they logged, who diverged at which step."""
+
+    spec: TrainSpec
+    setting: Setting
+    population: Population
+    curves: Curves = field(default_factory=Curves)
+    diverged: dict[int, int] = field(default_factory=dict)
+
+    def checkpoint(self, step: int) -> Checkpoint:
+        """All of it, to continue from."""
+        diverged = {str(member): at for member, at in self.diverged.items()}
+        tensors = {**self.population.state(), **self.curves.tensors()}
+        return Checkpoint(step, tensors, {"diverged": diverged, "ids": self.spec.ids()})
+
+    def note(self, step: int, values: Mapping[str, Float[Tensor, " p"]]) -> None:
+        """Write down a log step; a loss that is not finite is a fact, not an error."""
+        self.curves.append(step, values)
+        for member in (~values["loss"].isfinite()).nonzero().flatten().tolist():
+            self.diverged.setdefault(member, step)
+
+
+def begin(spec: TrainSpec, device: str = "auto") -> Training:
+    """A fresh population for a spec.
+
+    Raises:
+        ConfigError: The device or precision is not to be had.
+        DataError: The dataset cannot be loaded.
+    """
+    chosen = runtime(device, spec.precision)
+    dataset = spec.data.settings.load().to(chosen.device)
+    setting = Setting(dataset, spec.net.settings, spec.batch, chosen)
+    return Training(spec, setting, populate(setting, spec.members()))
+
+
+def restore(training: Training, saved: Checkpoint, source: Path) -> Training:
+    """The same training, continued from a checkpoint.
+
+    Raises:
+        StoreError: The checkpoint is of another net or run.
+    """
+    if saved.facts.get("ids") != training.spec.ids():
+        raise StoreError(f"The checkpoint in {source} belongs to another run than its run.toml.")
+    state = {n: t for n, t in saved.tensors.items() if not n.startswith("curves")}
+    fits(training.population.state(), state, source)
+    training.population.load(state)
+    diverged = {int(member): at for member, at in saved.facts["diverged"].items()}
+    return Training(
+        training.spec, training.setting, training.population, Curves.of(saved.tensors), diverged
+    )
+
+
+def fits(expected: State, given: State, source: Path) -> None:
+    """Check that tensors are those of the net.
+
+    Raises:
+        StoreError: They are not; the message names the first that differs.
+    """
+    for name in sorted({*expected, *given}):
+        want, have = expected.get(name), given.get(name)
+        if want is None or have is None or want.shape != have.shape:
+            shapes = [None if t is None else tuple(t.shape) for t in (want, have)]
+            raise StoreError(
+                f"{source} is of another net: {name} should be {shapes[0]} and is {shapes[1]}."
+            )
+
+
+def run(
+    training: Training, start: int = 0, folder: Folder | None = None, watch: Watcher | None = None
+) -> Status:
+    """Train to the end, or until all members diverged or someone asks to stop.
+
+    With a folder, a checkpoint is written every ``checkpoint_every`` steps and at a stop; what
+    happened since the last one is all that a killed process loses.
+
+    Raises:
+        WriteError: The disk refused; earlier checkpoints are whole.
+        KeyboardInterrupt: Asked to stop, without a folder to continue from.
+    """
+    spec, saved, began = training.spec, start // training.spec.checkpoint_every, time.monotonic()
+    status: Status = "running" if start < spec.steps else "done"
+    with stop_on_signal() as stop:
+        for tick in fit(
+            training.population, start=start, steps=spec.steps, log_every=spec.log_every
+        ):
+            step = tick.step
+            if tick.values is not None:
+                training.note(step, tick.values)
+            if watch:
+                watch(Progress(step, spec.steps, tick.values, training.diverged))
+            status = _status(training, step, stop.is_set())
+            if folder and (step // spec.checkpoint_every > saved or status != "running"):
+                saved = step // spec.checkpoint_every
+                checkpoint.save(folder.checkpoints, training.checkpoint(step))
+                _write_status(folder, training, step, status, time.monotonic() - began)
+            if status != "running":
+                break
+    if status == "stopped" and not folder:
+        raise KeyboardInterrupt
+    return status
+
+
+def _status(training: Training, step: int, asked_to_stop: bool) -> Status:
+    if len(training.diverged) == len(training.spec.seed_list):
+        return "diverged"
+    if step == training.spec.steps:
+        return "done"
+    return "stopped" if asked_to_stop else "running"
+
+
+def _write_status(
+    folder: Folder, training: Training, step: int, status: Status, seconds: float
+) -> None:
+    members = [
+        {"id": name, "seed": seed, "diverged_at": training.diverged.get(i)}
+        for i, (name, seed) in enumerate(
+            zip(training.spec.ids(), training.spec.seed_list, strict=True)
+        )
+    ]
+    folder.write_status(
+        {
+            "status": status,
+            "step": step,
+            "steps": training.spec.steps,
+            "seconds_since_start": round(seconds, 1),
+            "device": str(training.setting.runtime.device),
+            "members": members,
+        }
+    )
+
+
+@contextmanager
+def stop_on_signal() -> Iterator[threading.Event]:
+    """Turn the first Ctrl-C or termination into a request; the second acts at once."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
+
+    def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python's signature
+        stop.set()
+        for s, handler in before.items():
+            signal.signal(s, handler)
+
+    for s in before:
+        signal.signal(s, ask)
+    try:
+        yield stop
+    finally:
+        for s, handler in before.items():
+            signal.signal(s, handler)
