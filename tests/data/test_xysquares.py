@@ -14,7 +14,7 @@ from unknot.data.xysquares import XYSquares
 ALL = [(spacing, 8) for spacing in range(1, 9)] + [(4, 4), (2, 2), (1, 1)]
 
 
-def drawn(data, index, spacing, square):
+def drawn(index, spacing, square):
     """One image, drawn by slices."""
     places = 64 // square
     offset = (64 - (square + (places - 1) * spacing)) // 2
@@ -33,7 +33,7 @@ def test_images_agree_with_drawn_ones(setting, number):
     data = XYSquares(spacing, square).load()
     index = number % data.space.size
     image = data.batch(torch.tensor(index))
-    assert torch.equal(image, drawn(data, index, spacing, square))
+    assert torch.equal(image, drawn(index, spacing, square))
     assert image.sum().item() == 3 * square**2
 
 
@@ -131,12 +131,8 @@ def test_rows_of_any_shape_and_rows_past_thirty_two_bits():
     images = data.batch(index)
     assert images.shape == (2, 3, 3, 64, 64)
     corners = [image.flatten(1).argmax(1).tolist() for image in images.flatten(0, 1)]
-    # Per colour 64 y + x of its pixel; row 1 moves blue down, row 64 moves it right.
-    assert corners == [[0, 0, 0], [0, 0, 64], [0, 0, 1], [0, 1, 0], [1, 0, 0], [4095] * 3][:3] + [
-        corners[3],
-        [1, 0, 0],
-        [4095, 4095, 4095],
-    ]
+    # Per colour 64 y + x of its pixel.
+    assert corners == [[0, 0, 0], [0, 0, 64], [0, 0, 1], [0, 1, 0], [1, 0, 0], [4095, 4095, 4095]]
     assert data.space.factors(index[1, 0]).tolist() == [0, 0, 1, 0, 0, 0]
 
 

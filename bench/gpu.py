@@ -1,0 +1,147 @@
+"""Model-steps per second on a GPU: stacked populations against a plain eager loop, in one run.
+
+PYTHONPATH=src python bench/gpu.py [--seconds 3] [--json FILE]
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+from unknot.core.objective import Adam
+from unknot.data.dsprites import DSprites
+from unknot.engine.device import runtime
+from unknot.engine.looped import Looped
+from unknot.engine.population import Member, Setting
+from unknot.engine.stacked import Stacked
+from unknot.nets.conv64 import Conv64
+from unknot.nets.locatello import Locatello
+from unknot.objectives.beta_vae import BetaVAE
+
+GFLOP = 5.4  # one conv64 step of 64 images, forward and backward
+BATCH = 64
+
+
+def plain(dataset, precision: str) -> Callable[[int], None]:
+    """What anyone would write first: one model, eager, PyTorch's Adam, data on the card."""
+    net = Conv64()
+    encoder, decoder = net.encoder(dataset.shape).cuda(), net.decoder(dataset.shape).cuda()
+    optimiser = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=1e-4)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "float32"
+
+    def steps(n: int) -> None:
+        for _ in range(n):
+            x = dataset.batch(torch.randint(0, len(dataset), (BATCH,), device="cuda"))
+            optimiser.zero_grad()
+            with torch.autocast("cuda", torch.bfloat16, enabled=precision == "bf16"):
+                mean, logvar = encoder(x).float().chunk(2, 1)
+                z = mean + torch.randn_like(mean) * (0.5 * logvar).exp()
+                y = decoder(z).float()
+            recon = F.binary_cross_entropy_with_logits(y, x, reduction="sum") / BATCH
+            kl = 0.5 * (mean**2 + logvar.exp() - 1 - logvar).sum() / BATCH
+            (recon + 4 * kl).backward()
+            optimiser.step()
+
+    return steps
+
+
+def population(backend, dataset, net, precision: str, members: int) -> Callable[[int], None]:
+    setting = Setting(dataset, net, BATCH, runtime("cuda", precision))
+    each = [Member(seed, BetaVAE(beta=4.0), Adam(lr=1e-4)) for seed in range(members)]
+    models = backend.fresh(setting, each)
+    done = [0]
+
+    def steps(n: int) -> None:
+        models.advance(done[0], n)
+        done[0] += n
+
+    return steps
+
+
+def measure(steps: Callable[[int], None], seconds: float) -> tuple[float, float]:
+    """Steps per second after warming up, and the seconds that took."""
+    began = time.perf_counter()
+    steps(3)
+    torch.cuda.synchronize()
+    warm = time.perf_counter() - began
+    began = time.perf_counter()
+    steps(5)
+    torch.cuda.synchronize()
+    n = max(5, int(seconds * 5 / (time.perf_counter() - began)))
+    began = time.perf_counter()
+    steps(n)
+    torch.cuda.synchronize()
+    return n / (time.perf_counter() - began), warm
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    if not torch.cuda.is_available():
+        sys.exit("This benchmark needs a CUDA device.")
+    dataset = DSprites().load().to(torch.device("cuda"))
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, batch {BATCH}, 64x64x1")
+    cases: list[tuple[str, int, Callable[[], Callable[[int], None]]]] = []
+    for precision in ("float32", "tf32", "bf16"):
+        cases.append((f"plain eager {precision}", 1, lambda p=precision: plain(dataset, p)))
+    for precision in ("float32", "tf32", "bf16"):
+        for members in (1, 8, 64):
+            cases.append(
+                (
+                    f"stacked conv64 {precision}",
+                    members,
+                    lambda p=precision, m=members: population(Stacked, dataset, Conv64(), p, m),
+                )
+            )
+    cases += [
+        ("looped conv64 tf32", 1, lambda: population(Looped, dataset, Conv64(), "tf32", 1)),
+        (
+            "stacked locatello bf16",
+            64,
+            lambda: population(Stacked, dataset, Locatello(), "bf16", 64),
+        ),
+    ]
+    rows, base = [], 0.0
+    print(
+        f"{'what':26s} {'members':>7s} {'model-steps/s':>13s} {'x eager':>8s} {'TFLOP/s':>8s} {'GB':>6s} {'warm-up s':>9s}"
+    )
+    for name, members, make in cases:
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        held = torch.cuda.memory_allocated()
+        rate, warm = measure(make(), options.seconds)
+        rate *= members
+        base = base or rate
+        memory = (torch.cuda.max_memory_allocated() - held) / 2**30
+        rows.append(
+            {
+                "what": name,
+                "members": members,
+                "model_steps_per_s": rate,
+                "times_eager": rate / base,
+                "gb": memory,
+                "warm_s": warm,
+            }
+        )
+        print(
+            f"{name:26s} {members:7d} {rate:13,.0f} {rate / base:8.1f} {rate * GFLOP / 1e3:8.1f} {memory:6.1f} {warm:9.1f}",
+            flush=True,
+        )
+    if options.json:
+        options.json.write_text(
+            json.dumps(
+                {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows},
+                indent=1,
+            )
+        )
+
+
+if __name__ == "__main__":
+    main()

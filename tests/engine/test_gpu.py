@@ -1,0 +1,88 @@
+"""What must hold on a GPU; run by hand there: ``pytest -m gpu``."""
+
+import pytest
+import torch
+
+from unknot.core import noise
+from unknot.core.factors import FactorSpace
+from unknot.core.objective import Adam
+from unknot.data.dataset import Bits, FactorDataset
+from unknot.engine.device import runtime
+from unknot.engine.looped import Looped
+from unknot.engine.population import Member, Setting, populate
+from unknot.engine.stacked import Stacked
+from unknot.nets.conv64 import Conv64
+from unknot.objectives.beta_vae import BetaVAE
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+]
+
+
+def blobs() -> FactorDataset:
+    stored = noise.integers(1, "blobs", 0, 512, 512, high=256).to(torch.uint8)
+    space = FactorSpace(("row",), (512,), ("nominal",))
+    return FactorDataset("blobs", space, Bits(stored, (1, 64, 64)))
+
+
+MEMBERS = [
+    Member(s, BetaVAE(beta=b), Adam(lr=lr))
+    for s, b, lr in [(0, 1.0, 1e-3), (7, 4.0, 1e-4), (3, 16.0, 5e-4)]
+]
+
+
+def test_integers_are_the_same_on_both_devices():
+    seeds = torch.tensor([0, 1, 2**40 + 5])
+    for draw in (
+        lambda s: noise.words(s, "z", 17, 1001),
+        lambda s: noise.integers(s, "order", 2**33, 64, high=64**6),
+        lambda s: noise.permutation(s, "shuffle", 3, 50, 4),
+    ):
+        assert torch.equal(draw(seeds), draw(seeds.cuda()).cpu())
+
+
+def test_bits_unpack_the_same_on_both_devices():
+    data, rows = blobs(), torch.arange(0, 512, 7)
+    assert torch.equal(data.batch(rows), data.to(torch.device("cuda")).batch(rows.cuda()).cpu())
+
+
+@pytest.mark.parametrize("precision", ["float32", "tf32", "bf16"])
+def test_population_equals_alone(precision):
+    """Loss curves agree to 1e-4 (float32), 1e-3 (tf32), 1e-2 (bf16) over 50 steps."""
+    setting = Setting(blobs().to(torch.device("cuda")), Conv64(), 32, runtime("cuda", precision))
+    together = populate(setting, MEMBERS)
+    assert isinstance(together, Stacked)
+    alone = [populate(setting, [member]) for member in MEMBERS]
+    tolerance = {"float32": 1e-4, "tf32": 1e-3, "bf16": 1e-2}[precision]
+    for start in range(0, 50, 10):
+        ours = together.advance(start, 10)["loss"]
+        theirs = torch.cat([a.advance(start, 10)["loss"] for a in alone])
+        torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=0)
+
+
+def test_gpu_equals_cpu():
+    """The same run on another device: curves agree to 1e-4 over 30 steps in float32."""
+    gpu = populate(
+        Setting(blobs().to(torch.device("cuda")), Conv64(), 32, runtime("cuda")), MEMBERS
+    )
+    cpu = Looped.fresh(Setting(blobs(), Conv64(), 32, runtime("cpu")), MEMBERS)
+    for start in range(0, 30, 10):
+        ours, theirs = gpu.advance(start, 10)["loss"].cpu(), cpu.advance(start, 10)["loss"]
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=0)
+
+
+def test_state_crosses_between_backends():
+    setting = Setting(blobs().to(torch.device("cuda")), Conv64(), 32, runtime("cuda"))
+    ours = populate(setting, MEMBERS)
+    ours.advance(0, 10)
+    state = ours.state()
+    again = populate(setting, MEMBERS)
+    again.load(state)
+    torch.testing.assert_close(
+        again.advance(10, 10)["loss"], ours.advance(10, 10)["loss"], rtol=0, atol=0
+    )
+    cpu = Looped.fresh(Setting(blobs(), Conv64(), 32, runtime("cpu")), MEMBERS)
+    cpu.load(state)
+    for name, value in cpu.state().items():
+        assert torch.equal(value, state[name]), name
