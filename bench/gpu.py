@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -88,30 +89,24 @@ def main() -> None:
         sys.exit("This benchmark needs a CUDA device.")
     dataset = DSprites().load().to(torch.device("cuda"))
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, batch {BATCH}, 64x64x1")
-    cases: list[tuple[str, int, Callable[[], Callable[[int], None]]]] = []
-    for precision in ("float32", "tf32", "bf16"):
-        cases.append((f"plain eager {precision}", 1, lambda p=precision: plain(dataset, p)))
-    for precision in ("float32", "tf32", "bf16"):
-        for members in (1, 8, 64):
-            cases.append(
-                (
-                    f"stacked conv64 {precision}",
-                    members,
-                    lambda p=precision, m=members: population(Stacked, dataset, Conv64(), p, m),
-                )
-            )
-    cases += [
-        ("looped conv64 tf32", 1, lambda: population(Looped, dataset, Conv64(), "tf32", 1)),
+    precisions = ("float32", "tf32", "bf16")
+    cases: list[tuple[str, int, Callable[[], Callable[[int], None]]]] = [
+        *((f"plain eager {p}", 1, partial(plain, dataset, p)) for p in precisions),
+        *(
+            (f"stacked conv64 {p}", m, partial(population, Stacked, dataset, Conv64(), p, m))
+            for p in precisions
+            for m in (1, 8, 64)
+        ),
+        ("looped conv64 tf32", 1, partial(population, Looped, dataset, Conv64(), "tf32", 1)),
         (
             "stacked locatello bf16",
             64,
-            lambda: population(Stacked, dataset, Locatello(), "bf16", 64),
+            partial(population, Stacked, dataset, Locatello(), "bf16", 64),
         ),
     ]
     rows, base = [], 0.0
-    print(
-        f"{'what':26s} {'members':>7s} {'model-steps/s':>13s} {'x eager':>8s} {'TFLOP/s':>8s} {'GB':>6s} {'warm-up s':>9s}"
-    )
+    heads = ("what", "members", "model-steps/s", "x eager", "TFLOP/s", "GB", "warm-up s")
+    print("{:26s} {:>7s} {:>13s} {:>8s} {:>8s} {:>6s} {:>9s}".format(*heads))
     for name, members, make in cases:
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
@@ -120,27 +115,12 @@ def main() -> None:
         rate *= members
         base = base or rate
         memory = (torch.cuda.max_memory_allocated() - held) / 2**30
-        rows.append(
-            {
-                "what": name,
-                "members": members,
-                "model_steps_per_s": rate,
-                "times_eager": rate / base,
-                "gb": memory,
-                "warm_s": warm,
-            }
-        )
-        print(
-            f"{name:26s} {members:7d} {rate:13,.0f} {rate / base:8.1f} {rate * GFLOP / 1e3:8.1f} {memory:6.1f} {warm:9.1f}",
-            flush=True,
-        )
+        row = (name, members, rate, rate / base, rate * GFLOP / 1e3, memory, warm)
+        print("{:26s} {:7d} {:13,.0f} {:8.1f} {:8.1f} {:6.1f} {:9.1f}".format(*row), flush=True)
+        rows.append(dict(zip(heads, row, strict=True)))
     if options.json:
-        options.json.write_text(
-            json.dumps(
-                {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows},
-                indent=1,
-            )
-        )
+        facts = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "rows": rows}
+        options.json.write_text(json.dumps(facts, indent=1))
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def test_becomes_a_tensor_without_a_warning_and_writing_to_it_stays_private(fold
         lambda raw: raw[:-1],
         lambda raw: raw[:3000],
         lambda raw: raw[:20],
-        lambda raw: b"",
+        lambda raw: raw[:0],
         lambda raw: raw + b"\0",
         lambda raw: raw[:100] + bytes([raw[100] ^ 1]) + raw[101:],
         lambda raw: raw[:-1] + bytes([raw[-1] ^ 1]),

@@ -108,7 +108,7 @@ def test_row_numbers_and_factors_are_inverse(named, data):
 
 def test_images_lie_in_the_unit_interval_and_are_standardised_on_request(named):
     _, data, standardised = named
-    index = torch.arange(0, len(data), len(data) // 50)
+    index = torch.cat([torch.arange(0, len(data), len(data) // 50), torch.tensor([len(data) - 1])])
     x = data.batch(index)
     assert x.dtype == torch.float32
     assert (x.min(), x.max()) == (0, 1)

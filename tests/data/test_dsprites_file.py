@@ -1,5 +1,6 @@
 """The original archive's loader, on small and full synthetic archives."""
 
+import contextlib
 import os
 import zipfile
 
@@ -63,7 +64,7 @@ def test_images_are_read_and_pickles_are_not(images, tmp_path, save):
         lambda x: x.astype(bool),
         lambda x: np.asfortranarray(x),
         lambda x: x * 255,
-        lambda x: np.array([{}], dtype=object),
+        lambda x: x.astype(object),
     ],
     ids=["rows", "axes", "height", "float", "bool", "fortran", "0-255", "object"],
 )
@@ -74,7 +75,7 @@ def test_other_arrays_are_refused(images, tmp_path, wrong):
 
 
 def test_missing_and_foreign_files_are_refused(images, tmp_path):
-    with pytest.raises(DataError, match="Cannot read.*No such file"):
+    with pytest.raises(DataError, match=r"Cannot read .*: No such file"):
         load(tmp_path / "none.npz")
     with pytest.raises(DataError, match="Cannot read"):
         load(tmp_path)
@@ -106,15 +107,28 @@ def test_truncated_and_altered_files_are_refused(images, tmp_path, save, share):
         load(path)
 
 
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_any_altered_byte_is_refused_or_harmless(images, tmp_path, save):
+    """Most of what is not an image is the header in front and the directory at the end."""
+    path = tmp_path / "d.npz"
+    save(path, imgs=images)
+    raw = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for at in [*rng.integers(0, 200, 100), *rng.integers(len(raw) - 100, len(raw), 50)]:
+        path.write_bytes(raw[:at] + bytes([raw[at] ^ rng.integers(1, 256)]) + raw[at + 1 :])
+        with contextlib.suppress(DataError):
+            assert np.array_equal(load(path).batch(torch.arange(24))[:, 0].numpy(), images)
+
+
 def test_an_array_longer_or_shorter_than_its_header_is_refused(images, tmp_path):
     for extra in (images.tobytes() + b"\0", images.tobytes()[:-1]):
-        with zipfile.ZipFile(tmp_path / "d.npz", "w") as archive:
-            with archive.open("imgs.npy", "w") as file:
-                header = np.lib.format.header_data_from_array_1_0(images)
-                np.lib.format.write_array_header_1_0(file, header)
-                file.write(extra)
+        path = tmp_path / "d.npz"
+        with zipfile.ZipFile(path, "w") as archive, archive.open("imgs.npy", "w") as file:
+            header = np.lib.format.header_data_from_array_1_0(images)
+            np.lib.format.write_array_header_1_0(file, header)
+            file.write(extra)
         with pytest.raises(DataError, match="damaged"):
-            load(tmp_path / "d.npz")
+            load(path)
 
 
 @pytest.mark.slow
@@ -122,10 +136,12 @@ def test_a_full_archive_comes_back_whole(tmp_path):
     ours = DSprites().load().images.stored.numpy()
     path = tmp_path / "d.npz"
     header = {"descr": "|u1", "fortran_order": False, "shape": (len(ours), 64, 64)}
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        with archive.open("imgs.npy", "w", force_zip64=True) as file:
-            np.lib.format.write_array_header_1_0(file, header)
-            for rows in np.array_split(ours, 64):
-                file.write(np.unpackbits(rows, axis=1).data)
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("imgs.npy", "w", force_zip64=True) as file,
+    ):
+        np.lib.format.write_array_header_1_0(file, header)
+        for rows in np.array_split(ours, 64):
+            file.write(np.unpackbits(rows, axis=1).data)
     assert np.array_equal(load(path).images.stored.numpy(), ours)
     path.unlink()

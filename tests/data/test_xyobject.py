@@ -36,7 +36,7 @@ def test_images_agree_with_drawn_ones(index):
 def test_both_hold_the_same_images_in_the_same_order():
     merged, shaded = XYObject().load(), XYObjectShaded().load()
     assert len(merged) == len(shaded) == 75_000
-    index = torch.arange(0, 75_000, 11)
+    index = torch.arange(0, 75_000, 97)
     assert torch.equal(merged.batch(index), shaded.batch(index))
     a, b = merged.space.factors(index), shaded.space.factors(index)
     assert torch.equal(a[:, :3], b[:, :3])
@@ -62,8 +62,8 @@ def test_constants_of_table_a2():
     data = XYObject().load()
     x = torch.stack([drawn(i) for i in range(120)]).double().flatten(2) / 255
     assert torch.allclose(data.batch(torch.arange(120)).flatten(2).double(), x, atol=1e-7)
-    assert (x.mean((0, 2)) - torch.tensor(MEAN).double()).abs().max() < 1e-9
-    assert (x.std(-1).mean(0) - torch.tensor(STD).double()).abs().max() < 1e-9
+    assert (x.mean((0, 2)) - torch.tensor(MEAN, dtype=torch.float64)).abs().max() < 1e-9
+    assert (x.std(-1).mean(0) - torch.tensor(STD, dtype=torch.float64)).abs().max() < 1e-9
 
 
 def traversals(data, factor):
@@ -87,11 +87,15 @@ def traversals(data, factor):
         (XYObject, "scale", 0.0050, 0.57, 0.71),
         (XYObject, "colour", 0.0090, 0.23, 0.34),
         (XYObjectShaded, "intensity", 0.0033, 0.73, 0.92),
-        (XYObjectShaded, "hue", 0.0089, 0.32, 0.54),
+        (XYObjectShaded, "hue", 0.00883, 0.32, 0.54),
     ],
 )
 def test_distances_along_factors(kind, name, mean, linear, rank):
-    """Mean over different values, and correlation with the factor's own distance over all pairs."""
+    """Mean over different values, and correlation with the factor's own distance over all pairs.
+
+    For hue the mean is a closed form: two different hues differ in (1 + 2 + 3 + 2 + 1) / 5 channels
+    on average, and 1.8 * 129 pixels * 121604 / 260100 (mean squared level) / 12288 = 0.00883.
+    """
     data = kind().load()
     distance = traversals(data, data.space.names.index(name))
     values = torch.arange(distance.shape[1])

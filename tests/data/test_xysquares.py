@@ -51,11 +51,11 @@ def test_distance_along_a_factor(spacing):
     data = XYSquares(spacing).load()
     steps = torch.arange(8)
     apart = (steps[:, None] - steps).abs()
-    expected = 2 * 8 * (spacing * apart).clamp(max=8) / 12288
+    expected = 2 * 8 * (spacing * apart).clamp(max=8).double() / 12288
     for factor, index in product(range(6), (0, 123_456, 262_143)):
         x = data.batch(data.space.traversal(torch.tensor(index), factor)).double()
         distance = (x[:, None] - x).square().mean((-3, -2, -1))
-        assert torch.allclose(distance, expected.double(), rtol=0, atol=1e-12)
+        assert torch.allclose(distance, expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,9 @@ def test_distance_of_random_pairs_at_spacing_eight():
     All 64 x 64 pairs of places of the blue square stand for all pairs of each of the three.
     """
     data = XYSquares().load()
-    x = data.batch(torch.arange(64)).double().flatten(1)
-    distance = (x[:, None] - x).square().mean(-1)
+    x = data.batch(torch.arange(64)).double()
+    assert torch.equal(x[:, :2], x[:1, :2].expand(64, 2, 64, 64))
+    distance = (x[:, None, 2] - x[:, 2]).square().sum((-2, -1)) / 12288
     d = 128 / 12288
     assert abs(3 * distance.mean().item() - 3 * 63 / 64 * d) < 1e-12
     assert abs(3 * distance.mean().item() - 0.0307617) < 5e-8
@@ -108,8 +109,10 @@ def test_constants_are_the_mean_and_the_deviation_within_images(spacing, square)
     data = XYSquares(spacing, square, standardise=True).load()
     index = torch.arange(0, len(raw), len(raw) // 7)
     x = raw.batch(index).double().flatten(2)
-    assert torch.allclose(x.mean((0, 2)), torch.tensor(data.mean).double(), rtol=1e-7)
-    assert torch.allclose(x.std(-1).mean(0), torch.tensor(data.std).double(), rtol=1e-6)
+    assert torch.allclose(x.mean((0, 2)), torch.tensor(data.mean, dtype=torch.float64), rtol=1e-12)
+    assert torch.allclose(
+        x.std(-1).mean(0), torch.tensor(data.std, dtype=torch.float64), rtol=1e-12
+    )
 
 
 def test_constants_are_those_of_table_a2():

@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-Count: TypeAlias = int | Int[Tensor, "*p"]
+Count: TypeAlias = int | Int[Tensor, "..."]
 
 WORD = 0xFFFFFFFF
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -59,7 +59,9 @@ def words(seed: Count, stream: str, step: Count, n: int) -> Int[Tensor, "*p n"]:
     step = torch.as_tensor(step, device=device).unsqueeze(-1)
     block = torch.arange(-(-n // 4), device=device)
     name = torch.full_like(block, _number(stream))
-    counter = (block, step & WORD, (step >> 32) & WORD, name)
+    # Block and name take the places that the first round only xors: a compiler would fold a product
+    # of either with a constant and overflow its 32-bit index arithmetic.
+    counter = (step & WORD, block, (step >> 32) & WORD, name)
     key = (seed & WORD, (seed >> 32) & WORD)
     blocks = torch.stack(torch.broadcast_tensors(*philox(counter, key)), dim=-1)
     return blocks.flatten(-2)[..., :n]

@@ -1,8 +1,6 @@
 """The user's own images."""
 
 import math
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from jaxtyping import Int64
 
 from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace, Kind
-from unknot.data.dataset import Bytes, FactorDataset, as_bytes
+from unknot.data.dataset import BAD_ARCHIVE, Bytes, FactorDataset, as_bytes
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,8 @@ class Arrays:
             space = FactorSpace(("index",), (len(images),), ("nominal",))
             return FactorDataset("arrays", space, Bytes(images))
         factors = arrays["factors"]
-        if factors.ndim != 2 or len(factors) != len(images) or factors.dtype.kind not in "iu":
+        fits = factors.ndim == 2 and factors.shape[1] > 0 and len(factors) == len(images)
+        if not fits or factors.dtype.kind not in "iu":
             raise DataError(
                 f"'factors' in '{self.path}' must be integers [{len(images)}, f], one row per "
                 f"image; got {factors.dtype} {factors.shape}."
@@ -59,11 +58,14 @@ class Arrays:
 def _read(path: str) -> dict[str, np.ndarray]:
     """The file's arrays, by name; those we do not know are left closed."""
     try:
-        with np.load(Path(path).expanduser(), allow_pickle=False) as file:
+        with (
+            Path(path).expanduser().open("rb") as raw,  # numpy would leave a bad file open
+            np.load(raw, allow_pickle=False) as file,
+        ):
             return {name: file[name] for name in ("images", "factors", "names") if name in file}
     except OSError as error:
         raise DataError(f"Cannot read '{path}': {error.strerror}.") from error
-    except (ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except BAD_ARCHIVE as error:
         raise DataError(
             f"'{path}' is damaged or not an npz file of plain arrays (no objects); "
             "write it with numpy.savez(path, images=...)."

@@ -1,5 +1,8 @@
 """FactorDataset: a factor grid and the image of each of its points."""
 
+import tokenize
+import zipfile
+import zlib
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
@@ -10,6 +13,18 @@ from torch import Tensor
 
 from unknot.core.errors import DataError, ShapeError
 from unknot.core.factors import FactorSpace
+
+# What zipfile, zlib and numpy raise for an npz file that is damaged or something else; it was found
+# by altering every byte of one.
+BAD_ARCHIVE = (
+    ValueError,
+    TypeError,
+    EOFError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+    tokenize.TokenError,
+)
 
 
 @runtime_checkable

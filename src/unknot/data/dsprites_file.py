@@ -1,17 +1,15 @@
 """dSprites from its original archive."""
 
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import torch
 from jaxtyping import UInt8
 
 from unknot.core.errors import DataError
-from unknot.data.dataset import Bits, FactorDataset
+from unknot.data.dataset import BAD_ARCHIVE, Bits, FactorDataset
 from unknot.data.dsprites import MEAN, SPACE, STD
 from unknot.data.sprites import SIDE
 
@@ -40,9 +38,8 @@ class DSpritesFile:
             DataError: The file is missing, damaged or not the dSprites archive.
         """
         try:
-            path = Path(self.path).expanduser()
-            with zipfile.ZipFile(path) as archive, archive.open("imgs.npy") as file:
-                packed = _pack(file)
+            with zipfile.ZipFile(Path(self.path).expanduser()) as archive:
+                packed = _pack(archive)
         except OSError as error:
             raise DataError(
                 f"Cannot read the dSprites archive '{self.path}': {error.strerror}."
@@ -51,7 +48,7 @@ class DSpritesFile:
             raise DataError(
                 f"'{self.path}' has no array 'imgs'; it is not the dSprites archive."
             ) from error
-        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+        except BAD_ARCHIVE as error:
             raise DataError(
                 f"'{self.path}' is not the dSprites archive or is damaged ({error}); "
                 "fetch it again."
@@ -61,28 +58,25 @@ class DSpritesFile:
         return FactorDataset("dsprites_file", SPACE, images, mean, std)
 
 
-def _pack(file: IO[bytes]) -> UInt8[np.ndarray, "size bytes"]:
-    """Bits of an npy file of 0 and 1; ValueError or EOFError where it is something else."""
-    version = np.lib.format.read_magic(file)
-    read_header = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }.get(version)
-    if read_header is None:
-        raise ValueError(f"npy version {version}")
-    shape, fortran, dtype = read_header(file)
-    if shape != (SPACE.size, SIDE, SIDE) or fortran or dtype != np.uint8:
-        raise ValueError(f"'imgs' should be uint8 {(SPACE.size, SIDE, SIDE)}; got {dtype} {shape}")
+def _pack(archive: zipfile.ZipFile) -> UInt8[np.ndarray, "size bytes"]:
+    """Bits of the array ``imgs``; ValueError or EOFError where it is not what it should be."""
     packed = np.empty((SPACE.size, SIDE * SIDE // 8), np.uint8)
-    for start in range(0, SPACE.size, CHUNK):
-        rows = packed[start : start + CHUNK]
-        data = file.read(len(rows) * SIDE * SIDE)
-        if len(data) != len(rows) * SIDE * SIDE:
-            raise EOFError(f"only {start} images")
-        pixels = np.frombuffer(data, np.uint8).reshape(len(rows), -1)
-        if pixels.max() > 1:
-            raise ValueError("'imgs' should hold 0 and 1 only")
-        rows[:] = np.packbits(pixels, axis=1)
-    if file.read(1):  # reading to the end is also what makes zipfile compare the checksum
-        raise ValueError("'imgs' holds more than its header says")
+    with archive.open("imgs.npy") as file:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError("'imgs' has another npy version than 1.0")
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+        expected = (SPACE.size, SIDE, SIDE)
+        if shape != expected or fortran or dtype != np.uint8:
+            raise ValueError(f"'imgs' should be uint8 {expected}; got {dtype} {shape}")
+        for start in range(0, SPACE.size, CHUNK):
+            rows = packed[start : start + CHUNK]
+            data = file.read(len(rows) * SIDE * SIDE)
+            if len(data) != len(rows) * SIDE * SIDE:
+                raise EOFError("'imgs' ends early")
+            pixels = np.frombuffer(data, np.uint8).reshape(len(rows), -1)
+            if pixels.max() > 1:
+                raise ValueError("'imgs' should hold 0 and 1 only")
+            rows[:] = np.packbits(pixels, axis=1)
+        if file.read(1):  # reading to the end is also what makes zipfile compare the checksum
+            raise ValueError("'imgs' holds more than its header says")
     return packed

@@ -221,6 +221,10 @@ def log_of(losses: Mapping[str, Terms]) -> dict[str, Tensor]:
         log[f"{prefix}loss"] = total(terms).detach()
         for key, term in terms.items():
             log[prefix + key] = term.value.detach()
-            weight = torch.as_tensor(term.weight, device=term.value.device).to(term.value)
+            weight = (
+                term.weight
+                if isinstance(term.weight, Tensor)
+                else torch.full_like(term.value, term.weight)
+            )
             log[f"{prefix}{key}.weight"] = weight.expand_as(term.value)
     return log

@@ -1,5 +1,6 @@
 """The backend that trains all members in one pass, one tensor per weight."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -183,7 +184,14 @@ class Stacked:
         losses = torch.compile(self._losses, dynamic=False)
         update = torch.compile(adam, dynamic=False)
         stream = torch.cuda.Stream()
-        with self._rewound():
+        # Each population is compiled once, for its own shapes. The limit counts them all together,
+        # and past it the step would run eagerly without a word.
+        limits = torch._dynamo.config.patch(
+            recompile_limit=10_000, accumulated_recompile_limit=10_000
+        )
+        with self._rewound(), limits, warnings.catch_warnings():
+            # float32 without tf32 is what the user chose; the compiler need not advise against it.
+            warnings.filterwarnings("ignore", message="TensorFloat32 tensor cores")
             stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(stream):
                 for _ in range(3):
