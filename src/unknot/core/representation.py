@@ -42,7 +42,7 @@ class Representation:
         cls, space: FactorSpace, latents: int, encode: Callable[[Tensor], Tensor]
     ) -> "Representation":
         """Codes on request: ``encode`` gets row numbers, each row at most once."""
-        return cls(space, latents, _Once(encode, latents))
+        return cls(space, latents, Once(encode))
 
     def codes(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n z"]:
         """Codes of the given rows."""
@@ -53,20 +53,21 @@ class Representation:
         return self.space.factors(index)
 
 
-class _Once:
-    """Remembers the rows it has encoded, sorted by row number."""
+class Once:
+    """Codes by row number, each row encoded when it is first asked for and remembered."""
 
-    def __init__(self, encode: Callable[[Tensor], Tensor], latents: int) -> None:
+    def __init__(self, encode: Callable[[Tensor], Tensor]) -> None:
         self.encode = encode
-        self.known = torch.empty(0, dtype=torch.int64)
-        self.codes = torch.empty(0, latents)
+        self.known = torch.empty(0, dtype=torch.int64)  # sorted
+        self.codes = torch.empty(0, 0)
 
-    def __call__(self, index: Tensor) -> Tensor:
+    def __call__(self, index: Int[Tensor, " n"]) -> Float[Tensor, "n z"]:
+        """Codes of the given rows."""
         wanted = index.unique()
         new = wanted[~torch.isin(wanted, self.known)]
         if len(new):
-            known, codes = torch.cat([self.known, new]), self.encode(new)
-            order = known.argsort()
-            self.codes = torch.cat([self.codes.to(codes), codes])[order]
-            self.known = known[order]
+            codes = self.encode(new)
+            known, order = torch.cat([self.known, new]).sort()
+            self.codes = torch.cat([self.codes, codes])[order] if len(self.codes) else codes
+            self.known = known
         return self.codes[torch.searchsorted(self.known, index)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -221,10 +222,8 @@ def log_of(losses: Mapping[str, Terms]) -> dict[str, Tensor]:
         log[f"{prefix}loss"] = total(terms).detach()
         for key, term in terms.items():
             log[prefix + key] = term.value.detach()
-            weight = (
-                term.weight
-                if isinstance(term.weight, Tensor)
-                else torch.full_like(term.value, term.weight)
-            )
+            weight: Any = term.weight
+            if not isinstance(weight, Tensor):
+                weight = torch.full_like(term.value, weight)
             log[f"{prefix}{key}.weight"] = weight.expand_as(term.value)
     return log

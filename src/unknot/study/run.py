@@ -10,7 +10,7 @@ from torch import Tensor
 
 from unknot.core.errors import ConfigError, ShapeError, StoreError
 from unknot.core.posterior import Posterior
-from unknot.core.representation import Representation
+from unknot.core.representation import Once, Representation
 from unknot.data.dataset import FactorDataset
 from unknot.engine import checkpoint, encode
 from unknot.study.curves import Curves
@@ -88,30 +88,45 @@ class Run:
         bernoulli = getattr(self.spec.objective.settings, "likelihood", "") == "bernoulli"
         return self._drop(y.sigmoid() if bernoulli else y)
 
-    def codes(
-        self,
-        index: Int[Tensor, " n"] | None = None,
-        *,
-        on_rows: Callable[[int], None] = lambda _: None,
-    ) -> Float[Tensor, "*p n z"]:
-        """Codes of dataset rows, all of them by default, in one pass for all members."""
+    def posteriors(
+        self, index: Int[Tensor, " n"], *, on_rows: Callable[[int], None] = lambda _: None
+    ) -> Posterior:
+        """Posteriors ``[*p, n, z]`` of dataset rows, in one pass for all members."""
+        q = encode.encode(self.training.population, self.dataset, index, on_rows=on_rows)
+        return Posterior(self._drop(q.mean), self._drop(q.logvar))
+
+    def codes(self, index: Int[Tensor, " n"] | None = None) -> Float[Tensor, "*p n z"]:
+        """Codes of dataset rows, all of them by default.
+
+        Raises:
+            ConfigError: All rows of a grid that is too large to hold.
+        """
         if index is None:
             if len(self.dataset) > 10_000_000:
                 raise ConfigError(
                     f"The grid has {len(self.dataset):,} points; ask for the codes of some rows."
                 )
             index = torch.arange(len(self.dataset))
-        q = encode.encode(self.training.population, self.dataset, index, on_rows=on_rows)
-        return self._drop(q.mean)
+        return self.posteriors(index).mean
 
-    def representation(self, member: int = 0) -> Representation:
-        """One member's codes by grid point, encoded when a score asks for them."""
+    def representations(self) -> list[Representation]:
+        """Each member's codes by grid point.
 
-        def rows(index: Tensor) -> Tensor:
+        A row is encoded when a score first asks for it, for all members in one pass.
+        """
+        members, latents = len(self.spec.seed_list), self.spec.net.settings.latents
+
+        def side_by_side(index: Tensor) -> Tensor:
             q = encode.encode(self.training.population, self.dataset, index)
-            return q.mean[member]
+            return q.mean.transpose(0, 1).flatten(1)
 
-        return Representation.lazy(self.dataset.space, self.spec.net.settings.latents, rows)
+        rows = Once(side_by_side)
+
+        def of(member: int) -> Representation:
+            own = slice(member * latents, (member + 1) * latents)
+            return Representation(self.dataset.space, latents, lambda index: rows(index)[:, own])
+
+        return [of(member) for member in range(members)]
 
     def save(self, path: str | Path) -> Path:
         """Write a run folder that `load` reads.

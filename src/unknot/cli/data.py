@@ -1,0 +1,66 @@
+"""``unknot data``: what the datasets hold and what they look like."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(help="List and look at datasets.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """List the datasets with what they are.
+
+    Example: `unknot data list`
+    """
+    from unknot.cli import list_ as names
+
+    names.list_(names.What.datasets, json)
+
+
+@app.command("show")
+def show(
+    name: Annotated[str, typer.Argument(help="A dataset by name.")],
+    out: Annotated[Path | None, typer.Option(help="Picture to write [NAME.png].")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of the dataset, such as spacing=4; may be repeated."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON and draw nothing.")] = False,
+) -> None:
+    """Show a dataset's size, factors and a picture of what each factor does.
+
+    Example: `unknot data show xysquares --set spacing=4`
+    """
+    from unknot.cli.screen import console, table
+    from unknot.core import registry
+    from unknot.study import config
+
+    settings = config.assign({}, set_ or [])
+    dataset = config.build(registry.get("datasets", name), settings, name).load()
+    factors: list[dict[str, Any]] = [
+        {"factor": n, "values": s, "kind": k}
+        for n, s, k in zip(
+            dataset.space.names, dataset.space.sizes, dataset.space.kinds, strict=True
+        )
+    ]
+    if json:
+        table(
+            [],
+            [{"name": name, "size": len(dataset), "shape": dataset.shape, "factors": factors}],
+            True,
+        )
+        return
+    c, h, w = dataset.shape
+    console.print(
+        f"[bold]{name}[/]: {len(dataset):,} images, {h} x {w}, {c} channel{'s' * (c > 1)}"
+    )
+    table(["factor", "values", "kind"], factors, False)
+    from unknot.engine.checkpoint import write_whole
+    from unknot.report.pictures import dataset_picture
+    from unknot.report.style import png
+
+    path = out or Path(f"{name}.png")
+    write_whole(path, png(dataset_picture(dataset)))
+    console.print(f"Picture: {path}")

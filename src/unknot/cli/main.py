@@ -1,0 +1,68 @@
+"""The ``unknot`` command: which verbs there are, and how errors leave.
+
+Nothing heavy is imported here: each verb imports what it needs when it runs, so that ``--help``
+answers at once.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from unknot.cli import data, demo, encode, evaluate, list_, resume, score, show, train
+from unknot.core.errors import UnknotError
+
+app = typer.Typer(
+    name="unknot",
+    help="Train, score, study and look at models whose latent dimensions each carry one factor "
+    "of the data.",
+    epilog="First time here? Try: unknot demo",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    add_completion=True,
+)
+app.command("demo")(demo.demo)
+app.command("train")(train.train)
+app.command("resume")(resume.resume)
+app.command("encode")(encode.encode)
+app.command("evaluate")(evaluate.evaluate)
+app.command("score")(score.score)
+app.command("show")(show.show)
+app.command("list")(list_.list_)
+app.add_typer(data.app, name="data")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        import unknot
+
+        typer.echo(f"unknot {unknot.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    debug: Annotated[bool, typer.Option(help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options that come before the verb."""
+
+
+def main() -> None:
+    """Run the command; an error of ours is one line on the standard error stream."""
+    try:
+        app()
+    except UnknotError as error:
+        if "--debug" in sys.argv:
+            raise
+        typer.echo(f"unknot: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("unknot: stopped.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our output went away
+        sys.stderr.close()
+        sys.exit(1)

@@ -1,0 +1,35 @@
+"""``unknot resume``: continue a run that was stopped or killed."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def resume(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Continue a run from its last checkpoint, to the end it was asked for.
+
+    On the same machine the weights end bit for bit as those of a run that was never stopped.
+
+    Example: `unknot resume runs/beta_vae-dsprites-1`
+    """
+    from unknot.cli.screen import bar, console, watcher
+    from unknot.cli.train import finish
+    from unknot.study import run as runs
+    from unknot.study.folder import Folder
+
+    folder = Folder(run)
+    steps = folder.spec().steps
+    if folder.status().get("status") == "done" and folder.weights.exists():
+        if not json:
+            console.print(f"Nothing left to do: {run} is done.")
+        finish(runs.load(run, device=device), json)
+    if json:
+        finish(runs.resume(run, device=device), json)
+    with bar("resume", steps, "steps") as update:
+        resumed = runs.resume(run, device=device, watch=watcher(update))
+    finish(resumed, json)

@@ -1,0 +1,48 @@
+"""``unknot score``: score plain arrays."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def score(
+    file: Annotated[Path, typer.Argument(help="An npz file with codes [n, z] and factors [n, f].")],
+    metrics: Annotated[
+        str | None, typer.Option(help="Names with commas between, such as mig,dci [all].")
+    ] = None,
+    protocol: Annotated[
+        str, typer.Option(help="unknot, study2019, carbonneau or paper.")
+    ] = "unknot",
+    seed: Annotated[int, typer.Option(help="Of everything the scores draw.", min=0)] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Score codes from anywhere: no model and no training needed.
+
+    Example: `unknot score codes.npz --metrics mig,sap,dci --protocol study2019`
+    """
+    import sys
+    from json import dumps
+
+    from unknot import metrics as scores
+    from unknot.cli.screen import console
+    from unknot.study.arrays import codes_and_factors
+
+    codes, factors = codes_and_factors(file)
+    names = metrics.split(",") if metrics else None
+    result = scores.evaluate(codes, factors, protocol=protocol, metrics=names, seed=seed)
+    if json:
+        facts = {
+            name: {
+                "values": dict(result[name].values),
+                "ceiling": result[name].ceiling,
+                "protocol": dict(result[name].protocol),
+                "remarks": list(result[name].remarks),
+            }
+            for name in result
+        }
+        sys.stdout.write(
+            dumps({"scores": facts, "skipped": dict(result.skipped)}, indent=1, default=str) + "\n"
+        )
+        return
+    console.print(repr(result), soft_wrap=True)

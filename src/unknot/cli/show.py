@@ -1,0 +1,37 @@
+"""``unknot show``: pictures and a page of a run."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from unknot.study.run import Run
+
+
+def show(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    member: Annotated[int, typer.Option(help="Which model of a population.", min=0)] = 0,
+    out: Annotated[Path | None, typer.Option(help="Folder for the pictures [RUN].")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+) -> None:
+    """Draw a run: traversals (PNG and GIF), reconstructions, samples, curves, and a page of all.
+
+    Example: `unknot show runs/beta_vae-dsprites-1`
+    """
+    from unknot.cli.screen import console
+    from unknot.study.run import load
+
+    for path in draw(load(run, device=device), out or run, member):
+        console.print(str(path))
+
+
+def draw(run: "Run", folder: Path, member: int = 0) -> list[Path]:
+    """Write pictures and page; the page has the scores that the run's folder holds."""
+    from unknot.report.page import write_page, write_pictures
+    from unknot.study import evaluate
+
+    scores: list[dict[str, float]] = [{} for _ in run.spec.seed_list]
+    for record in evaluate.read(run.path) if run.path else []:
+        scores[run.spec.seed_list.index(record.seed)] |= record.values
+    return [*write_pictures(run, folder, member), write_page(run, folder, scores=scores)]

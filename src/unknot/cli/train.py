@@ -1,0 +1,124 @@
+"""``unknot train``: from a file or flags to a run folder."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from unknot.study.run import Run
+
+
+def train(
+    file: Annotated[
+        Path | None, typer.Argument(help="A TOML file with any of the settings.")
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="Dataset by name [dsprites].")] = None,
+    objective: Annotated[str | None, typer.Option(help="Objective by name [beta_vae].")] = None,
+    net: Annotated[str | None, typer.Option(help="Net by name [conv64].")] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps [20000].")] = None,
+    batch: Annotated[int | None, typer.Option(help="Images per step and model [64].")] = None,
+    lr: Annotated[float | None, typer.Option(help="Learning rate of Adam [0.0001].")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="7, or 0,3,5, or 0..9 for ten models together [0].")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    precision: Annotated[
+        str | None, typer.Option(help="float32, tf32, bf16 or float64 [float32].")
+    ] = None,
+    checkpoint_every: Annotated[
+        int | None, typer.Option(help="Steps between checkpoints [1000].")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder [runs/OBJECTIVE-DATA-N].")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other setting, such as objective.beta=4; may be repeated."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Train a model, or several side by side, and write a run folder.
+
+    Flags win over the file, `--set` over both. Ctrl-C stops at once with a state to resume from.
+
+    Examples:
+    `unknot train --objective beta_vae --set objective.beta=4 --steps 20000`
+
+    `unknot train --seeds 0..9 --precision bf16 --device cuda --out runs/ten`
+
+    `unknot train settings.toml --set 'objective.beta={kind="linear", start=0, end=4, steps=5000}'`
+    """
+    from unknot.study import config
+
+    words: dict[str, Any] = {
+        "data.name": data,
+        "objective.name": objective,
+        "net.name": net,
+        "optim.lr": lr,
+        "steps": steps,
+        "batch": batch,
+        "precision": precision,
+        "checkpoint_every": checkpoint_every,
+    }
+    given = config.read(file) if file else {}
+    table = config.assign(given, [f"{k}={v}" for k, v in words.items() if v is not None])
+    if seeds is not None:
+        table["seeds"] = config.seeds(seeds)
+    spec = config.spec(config.assign(table, set_ or []))
+    folder = out or free_folder(f"{spec.objective.name}-{spec.data.name}")
+    finish(start(spec, folder, device, quiet=json), json)
+
+
+def start(spec: Any, folder: Path, device: str, *, quiet: bool = False) -> "Run":  # noqa: ANN401
+    """Train with a bar."""
+    from unknot.cli.screen import bar, console, watcher
+    from unknot.study import run
+
+    if quiet:
+        return run.train(spec, out=folder, device=device)
+    models = len(spec.seed_list)
+    console.print(
+        f"Training {models} x [bold]{spec.objective.name}[/] ({spec.net.name}) on "
+        f"[bold]{spec.data.name}[/], {spec.steps:,} steps of {spec.batch} images, into {folder}"
+    )
+    with bar("train", spec.steps, "steps") as update:
+        return run.train(spec, out=folder, device=device, watch=watcher(update))
+
+
+def finish(run: "Run", as_json: bool) -> None:
+    """Say how it ended, and end with the exit code that says it too."""
+    import json
+
+    from unknot.cli.screen import console
+
+    last = {name: rows[-1] for name, rows in run.curves.values.items()}
+    facts = {
+        "run": str(run.path),
+        "status": run.status,
+        "ids": run.spec.ids(),
+        "diverged": run.diverged,
+        "last": {name: value.tolist() for name, value in last.items() if "weight" not in name},
+    }
+    if as_json:
+        typer.echo(json.dumps(facts, indent=1))
+    elif run.status == "stopped":
+        console.print(
+            f"Stopped at step {run.curves.steps[-1]:,} or later. Continue: unknot resume {run.path}"
+        )
+    elif run.status == "diverged":
+        console.print(
+            f"Every model diverged; see {run.path}. Try a smaller learning rate with --lr."
+        )
+    else:
+        if run.diverged:
+            console.print(f"{len(run.diverged)} of {len(run.spec.seed_list)} models diverged.")
+        console.print(f"Done: {run.path}. Next: unknot show {run.path}")
+    codes = {"done": 0, "stopped": 130, "diverged": 1, "running": 1}
+    raise typer.Exit(codes[run.status])
+
+
+def free_folder(name: str) -> Path:
+    """The first of runs/NAME-1, runs/NAME-2, ... that is not there yet."""
+    n = 1
+    while (path := Path("runs") / f"{name}-{n}").exists():
+        n += 1
+    return path
