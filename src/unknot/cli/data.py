@@ -33,7 +33,7 @@ def show(
 
     Example: `unknot data show xysquares --set spacing=4`
     """
-    from unknot.cli.screen import console, table
+    from unknot.cli.screen import say, table
     from unknot.core import registry
     from unknot.study import config
 
@@ -53,9 +53,7 @@ def show(
         )
         return
     c, h, w = dataset.shape
-    console.print(
-        f"[bold]{name}[/]: {len(dataset):,} images, {h} x {w}, {c} channel{'s' * (c > 1)}"
-    )
+    say(f"[bold]{name}[/]: {len(dataset):,} images, {h} x {w}, {c} channel{'s' * (c > 1)}")
     table(["factor", "values", "kind"], factors, False)
     from unknot.engine.checkpoint import write_whole
     from unknot.report.pictures import dataset_picture
@@ -63,4 +61,4 @@ def show(
 
     path = out or Path(f"{name}.png")
     write_whole(path, png(dataset_picture(dataset)))
-    console.print(f"Picture: {path}")
+    say(f"Picture: {path}")

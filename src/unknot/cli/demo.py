@@ -19,7 +19,7 @@ def demo(
 
     Example: `unknot demo`
     """
-    from unknot.cli.screen import console, table
+    from unknot.cli.screen import console, say, table
     from unknot.cli.show import draw
     from unknot.cli.train import finish, free_folder, start
     from unknot.study import config, evaluate
@@ -45,8 +45,8 @@ def demo(
     with console.status("drawing"):
         paths = draw(run, folder)
     for path in paths:
-        console.print(f"  {path}")
-    console.print(
+        say(f"  {path}")
+    say(
         f"Open [bold]{folder / 'index.html'}[/]. Then try: "
         "unknot train --seeds 0..2 --set objective.beta=16 --lr 1e-3 --steps 3000"
     )

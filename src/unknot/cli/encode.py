@@ -28,7 +28,7 @@ def encode(
     import numpy as np
     import torch
 
-    from unknot.cli.screen import bar, console
+    from unknot.cli.screen import bar, say
     from unknot.core import noise
     from unknot.core.errors import ConfigError, StoreError
     from unknot.engine.checkpoint import write_whole
@@ -56,4 +56,4 @@ def encode(
         names=np.array(trained.dataset.space.names),
     )
     write_whole(path, text.getvalue())
-    console.print(f"{path}: codes {tuple(q.mean.shape)}, {len(text.getvalue()) / 1e6:.1f} MB")
+    say(f"{path}: codes {tuple(q.mean.shape)}, {len(text.getvalue()) / 1e6:.1f} MB")

@@ -24,7 +24,7 @@ def evaluate(
     """
     from dataclasses import asdict
 
-    from unknot.cli.screen import bar, console, table
+    from unknot.cli.screen import bar, say, table
     from unknot.study import evaluate as scoring
     from unknot.study.run import load
 
@@ -48,4 +48,4 @@ def evaluate(
         for key, value in r.values.items()
     ]
     table(["seed", "score", "value"], rows, False)
-    console.print(f"{new} new of {len(records)} records in {run / 'scores.jsonl'} ({protocol})")
+    say(f"{new} new of {len(records)} records in {run / 'scores.jsonl'} ({protocol})")

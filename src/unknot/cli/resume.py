@@ -17,7 +17,7 @@ def resume(
 
     Example: `unknot resume runs/beta_vae-dsprites-1`
     """
-    from unknot.cli.screen import bar, console, watcher
+    from unknot.cli.screen import bar, say, watcher
     from unknot.cli.train import finish
     from unknot.study import run as runs
     from unknot.study.folder import Folder
@@ -26,7 +26,7 @@ def resume(
     steps = folder.spec().steps
     if folder.status().get("status") == "done" and folder.weights.exists():
         if not json:
-            console.print(f"Nothing left to do: {run} is done.")
+            say(f"Nothing left to do: {run} is done.")
         finish(runs.load(run, device=device), json)
     if json:
         finish(runs.resume(run, device=device), json)

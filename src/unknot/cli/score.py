@@ -25,7 +25,7 @@ def score(
     from json import dumps
 
     from unknot import metrics as scores
-    from unknot.cli.screen import console
+    from unknot.cli.screen import say
     from unknot.study.arrays import codes_and_factors
 
     codes, factors = codes_and_factors(file)
@@ -45,4 +45,4 @@ def score(
             dumps({"scores": facts, "skipped": dict(result.skipped)}, indent=1, default=str) + "\n"
         )
         return
-    console.print(repr(result), soft_wrap=True)
+    say(repr(result))

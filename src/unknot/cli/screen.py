@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 console = Console(highlight=False)
 
 
+def say(text: str) -> None:
+    """A sentence; long paths are not broken, so that they can be copied."""
+    console.print(text, soft_wrap=True)
+
+
 @contextmanager
 def bar(what: str, total: int, unit: str) -> Iterator[Callable[[int, str], None]]:
     """A progress bar with the time left; one line for each tenth where there is no terminal."""
@@ -46,9 +51,7 @@ def _lines(what: str, total: int, unit: str) -> Callable[[int, str], None]:
             shown[0] = tenth
             spent = time.monotonic() - began
             left = spent * (total - done) / max(done, 1)
-            console.print(
-                f"{what} {done:,}/{total:,} {unit}  {note}  {spent:.0f} s, {left:.0f} s left"
-            )
+            say(f"{what} {done:,}/{total:,} {unit}  {note}  {spent:.0f} s, {left:.0f} s left")
 
     return update
 

@@ -19,11 +19,11 @@ def show(
 
     Example: `unknot show runs/beta_vae-dsprites-1`
     """
-    from unknot.cli.screen import console
+    from unknot.cli.screen import say
     from unknot.study.run import load
 
     for path in draw(load(run, device=device), out or run, member):
-        console.print(str(path))
+        say(str(path))
 
 
 def draw(run: "Run", folder: Path, member: int = 0) -> list[Path]:

@@ -70,13 +70,13 @@ def train(
 
 def start(spec: Any, folder: Path, device: str, *, quiet: bool = False) -> "Run":  # noqa: ANN401
     """Train with a bar."""
-    from unknot.cli.screen import bar, console, watcher
+    from unknot.cli.screen import bar, say, watcher
     from unknot.study import run
 
     if quiet:
         return run.train(spec, out=folder, device=device)
     models = len(spec.seed_list)
-    console.print(
+    say(
         f"Training {models} x [bold]{spec.objective.name}[/] ({spec.net.name}) on "
         f"[bold]{spec.data.name}[/], {spec.steps:,} steps of {spec.batch} images, into {folder}"
     )
@@ -88,7 +88,7 @@ def finish(run: "Run", as_json: bool) -> None:
     """Say how it ended, and end with the exit code that says it too."""
     import json
 
-    from unknot.cli.screen import console
+    from unknot.cli.screen import say
 
     last = {name: rows[-1] for name, rows in run.curves.values.items()}
     facts = {
@@ -101,17 +101,15 @@ def finish(run: "Run", as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(facts, indent=1))
     elif run.status == "stopped":
-        console.print(
+        say(
             f"Stopped at step {run.curves.steps[-1]:,} or later. Continue: unknot resume {run.path}"
         )
     elif run.status == "diverged":
-        console.print(
-            f"Every model diverged; see {run.path}. Try a smaller learning rate with --lr."
-        )
+        say(f"Every model diverged; see {run.path}. Try a smaller learning rate with --lr.")
     else:
         if run.diverged:
-            console.print(f"{len(run.diverged)} of {len(run.spec.seed_list)} models diverged.")
-        console.print(f"Done: {run.path}. Next: unknot show {run.path}")
+            say(f"{len(run.diverged)} of {len(run.spec.seed_list)} models diverged.")
+        say(f"Done: {run.path}. Next: unknot show {run.path}")
     codes = {"done": 0, "stopped": 130, "diverged": 1, "running": 1}
     raise typer.Exit(codes[run.status])
 

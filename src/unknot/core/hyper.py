@@ -41,6 +41,9 @@ class Linear:
     steps: Number
     begin: Number = 0.0
 
+    def __post_init__(self) -> None:
+        _above_zero(steps=self.steps)
+
     def at(self, t: Tensor) -> Tensor:
         """Value at step ``t``."""
         return _between(self, _progress(t, self.begin, self.steps))
@@ -54,6 +57,9 @@ class Cosine:
     end: Number
     steps: Number
     begin: Number = 0.0
+
+    def __post_init__(self) -> None:
+        _above_zero(steps=self.steps)
 
     def at(self, t: Tensor) -> Tensor:
         """Value at step ``t``."""
@@ -72,6 +78,9 @@ class Cyclic:
     period: Number
     ramp: Number = 0.5
 
+    def __post_init__(self) -> None:
+        _above_zero(period=self.period, ramp=self.ramp)
+
     def at(self, t: Tensor) -> Tensor:
         """Value at step ``t``."""
         period = _double(self.period, t)
@@ -86,6 +95,12 @@ SCHEDULES: dict[str, type[Constant | Linear | Cosine | Cyclic]] = {
     "cyclic": Cyclic,
 }
 Hyper: TypeAlias = float | Schedule | Float[Tensor, "*p"]
+
+
+def _above_zero(**numbers: Number) -> None:
+    for name, value in numbers.items():
+        if isinstance(value, int | float) and not value > 0:
+            raise ConfigError(f"A schedule's {name} must be above 0; got {value}.")
 
 
 def _double(value: Number, t: Tensor) -> Tensor:
@@ -195,6 +210,6 @@ def _stack_hyper(
     return torch.tensor(values, device=device, dtype=dtype)
 
 
-def lift(h: Number, events: int) -> Number:
+def lift(h: Number, events: int) -> float | Float[Tensor, "..."]:
     """``[*p]`` to ``[*p, 1, ...]`` with ``events`` trailing ones, for use inside a formula."""
     return h.reshape(*h.shape, *(1,) * events) if isinstance(h, Tensor) else h

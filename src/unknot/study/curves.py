@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -34,17 +34,12 @@ class Curves:
         return {"curves": torch.tensor(self.steps), **named}
 
     @classmethod
-    def of(cls, tensors: Mapping[str, Tensor]) -> "Curves":
-        """Back from a checkpoint."""
-        steps = tensors.get("curves", torch.empty(0, dtype=torch.int64))
-        return cls(
-            [int(s) for s in steps],
-            {
-                name.removeprefix("curves."): list(rows)
-                for name, rows in tensors.items()
-                if name.startswith("curves.")
-            },
-        )
+    def of(cls, tensors: Mapping[str, Tensor], names: Sequence[str]) -> "Curves":
+        """Back from a checkpoint; ``names`` in the order of logging, which files do not keep."""
+        if not names:
+            return cls()
+        steps = [int(step) for step in tensors["curves"]]
+        return cls(steps, {name: list(tensors[f"curves.{name}"]) for name in names})
 
     def csv(self, seeds: tuple[int, ...]) -> str:
         """One line per log step and member."""

@@ -69,7 +69,7 @@ class Run:
         """Codes of images: the posterior means, the same at every call."""
         return self.posterior(x).mean
 
-    def decode(self, z: Float[Tensor, "*p n z"]) -> Float[Tensor, "*p n c h w"]:
+    def decode(self, z: Float[Tensor, "... n z"]) -> Float[Tensor, "... n c h w"]:
         """Images of codes, as the dataset holds them: probabilities, or means.
 
         Codes without a member axis are decoded by every member.
@@ -220,4 +220,4 @@ def load(path: str | Path, *, device: str = "auto") -> Run:
 def _last(folder: Folder) -> Curves:
     """Curves from the last checkpoint; none when the folder came without checkpoints."""
     saved = checkpoint.latest(folder.checkpoints)
-    return Curves.of(saved.tensors) if saved else Curves()
+    return Curves.of(saved.tensors, saved.facts["curves"]) if saved else Curves()

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any
 
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import SCHEDULES, Hyper, Schedule
+from unknot.core.hyper import SCHEDULES, Schedule
 from unknot.core.objective import Adam
 from unknot.engine.device import Precision
 from unknot.engine.population import Member
@@ -110,7 +110,7 @@ def plain(settings: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
     return {f.name: _plain(getattr(settings, f.name)) for f in fields(settings)}
 
 
-def _plain(value: Hyper | str | bool | Adam) -> Any:  # noqa: ANN401
+def _plain(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, Schedule):
         return schedule_table(value)
     return plain(value) if isinstance(value, Adam) else value

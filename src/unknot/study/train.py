@@ -53,7 +53,8 @@ class Training:
         """All of it, to continue from."""
         diverged = {str(member): at for member, at in self.diverged.items()}
         tensors = {**self.population.state(), **self.curves.tensors()}
-        return Checkpoint(step, tensors, {"diverged": diverged, "ids": self.spec.ids()})
+        facts = {"diverged": diverged, "ids": self.spec.ids(), "curves": [*self.curves.values]}
+        return Checkpoint(step, tensors, facts)
 
     def note(self, step: int, values: Mapping[str, Float[Tensor, " p"]]) -> None:
         """Write down a log step; a loss that is not finite is a fact, not an error."""
@@ -87,9 +88,8 @@ def restore(training: Training, saved: Checkpoint, source: Path) -> Training:
     fits(training.population.state(), state, source)
     training.population.load(state)
     diverged = {int(member): at for member, at in saved.facts["diverged"].items()}
-    return Training(
-        training.spec, training.setting, training.population, Curves.of(saved.tensors), diverged
-    )
+    curves = Curves.of(saved.tensors, saved.facts["curves"])
+    return Training(training.spec, training.setting, training.population, curves, diverged)
 
 
 def fits(expected: State, given: State, source: Path) -> None:

@@ -1,0 +1,25 @@
+"""Shared by all tests: a tiny grid to train on, and hypothesis profiles."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("ci", max_examples=50, deadline=None)
+settings.register_profile("long", max_examples=2_000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    """A 4 x 4 x 4 grid of 8 x 8 images, as a file that the dataset ``arrays`` reads."""
+    path = tmp_path_factory.mktemp("tiny") / "tiny.npz"
+    x, y, level = np.meshgrid(*[np.arange(4)] * 3, indexing="ij")
+    images = np.zeros((4, 4, 4, 8, 8), np.uint8)
+    for index in np.ndindex(4, 4, 4):
+        row, column, shade = index
+        images[index][2 * row : 2 * row + 2, 2 * column : 2 * column + 2] = 60 + 65 * shade
+    factors = np.stack([x, y, level], -1).reshape(-1, 3)
+    np.savez(path, images=images.reshape(-1, 8, 8), factors=factors)
+    return path

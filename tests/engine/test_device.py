@@ -1,0 +1,38 @@
+"""Devices and precisions."""
+
+import pytest
+import torch
+
+from unknot.core.errors import ConfigError
+from unknot.engine.device import runtime
+
+
+def test_what_is_held_and_what_is_multiplied():
+    assert (runtime("cpu").dtype, runtime("cpu").compute) == (torch.float32, torch.float32)
+    assert runtime("cpu", "bf16").dtype == torch.float32
+    assert runtime("cpu", "bf16").compute == torch.bfloat16
+    assert runtime("cpu", "float64").dtype == torch.float64
+
+
+@pytest.mark.parametrize("name", ["gpu", "mps", "tpu", "", "cuda:x"])
+def test_unknown_devices_are_refused(name):
+    with pytest.raises(ConfigError, match="Devices are auto, cpu, cuda"):
+        runtime(name)
+
+
+def test_a_missing_gpu_is_said(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(ConfigError, match="PyTorch sees 0 GPUs"):
+        runtime("cuda")
+
+
+def test_tf32_is_for_gpus():
+    with pytest.raises(ConfigError, match="GPUs only"):
+        runtime("cpu", "tf32")
+
+
+def test_the_tf32_switches_are_put_back(monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    with runtime("cpu").matmul():
+        assert not torch.backends.cudnn.allow_tf32
+    assert torch.backends.cudnn.allow_tf32

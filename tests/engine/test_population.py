@@ -1,0 +1,161 @@
+"""A run does not depend on who else trains beside it."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from unknot.core.errors import ConfigError
+from unknot.core.hyper import Cosine, Linear
+from unknot.core.objective import Adam
+from unknot.data.arrays import Arrays
+from unknot.engine.device import runtime
+from unknot.engine.loop import fit
+from unknot.engine.looped import Looped
+from unknot.engine.population import Member, Setting, populate
+from unknot.engine.stacked import Stacked
+from unknot.nets.conv64 import Conv64
+from unknot.nets.ozcan_mlp import OzcanMLP
+from unknot.objectives.beta_vae import BetaVAE
+from unknot.objectives.vae import VAE
+
+MEMBERS = [
+    Member(0, BetaVAE(beta=1.0), Adam(lr=1e-3)),
+    Member(7, BetaVAE(beta=4.0), Adam(lr=1e-4)),
+    Member(2**40, BetaVAE(beta=0.5), Adam(lr=3e-3), order_seed=5),
+]
+
+
+@pytest.fixture
+def setting(tiny):
+    net = OzcanMLP(latents=3)
+    return Setting(Arrays(str(tiny)).load(), net, 8, runtime("cpu", "float64"))
+
+
+def trained(backend, setting, members, steps=50):
+    population = backend.fresh(setting, members)
+    for _ in fit(population, start=0, steps=steps, log_every=10):
+        pass
+    return population.state()
+
+
+def test_a_looped_member_is_bit_identical_to_the_same_run_alone(setting):
+    together = trained(Looped, setting, MEMBERS)
+    for i, member in enumerate(MEMBERS):
+        for name, alone in trained(Looped, setting, [member]).items():
+            assert torch.equal(together[name][i], alone[0]), name
+
+
+def test_a_stacked_member_equals_the_same_run_alone(setting):
+    together = trained(Stacked, setting, MEMBERS)
+    for i, member in enumerate(MEMBERS):
+        for name, alone in trained(Looped, setting, [member]).items():
+            torch.testing.assert_close(together[name][i], alone[0], rtol=1e-10, atol=1e-10)
+
+
+def test_training_moves_every_weight(setting):
+    before = Looped.fresh(setting, MEMBERS).state()
+    for name, after in trained(Looped, setting, MEMBERS, steps=3).items():
+        assert not torch.equal(before[name], after), name
+
+
+def test_schedules_reach_each_member(setting):
+    members = [
+        Member(1, BetaVAE(beta=Linear(0.0, 4.0, 20.0)), Adam(lr=Cosine(1e-3, 1e-5, 20.0))),
+        Member(2, BetaVAE(beta=Linear(2.0, 0.0, 10.0)), Adam(lr=Cosine(1e-2, 0.0, 15.0))),
+    ]
+    looped, stacked = (trained(b, setting, members, 25) for b in (Looped, Stacked))
+    for name in looped:
+        torch.testing.assert_close(looped[name], stacked[name], rtol=1e-10, atol=1e-10)
+
+
+def test_members_that_differ_in_structure_are_other_groups():
+    same = [MEMBERS[0], MEMBERS[1]]
+    assert same[0].group == same[1].group
+    other = replace(MEMBERS[0], objective=BetaVAE(beta=1.0, likelihood="gaussian"))
+    assert other.group != MEMBERS[0].group
+    assert replace(MEMBERS[0], objective=VAE()).group != MEMBERS[0].group
+    scheduled = replace(MEMBERS[0], objective=BetaVAE(beta=Linear(0.0, 1.0, 5.0)))
+    assert scheduled.group != MEMBERS[0].group
+
+
+def test_a_bad_mixture_is_refused(setting):
+    mixed = [MEMBERS[0], replace(MEMBERS[1], objective=BetaVAE(likelihood="gaussian"))]
+    with pytest.raises(ConfigError, match="likelihood is not a Hyper"):
+        Stacked.fresh(setting, mixed)
+
+
+def test_shared_batches_are_an_explicit_choice(setting):
+    """With one order seed two members see the same images; without, they do not."""
+    first = {}
+    for order_seed in (None, 3):
+        members = [Member(s, VAE(), Adam(), order_seed) for s in (0, 1)]
+        models = Looped.fresh(setting, members).models
+        first[order_seed] = models[0].order.item() == models[1].order.item()
+    assert first == {None: False, 3: True}
+
+
+@pytest.mark.parametrize("backend", [Looped, Stacked])
+def test_a_state_continues_where_it_left(setting, backend):
+    straight = trained(backend, setting, MEMBERS, 20)
+    half = backend.fresh(setting, MEMBERS)
+    half.advance(0, 10)
+    rest = backend.fresh(setting, MEMBERS)
+    rest.load(half.state())
+    rest.advance(10, 10)
+    for name, value in rest.state().items():
+        assert torch.equal(value, straight[name]), name
+
+
+def test_a_state_crosses_between_backends(setting):
+    looped = Looped.fresh(setting, MEMBERS)
+    looped.advance(0, 5)
+    stacked = Stacked.fresh(setting, MEMBERS)
+    stacked.load(looped.state())
+    assert stacked.state().keys() == looped.state().keys()
+    for name, value in stacked.state().items():
+        assert torch.equal(value, looped.state()[name]), name
+    x = setting.dataset.batch(torch.arange(10))
+    torch.testing.assert_close(stacked.encode(x).mean, looped.encode(x).mean)
+    z = torch.randn(3, 4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(stacked.decode(z), looped.decode(z))
+
+
+def test_the_weights_of_a_state_are_those_of_the_plain_modules(setting):
+    """A state's tensors load into the architecture's own modules, without us."""
+    population = Stacked.fresh(setting, MEMBERS)
+    population.advance(0, 3)
+    state, x = population.state(), setting.dataset.batch(torch.arange(6)).double()
+    encoder = setting.net.encoder(setting.dataset.shape).double()
+    weights = {
+        n.removeprefix("encoder."): v[1] for n, v in state.items() if n.startswith("encoder")
+    }
+    encoder.load_state_dict(weights)
+    mean, logvar = encoder(x).chunk(2, dim=1)
+    torch.testing.assert_close(population.encode(x).mean[1], mean, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(population.encode(x).logvar[1], logvar, rtol=1e-12, atol=1e-12)
+
+
+def test_bf16_runs_the_networks_coarsely_and_the_losses_finely(tiny):
+    coarse = Setting(Arrays(str(tiny)).load(), OzcanMLP(latents=3), 8, runtime("cpu", "bf16"))
+    fine = replace(coarse, runtime=runtime("cpu", "float32"))
+    for backend in (Looped, Stacked):
+        a, b = backend.fresh(coarse, MEMBERS), backend.fresh(fine, MEMBERS)
+        losses = a.advance(0, 1)["loss"], b.advance(0, 1)["loss"]
+        assert losses[0].dtype == torch.float32
+        assert not torch.equal(*losses)
+        torch.testing.assert_close(*losses, rtol=2e-2, atol=0)
+        assert all(t.dtype == torch.float32 for t in a.state().values())
+
+
+def test_the_cpu_loops(setting):
+    assert isinstance(populate(setting, MEMBERS), Looped)
+
+
+def test_conv_nets_train_the_same_stacked_as_looped():
+    from unknot.data.xysquares import XYSquares
+
+    setting = Setting(XYSquares().load(), Conv64(latents=4), 2, runtime("cpu", "float64"))
+    looped, stacked = (trained(b, setting, MEMBERS[:2], 4) for b in (Looped, Stacked))
+    for name in looped:
+        torch.testing.assert_close(looped[name], stacked[name], rtol=1e-10, atol=1e-10)

@@ -1,0 +1,181 @@
+"""From files and words to a checked specification, or to one clear line."""
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unknot.core.errors import ConfigError
+from unknot.core.hyper import Cosine, Linear
+from unknot.study import config
+from unknot.study.spec import to_toml
+
+IDS = ["c475c6f6dece", "ce5c389d5f16"]
+BAD = {
+    "unknown key": ({"stps": 3}, "Unknown key 'stps'; did you mean 'steps'?"),
+    "unknown inner key": ({"objective": {"bta": 3}}, "'objective.bta'; did you mean 'beta'?"),
+    "unknown objective": ({"objective": "beta_vea"}, "did you mean 'beta_vae'?"),
+    "unknown dataset": ({"data": "dsprits"}, "did you mean 'dsprites'?"),
+    "unknown net": ({"net": {"name": "conv46"}}, "did you mean 'conv64'?"),
+    "word for a number": ({"objective": {"beta": "x"}}, "objective.beta should be a valid number"),
+    "fraction of a step": ({"steps": 1.5}, "steps should be a valid integer"),
+    "truth for a number": ({"batch": True}, "batch should be a valid integer"),
+    "no steps": ({"steps": 0}, "steps must be 1 or more; got 0"),
+    "negative batch": ({"batch": -4}, "batch must be 1 or more; got -4"),
+    "no latents": ({"net": {"latents": 0}}, "latents must be"),
+    "negative rate": ({"optim": {"lr": -1.0}}, "optim.lr must be above 0"),
+    "not a number": ({"objective": {"beta": float("nan")}}, "finite number"),
+    "another likelihood": ({"objective": {"likelihood": "poisson"}}, "'bernoulli' or 'gaussian'"),
+    "another precision": ({"precision": "fp8"}, "precision should be"),
+    "doubled seed": ({"seeds": [1, 2, 1]}, "twice: [1]"),
+    "no seeds": ({"seeds": []}, "at least one seed"),
+    "negative seed": ({"seeds": [-1]}, "from 0 to 2**63 - 1"),
+    "number for a table": ({"net": 3}, "net must be a table or a name; got 3"),
+    "needed key": ({"data": {"name": "arrays"}}, "data.path is needed"),
+    "unknown schedule": ({"objective": {"beta": {"kind": "lin"}}}, "constant, linear, cosine"),
+    "key of a schedule": (
+        {"objective": {"beta": {"kind": "linear", "start": 0, "end": 1, "stops": 9}}},
+        "'objective.beta.stops'; did you mean 'steps'?",
+    ),
+    "schedule of no steps": (
+        {"objective": {"beta": {"kind": "linear", "start": 0, "end": 1, "steps": 0}}},
+        "steps must be above 0",
+    ),
+    "version of the future": ({"version": 2}, "version 2 is not known"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_settings_get_one_clear_line(case):
+    table, expected = BAD[case]
+    with pytest.raises(ConfigError) as caught:
+        config.spec(table)
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_defaults_make_a_run():
+    spec = config.spec({})
+    assert (spec.data.name, spec.net.name, spec.objective.name) == (
+        "dsprites",
+        "conv64",
+        "beta_vae",
+    )
+    assert spec.seeds == 0
+    assert spec.lone
+
+
+numbers = st.floats(0.001, 1e6)
+hyper = st.one_of(
+    numbers,
+    st.builds(lambda a, b, n: {"kind": "linear", "start": a, "end": b, "steps": n}, *[numbers] * 3),
+    st.builds(lambda a, n, r: {"kind": "cyclic", "start": 0.0, "end": a, "period": n, "ramp": r},
+              numbers, numbers, st.floats(0.01, 1)),
+)  # fmt: skip
+
+
+@given(
+    beta=hyper,
+    lr=numbers,
+    steps=st.integers(1, 10**9),
+    seeds=st.one_of(
+        st.integers(0, 2**63 - 1), st.lists(st.integers(0, 99), min_size=1, unique=True)
+    ),
+    order=st.one_of(st.none(), st.integers(0, 5)),
+    likelihood=st.sampled_from(["bernoulli", "gaussian"]),
+)
+def test_a_specification_survives_its_file(beta, lr, steps, seeds, order, likelihood):
+    table = {
+        "objective": {"beta": beta, "likelihood": likelihood},
+        "optim": {"lr": lr},
+        "steps": steps,
+        "seeds": seeds,
+    } | ({} if order is None else {"order_seed": order})
+    spec = config.spec(table)
+    again = config.spec(tomllib.loads(to_toml(spec.table())))
+    assert again == spec
+    assert again.ids() == spec.ids()
+
+
+def test_strings_survive_their_file():
+    table = {"data": {"name": 'q"uo\\te\n\u00e9'}}
+    assert tomllib.loads(to_toml(table)) == table
+
+
+def test_whole_numbers_are_welcome_where_reals_are_wanted():
+    assert config.spec({"objective": {"beta": 4}}) == config.spec({"objective": {"beta": 4.0}})
+    assert config.spec({"objective": {"beta": 4}}).ids() == config.spec({}).ids()
+
+
+def test_schedules_are_built():
+    beta = {"kind": "linear", "start": 0, "end": 4, "steps": 100}
+    assert config.spec({"objective": {"beta": beta}}).objective.settings.beta == Linear(
+        0.0, 4.0, 100.0
+    )
+    lr = {"kind": "cosine", "start": 1e-3, "end": 0.0, "steps": 9, "begin": 2}
+    assert config.spec({"optim": {"lr": lr}}).optim.lr == Cosine(1e-3, 0.0, 9.0, 2.0)
+
+
+def test_words_are_applied_over_a_table():
+    table = {"steps": 3, "objective": {"name": "vae"}}
+    words = ["objective.name=beta_vae", "objective.beta=2", "batch = 8", "data.path=a b.npz"]
+    assert config.assign(table, words) == {
+        "steps": 3,
+        "batch": 8,
+        "objective": {"name": "beta_vae", "beta": 2},
+        "data": {"path": "a b.npz"},
+    }
+    assert table == {"steps": 3, "objective": {"name": "vae"}}
+
+
+@pytest.mark.parametrize("word", ["beta", "=3", "a..b=1", ""])
+def test_words_without_a_key_are_refused(word):
+    with pytest.raises(ConfigError, match="Expected key=value"):
+        config.assign({}, [word])
+
+
+def test_a_value_is_no_table():
+    with pytest.raises(ConfigError, match="steps is a value"):
+        config.assign({"steps": 3}, ["steps.more=1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("7", 7), ("0..3", [0, 1, 2, 3]), ("5,1", [5, 1]), ("0..1, 9", [0, 1, 9]), ("4..4", [4])],
+)
+def test_seeds_as_people_type_them(text, expected):
+    assert config.seeds(text) == expected
+
+
+@pytest.mark.parametrize("text", ["a", "-1", "1...3", "", "1,,2", "3..1", "0..9999999"])
+def test_seeds_that_make_no_sense(text):
+    with pytest.raises(ConfigError):
+        config.spec({"seeds": config.seeds(text)})
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(ConfigError, match="No such file"):
+        config.read(tmp_path / "none.toml")
+    (tmp_path / "bad.toml").write_text("steps = ")
+    with pytest.raises(ConfigError, match="not a TOML file"):
+        config.read(tmp_path / "bad.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="not a TOML file"):
+        config.read(tmp_path / "bytes.toml")
+
+
+def test_ids_are_stable():
+    """Frozen output: ids name runs on disk, so they must not move between versions."""
+    assert config.spec({"seeds": [0, 1]}).ids() == IDS
+
+
+def test_ids_depend_on_what_decides_a_result_and_on_nothing_else():
+    base = config.spec({}).ids()
+    same = [{"log_every": 7}, {"checkpoint_every": 5}, {"seeds": [0]}]
+    other = [{"steps": 1}, {"batch": 5}, {"seeds": 1}, {"order_seed": 0}, {"precision": "bf16"},
+             {"optim": {"lr": 1e-3}}, {"net": {"latents": 9}}, {"data": {"standardise": True}},
+             {"objective": {"beta": 5}}]  # fmt: skip
+    assert all(config.spec(t).ids() == base for t in same)
+    ids = [config.spec(t).ids()[0] for t in other]
+    assert len({*ids, *base}) == len(other) + 1

@@ -1,0 +1,257 @@
+"""Runs: what they give back, what their folder holds, and what they refuse."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import unknot
+from unknot.core.errors import ConfigError, DataError, ShapeError, StoreError
+from unknot.engine.checkpoint import read_weights
+from unknot.study import config, run
+from unknot.study.folder import Folder
+from unknot.study.train import Progress
+
+
+@pytest.fixture
+def options(tiny):
+    return {
+        "data": "arrays",
+        "net": "linear",
+        "steps": 30,
+        "batch": 8,
+        "data_settings": {"path": str(tiny)},
+        "net_settings": {"latents": 3},
+        "device": "cpu",
+    }
+
+
+def test_a_lone_run_has_no_member_axis_and_a_population_has(options):
+    lone = unknot.train(**options, seeds=4, beta=2)
+    many = unknot.train(**options, seeds=[4], beta=2)
+    x = lone.dataset.batch(torch.arange(5))
+    assert lone.encode(x).shape == (5, 3)
+    assert many.encode(x).shape == (1, 5, 3)
+    assert torch.equal(lone.encode(x), many.encode(x)[0])
+    assert lone.decode(lone.encode(x)).shape == (5, 1, 8, 8)
+    assert many.decode(torch.zeros(2, 3)).shape == (1, 2, 1, 8, 8)
+    assert lone.codes().shape == (64, 3)
+    assert many.codes(torch.tensor([3, 3])).shape == (1, 2, 3)
+
+
+def test_codes_are_means_and_do_not_change_per_call(options):
+    """A sample would: the defect of an embedding that differs at each call."""
+    trained = unknot.train(**options)
+    assert torch.equal(trained.codes(), trained.codes())
+    x = trained.dataset.batch(torch.arange(64))
+    torch.testing.assert_close(trained.codes(), trained.posterior(x).mean)
+
+
+def test_decoded_images_are_probabilities_or_means(options):
+    z = torch.full((4, 3), 30.0)
+    bernoulli = unknot.train(**options).decode(z)
+    assert bernoulli.min() >= 0
+    assert bernoulli.max() <= 1
+    gaussian = unknot.train(**options, likelihood="gaussian").decode(z)
+    assert gaussian.min() < 0 or gaussian.max() > 1
+
+
+def test_training_reconstructs(options):
+    """A VAE is soon twice as near to its 64 images as their mean is."""
+    trained = unknot.train(
+        **{**options, "steps": 600, "lr": 1e-3, "net": "ozcan_mlp"}, objective="vae"
+    )
+    x = trained.dataset.batch(torch.arange(64))
+    error = (trained.decode(trained.encode(x)) - x).abs().mean()
+    guess = (x.mean(0) - x).abs().mean()
+    assert error < 0.5 * guess
+
+
+def test_scores_find_a_representation_for_each_member(options):
+    trained = unknot.train(**options, seeds=[0, 1])
+    first, second = trained.representations()
+    index = torch.tensor([5, 60, 5])
+    torch.testing.assert_close(first.codes(index), trained.codes(index)[0])
+    torch.testing.assert_close(second.codes(index), trained.codes(index)[1])
+
+
+def test_a_saved_run_loads_the_same(options, tmp_path):
+    trained = unknot.train(**options, seeds=[0, 1], beta=3)
+    path = trained.save(tmp_path / "run")
+    loaded = unknot.load(path)
+    assert loaded.spec == trained.spec
+    assert torch.equal(loaded.codes(), trained.codes())
+    with pytest.raises(StoreError, match="already holds a run"):
+        trained.save(path)
+
+
+def test_a_folder_holds_the_whole_run(options, tmp_path):
+    out = tmp_path / "deep" / "run"
+    trained = unknot.train(**options, seeds=[0, 1], out=out)
+    assert config.spec(config.read(out / "run.toml")) == trained.spec
+    status = json.loads((out / "status.json").read_text())
+    assert (status["status"], status["step"]) == ("done", 30)
+    assert [m["seed"] for m in status["members"]] == [0, 1]
+    assert status["torch"] == torch.__version__
+    lines = (out / "curves.csv").read_text().splitlines()
+    assert lines[0] == "step,seed,loss,recon,recon.weight,kl,kl.weight"
+    assert [line.split(",")[:2] for line in lines[1:]] == [
+        [step, seed] for step in ("1", "30") for seed in ("0", "1")
+    ]
+    loaded = unknot.load(out)
+    assert torch.equal(loaded.codes(), trained.codes())
+    assert torch.equal(loaded.curves["loss"], trained.curves["loss"])
+
+
+def test_the_logged_loss_is_the_weighted_sum_of_its_terms(options):
+    curves = unknot.train(**options, beta=3).curves
+    torch.testing.assert_close(curves["loss"], curves["recon"] + 3 * curves["kl"])
+    assert torch.equal(curves["kl.weight"], torch.full_like(curves["kl"], 3))
+
+
+def test_resuming_extends_the_curves(options, tmp_path):
+    whole = unknot.train(**options, out=tmp_path / "whole")
+    seen = []
+
+    def stop_at_17(progress: Progress):
+        seen.append(progress.step)
+        if progress.step >= 17:
+            raise MemoryError
+
+    spec = whole.spec
+    with pytest.raises(MemoryError):
+        run.train(spec, out=tmp_path / "part", device="cpu", watch=stop_at_17)
+    resumed = unknot.resume(tmp_path / "part", device="cpu")
+    assert torch.equal(resumed.codes(), whole.codes())
+    assert resumed.curves.steps == whole.curves.steps
+
+
+def test_an_occupied_folder_is_left_alone(options, tmp_path):
+    out = tmp_path / "run"
+    unknot.train(**options, out=out)
+    before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    with pytest.raises(StoreError, match="already holds a run"):
+        unknot.train(**options, out=out)
+    assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("dear diary")
+    with pytest.raises(StoreError, match="not an empty folder"):
+        unknot.train(**options, out=tmp_path / "mine")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="not an empty folder"):
+        unknot.train(**options, out=tmp_path / "file")
+
+
+def test_bad_settings_leave_no_folder(options, tmp_path):
+    with pytest.raises(ConfigError):
+        unknot.train(**options, out=tmp_path / "run", bta=3)
+    with pytest.raises(ConfigError):
+        unknot.train(**{**options, "device": "gpu"}, out=tmp_path / "run")
+    with pytest.raises(ShapeError):
+        unknot.train(**{**options, "net": "conv64"}, out=tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_checkpoint_of_another_net_is_refused(options, tmp_path):
+    unknot.train(**options, out=tmp_path / "a")
+    unknot.train(**{**options, "net_settings": {"latents": 4}}, out=tmp_path / "b")
+    (tmp_path / "a" / "weights.safetensors").write_bytes(
+        (tmp_path / "b" / "weights.safetensors").read_bytes()
+    )
+    with pytest.raises(StoreError, match=r"is of another net: decoder\.0\.weight should be"):
+        unknot.load(tmp_path / "a")
+    (tmp_path / "a" / "checkpoints").rename(tmp_path / "gone")
+    (tmp_path / "b" / "checkpoints").rename(tmp_path / "a" / "checkpoints")
+    with pytest.raises(StoreError, match="belongs to another run"):
+        unknot.resume(tmp_path / "a")
+
+
+def test_missing_and_foreign_files(options, tmp_path):
+    with pytest.raises(StoreError, match="holds no run"):
+        unknot.load(tmp_path)
+    with pytest.raises(StoreError, match="holds no run"):
+        unknot.resume(tmp_path / "nowhere")
+    Folder(tmp_path / "run").claim(unknot.train(**options).spec)
+    with pytest.raises(StoreError, match="not finished"):
+        unknot.load(tmp_path / "run")
+    (tmp_path / "run" / "weights.safetensors").write_bytes(b"short")
+    with pytest.raises(StoreError, match="not a safetensors file"):
+        unknot.load(tmp_path / "run")
+
+
+def test_images_with_nan_are_refused(options, tmp_path):
+    path = tmp_path / "nan.npz"
+    images = np.zeros((4, 8, 8), np.float32)
+    images[2, 3, 3] = np.nan
+    np.savez(path, images=images)
+    with pytest.raises(DataError, match="NaN or infinite"):
+        unknot.train(**{**options, "data_settings": {"path": str(path)}})
+
+
+def test_wrong_shapes_are_said(options):
+    trained = unknot.train(**options)
+    with pytest.raises(ShapeError, match=r"Expected images \[n, 1, 8, 8\]"):
+        trained.encode(torch.zeros(2, 1, 9, 9))
+    with pytest.raises(ShapeError, match=r"Expected codes \[n, 3\]"):
+        trained.decode(torch.zeros(2, 4))
+
+
+def test_divergence_is_data(options, tmp_path):
+    """A learning rate no one would choose breaks one member; its neighbour trains as if alone."""
+    spec = config.spec(
+        {
+            "data": {"name": "arrays", **options["data_settings"]},
+            "net": {"name": "linear", "latents": 3},
+            "objective": {"name": "vae", "likelihood": "gaussian"},
+            "steps": 60,
+            "batch": 8,
+            "log_every": 10,
+            "seeds": [0, 1],
+        }
+    )
+    from dataclasses import replace
+
+    from unknot.core.objective import Adam
+    from unknot.engine.population import populate
+    from unknot.study import train as driver
+
+    calm = driver.begin(spec, "cpu")
+    members = [
+        replace(m, optim=Adam(lr=lr)) for m, lr in zip(spec.members(), (1e-3, 1e25), strict=True)
+    ]
+    wild = replace(calm, population=populate(calm.setting, members))
+    assert driver.run(wild, folder=Folder(tmp_path / "wild")) == "done"
+    assert list(wild.diverged) == [1]
+    assert wild.diverged[1] in (10, 20)
+    assert wild.curves["loss"][:, 0].isfinite().all()
+    alone = replace(calm, population=populate(calm.setting, members[:1]))
+    driver.run(alone)
+    for name, value in alone.population.state().items():
+        assert torch.equal(value[0], wild.population.state()[name][0])
+    status = json.loads((tmp_path / "wild" / "status.json").read_text())
+    assert [m["diverged_at"] for m in status["members"]] == [None, wild.diverged[1]]
+
+
+def test_when_all_diverge_training_stops(options):
+    trained = unknot.train(**{**options, "steps": 100_000, "lr": 1e25}, likelihood="gaussian")
+    assert trained.status == "diverged"
+    assert trained.curves.steps[-1] <= 200
+
+
+def test_watchers_hear_of_every_few_steps(options):
+    heard = []
+    unknot.train(**options, watch=heard.append)
+    assert [p.step for p in heard] == [1, 11, 21, 30]
+    assert [p.values is not None for p in heard] == [True, False, False, True]
+
+
+def test_weights_are_plain_safetensors(options, tmp_path):
+    """One tensor per parameter of the net, members first, named as PyTorch names them."""
+    unknot.train(**options, seeds=[0, 1, 2], out=tmp_path / "run")
+    weights = read_weights(tmp_path / "run" / "weights.safetensors")
+    net = unknot.load(tmp_path / "run").spec.net.settings
+    for part in ("encoder", "decoder"):
+        for name, parameter in getattr(net, part)((1, 8, 8)).named_parameters():
+            assert weights.pop(f"{part}.{name}").shape == (3, *parameter.shape)
+    assert weights == {}
