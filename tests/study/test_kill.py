@@ -108,10 +108,11 @@ def test_killed_at_moments_of_its_own_choosing(tiny, tmp_path, undisturbed):
 def test_ctrl_c_stops_cleanly_and_resumes(tiny, tmp_path):
     """Ends with 130 and a checkpoint of the very step it stopped at."""
     out, whole = tmp_path / "run", tmp_path / "whole"
-    process = unknot(*settings(tiny, out, 4_000), "--checkpoint-every", 100_000, wait=False)
+    rarely = ("--checkpoint-every", 100_000)
+    process = unknot(*settings(tiny, out, 3_000), *rarely, wait=False)
     while not (out / "run.toml").exists():
         time.sleep(0.01)
-    time.sleep(1.0)
+    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     output = process.communicate(timeout=60)[0]
     assert process.returncode == 130, output
@@ -119,5 +120,5 @@ def test_ctrl_c_stops_cleanly_and_resumes(tiny, tmp_path):
     assert len(list((out / "checkpoints").glob("step-*"))) == 1
     resumed = unknot("resume", out, "--device", "cpu")
     assert resumed.returncode == 0, resumed.output
-    assert unknot(*settings(tiny, whole, 4_000)).returncode == 0
+    assert unknot(*settings(tiny, whole, 3_000), *rarely).returncode == 0
     assert result(out) == result(whole)

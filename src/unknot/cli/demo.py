@@ -19,7 +19,7 @@ def demo(
 
     Example: `unknot demo`
     """
-    from unknot.cli.screen import console, say, table
+    from unknot.cli.screen import beside, say, table
     from unknot.cli.show import draw
     from unknot.cli.train import finish, free_folder, start
     from unknot.study import config, evaluate
@@ -37,12 +37,12 @@ def demo(
     run = start(spec, folder, device)
     if run.status != "done":
         finish(run, False)
-    with console.status("scoring"):
+    with beside.status("scoring"):
         records = evaluate.evaluate(run, metrics=SCORES)
         evaluate.append(folder, records)
     rows = [{"score": r.metric, "value": f"{r.values[r.metric]:.3f}"} for r in records]
     table(["score", "value"], rows, False)
-    with console.status("drawing"):
+    with beside.status("drawing"):
         paths = draw(run, folder)
     for path in paths:
         say(f"  {path}")

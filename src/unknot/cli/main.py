@@ -33,12 +33,13 @@ app.command("list")(list_.list_)
 app.add_typer(data.app, name="data")
 
 
-def _version(wanted: bool) -> None:
+def _version(wanted: bool) -> bool:
     if wanted:
         import unknot
 
         typer.echo(f"unknot {unknot.__version__}")
         raise typer.Exit
+    return wanted
 
 
 @app.callback()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from unknot.study.train import Progress as Training
 
 console = Console(highlight=False)
+beside = Console(highlight=False, stderr=True)
+"""Progress goes to the error stream, so that results can be piped."""
 
 
 def say(text: str) -> None:
@@ -25,7 +27,7 @@ def say(text: str) -> None:
 @contextmanager
 def bar(what: str, total: int, unit: str) -> Iterator[Callable[[int, str], None]]:
     """A progress bar with the time left; one line for each tenth where there is no terminal."""
-    if not console.is_terminal:
+    if not beside.is_terminal:
         yield _lines(what, total, unit)
         return
     columns = (
@@ -37,7 +39,7 @@ def bar(what: str, total: int, unit: str) -> Iterator[Callable[[int, str], None]
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns, console=beside) as progress:
         task = progress.add_task(what, total=total, note="")
         yield lambda done, note: progress.update(task, completed=done, note=note)
 
@@ -51,7 +53,9 @@ def _lines(what: str, total: int, unit: str) -> Callable[[int, str], None]:
             shown[0] = tenth
             spent = time.monotonic() - began
             left = spent * (total - done) / max(done, 1)
-            say(f"{what} {done:,}/{total:,} {unit}  {note}  {spent:.0f} s, {left:.0f} s left")
+            beside.print(
+                f"{what} {done:,}/{total:,} {unit}  {note}  {spent:.0f} s, {left:.0f} s left"
+            )
 
     return update
 
