@@ -1,0 +1,116 @@
+"""All scores of one representation at once."""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unknot.core import registry
+from unknot.core.errors import ConfigError, DataError
+from unknot.core.representation import Representation
+from unknot.metrics import protocols
+from unknot.metrics.inputs import Codes, Factors, Test, take
+from unknot.metrics.result import Score
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Table:
+    """Scores by name, and why others are missing."""
+
+    scores: Mapping[str, Score]
+    skipped: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> Score:
+        if name not in self.scores:
+            reason = self.skipped.get(name, f"not asked for; there are {', '.join(self.scores)}")
+            raise ConfigError(f"There is no score '{name}' here: {reason}")
+        return self.scores[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Every number of every score by its full name."""
+        return {key: value for score in self.scores.values() for key, value in score.values.items()}
+
+    def __repr__(self) -> str:
+        lines = [f"{'score':<14}{'value':>8}{'ceiling':>9}{'relative':>10}  remarks"]
+        for name, score in self.scores.items():
+            ceiling = "" if score.ceiling is None else f"{score.ceiling:.3f}"
+            relative = "" if score.relative is None else f"{100 * score.relative:.0f} %"
+            lines.append(
+                f"{name:<14}{float(score):>8.4f}{ceiling:>9}{relative:>10}  "
+                f"{'; '.join(score.remarks)}".rstrip()
+            )
+        lines += [f"{name:<14}{'-':>8}{'':>19}  {reason}" for name, reason in self.skipped.items()]
+        return "\n".join(lines)
+
+
+def evaluate(
+    codes: Codes,
+    factors: Factors = None,
+    *,
+    protocol: str = "unknot",
+    metrics: Sequence[str] | None = None,
+    seed: int = 0,
+    test: Test = None,
+) -> Table:
+    """Every score that applies, under one protocol.
+
+    Args:
+        codes: Codes ``[n, z]``, or a representation.
+        factors: Factor values ``[n, f]``; none with a representation.
+        protocol: The name of a protocol. Scores without it are skipped.
+        metrics: Names of scores; all of them unless given. A score asked for by name is not
+            skipped: it raises what stops it.
+        seed: Of everything drawn.
+        test: Test arrays for the scores that learn; else rows are split as the protocol says.
+
+    Raises:
+        ConfigError: A score or the protocol is unknown.
+        DataError: The arrays cannot be scored at all; see `unknot.metrics.inputs.take`.
+        ShapeError: The arrays do not fit each other.
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.indices((5, 6)).reshape(2, -1).T.repeat(20, axis=0)
+        >>> evaluate(factors.astype(float), factors, metrics=["mig", "irs"])
+        score            value  ceiling  relative  remarks
+        mig             1.0000    1.000     100 %
+        irs             1.0000
+    """
+    if protocol not in protocols.MEANINGS:
+        known = registry.nearest(protocol, list(protocols.MEANINGS))
+        raise ConfigError(f"There is no protocol '{protocol}'{known}")
+    if not isinstance(codes, Representation):
+        take(codes, factors, samples=None, seed=seed)
+    scores: dict[str, Score] = {}
+    skipped: dict[str, str] = {}
+    for name in metrics if metrics is not None else registry.names("metrics"):
+        try:
+            function = registry.get("metrics", name)
+            scores[name] = _call(function, codes, factors, protocol, seed, test)
+        except (ConfigError, DataError) as error:
+            if metrics is not None:
+                raise
+            skipped[name] = str(error)
+    return Table(scores, skipped)
+
+
+def _call(
+    function: Any,  # noqa: ANN401 - any registered score
+    codes: Codes,
+    factors: Factors,
+    protocol: str,
+    seed: int,
+    test: Test,
+) -> Score:
+    options: dict[str, Any] = {"protocol": protocol, "seed": seed}
+    if test is not None and "test" in inspect.signature(function).parameters:
+        options["test"] = test
+    result: Score = function(codes, factors, **options)
+    return result

@@ -1,0 +1,118 @@
+"""The BetaVAE score: can a linear classifier name the factor that pairs share?"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from unknot.metrics import protocols
+from unknot.metrics.aggregate import ratio
+from unknot.metrics.inputs import Codes, Factors, take
+from unknot.metrics.interventions import Source, batches, source
+from unknot.metrics.predictors import class_scores, versions
+from unknot.metrics.result import Measured, Score, build
+from unknot.metrics.tables import UNKNOT, information, ranged
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How many points of how many pairs, and the classifier."""
+
+    points: int = 10_000
+    eval_points: int = 5_000
+    batch: int = 64
+    classifier: Literal["liblinear", "softmax"] = "liblinear"
+    """One class against the rest, or all classes together."""
+    samples: int | None = 10_000
+    """Rows that scale the codes, and whose groups stand in for a grid."""
+    dead: Literal["counted", "left out"] = "counted"
+    """Where dead codes are left out, the others are divided by their standard deviation."""
+    factor_bins: int | None = None
+    rescaled: bool = False
+    """Whether the score counts from chance instead of from 0."""
+    version: int = 1
+
+
+PROTOCOLS = {
+    "study2019": Settings(),
+    "carbonneau": Settings(batch=200, classifier="softmax", factor_bins=10, rescaled=True),
+    "unknot": Settings(classifier="softmax", samples=None, dead="left out"),
+}
+
+
+def beta_vae(
+    codes: Codes,
+    factors: Factors = None,
+    *,
+    protocol: str | Settings = "unknot",
+    seed: int = 0,
+) -> Score:
+    r"""BetaVAE score (Z-diff): accuracy of naming the factor that pairs of points share.
+
+    A point is the mean of $|z - z'|$ over a batch of pairs that agree in one factor; a linear
+    classifier must tell which.
+
+    Paper: Higgins et al. 2017, "beta-VAE".
+    Differs: logistic regression for the classifier; ``study2019`` fits one class against the rest
+    as scikit-learn did before its version 0.22. Rows that are not a grid are grouped by the value
+    of the factor.
+    Range: about 1 / K (chance) to 1; ``beta_vae.rescaled`` starts at 0.
+    Reads as: 1 is reached with one factor missing, and by rotations of pairs of factors nearly so;
+    only low values tell something.
+    """
+    chosen = protocols.pick("beta_vae", PROTOCOLS, protocol)
+    s = chosen.settings
+    rows = take(codes, factors, samples=s.samples, seed=seed)
+    scale = torch.ones_like(rows.codes[0])
+    remarks: tuple[str, ...] = ()
+    if s.dead == "left out":
+        known = information(rows, UNKNOT)
+        # Dead codes are multiplied by 0: with none alive the classifier still has its columns.
+        span = rows.codes.amax(0) - rows.codes.amin(0)
+        scale, remarks = (
+            ratio(known.alive.double(), span * ranged(rows.codes).std(0)),
+            known.remarks,
+        )
+    points, k = source(codes, rows, s.factor_bins), len(rows.names)
+    x, y = _points(points, s.points, s.batch, k, scale, seed, "train")
+    x_eval, y_eval = _points(points, s.eval_points, s.batch, k, scale, seed, "eval")
+    accuracies = [torch.tensor(1.0), torch.tensor(1.0)]
+    if k > 1:
+        classes, *beliefs = class_scores(
+            x, y.numpy(), x_eval, classifier=s.classifier, balanced=False
+        )
+        accuracies = [
+            (torch.from_numpy(classes)[belief.argmax(1)] == truth).double().mean()
+            for belief, truth in zip(beliefs, (y, y_eval), strict=True)
+        ]
+    train_accuracy, accuracy = accuracies
+    rescaled = (accuracy - 1 / k) / (1 - 1 / k) if k > 1 else accuracy
+    values = {
+        "": rescaled if s.rescaled else accuracy,
+        "accuracy": accuracy,
+        "rescaled": rescaled,
+        "train_accuracy": train_accuracy,
+    }
+    centres = torch.stack([x[y == c].mean(0) for c in range(k)], dim=1)
+    measured = Measured(values, {"differences": centres}, remarks)
+    return build(chosen, measured, rows, seed=seed, **versions())
+
+
+def _points(
+    points: Source,
+    n: int,
+    batch: int,
+    factors: int,
+    scale: Float[Tensor, " z"],
+    seed: int,
+    stage: str,
+) -> tuple[Float[Tensor, "n z"], Int[Tensor, " n"]]:
+    """Mean differences of pairs, and the factor they share."""
+    xs, ys = [], []
+    for factor, draw in batches(factors, n, seed, f"metric/beta_vae/{stage}"):
+        first, second = points.pairs(factor, batch, draw)
+        xs.append(((first - second).abs() * scale).mean(1).cpu())
+        ys.append(factor)
+    return torch.cat(xs), torch.cat(ys)

@@ -1,0 +1,90 @@
+"""CbD, correlation-based disentanglement."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import torch
+
+from unknot.metrics import protocols
+from unknot.metrics.aggregate import gap, mean
+from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.result import Measured, Score, score
+from unknot.metrics.tables import UNKNOT, correlation, information, midranks
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which correlation, which codes, and the weight of the two gaps."""
+
+    samples: int | None = None
+    correlation: Literal["pearson", "spearman"] = "pearson"
+    alpha: float = 0.5
+    """Weight of the mean over codes (rows); the rest is the mean over factors (columns)."""
+    dead: Literal["counted", "left out"] = "counted"
+    version: int = 1
+
+
+PROTOCOLS = {
+    "paper": Settings(),
+    "unknot": Settings(correlation="spearman", dead="left out"),
+}
+
+
+def cbd(
+    codes: Codes,
+    factors: Factors = None,
+    *,
+    protocol: str | Settings = "unknot",
+    seed: int = 0,
+    interval: float | None = None,
+) -> Score:
+    r"""Correlation-based disentanglement: gaps in the table $P_{jk} = |r(z_j, v_k)|$.
+
+    ``cbd.row`` is the mean over codes of the gap between their two best factors, ``cbd.column`` the
+    mean over factors of the gap between their two best codes, and
+    $$\mathrm{CbD} = \alpha \, \mathrm{row} + (1 - \alpha) \, \mathrm{column}.$$
+
+    Paper: Özcan 2024, "On disentangled representation learning" (thesis), eq. 5.3 to 5.9. Rows are
+    codes; it calls the row part compactness and the column part modularity, others the reverse.
+    Differs: a constant code correlates with nothing. ``unknot`` takes ranks, so that outliers and
+    monotone maps of a code do not matter, and leaves codes without information out; under ``paper``
+    a dead code counts as a gap of 0.
+    Range: 0 to 1.
+    Reads as: 1 means one code per factor, in proportion to it. Blind to relations that neither
+    rise nor fall: periodic factors, categories.
+    """
+    chosen = protocols.pick("cbd", PROTOCOLS, protocol)
+    rows = take(codes, factors, samples=chosen.settings.samples, seed=seed)
+    measure = partial(_measure, settings=chosen.settings)
+    return score(chosen, measure, rows, seed=seed, interval=interval, ceiling=True)
+
+
+def _measure(rows: Rows, settings: Settings) -> Measured:
+    codes, values = rows.codes, rows.values.double()
+    if settings.correlation == "spearman":
+        codes, values = midranks(codes), midranks(values)
+    table = correlation(codes, values).abs()
+    alive = torch.ones_like(table[:, 0], dtype=torch.bool)
+    remarks: tuple[str, ...] = ()
+    if settings.dead == "left out":
+        known = information(rows, UNKNOT)
+        alive, remarks = known.alive, known.remarks
+        table = torch.where(alive[:, None], table, 0.0)
+    per_code, per_factor = gap(table, dim=1), gap(table, dim=0)
+    row, column = mean(per_code, alive.double()), per_factor.mean()
+    values_out = {
+        "": settings.alpha * row + (1 - settings.alpha) * column,
+        "row": row,
+        "column": column,
+    }
+    parts = {
+        "table": table,
+        "per_code": per_code,
+        "per_factor": per_factor,
+        "best_factor": table.argmax(1),
+        "second_factor": table.topk(min(2, table.shape[1]), dim=1).indices[:, -1],
+        "best_code": table.argmax(0),
+        "second_code": table.topk(min(2, table.shape[0]), dim=0).indices[-1],
+    }
+    return Measured(values_out, parts, remarks)

@@ -1,0 +1,47 @@
+"""DCIMIG, gaps of codes summed over factors."""
+
+from functools import partial
+
+import torch
+
+from unknot.metrics import protocols
+from unknot.metrics.aggregate import gap
+from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.result import Measured, Score, score
+from unknot.metrics.tables import CARBONNEAU, UNKNOT, Counting, information
+
+PROTOCOLS = {"carbonneau": CARBONNEAU, "unknot": UNKNOT}
+
+
+def dcimig(
+    codes: Codes,
+    factors: Factors = None,
+    *,
+    protocol: str | Counting = "unknot",
+    seed: int = 0,
+    interval: float | None = None,
+) -> Score:
+    r"""DCIMIG (3CharM): each code gives its gap to its best factor, each factor takes the largest.
+
+    $$\frac{\sum_k \max_{j: k(j) = k} I(z_j; v_k) - I(z_j; v_{(2)})}{\sum_k H(v_k)}$$
+    where $k(j)$ is the factor that code $j$ knows best.
+
+    Paper: Sepliarskaia et al. 2019, "Evaluating disentangled representations".
+    Differs: the number of bins is the protocol's.
+    Range: 0 to 1.
+    Reads as: the share of all there is to know about the factors that sits in codes of their own;
+    a second code of the same factor costs nothing.
+    """
+    chosen = protocols.pick("dcimig", PROTOCOLS, protocol)
+    rows = take(codes, factors, samples=chosen.settings.samples, seed=seed)
+    measure = partial(_measure, counting=chosen.settings)
+    return score(chosen, measure, rows, seed=seed, interval=interval, ceiling=True)
+
+
+def _measure(rows: Rows, counting: Counting) -> Measured:
+    known = information(rows, counting)
+    own = torch.zeros_like(known.mutual)
+    own.scatter_(1, known.mutual.argmax(1, keepdim=True), gap(known.mutual, dim=1)[:, None])
+    best = own.amax(0)
+    parts = {"per_factor": best / known.factors, "information": known.mutual}
+    return Measured({"": best.sum() / known.factors.sum()}, parts, known.remarks)

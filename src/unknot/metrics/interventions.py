@@ -1,0 +1,159 @@
+"""Codes of points that share a factor: by row number of a grid, or among given rows.
+
+``held`` gives batches in which a factor has one value, ``pairs`` batches of pairs that agree in it.
+Row numbers are drawn on the CPU wherever the codes are: a lazy representation keeps count there.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from unknot.core import noise
+from unknot.core.errors import DataError
+from unknot.core.representation import Representation
+from unknot.metrics.inputs import Codes, Rows
+from unknot.metrics.tables import discretise
+
+FEWEST_IN_GROUP = 10
+"""A value of a factor with fewer rows cannot show how codes vary while it is held."""
+CHUNK = 1_000
+"""Votes computed at once; keeps memory flat whatever the protocol asks for."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Random integers of votes; each vote has its own step, so chunks do not change a draw."""
+
+    seed: int
+    stream: str
+    votes: Int[Tensor, " v"]
+
+    def integers(self, name: str, n: int, high: int = 2**62) -> Int[Tensor, "v n"]:
+        """Uniform integers ``[v, n]``; without ``high`` to be taken modulo something small."""
+        return noise.integers(self.seed, f"{self.stream}/{name}", self.votes, n, high=high)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Interventions on a grid: the other factors are drawn afresh, and every point has a code."""
+
+    representation: Representation
+    columns: tuple[int, ...]
+    """Which factors of the grid vary."""
+
+    def held(self, factor: Int[Tensor, " v"], batch: int, draw: Draw) -> Float[Tensor, "v b z"]:
+        """One value for the batch: that of its first point."""
+        index = draw.integers("rows", batch, self.representation.space.size)
+        return self._codes(self._moved(index, index[:, :1], factor))
+
+    def pairs(
+        self, factor: Int[Tensor, " v"], batch: int, draw: Draw
+    ) -> tuple[Float[Tensor, "v b z"], Float[Tensor, "v b z"]]:
+        """Two draws, the second moved to the value of the first."""
+        size = self.representation.space.size
+        first, second = (draw.integers(name, batch, size) for name in ("rows", "partners"))
+        return self._codes(first), self._codes(self._moved(second, first, factor))
+
+    def _moved(self, index: Tensor, like: Tensor, factor: Tensor) -> Tensor:
+        """Row numbers of the points whose factor takes the value it has in ``like``."""
+        space, columns = self.representation.space, torch.tensor(self.columns)[factor]
+        stride = torch.tensor(space.strides)[columns][:, None]
+        size = torch.tensor(space.sizes)[columns][:, None]
+        return index + (like // stride % size - index // stride % size) * stride
+
+    def _codes(self, index: Tensor) -> Tensor:
+        return self.representation.codes(index).detach().double()
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Interventions on given rows: rows of equal factor value stand in for holding it."""
+
+    codes: Float[Tensor, "n z"]
+    order: Int[Tensor, "n f"]
+    """Row numbers sorted by level, for each factor."""
+    starts: Int[Tensor, "f l"]
+    sizes: Int[Tensor, "f l"]
+    """Where the rows of a usable level start in the order, and how many there are."""
+    usable: Int[Tensor, " f"]
+    """How many levels have rows enough."""
+
+    @classmethod
+    def of(cls, rows: Rows, levels: Int[Tensor, "n f"]) -> "Groups":
+        """Sort rows by level.
+
+        Raises:
+            DataError: A factor has no value with enough rows, or only one of them.
+        """
+        levels = levels.cpu()
+        starts, sizes, usable = [], [], []
+        widest = int(levels.max()) + 1
+        for name, level in zip(rows.names, levels.T, strict=True):
+            size = torch.bincount(level, minlength=widest)
+            keep = size >= FEWEST_IN_GROUP
+            if int(keep.sum()) < 2:
+                raise DataError(
+                    f"Too few rows to hold {name}: at least two of its values need "
+                    f"{FEWEST_IN_GROUP} rows each, the most frequent has {int(size.max())}. Give "
+                    "more rows or a Representation of the whole grid."
+                )
+            # Usable levels first, so that a draw below `usable` finds one.
+            first = (~keep).long().argsort(stable=True)
+            starts.append((size.cumsum(0) - size)[first])
+            sizes.append(size[first])
+            usable.append(keep.sum())
+        order = levels.argsort(dim=0, stable=True)
+        return cls(rows.codes, order, torch.stack(starts), torch.stack(sizes), torch.stack(usable))
+
+    def held(self, factor: Int[Tensor, " v"], batch: int, draw: Draw) -> Float[Tensor, "v b z"]:
+        """A value drawn uniformly, and rows that have it, drawn with replacement."""
+        level = draw.integers("values", 1) % self.usable[factor][:, None]
+        place = draw.integers("rows", batch) % self._size(factor, level)
+        return self.codes[self._row(factor, level, place)]
+
+    def pairs(
+        self, factor: Int[Tensor, " v"], batch: int, draw: Draw
+    ) -> tuple[Float[Tensor, "v b z"], Float[Tensor, "v b z"]]:
+        """A value drawn for each pair, and two different rows that have it."""
+        level = draw.integers("values", batch) % self.usable[factor][:, None]
+        size = self._size(factor, level)
+        first = draw.integers("rows", batch) % size
+        second = (first + 1 + draw.integers("partners", batch) % (size - 1)) % size
+        return (
+            self.codes[self._row(factor, level, first)],
+            self.codes[self._row(factor, level, second)],
+        )
+
+    def _size(self, factor: Tensor, level: Tensor) -> Tensor:
+        return self.sizes[factor[:, None], level]
+
+    def _row(self, factor: Tensor, level: Tensor, place: Tensor) -> Tensor:
+        return self.order[self.starts[factor[:, None], level] + place, factor[:, None]]
+
+
+Source: TypeAlias = Grid | Groups
+"""Where votes come from; ``factor`` numbers the factors of the rows, one per vote."""
+
+
+def source(codes: Codes, rows: Rows, factor_bins: int | None) -> Source:
+    """A grid's points where there is a grid, else the given rows; binned factors need rows."""
+    if isinstance(codes, Representation) and factor_bins is None:
+        names = codes.space.names
+        return Grid(codes, tuple(names.index(name) for name in rows.names))
+    levels = rows.levels
+    if factor_bins is not None:
+        levels = discretise(rows.values.double(), factor_bins, "width")
+    return Groups.of(rows, levels)
+
+
+def batches(
+    factors: int, votes: int, seed: int, stream: str
+) -> Iterator[tuple[Int[Tensor, " v"], Draw]]:
+    """Votes in chunks: the factor each vote holds, uniformly drawn, and its random numbers."""
+    for first in range(0, votes, CHUNK):
+        draw = Draw(seed, stream, torch.arange(first, min(first + CHUNK, votes)))
+        yield draw.integers("factors", 1, factors)[:, 0], draw

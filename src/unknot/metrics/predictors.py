@@ -1,0 +1,109 @@
+"""Code by factor tables that a learner of scikit-learn makes; imported only where used."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unknot.core.errors import DataError
+from unknot.metrics.inputs import Rows
+from unknot.metrics.tables import midranks, ranged
+
+
+def versions() -> dict[str, str]:
+    """What a record must say where a solver decides the last digits."""
+    import sklearn
+
+    return {"scikit_learn": sklearn.__version__}
+
+
+def columns(rows: Rows, levels: Tensor | None = None) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+    """Codes, and one array of levels per factor, as scikit-learn wants them."""
+    levels = rows.levels if levels is None else levels
+    return rows.codes.cpu().numpy(), list(levels.T.contiguous().cpu().numpy())
+
+
+def check_classes(train: Rows) -> None:
+    """Raise a DataError where a factor has more values than half the rows to learn them from."""
+    for name, level in zip(train.names, train.levels.T, strict=True):
+        if (values := len(level.unique())) > len(train) / 2:
+            raise DataError(
+                f"Too few rows to learn {name}: {values} values in {len(train)} rows. Give more "
+                "rows, or leave this factor out."
+            )
+
+
+def standardised(train: Rows, test: Rows) -> tuple[Float[Tensor, "n z"], Float[Tensor, "m z"]]:
+    """Codes with mean 0 and variance 1 in the training rows; constant codes become 0."""
+    x, x_held = ranged(train.codes), ranged(test.codes, train.codes)
+    mean, std = x.mean(0), x.std(0, correction=0)
+    std = torch.where(std > 0, std, torch.inf)
+    return (x - mean) / std, (x_held - mean) / std
+
+
+def svm_accuracy(train: Rows, test: Rows) -> Float[Tensor, "z f"]:
+    """Test accuracy of a linear support vector machine for each factor on each single code.
+
+    The settings are those of the 2019 study: ``C=0.01``, balanced classes.
+    """
+    from sklearn.svm import LinearSVC
+
+    check_classes(train)
+    (x, y), (x_test, y_test) = columns(train), columns(test)
+    table = np.empty((x.shape[1], len(y)))
+    for j in range(x.shape[1]):
+        for k in range(len(y)):
+            machine = LinearSVC(C=0.01, class_weight="balanced", dual=False)
+            machine.fit(x[:, [j]], y[k])
+            table[j, k] = np.mean(machine.predict(x_test[:, [j]]) == y_test[k])
+    return torch.from_numpy(table).to(train.codes)
+
+
+def class_scores(
+    x: Float[Tensor, "n z"],
+    level: NDArray[Any],
+    x_held: Float[Tensor, "m z"],
+    *,
+    classifier: str,
+    balanced: bool,
+) -> tuple[NDArray[Any], Float[Tensor, "n c"], Float[Tensor, "m c"]]:
+    """The classes, and how much logistic regression believes in each, for both tables of codes.
+
+    ``liblinear`` and ``lbfgs`` fit one class against the rest and do not normalise over classes;
+    ``softmax`` fits all classes together.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    classes = np.unique(level)
+    options: dict[str, Any] = {"class_weight": "balanced" if balanced else None}
+    if classifier == "softmax":
+        targets, options = [level], {**options, "max_iter": 300, "tol": 1e-3}
+    else:
+        # With two classes, one against the rest is the other against the rest.
+        targets = [level == c for c in (classes if len(classes) > 2 else classes[1:])]
+        options |= {"solver": classifier, "max_iter": 100 if classifier == "liblinear" else 1000}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        models = [LogisticRegression(**options).fit(x.cpu().numpy(), t) for t in targets]
+    beliefs = []
+    for table in (x, x_held):
+        parts = [model.predict_proba(table.cpu().numpy()) for model in models]
+        all_at_once = classifier == "softmax" or len(classes) == 2
+        beliefs.append(parts[0] if all_at_once else np.stack([p[:, 1] for p in parts], axis=1))
+    return classes, torch.from_numpy(beliefs[0]), torch.from_numpy(beliefs[1])
+
+
+def area_under_curve(
+    classes: NDArray[Any], beliefs: Float[Tensor, "n c"], level: NDArray[Any]
+) -> float:
+    """Mean over classes of the area under the ROC curve, from ranks; absent classes are skipped."""
+    member = torch.from_numpy(level[:, None] == classes)
+    with_, without = member.sum(0), (~member).sum(0)
+    seen = (with_ > 0) & (without > 0)
+    above = (midranks(beliefs) * member).sum(0) - with_ * (with_ - 1) / 2
+    return float((above / (with_ * without))[seen].mean()) if bool(seen.any()) else 0.5

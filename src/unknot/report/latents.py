@@ -1,0 +1,130 @@
+"""What the latents of a run do over the data: how much they say, and about what."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from unknot.core import noise
+from unknot.core.errors import ConfigError
+from unknot.engine.encode import encode
+from unknot.study.run import Run
+
+SAMPLE = 2048
+UNUSED = 0.05
+"""Nats below which a latent counts as unused: moving it changes next to nothing in an image."""
+
+
+@dataclass(frozen=True)
+class Latents:
+    """The latents of one model over a sample of images.
+
+    Args:
+        kl: Mean divergence of the posterior from the standard normal prior, in nats.
+        mean: Mean of the aggregate posterior, the codes of all images taken together.
+        sd: Standard deviation of the aggregate posterior.
+        explained: Share of the variance of each latent's codes that each factor explains alone.
+    """
+
+    kl: Float[np.ndarray, " z"]
+    mean: Float[np.ndarray, " z"]
+    sd: Float[np.ndarray, " z"]
+    explained: Float[np.ndarray, "z f"]
+
+    @property
+    def order(self) -> list[int]:
+        """Latents from the one that says most to the one that says least."""
+        return [int(z) for z in np.argsort(-self.kl, kind="stable")]
+
+    @property
+    def used(self) -> Bool[np.ndarray, " z"]:
+        """Which latents say something about an image."""
+        return self.kl >= UNUSED
+
+
+def sample_rows(run: Run, n: int) -> Int[Tensor, " n"]:
+    """Rows of the dataset to look at, the same for every run on it; all of them if it is small."""
+    size = len(run.dataset)
+    return torch.arange(size) if size <= n else noise.integers(0, "report", 0, n, high=size)
+
+
+def latents(run: Run, *, sample: int = SAMPLE) -> list[Latents]:
+    """What each member's latents do, from one pass over a fixed sample of images.
+
+    Args:
+        run: The trained models.
+        sample: Number of images.
+    """
+    rows = sample_rows(run, sample)
+    q = encode(run.training.population, run.dataset, rows)
+    mean, variance = q.mean.double(), q.logvar.double().exp()
+    kl = 0.5 * (mean.square() + variance - 1 - q.logvar.double()).mean(1)
+    sd = (mean.var(1, correction=0) + variance.mean(1)).sqrt()
+    factors = run.dataset.space.factors(rows).numpy()
+    return [
+        Latents(
+            kl[p].numpy(),
+            mean[p].mean(0).numpy(),
+            sd[p].numpy(),
+            explained_variance(mean[p].numpy(), factors),
+        )
+        for p in range(len(mean))
+    ]
+
+
+def latent_order(run: Run, member: int = 0, *, sample: int = SAMPLE) -> list[tuple[int, float]]:
+    """Latents and their mean KL from the prior in nats, most informative first."""
+    found = latents(run, sample=sample)[check_member(run, member)]
+    return [(z, float(found.kl[z])) for z in found.order]
+
+
+def explained_variance(
+    codes: Float[np.ndarray, "n z"], factors: Int[np.ndarray, "n f"]
+) -> Float[np.ndarray, "z f"]:
+    r"""Share of each latent's variance that each factor explains alone, from 0 to 1.
+
+    $$1 - \frac{\sum_v \sum_{i: f_i = v} (z_i - \bar z_v)^2 / (n - k)}
+    {\sum_i (z_i - \bar z)^2 / (n - 1)}$$
+
+    for a factor with $k$ values, held to 0 from below: the correlation ratio, corrected for the
+    $k$ means it fits (Kelley 1935). It asks for no order among the values, so that shapes, angles
+    and positions are treated alike. With independent factors the shares of a latent sum to 1 at
+    most; what is missing is joint effects. NaN where a latent is constant or not finite, or a
+    factor has nearly as many values as there are rows.
+
+    Example:
+        >>> x, y = np.meshgrid(np.arange(4), np.arange(5))
+        >>> factors = np.stack([x.ravel(), y.ravel()], axis=1)
+        >>> codes = np.stack([2.0 * x.ravel(), (y.ravel() - 2.0) ** 2], axis=1)
+        >>> explained_variance(codes, factors).round(3).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+    n = len(codes)
+    with np.errstate(all="ignore"):  # codes of a diverged model give NaN, and that is the answer
+        total = np.square(codes - codes.mean(0)).sum(0)
+    ok = np.isfinite(total) & (total > 0)
+    shares = np.full((codes.shape[1], factors.shape[1]), np.nan)
+    for f, values in enumerate(factors.T):
+        _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+        k = len(counts)
+        if 2 * k > n:
+            continue
+        sums = np.zeros((k, ok.sum()))
+        np.add.at(sums, group, codes[:, ok])
+        within = np.square(codes[:, ok] - (sums / counts[:, None])[group]).sum(0)
+        shares[ok, f] = 1 - (within / (n - k)) / (total[ok] / (n - 1))
+    return shares.clip(min=0)
+
+
+def check_member(run: Run, member: int) -> int:
+    """The member, if the run has it.
+
+    Raises:
+        ConfigError: It does not.
+    """
+    members = len(run.spec.seed_list)
+    if not 0 <= member < members:
+        raise ConfigError(f"This run has members 0 .. {members - 1}; got {member}.")
+    return member

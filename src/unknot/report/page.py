@@ -1,0 +1,272 @@
+"""The page of a run: one file that shows and explains it, and the pictures on their own."""
+
+import base64
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import jinja2
+import numpy as np
+from jaxtyping import UInt8
+
+from unknot.core.errors import ShapeError
+from unknot.engine.checkpoint import write_whole
+from unknot.report import figures, pictures, traversals, words
+from unknot.report.latents import UNUSED, Latents, check_member, latents
+from unknot.report.sheet import enlargement, tiles
+from unknot.report.style import DARK, LIGHT, number, png
+from unknot.study.run import Run
+from unknot.study.spec import to_toml
+
+Scores: TypeAlias = Mapping[str, float] | Sequence[Mapping[str, float]]
+SMALL_TRAVERSALS = 10
+"""Populations up to this size show the traversals of every member."""
+
+
+def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
+    """Write the pictures of one member: PNG files and a GIF.
+
+    Raises:
+        ConfigError: The run has no such member.
+        WriteError: The disk refused.
+    """
+    check_member(run, member)
+    found = latents(run)
+    files = {
+        "traversals.png": png(traversals.traversal_picture(run, member, found=found)),
+        "traversals.gif": traversals.traversal_gif(run, member, found=found),
+        "factors.png": png(figures.factor_figure(found[member], run.dataset.space.names)),
+        "reconstructions.png": png(pictures.reconstructions(run, member)),
+        "samples.png": png(pictures.samples(run, member)),
+    }
+    if run.curves.steps:
+        files["curves.png"] = png(figures.curves_figure(run.curves))
+    for name, data in files.items():
+        write_whole(folder / name, data)
+    return [folder / name for name in files]
+
+
+def write_page(
+    run: Run,
+    folder: Path,
+    *,
+    scores: Scores = (),
+    readings: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+) -> Path:
+    """Write ``index.html``: everything about a run in one file that needs no other.
+
+    Args:
+        run: The trained models.
+        folder: Where to write it.
+        scores: Numbers by name: one mapping for a lone run or for a population as a whole, or one
+            mapping for each member. Those of diverged members may be empty.
+        readings: How to read a score, by its name; a few well-known ones are explained anyway.
+        notes: Paragraphs to put at the top.
+
+    Raises:
+        ShapeError: There is not one mapping of scores per member.
+        WriteError: The disk refused.
+    """
+    path = folder / "index.html"
+    write_whole(path, page(run, scores=scores, readings=readings, notes=notes).encode())
+    return path
+
+
+def page(
+    run: Run,
+    *,
+    scores: Scores = (),
+    readings: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+) -> str:
+    """The text of the page that `write_page` writes."""
+    found, seeds = latents(run), run.spec.seed_list
+    healthy = [p for p in range(len(seeds)) if p not in run.diverged]
+    shared, own = _scores(scores, len(seeds))
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "thousands": "{:,}".format}
+    return environment.get_template("page.html").render(
+        light=LIGHT,
+        dark=DARK,
+        notes=notes,
+        run=run,
+        spec=run.spec,
+        seeds=seeds,
+        healthy=healthy,
+        facts=words.facts(run),
+        terms=_terms(run, found, healthy),
+        scores=_grouped(
+            {
+                **{name: [own[p].get(name, math.nan) for p in healthy] for name in _names(own)},
+                **{name: [value] for name, value in shared.items()},
+            },
+            readings or {},
+        ),
+        formula=words.formula(run),
+        members=[_member(run, p, found[p], own[p]) for p in range(len(seeds))],
+        score_names=[name for name in _names(own) if not _is_part(name, _names(own))],
+        curves=[_curve(run, name) for name in figures.curve_names(run.curves)],
+        shown=_shown(run, found, healthy[0]) if healthy else None,
+        others=_others(run, found, healthy[1:]),
+        columns=traversals.column_names(),
+        unused=UNUSED,
+        settings=words.settings(run),
+        toml=to_toml(run.spec.table()),
+        load=words.load_code(run),
+        suggestions=words.suggestions(run, found),
+    )
+
+
+def _template(name: str) -> str:
+    return (resources.files("unknot.report") / name).read_text(encoding="utf-8")
+
+
+def _scores(scores: Scores, members: int) -> tuple[Mapping[str, float], list[Mapping[str, float]]]:
+    """Scores of the run as a whole, and of each member."""
+    none: list[Mapping[str, float]] = [{} for _ in range(members)]
+    if isinstance(scores, Mapping):
+        return ({}, [scores]) if members == 1 else (scores, none)
+    if len(scores) not in (0, members):
+        raise ShapeError(f"Expected scores for each of {members} members; got {len(scores)}.")
+    return {}, list(scores) or none
+
+
+def _names(own: Iterable[Mapping[str, float]]) -> list[str]:
+    return list(dict.fromkeys(name for scores in own for name in scores))
+
+
+def _terms(run: Run, found: Sequence[Latents], healthy: Sequence[int]) -> list[dict[str, str]]:
+    """The loss and its terms at the end, and how many latents are in use."""
+    named = {
+        name: [float(run.curves[name][-1][p]) for p in healthy]
+        for name in figures.curve_names(run.curves)
+        if not name.startswith("critic.") and not name.endswith(".weight")
+    }
+    named["latents in use"] = [float(found[p].used.sum()) for p in healthy]
+    return [_summary(name, values, words.term(name, run.spec)) for name, values in named.items()]
+
+
+def _is_part(name: str, names: Iterable[str]) -> bool:
+    """Whether a score like ``dci.completeness`` belongs to another, ``dci``."""
+    return "." in name and name.partition(".")[0] in names
+
+
+def _grouped(
+    scores: Mapping[str, Sequence[float]], readings: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Scores over the members, each with its parts."""
+    found = {
+        name: _summary(name, values, words.score(name, readings)) for name, values in scores.items()
+    }
+    return [
+        {
+            **summary,
+            "parts": [
+                f"{part.removeprefix(name + '.')} {inner['value']}"
+                for part, inner in found.items()
+                if part.startswith(name + ".")
+            ],
+        }
+        for name, summary in found.items()
+        if not _is_part(name, found)
+    ]
+
+
+def _summary(name: str, values: Sequence[float], reading: str) -> dict[str, str]:
+    """The median of the values that are numbers, their range, and how many are not."""
+    finite = [value for value in values if math.isfinite(value)]
+    missing = len(values) - len(finite)
+    return {
+        "name": name,
+        "value": number(float(np.median(finite)) if finite else math.nan),
+        "range": f"{number(min(finite))} to {number(max(finite))}" if len(set(finite)) > 1 else "",
+        "missing": f"{missing} of {len(values)} not a number" if finite and missing else "",
+        "reading": reading,
+    }
+
+
+def _member(run: Run, p: int, found: Latents, scores: Mapping[str, float]) -> dict[str, Any]:
+    terms = [n for n in ("recon", "kl") if n in run.curves.values]
+    return {
+        "seed": run.spec.seed_list[p],
+        "diverged": run.diverged.get(p),
+        "terms": {name: float(run.curves[name][-1][p]) for name in terms},
+        "used": None if np.isnan(found.kl).any() else int(found.used.sum()),
+        "scores": scores,
+    }
+
+
+def _curve(run: Run, name: str) -> dict[str, str]:
+    light, dark = (png(figures.curve(run.curves, name, theme=theme)) for theme in (LIGHT, DARK))
+    return {"name": name, "light": _uri(light), "dark": _uri(dark)}
+
+
+def _shown(run: Run, found: Sequence[Latents], member: int) -> dict[str, Any]:
+    """Everything the page shows of one member."""
+    one, names = found[member], run.dataset.space.names
+    still = traversals.sweep(run, found, traversals.still_positions(), members=(member,))[0]
+    moving = traversals.sweep(run, found, traversals.loop_positions(), members=(member,))[0]
+    pairs = pictures.pairs(run, member, n=2 * pictures.ACROSS)
+    draws = pictures.draws(run, member, n=4 * pictures.ACROSS)
+    return {
+        "seed": run.spec.seed_list[member],
+        "factors": names,
+        "used": int(one.used.sum()),
+        "explained": not np.isnan(one.explained).all(),
+        "latents": [
+            {
+                "name": f"z{z}",
+                "kl": f"{one.kl[z]:.2f}",
+                "used": bool(one.used[z]),
+                "factor": traversals.main_factor(one, z, names),
+                "explained": [None if np.isnan(s) else float(s) for s in one.explained[z]],
+                "strip": _tiles(still[rank][None]),
+                "loop": _loop(moving[rank]) if one.used[z] else None,
+            }
+            for rank, z in enumerate(one.order)
+        ],
+        "pairs": [
+            _tiles(pairs[:, i : i + pictures.ACROSS])
+            for i in range(0, pairs.shape[1], pictures.ACROSS)
+        ],
+        "draws": _tiles(draws.reshape(4, pictures.ACROSS, *draws.shape[1:])),
+    }
+
+
+def _others(run: Run, found: Sequence[Latents], members: Sequence[int]) -> list[dict[str, Any]]:
+    """Small traversals of the other members: the used latents in one table, without words."""
+    if not members or len(run.spec.seed_list) > SMALL_TRAVERSALS:
+        return []
+    swept = traversals.sweep(run, found, traversals.still_positions(), members=members)
+    return [
+        {
+            "seed": run.spec.seed_list[p],
+            "names": ", ".join(f"z{z}" for z in found[p].order[: found[p].used.sum()]),
+            "image": _uri(png(tiles(images[: max(1, found[p].used.sum())], gap=1))),
+        }
+        for p, images in zip(members, swept, strict=True)
+    ]
+
+
+def _tiles(images: UInt8[np.ndarray, "r k h w 3"]) -> str:
+    return _uri(png(tiles(images, scale=enlargement(images.shape[2]))))
+
+
+def _loop(images: UInt8[np.ndarray, "t h w 3"]) -> str:
+    scale = enlargement(images.shape[1])
+    large = images.repeat(scale, axis=1).repeat(scale, axis=2)
+    data = traversals.gif(traversals.there_and_back(large), ms=traversals.FRAME_MS)
+    return _uri(data, "gif")
+
+
+def _uri(data: bytes, kind: str = "png") -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"

@@ -1,0 +1,83 @@
+"""Pictures of what a dataset holds and of what a model makes of it."""
+
+import numpy as np
+import torch
+from jaxtyping import UInt8
+
+from unknot.core import noise
+from unknot.data.dataset import FactorDataset
+from unknot.report.latents import check_member, sample_rows
+from unknot.report.sheet import Row, pixels, sheet
+from unknot.report.traversals import decode, middle_row, title
+from unknot.study.run import Run
+
+ACROSS = 9
+
+
+def pairs(run: Run, member: int = 0, *, n: int) -> UInt8[np.ndarray, "2 n h w 3"]:
+    """Images of the dataset, and what the decoder makes of the means of their codes."""
+    x = run.dataset.batch(sample_rows(run, n)[:n])
+    decoded = decode(run, run.encode(x).reshape(len(run.spec.seed_list), len(x), -1))
+    return np.stack(
+        [pixels(run.dataset, x), pixels(run.dataset, decoded[check_member(run, member)])]
+    )
+
+
+def draws(run: Run, member: int = 0, *, n: int) -> UInt8[np.ndarray, "n h w 3"]:
+    """What the decoder makes of codes drawn from the prior, the same codes for every run."""
+    z = noise.normal(0, "report", 1, n, run.spec.net.settings.latents)
+    decoded = decode(run, z.expand(len(run.spec.seed_list), *z.shape))
+    return pixels(run.dataset, decoded[check_member(run, member)])
+
+
+def reconstructions(run: Run, member: int = 0) -> UInt8[np.ndarray, "h w 3"]:
+    """Rows of images, each above its reconstructions."""
+    shown = pairs(run, member, n=2 * ACROSS)
+    rows = [
+        Row((name,), images, apart=name == "image" and start > 0)
+        for start in range(0, shown.shape[1], ACROSS)
+        for name, images in zip(("image", "model"), shown[:, start : start + ACROSS], strict=True)
+    ]
+    return sheet(
+        rows,
+        title=f"Reconstructions: {title(run, member)}",
+        note="Images of the dataset, and below each what the model makes of it through its code.",
+    )
+
+
+def samples(run: Run, member: int = 0) -> UInt8[np.ndarray, "h w 3"]:
+    """Images decoded from codes that were drawn from the prior."""
+    shown = draws(run, member, n=4 * ACROSS)
+    return sheet(
+        [Row((), images) for images in shown.reshape(4, ACROSS, *shown.shape[1:])],
+        title=f"Samples: {title(run, member)}",
+        note="Codes drawn from the standard normal prior, decoded. "
+        "A good model makes them look like the data.",
+    )
+
+
+def dataset_picture(
+    dataset: FactorDataset, *, row: int | None = None, columns: int = 12
+) -> UInt8[np.ndarray, "h w 3"]:
+    """One row per factor, which moves through its values while the others stay.
+
+    Args:
+        dataset: What to show.
+        row: The image to start from; the middle of the grid by default.
+        columns: How many values to show at most, evenly chosen.
+    """
+    space = dataset.space
+    start = torch.tensor(middle_row(space) if row is None else row)
+    rows = []
+    for f, (name, size, kind) in enumerate(zip(space.names, space.sizes, space.kinds, strict=True)):
+        values = np.linspace(0, size - 1, min(size, columns)).round().astype(np.int64)
+        index = space.traversal(start, f)[torch.from_numpy(values)]
+        count = f"{size} values" if len(values) == size else f"{len(values)} of {size} values"
+        rows.append(Row((name, count, kind), pixels(dataset, dataset.batch(index))))
+    c, h, w = dataset.shape
+    return sheet(
+        rows,
+        title=f"{dataset.name}: {len(dataset):,} images",
+        note=f"Each row changes one factor of the same image and keeps the others. "
+        f"Images are {w} × {h} pixels, {'grey' if c == 1 else 'in colour'}.",
+    )

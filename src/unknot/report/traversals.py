@@ -1,0 +1,233 @@
+"""Traversals: what the images do when one latent moves and the others stay."""
+
+import io
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int, Shaped, UInt8
+from PIL import Image, ImageColor, ImageDraw
+from scipy.spatial import cKDTree
+from torch import Tensor
+
+from unknot.core.factors import FactorSpace
+from unknot.report.latents import Latents, check_member, latents
+from unknot.report.sheet import GAP, MARGIN, Row, enlargement, pixels, sheet, wrap
+from unknot.report.style import LIGHT, font
+from unknot.study.run import Run
+
+REACH = 2.0
+"""How far a latent moves from its mean, in standard deviations."""
+COLUMNS = 9
+FRAMES = 32
+FRAME_MS = 70
+GIF_LIMIT = 1_000_000
+SMALLER = ((1, 1), (2, 1), (2, 2), (2, 4))
+"""What to try until a GIF is small: divide the enlargement, and show every so many frames."""
+NOTE = (
+    "Each row decodes the code of one image while a single latent moves, from 2 standard "
+    "deviations (σ) below its mean over the data to 2 above; the other latents stay. Rows go from "
+    "the latent that says most about an image to the one that says least, measured in nats as the "
+    "mean KL divergence from the prior. In grey: the factor that explains most of the latent's "
+    "variance."
+)
+
+
+def middle_row(space: FactorSpace) -> int:
+    """The row in the middle of a grid, where every factor has room on both sides."""
+    return int(space.index(torch.tensor(space.sizes) // 2))
+
+
+def sweep(
+    run: Run,
+    found: Sequence[Latents],
+    positions: Float[np.ndarray, " t"],
+    *,
+    members: Sequence[int] = (0,),
+    row: int | None = None,
+) -> UInt8[np.ndarray, "m z t h w 3"]:
+    """Images decoded while one latent after the other moves, the most informative first.
+
+    Args:
+        run: The trained models.
+        found: What `latents` says of each member.
+        positions: Where to put the latent, in standard deviations from its mean.
+        members: Whose images to keep.
+        row: The image whose code the other latents keep; the middle of the grid by default.
+    """
+    row = middle_row(run.dataset.space) if row is None else row
+    code = run.encode(run.dataset.batch(torch.tensor([row])))
+    code = code.reshape(len(found), 1, -1).repeat(1, len(positions), 1)
+    places = torch.from_numpy(positions)
+    shown = []
+    for rank in range(code.shape[-1]):
+        z = code.clone()
+        for p, one in enumerate(found):
+            latent = one.order[rank]
+            z[p, :, latent] = (one.mean[latent] + places * one.sd[latent]).to(z)
+        shown.append(pixels(run.dataset, decode(run, z)[list(members)]))
+    return np.stack(shown, axis=1)
+
+
+def decode(run: Run, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
+    """Images of each member's codes, with the member axis also for a lone run."""
+    return run.decode(z[0]).unsqueeze(0) if run.spec.lone else run.decode(z)
+
+
+def still_positions() -> Float[np.ndarray, " t"]:
+    """Where the columns of the picture stand."""
+    return np.linspace(-REACH, REACH, COLUMNS)
+
+
+def loop_positions() -> Float[np.ndarray, " t"]:
+    """There and back without a jerk at the ends: half a cosine, to be played forth and back."""
+    return -REACH * np.cos(np.linspace(0, np.pi, FRAMES // 2 + 1))
+
+
+def there_and_back(frames: Shaped[np.ndarray, "t ..."]) -> Shaped[np.ndarray, "loop ..."]:
+    """A loop that shows no frame twice in a row."""
+    return np.concatenate([frames, frames[-2:0:-1]])
+
+
+def column_names() -> list[str]:
+    """Words above the columns, in standard deviations."""
+    return [f"{p:+g}σ".replace("-", "−") if p else "mean" for p in still_positions()]
+
+
+def title(run: Run, member: int) -> str:
+    """Whose picture it is."""
+    seed = run.spec.seed_list[member]
+    return f"{run.spec.objective.name} on {run.dataset.name}, seed {seed}"
+
+
+def main_factor(found: Latents, latent: int, names: Sequence[str]) -> str:
+    """The factor that explains most of a latent's variance, if it explains a good part."""
+    if not found.used[latent]:
+        return "unused"
+    if np.isnan(found.explained[latent]).all():
+        return ""
+    shares = np.nan_to_num(found.explained[latent])
+    best = int(shares.argmax())
+    return f"{names[best]} {shares[best]:.0%}" if shares[best] >= 0.2 else "mixed"
+
+
+def _label(found: Latents, latent: int) -> str:
+    return f"z{latent}  {found.kl[latent]:.2f} nats"
+
+
+def traversal_picture(
+    run: Run, member: int = 0, *, row: int | None = None, found: Sequence[Latents] | None = None
+) -> UInt8[np.ndarray, "h w 3"]:
+    """One row per latent, most informative first, decoded from -2 to 2 standard deviations.
+
+    Args:
+        run: The trained models.
+        member: Which of them.
+        row: The image whose code is moved; the middle of the grid by default.
+        found: What `latents` says of the run, if it has been asked already.
+    """
+    check_member(run, member)
+    found = found or latents(run)
+    one, names = found[member], run.dataset.space.names
+    images = sweep(run, found, still_positions(), members=(member,), row=row)[0]
+    rows = [
+        Row(
+            tuple(filter(None, (_label(one, z), main_factor(one, z, names)))),
+            images[rank],
+            faded=not one.used[z],
+        )
+        for rank, z in enumerate(one.order)
+    ]
+    heading = f"What each latent does: {title(run, member)}"
+    return sheet(rows, title=heading, columns=column_names(), note=NOTE)
+
+
+def traversal_gif(
+    run: Run, member: int = 0, *, row: int | None = None, found: Sequence[Latents] | None = None
+) -> bytes:
+    """All latents moving at once, a panel each, as a smooth endless loop of less than 1 MB.
+
+    Args:
+        run: The trained models.
+        member: Which of them.
+        row: The image whose code is moved; the middle of the grid by default.
+        found: What `latents` says of the run, if it has been asked already.
+    """
+    check_member(run, member)
+    found = found or latents(run)
+    one = found[member]
+    images = sweep(run, found, loop_positions(), members=(member,), row=row)[0]
+    words = [_label(one, z) for z in one.order]
+    inks = [LIGHT.ink if one.used[z] else LIGHT.muted for z in one.order]
+    full = enlargement(images.shape[2])
+    for shrink, skip in SMALLER:
+        scale = max(1, full // shrink)
+        heading = f"What each latent does: {title(run, member)}"
+        frames = panels(images[:, ::skip], words, inks, heading=heading, scale=scale)
+        data = gif(there_and_back(frames), ms=FRAME_MS * skip)
+        if len(data) < GIF_LIMIT:
+            break
+    return data
+
+
+def panels(
+    images: UInt8[np.ndarray, "z t h w 3"],
+    words: Sequence[str],
+    inks: Sequence[str],
+    *,
+    heading: str,
+    scale: int,
+) -> UInt8[np.ndarray, "t height width 3"]:
+    """Frames that show the images of all latents, each in its place above its words."""
+    count, steps, h, w, _ = images.shape
+    across = min(count, 5)
+    width, height = w * scale + 2 * GAP, h * scale + 2 * GAP
+    step_x, step_y = max(width, 124) + 14, height + 34
+    head = wrap(heading, font(15, bold=True), across * step_x - 14)
+    top = MARGIN // 2 + 24 * len(head) + 6
+    size = (MARGIN + across * step_x - 14, top + -(-count // across) * step_y)
+    page = Image.new("RGB", size, LIGHT.paper)
+    pen = ImageDraw.Draw(page)
+    for i, line in enumerate(head):
+        pen.text((MARGIN // 2, MARGIN // 2 + 24 * i), line, LIGHT.ink, font(15, bold=True))
+    places = []
+    for i, (word, ink) in enumerate(zip(words, inks, strict=True)):
+        x, y = MARGIN // 2 + i % across * step_x, top + i // across * step_y
+        places.append((x, y))
+        pen.rectangle((x, y, x + width - 1, y + height - 1), LIGHT.rule)
+        pen.text((x, y + height + 17), word, ink, font(13), anchor="ls")
+    frames = np.repeat(np.array(page)[None], steps, axis=0)
+    for (x, y), shown in zip(places, images, strict=True):
+        inner = frames[:, y + GAP : y + height - GAP, x + GAP : x + width - GAP]
+        inner[:] = shown.repeat(scale, axis=1).repeat(scale, axis=2)
+    return frames
+
+
+def gif(frames: UInt8[np.ndarray, "t h w 3"], *, ms: int) -> bytes:
+    """Frames as an endless GIF in one palette, undithered, so that nothing still flickers."""
+    packed = frames.astype(np.int32) @ np.array([1 << 16, 1 << 8, 1], np.int32)
+    index = np.zeros(1 << 24, np.uint8)
+    index[packed] = 1
+    present = np.flatnonzero(index)
+    found = np.stack([present >> 16, present >> 8 & 255, present & 255], axis=1)
+    colours = found if len(found) <= 256 else _palette(frames)
+    # Pillow's own search for the nearest colour is rough enough to miss white.
+    index[present] = cKDTree(colours).query(found)[1]
+    pictures = [Image.fromarray(frame) for frame in index[packed]]
+    for picture in pictures:
+        picture.putpalette(colours.astype(np.uint8).tobytes())
+    data = io.BytesIO()
+    pictures[0].save(
+        data, "gif", save_all=True, append_images=pictures[1:], duration=ms, loop=0, disposal=1
+    )
+    return data.getvalue()
+
+
+def _palette(frames: UInt8[np.ndarray, "t h w 3"]) -> Int[np.ndarray, "256 3"]:
+    """256 colours for all frames by median cut, the one nearest to paper made exactly paper."""
+    tall = Image.fromarray(frames.reshape(-1, *frames.shape[2:]))
+    colours = np.array(tall.quantize(256, method=Image.Quantize.MEDIANCUT).getpalette())
+    colours = colours.reshape(-1, 3)
+    paper = np.array(ImageColor.getrgb(LIGHT.paper))
+    colours[np.abs(colours - paper).sum(1).argmin()] = paper
+    return colours

@@ -1,0 +1,183 @@
+"""Words of the page: facts, settings, how to read each number, what to try next."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from unknot.report.latents import UNUSED, Latents
+from unknot.report.style import number
+from unknot.study.folder import Folder, versions
+from unknot.study.run import Run
+from unknot.study.spec import TrainSpec
+
+SCORES: Mapping[str, str] = {
+    "mig": "How much more the best latent knows of each factor than the second best. "
+    "0: no latent stands out. 1: each factor is in one latent and in no other.",
+    "mig_sup": "1: each latent tells about one factor alone, though maybe no factor completely.",
+    "jemmig": "Like mig, but a latent also loses by what it holds beside its factor.",
+    "dci": "1: each latent is needed for one factor only. 0: for all alike.",
+    "dci.disentanglement": "1: each latent is needed for one factor only. 0: for all alike.",
+    "dci.completeness": "1: each factor needs one latent only. 0: all alike.",
+    "dci.informativeness": "How well the factors can be predicted from the whole code.",
+    "sap": "How much better the best latent predicts each factor than the second best. "
+    "Small numbers are usual.",
+    "factor_vae": "How often the latent that varies least gives away which factor was held fixed. "
+    "Guessing would be right once in as many times as there are factors.",
+    "beta_vae": "How often a linear classifier names the factor that was held fixed, from "
+    "differences of codes. Guessing would be right once in as many times as there are factors.",
+    "modularity": "1: each latent carries information about one factor at most. A code that knows "
+    "nothing can look modular.",
+    "explicitness": "How well a linear reader finds the factors, in whichever latents.",
+    "irs": "1: each latent is moved by one factor alone, whether or not all factors are there.",
+    "cbd": "1: one latent per factor, in proportion to it. Blind to angles and categories.",
+    "dcimig": "The share of all there is to know about the factors that sits in latents of their "
+    "own.",
+}
+"""What people may make of a score, for those that come without their own words."""
+
+
+def score(name: str, readings: Mapping[str, str]) -> str:
+    """How to read a score; empty for one that we do not know."""
+    return readings.get(name) or SCORES.get(name, "")
+
+
+def term(name: str, spec: TrainSpec) -> str:
+    """How to read a number of the loss; empty for one that we do not know."""
+    gaussian = getattr(spec.objective.settings, "likelihood", "") == "gaussian"
+    terms = {
+        "loss": "What training makes small.",
+        "recon": "Squared error per image, summed over its pixels. Lower is closer."
+        if gaussian
+        else "Cross-entropy per image in nats, summed over its pixels. Lower is closer; with "
+        "grey pixels it cannot reach 0.",
+        "kl": "What the whole code says about an image, in nats, at most.",
+        "latents in use": f"Of {spec.net.settings.latents}: those that say {UNUSED} nats or more "
+        "about an image.",
+    }
+    return terms.get(name, "")
+
+
+def formula(run: Run) -> str:
+    """The loss as a sum of its terms with the weights of the last log step."""
+    curves = run.curves
+    parts = []
+    for name in curves.values:
+        if name.startswith("critic.") or f"{name}.weight" not in curves.values:
+            continue
+        weights = np.unique(curves[f"{name}.weight"][-1].numpy())
+        each = number(float(weights[0])) if len(weights) == 1 else "its weight"
+        parts.append(name if each == "1" else f"{each} × {name}")
+    return " + ".join(sorted(parts, key=lambda part: "recon" not in part))
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people.
+
+    Example:
+        >>> [duration(s) for s in (7.26, 164.0, 7322.0)]
+        ['7.3 s', '2 min 44 s', '2 h 2 min']
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.2g} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def suggestions(run: Run, found: Sequence[Latents]) -> list[str]:
+    """What this run makes one want to try; each follows from its settings or its numbers."""
+    spec, advice = run.spec, []
+    if run.diverged:
+        advice.append(
+            f"Some members diverged. A smaller learning rate usually helps: `lr` was "
+            f"{_value(spec.optim.lr)}."
+        )
+    if _still_falling(run):
+        advice.append(
+            "The reconstruction loss was still falling at the end. Train longer: "
+            f"`steps={3 * spec.steps}`."
+        )
+    if spec.lone:
+        advice.append(
+            "One seed says little: the next may give another picture. Train several side by "
+            "side, `seeds=range(5)`, and compare them on one page."
+        )
+    beta = getattr(spec.objective.settings, "beta", None)
+    used = [int(f.used.sum()) for p, f in enumerate(found) if p not in run.diverged]
+    factors, total = len(run.dataset.space), spec.net.settings.latents
+    if isinstance(beta, int | float) and used:
+        if np.median(used) < min(factors, total):
+            advice.append(
+                f"Fewer latents are in use than the data has factors ({factors}). A smaller "
+                f"`beta` than {beta:g} lets more through."
+            )
+        elif np.median(used) > factors:
+            advice.append(
+                f"More latents are in use than the data has factors ({factors}). A larger "
+                f"`beta` than {beta:g} presses each factor into fewer of them, at the price of "
+                "blurrier reconstructions."
+            )
+    return advice
+
+
+def _value(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else "scheduled"
+
+
+def _still_falling(run: Run) -> bool:
+    """Whether recon fell by 3 % from the fifth of the steps before the last to the last."""
+    if "recon" not in run.curves.values or len(run.curves.steps) < 10:
+        return False
+    kept = [p for p in range(len(run.spec.seed_list)) if p not in run.diverged]
+    values = run.curves["recon"][:, kept].mean(1).numpy()
+    fifth = len(values) // 5
+    late, before = values[-fifth:].mean(), values[-2 * fifth : -fifth].mean()
+    return bool(late < before - 0.03 * abs(before))
+
+
+def facts(run: Run) -> dict[str, Any]:
+    """Where and how long it ran, as the folder tells; what is known now for a run in memory."""
+    said = Folder(run.path).status() if run.path else {}
+    known = {"device": str(run.training.setting.runtime.device), **versions(), **said}
+    seconds, device = known.get("seconds_since_start"), known["device"]
+    return {
+        **known,
+        "recorded": bool(said),
+        "time": None if seconds is None else duration(seconds),
+        "place": "a CPU" if device == "cpu" else f"a GPU ({device})",
+    }
+
+
+def settings(run: Run) -> dict[str, dict[str, str]]:
+    """All settings in groups, as the run's file has them."""
+    table = run.spec.table()
+    table.pop("version")
+    groups = {name: table.pop(name) for name in ("data", "net", "objective", "optim")}
+    return {
+        name: {key: _text(value) for key, value in group.items()}
+        for name, group in {"training": table, **groups}.items()
+    }
+
+
+def _text(value: Any) -> str:  # noqa: ANN401 - whatever a setting holds
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_text(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(_text(inner) for inner in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def load_code(run: Run) -> str:
+    """Code that loads the run and uses it, with the shapes it will have."""
+    path = run.path.resolve().as_posix() if run.path else "my_run"
+    first = "" if run.spec.lone else f"{len(run.spec.seed_list)}, "
+    image = ", ".join(map(str, run.dataset.shape))
+    return (
+        f"import torch\nimport unknot\n\n"
+        f"run = unknot.load({path!r})\n"
+        f"x = run.dataset.batch(torch.tensor([0, 1, 2]))  # images [3, {image}]\n"
+        f"z = run.encode(x)  # codes [{first}3, {run.spec.net.settings.latents}]\n"
+        f"y = run.decode(z)  # images again [{first}3, {image}]\n"
+    )

@@ -1,0 +1,45 @@
+"""What holds for every registered dataset."""
+
+import pytest
+import torch
+
+from unknot import testing
+from unknot.core import registry
+
+OTHERS = [
+    ("dsprites", {"standardise": True}),
+    ("xyobject", {"standardise": True}),
+    ("xysquares", {"spacing": 1}),
+    ("xysquares", {"spacing": 5, "standardise": True}),
+    ("xysquares", {"square": 1, "spacing": 1}),
+]
+# A small sprite looks the same after a small turn, and all do after a full one; see below.
+STILL = {"dsprites": {"orientation"}}
+NEED_A_FILE = {"arrays", "dsprites_file"}
+GENERATED = [(n, {}) for n in registry.names("datasets") if n not in NEED_A_FILE]
+
+
+@pytest.mark.parametrize(("name", "settings"), [*GENERATED, *OTHERS])
+def test_contract(name, settings):
+    dataset = registry.get("datasets", name)(**settings)
+    testing.check_dataset(dataset, still=STILL.get(name, ()))
+    assert dataset.load().name == name
+
+
+def test_contract_of_a_users_own_file(tiny):
+    testing.check_dataset(registry.get("datasets", "arrays")(path=str(tiny)))
+
+
+def test_a_large_heart_looks_different_at_all_orientations_but_the_last():
+    data = registry.get("datasets", "dsprites")().load()
+    first = data.space.index(torch.tensor([2, 5, 0, 16, 16]))
+    images = data.batch(data.space.traversal(first, 2)).flatten(1)
+    assert torch.equal(images[0], images[39])
+    assert len(images.unique(dim=0)) == 39
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in registry.names("datasets") if n not in {"arrays", "dsprites_file"}]
+)
+def test_a_generated_dataset_names_its_paper(name):
+    assert "\n    Paper: " in registry.get("datasets", name).__doc__

@@ -1,0 +1,28 @@
+"""The exception tree as its docstring draws it."""
+
+import inspect
+
+import pytest
+
+from unknot.core import errors
+
+PARENTS = {
+    "UnknotError": "Exception",
+    "ConfigError": "UnknotError",
+    "DataError": "UnknotError",
+    "ChecksumError": "DataError",
+    "ShapeError": "UnknotError",
+    "StoreError": "UnknotError",
+    "WriteError": "StoreError",
+}
+
+
+def test_the_tree():
+    kinds = dict(inspect.getmembers(errors, inspect.isclass))
+    assert {name: kind.__base__.__name__ for name, kind in kinds.items()} == PARENTS
+    assert all(name in errors.__doc__ for name in PARENTS)
+
+
+@pytest.mark.parametrize("name", PARENTS)
+def test_usage_leaves_with_2_and_a_failure_with_1(name):
+    assert getattr(errors, name).exit_code == (1 if name == "WriteError" else 2)

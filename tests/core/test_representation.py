@@ -1,0 +1,73 @@
+"""Representation: codes by row number, there already or made on request."""
+
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unknot.core.errors import DataError, ShapeError
+from unknot.core.factors import FactorSpace
+from unknot.core.representation import Representation
+
+SPACE = FactorSpace(("a", "b"), (4, 5), ("ordered", "nominal"))
+CODES = torch.arange(60.0).reshape(20, 3).sin()
+
+
+class Encoder:
+    """Counts how often each row is encoded."""
+
+    def __init__(self):
+        self.seen = Counter()
+
+    def __call__(self, index):
+        assert len(index) > 0
+        self.seen.update(index.tolist())
+        return CODES[index]
+
+
+@pytest.fixture(params=["whole", "lazy"])
+def representation(request):
+    if request.param == "whole":
+        return Representation.whole(SPACE, CODES)
+    return Representation.lazy(SPACE, 3, Encoder())
+
+
+@pytest.mark.parametrize("shape", [(7,), (2, 3), (1, 2, 2), ()])
+def test_codes_and_factors_of_rows_in_any_shape(representation, shape):
+    index = (torch.arange(torch.Size(shape).numel()) * 7 % 20).reshape(shape)
+    assert representation.latents == 3
+    assert torch.equal(representation.codes(index), CODES[index])
+    assert torch.equal(representation.factors(index), SPACE.factors(index))
+
+
+def test_no_rows_are_no_codes(representation):
+    nothing = torch.zeros(0, dtype=torch.int64)
+    assert representation.codes(nothing).shape == (0, 3)
+    assert representation.codes(torch.tensor([3])).shape == (1, 3)
+    assert representation.codes(nothing.reshape(2, 0)).shape == (2, 0, 3)
+
+
+@given(st.lists(st.lists(st.integers(0, 19), max_size=12), max_size=8))
+def test_each_row_is_encoded_once_and_only_when_asked(requests):
+    encoder = Encoder()
+    lazy = Representation.lazy(SPACE, 3, encoder)
+    for rows in requests:
+        index = torch.tensor(rows, dtype=torch.int64)
+        assert torch.equal(lazy.codes(index), CODES[index])
+    assert encoder.seen == Counter({row for rows in requests for row in rows})
+
+
+@pytest.mark.parametrize("rows", [0, 19, 21])
+def test_one_code_per_grid_point(rows):
+    with pytest.raises(ShapeError, match=rf"^Expected 20 rows, one per grid point; got {rows}\.$"):
+        Representation.whole(SPACE, torch.zeros(rows, 3))
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
+def test_codes_of_a_diverged_model_are_refused(bad):
+    codes = CODES.clone()
+    codes[13, 2] = bad
+    with pytest.raises(DataError, match=r"^Some codes are NaN or infinite; a diverged model"):
+        Representation.whole(SPACE, codes)

@@ -1,0 +1,94 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from metrics.representations import SIZES, get, perfect
+from unknot import metrics
+from unknot.core import registry
+from unknot.core.errors import ConfigError, ShapeError
+from unknot.core.factors import FactorSpace
+from unknot.core.representation import Representation
+
+QUICK = ["mig", "modularity", "sap"]
+
+
+def test_every_score_is_an_attribute_and_stays_one():
+    from unknot.metrics.mig import PROTOCOLS  # noqa: F401 - importing a file must not hide it
+
+    for name in registry.names("metrics"):
+        assert getattr(metrics, name) is registry.get("metrics", name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        metrics.nothing  # noqa: B018
+
+
+def test_the_rooms_tools_are_not_scores():
+    known = registry.names("metrics")
+    assert {"mig", "dci", "factor_vae"} <= set(known)
+    assert not {"all_scores", "result", "tables", "inputs", "protocols", "score"} & set(known)
+
+
+def test_importing_the_room_loads_no_learner():
+    code = "import sys, unknot.metrics; print(sorted({'sklearn', 'scipy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_everything_on_rows():
+    table = metrics.evaluate(*get("dead_first"))
+    assert set(table) == set(registry.names("metrics"))
+    assert not table.skipped
+    for name in table:
+        assert float(table[name]) == pytest.approx(1, abs=0.02), name
+    assert all(np.isfinite(value) for value in table.values.values())
+    assert all(key.split(".")[0] in table for key in table.values)
+    assert len(repr(table).splitlines()) == 1 + len(table)
+
+
+def test_scores_without_the_protocol_are_skipped_with_the_reason():
+    table = metrics.evaluate(*get("perfect"), protocol="paper", metrics=None)
+    assert "has no protocol 'paper'" in table.skipped["jemmig"]
+    assert "has no protocol 'paper'" in repr(table)
+    with pytest.raises(ConfigError, match="has no protocol 'paper'"):
+        table["jemmig"]
+    with pytest.raises(ConfigError, match="not asked for"):
+        table["nothing"]
+
+
+def test_scores_that_rows_cannot_support_are_skipped_unless_asked_for():
+    rng = np.random.default_rng(0)
+    codes, values = rng.normal(size=(150, 2)), np.stack([np.arange(150), np.arange(150) % 3], 1)
+    table = metrics.evaluate(codes, values)
+    assert {"factor_vae", "beta_vae", "dci", "explicitness"} == set(table.skipped)
+    assert "Too few rows to learn factor 0: 100 values in 100 rows" in table.skipped["dci"]
+    with pytest.raises(Exception, match="Too few rows"):
+        metrics.evaluate(codes, values, metrics=["factor_vae"])
+
+
+def test_a_representation_and_a_seed():
+    space = FactorSpace(("a", "b", "c", "d"), SIZES, ("nominal", "ordered", "ordered", "cyclic"))
+    grid = Representation.whole(space, torch.from_numpy(perfect()[: space.size]))
+    table = metrics.evaluate(grid, metrics=[*QUICK, "factor_vae"], seed=5)
+    assert [float(table[name]) for name in ("mig", "modularity", "factor_vae")] == [1, 1, 1]
+    assert table["sap"].protocol["seed"] == 5
+    assert table["mig"].protocol["factors"] == ("a", "b", "c", "d")
+
+
+def test_a_test_set_reaches_the_scores_that_learn():
+    codes, values = get("perfect")
+    test = (codes[:100], values[:100])
+    table = metrics.evaluate(codes, values, metrics=["mig", "explicitness"], test=test)
+    assert table["explicitness"].protocol["test_rows"] == 100
+    assert "test_rows" not in table["mig"].protocol
+
+
+def test_bad_arrays_and_names_are_errors_at_once():
+    codes, values = get("perfect")
+    with pytest.raises(ShapeError):
+        metrics.evaluate(codes[:5], values)
+    with pytest.raises(ConfigError, match="did you mean 'study2019'"):
+        metrics.evaluate(codes, values, protocol="study201")
+    with pytest.raises(ConfigError, match="did you mean 'mig'"):
+        metrics.evaluate(codes, values, metrics=["migg"])

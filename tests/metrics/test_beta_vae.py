@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+import torch
+
+from metrics.representations import ALIGNED, SIZES, expected, factors, get, perfect
+from unknot.core.factors import FactorSpace
+from unknot.core.representation import Representation
+from unknot.metrics import beta_vae
+
+SPACE = FactorSpace(("a", "b", "c", "d"), SIZES, ("ordered",) * 4)
+
+
+@expected(
+    ALIGNED | {"duplicated": 1.0, "rotated": 0.75, "missing": 1.0, "noise": 0.25, "outlier": 1.0}
+)
+def test_reference_representation(name, value):
+    assert float(beta_vae(*get(name))) == pytest.approx(value, abs=0.03)
+
+
+def test_one_missing_factor_goes_unnoticed():
+    """The known flaw: with K - 1 factors encoded the score is still perfect."""
+    codes, values = get("missing")
+    for protocol in ("study2019", "carbonneau", "unknot"):
+        assert float(beta_vae(codes, values, protocol=protocol)) > 0.99
+
+
+def test_a_grid_and_its_rows_agree():
+    codes = torch.from_numpy(perfect()[: SPACE.size])
+    codes[:, 2], codes[:, 3] = codes[:, 2] + codes[:, 3], codes[:, 2] - codes[:, 3]
+    grid = Representation.whole(SPACE, codes)
+    values = factors()[: SPACE.size]
+    by_grid, by_rows = (
+        float(beta_vae(*data, protocol="study2019")) for data in ((grid,), (codes, values))
+    )
+    assert by_grid == pytest.approx(by_rows, abs=0.03)
+
+
+def test_the_code_of_the_shared_factor_does_not_differ():
+    table = beta_vae(*get("perfect"), protocol="study2019").parts["differences"]
+    np.testing.assert_allclose(np.diag(table), 0, atol=1e-12)
+    assert table[~np.eye(4, dtype=bool)].min() > 0.3
+
+
+def test_chance_is_zero_when_rescaled():
+    score = beta_vae(*get("noise"), protocol="carbonneau")
+    assert float(score) == pytest.approx(0, abs=0.03)
+    assert score["beta_vae.accuracy"] == pytest.approx(0.25, abs=0.03)
+
+
+def test_constant_codes_are_a_guess():
+    codes, values = get("perfect")
+    score = beta_vae(np.ones_like(codes), values)
+    assert float(score) == pytest.approx(0.25, abs=0.03)
+
+
+def test_one_factor_is_always_named():
+    codes, values = get("perfect")
+    assert float(beta_vae(codes[:, :1], values[:, :1])) == 1

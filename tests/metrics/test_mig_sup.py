@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import metrics_information
+
+from metrics.representations import ALIGNED, expected, get
+from unknot.metrics import mig_sup, tables
+from unknot.metrics.mig import Settings
+
+
+@expected(
+    ALIGNED | {"duplicated": 1.0, "rotated": 0.5, "missing": 1.0, "noise": 0.0, "outlier": 0.998}
+)
+def test_reference_representation(name, value):
+    assert float(mig_sup(*get(name))) == pytest.approx(value, abs=0.005)
+
+
+@given(st.integers(0, 1000), st.integers(1, 4), st.integers(1, 3))
+@settings(max_examples=20)
+def test_equals_the_slow_reference(seed, z, f):
+    rng = np.random.default_rng(seed)
+    codes, values = rng.normal(size=(40, z)), rng.integers(0, 3, (40, f))
+    ours = mig_sup(codes, values, protocol=Settings(tables.Counting(bins=5)))
+    assert float(ours) == pytest.approx(metrics_information.mig_sup(codes, values, 5), abs=1e-10)
+
+
+def test_dead_codes_count_in_the_paper_and_the_ceiling_says_so():
+    score = mig_sup(*get("constant"), protocol="paper")
+    assert float(score) == pytest.approx(0.8)
+    assert score.ceiling == pytest.approx(0.8)
+    assert score.relative == pytest.approx(1)
+    assert "left out" in mig_sup(*get("constant")).remarks[0]

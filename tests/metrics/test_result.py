@@ -1,0 +1,55 @@
+import json
+
+import numpy as np
+import pytest
+
+from metrics.representations import get
+from unknot import metrics
+from unknot.core.errors import ConfigError, DataError
+from unknot.metrics import Score, protocols
+from unknot.metrics.inputs import take
+from unknot.metrics.result import Measured, build
+
+
+def test_a_score_is_a_number_with_parts():
+    score = metrics.mig(*get("rotated"), protocol="study2019", seed=3)
+    assert float(score) == score["mig"] == score.values["mig"]
+    assert score.parts["information"].shape == (4, 4)
+    assert isinstance(score.parts["per_factor"], np.ndarray)
+    assert repr(score) == "mig 0.5000 (study2019, 50 % of the ceiling 1.000)"
+
+
+def test_the_record_repeats_the_score():
+    score = metrics.dci(*get("perfect"), seed=3)
+    record = json.loads(json.dumps(score.protocol))
+    assert record["name"] == "unknot"
+    assert record["version"] == 1
+    assert record["estimator"] == "forest"
+    assert record["seed"] == 3
+    assert record["rows"] + record["test_rows"] == 2160
+    assert record["factors"] == [f"factor {k}" for k in range(4)]
+    assert "scikit_learn" in record
+
+
+def test_an_unknown_value_gets_the_nearest_name():
+    with pytest.raises(ConfigError, match=r"did you mean 'dci.completeness'"):
+        metrics.dci(*get("perfect"))["dci.completenes"]
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
+def test_a_level_is_between_zero_and_one(level):
+    with pytest.raises(ConfigError, match="between 0 and 1"):
+        metrics.mig(*get("noise"), interval=level)
+
+
+def test_no_number_that_is_not_finite_leaves():
+    rows = take(*get("noise"), samples=None, seed=0)
+    chosen = protocols.pick("mig", {"unknot": protocols}, "unknot")
+    with pytest.raises(DataError, match=r"mig.part is not a finite number"):
+        build(chosen, Measured({"": 1.0, "part": float("nan")}, {}), rows)
+
+
+def test_relative_without_a_ceiling_is_nothing():
+    score = Score("x", {"x": 0.5, "x.part": 0.25}, {}, {"name": "paper"}, interval=(0.4, 0.6))
+    assert score.relative is None
+    assert repr(score) == "x 0.5000 .part 0.2500 (paper, interval 0.4000 to 0.6000)"

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+import torch
+
+from metrics.representations import ALIGNED, expected, get
+from unknot.core.errors import ConfigError
+from unknot.core.factors import FactorSpace
+from unknot.core.representation import Representation
+from unknot.metrics import sap
+
+
+@expected(
+    ALIGNED | {"duplicated": 0.0, "rotated": 0.5, "missing": 0.75, "noise": 0.0, "outlier": 0.996}
+)
+def test_reference_representation(name, value):
+    assert float(sap(*get(name))) == pytest.approx(value, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("perfect", 1.0), ("constant", 1.0), ("duplicated", 0.0), ("rotated", 0.5), ("outlier", 0.64)],
+)
+def test_reference_representation_under_the_paper(name, value):
+    assert float(sap(*get(name), protocol="paper")) == pytest.approx(value, abs=0.03)
+
+
+def test_a_perfect_code_is_far_from_one_in_the_study():
+    """One line cannot name six ordered values, let alone forty."""
+    assert 0.3 < float(sap(*get("perfect"), protocol="study2019")) < 0.6
+    assert float(sap(*get("duplicated"), protocol="study2019")) == pytest.approx(0, abs=1e-9)
+
+
+def test_the_kind_of_a_factor_chooses_the_predictor():
+    """Categories in the order 1, 0, 2 along the code: thresholds see them, a line does not."""
+    values = np.stack([np.arange(900) % 3, np.arange(900) // 3 % 2], axis=1)
+    codes = np.stack([np.array([0.0, -1.0, 1.0])[values[:, 0]], values[:, 1]], axis=1)
+    kinds = ("nominal", "ordered")
+    assert sap(codes, values, kinds=kinds).parts["table"][0, 0] == pytest.approx(1)
+    assert sap(codes, values).parts["table"][0, 0] == pytest.approx(0.25)
+    space = FactorSpace(("category", "size"), (3, 2), kinds)
+    grid = Representation.whole(space, torch.tensor([[c, s] for c in (0, -1, 1) for s in (0.0, 1)]))
+    assert sap(grid, protocol="paper").parts["table"][0, 0] == pytest.approx(1)
+
+
+def test_options_that_do_not_apply_are_refused():
+    codes, values = get("perfect")
+    with pytest.raises(ConfigError, match="neither interval nor kinds"):
+        sap(codes, values, protocol="study2019", interval=0.9)
+    with pytest.raises(ConfigError, match="one kind of"):
+        sap(codes, values, kinds=("nominal",))
+    with pytest.raises(ConfigError, match="one kind of"):
+        sap(codes, values, kinds=("round",) * 4)
+
+
+def test_a_test_set_is_used_by_the_study_and_mentioned_elsewhere():
+    codes, values = get("perfect")
+    score = sap(codes, values, protocol="study2019", test=(codes[:100], values[:100]))
+    assert score.protocol["test_rows"] == 100
+    assert "not used" in sap(codes, values, test=(codes, values)).remarks[0]

@@ -1,0 +1,132 @@
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from unknot.core.factors import FactorSpace
+from unknot.core.posterior import Posterior
+from unknot.data.arrays import Arrays
+from unknot.data.dataset import Bytes, FactorDataset
+from unknot.engine.device import runtime
+from unknot.engine.population import Setting
+from unknot.nets.linear import Linear
+from unknot.objectives.beta_vae import BetaVAE
+from unknot.study.curves import Curves
+from unknot.study.run import Run
+from unknot.study.spec import Choice, TrainSpec
+from unknot.study.train import Training
+
+SPACE = FactorSpace(("shade", "corner", "size"), (4, 3, 2), ("ordered", "nominal", "ordered"))
+
+
+@dataclass(frozen=True)
+class Known:
+    """A population whose networks are given functions, the same for each finite member."""
+
+    encoder: Callable[[Tensor], Posterior]
+    decoder: Callable[[Tensor], Tensor]
+    alive: tuple[bool, ...]
+
+    def _members(self, one: Tensor) -> Tensor:
+        return torch.stack([one if ok else torch.full_like(one, torch.nan) for ok in self.alive])
+
+    def encode(self, x):
+        q = self.encoder(x)
+        return Posterior(self._members(q.mean), self._members(q.logvar))
+
+    def decode(self, z):
+        shown = [self.decoder(codes) for codes in z]
+        return torch.stack(
+            [
+                y if ok else torch.full_like(y, torch.nan)
+                for y, ok in zip(shown, self.alive, strict=True)
+            ]
+        )
+
+    def advance(self, start, steps):  # noqa: ARG002
+        raise AssertionError("a picture must not train")
+
+    def state(self):
+        return {}
+
+    def load(self, state):  # noqa: ARG002
+        raise AssertionError("a picture must not change a model")
+
+
+def images(channels: int = 1) -> Tensor:
+    """24 images of 4 x 6 pixels that all differ: a small block whose place and shade vary."""
+    shown = torch.zeros(SPACE.size, channels, 4, 6, dtype=torch.uint8)
+    for row, (shade, corner, size) in enumerate(SPACE.factors(torch.arange(SPACE.size)).tolist()):
+        for c in range(channels):
+            block = shown[row, c, corner : corner + size + 1, 2 * corner : 2 * corner + size + 1]
+            block[:] = 60 + 60 * shade - 20 * c
+    return shown
+
+
+def pixel_codes(latents: int, variance: float = 0.04) -> Callable[[Tensor], Posterior]:
+    """Codes are pixels of the image, more and more shrunk, so that each says less."""
+
+    def encode(x):
+        mean = x.flatten(1)[:, :latents] * torch.tensor([2.0 / (1 + i) for i in range(latents)])
+        return Posterior(mean, torch.full_like(mean, variance).log())
+
+    return encode
+
+
+@pytest.fixture
+def make_run():
+    """Runs with known networks on a small grid; options say what is unusual about them."""
+
+    def make(
+        *,
+        latents=3,
+        encoder=None,
+        decoder=None,
+        seeds: int | tuple[int, ...] = 0,
+        alive=None,
+        channels=1,
+        mean=(),
+        std=(),
+        curves=None,
+        diverged=None,
+        path: Path | None = None,
+        likelihood="gaussian",
+    ) -> Run:
+        dataset = FactorDataset("blocks", SPACE, Bytes(images(channels)), mean, std)
+        count = 1 if isinstance(seeds, int) else len(seeds)
+        shape = dataset.shape
+        population = Known(
+            encoder or pixel_codes(latents),
+            decoder or (lambda z: z.sum(-1)[:, None, None, None].expand(-1, *shape)),
+            alive or (True,) * count,
+        )
+        net = Linear(latents=latents)
+        spec = TrainSpec(
+            Choice("arrays", Arrays("blocks.npz")),
+            Choice("linear", net),
+            Choice("beta_vae", BetaVAE(beta=2.0, likelihood=likelihood)),
+            steps=300,
+            seeds=seeds,
+        )
+        setting = Setting(dataset, net, spec.batch, runtime("cpu"))
+        training = Training(spec, setting, population, curves or Curves(), diverged or {})
+        return Run(training, "done", path)
+
+    return make
+
+
+@pytest.fixture
+def make_curves():
+    """Curves from plain lists, a row per log step and a column per member."""
+
+    def make(steps, **values) -> Curves:
+        curves = Curves()
+        for i, step in enumerate(steps):
+            rows = {name.replace("__", "."): torch.tensor(v[i]) for name, v in values.items()}
+            curves.append(step, rows)
+        return curves
+
+    return make
