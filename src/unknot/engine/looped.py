@@ -12,6 +12,7 @@ from unknot.core.hyper import Schedule, at
 from unknot.core.objective import Adam, Adversarial, Net, Step, Terms, no_critic, total
 from unknot.core.posterior import Posterior
 from unknot.data.draw import singles
+from unknot.engine.memory import hold_freed_memory
 from unknot.engine.population import Member, Setting, State
 from unknot.nets.weights import initial_weights, initialise
 
@@ -26,6 +27,7 @@ class Looped:
     @classmethod
     def fresh(cls, setting: Setting, members: Sequence[Member]) -> "Looped":
         """Models with the initial weights of their seeds."""
+        hold_freed_memory()
         return cls(setting, tuple(Model.fresh(setting, member) for member in members))
 
     def advance(self, start: int, steps: int) -> Mapping[str, Float[Tensor, " p"]]:
