@@ -14,7 +14,7 @@ from unknot.study.spec import schedule_table
 from unknot.study.train import Watcher
 
 
-def dataset(name: str, **settings: bool | float | str) -> FactorDataset:
+def dataset(name: str, **settings: Any) -> FactorDataset:  # noqa: ANN401 - its own fields
     """A dataset by name.
 
     Args:

@@ -9,7 +9,7 @@ SCORES = ("mig", "sap", "factor_vae", "modularity")
 
 
 def demo(
-    steps: Annotated[int, typer.Option(help="Training steps.", min=1)] = 1_500,
+    steps: Annotated[int, typer.Option(help="Training steps.", min=1)] = 3_500,
     out: Annotated[Path | None, typer.Option(help="Run folder [runs/demo-N].")] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
 ) -> None:
@@ -31,6 +31,7 @@ def demo(
             "objective": {"name": "beta_vae", "beta": 4},
             "optim": {"lr": 1e-3},
             "steps": steps,
+            "batch": 32,
             "log_every": 50,
         }
     )

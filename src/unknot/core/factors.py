@@ -105,7 +105,12 @@ class FactorSpace:
             >>> space = FactorSpace(("a", "b"), (3, 4), ("ordered", "ordered"))
             >>> space.traversal(torch.tensor(5), 0).tolist()
             [1, 5, 9]
+
+        Raises:
+            DataError: A row number lies outside the grid.
         """
+        if bool(((index < 0) | (index >= self.size)).any()):
+            raise DataError(f"Row numbers must lie in 0 .. {self.size - 1}.")
         stride, size = self.strides[factor], self.sizes[factor]
         start = index - (index // stride) % size * stride
         return start.unsqueeze(-1) + torch.arange(size, device=index.device) * stride

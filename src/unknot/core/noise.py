@@ -55,10 +55,10 @@ def words(seed: Count, stream: str, step: Count, n: int) -> Int[Tensor, "*p n"]:
         True
     """
     device = next((c.device for c in (seed, step) if isinstance(c, Tensor)), torch.device("cpu"))
-    seed = torch.as_tensor(seed, device=device).unsqueeze(-1)
-    step = torch.as_tensor(step, device=device).unsqueeze(-1)
+    seed = torch.as_tensor(seed, device=device).long().unsqueeze(-1)
+    step = torch.as_tensor(step, device=device).long().unsqueeze(-1)
     block = torch.arange(-(-n // 4), device=device)
-    name = torch.full_like(block, _number(stream))
+    name = torch.full_like(block, stream_number(stream))
     # Block and name take the places that the first round only xors: a compiler would fold a product
     # of either with a constant and overflow its 32-bit index arithmetic.
     counter = (step & WORD, block, (step >> 32) & WORD, name)
@@ -67,8 +67,8 @@ def words(seed: Count, stream: str, step: Count, n: int) -> Int[Tensor, "*p n"]:
     return blocks.flatten(-2)[..., :n]
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def _number(stream: str) -> int:
+def stream_number(stream: str) -> int:
+    """The 32-bit number that stands for a stream's name."""
     return zlib.crc32(stream.encode())
 
 
@@ -82,7 +82,7 @@ def uniform(
     """
     u = (words(seed, stream, step, math.prod(shape)).double() + 0.5) * 2.0**-32
     u = u.clamp(max=1 - torch.finfo(dtype).eps / 2).to(dtype)
-    return u.reshape(*u.shape[:-1], *shape)
+    return u.reshape((*u.shape[:-1], *shape))
 
 
 def normal(
@@ -96,7 +96,7 @@ def normal(
     u = (words(seed, stream, step, n + n % 2).double() + 0.5) * 2.0**-32
     radius, angle = (-2 * u[..., 0::2].log()).sqrt(), 2 * math.pi * u[..., 1::2]
     z = torch.stack([radius * angle.cos(), radius * angle.sin()], dim=-1).flatten(-2)
-    return z[..., :n].reshape(*z.shape[:-1], *shape).to(dtype)
+    return z[..., :n].reshape((*z.shape[:-1], *shape)).to(dtype)
 
 
 def integers(seed: Count, stream: str, step: Count, *shape: int, high: int) -> Int[Tensor, "..."]:
@@ -106,7 +106,7 @@ def integers(seed: Count, stream: str, step: Count, *shape: int, high: int) -> I
     in relative terms, 8e-9 for the largest grid (64 ** 6).
     """
     drawn = _keys(seed, stream, step, math.prod(shape)) % high
-    return drawn.reshape(*drawn.shape[:-1], *shape)
+    return drawn.reshape((*drawn.shape[:-1], *shape))
 
 
 def permutation(

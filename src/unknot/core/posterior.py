@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.core.errors import ShapeError
+
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
@@ -18,6 +20,12 @@ class Posterior:
         return self.mean + (0.5 * self.logvar).exp() * eps
 
     def views(self, n: int) -> tuple["Posterior", ...]:
-        """Split a batch of ``n`` views laid one after the other into one posterior each."""
+        """Split a batch of ``n`` views laid one after the other into one posterior each.
+
+        Raises:
+            ShapeError: The batch is not a multiple of ``n``.
+        """
+        if self.mean.shape[-2] % n:
+            raise ShapeError(f"A batch of {self.mean.shape[-2]} is not {n} views of one size.")
         means, logvars = self.mean.chunk(n, dim=-2), self.logvar.chunk(n, dim=-2)
         return tuple(Posterior(m, v) for m, v in zip(means, logvars, strict=True))

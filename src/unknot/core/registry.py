@@ -10,6 +10,7 @@ import ast
 import difflib
 import importlib.util
 import pkgutil
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -43,7 +44,7 @@ def get(room: Room, name: str) -> Any:  # noqa: ANN401 - a class or a function
     if name in (ours := _ours(room)):
         return getattr(importlib.import_module(f"{PACKAGES[room]}.{name}"), ours[name][0])
     if name in (outsiders := _outsiders(room)):
-        return outsiders[name].load()
+        return _load(outsiders[name])
     raise ConfigError(
         f"There is no {room[:-1]} '{name}'{nearest(name, names(room))} See: unknot list {room}."
     )
@@ -53,7 +54,10 @@ def summary(room: Room, name: str) -> str:
     """The first line of a thing's docstring, read without importing ours."""
     if name in (ours := _ours(room)):
         return ours[name][1]
-    return (get(room, name).__doc__ or "").strip().partition("\n")[0]
+    try:
+        return (get(room, name).__doc__ or "").strip().partition("\n")[0]
+    except ConfigError as error:
+        return str(error)
 
 
 def nearest(name: str, known: list[str]) -> str:
@@ -69,12 +73,25 @@ def nearest(name: str, known: list[str]) -> str:
     return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(known)}."
 
 
+def _load(entry: EntryPoint) -> Any:  # noqa: ANN401
+    try:
+        return entry.load()
+    except Exception as error:  # whatever an outside package does when it is imported
+        package = entry.dist.name if entry.dist else entry.value
+        raise ConfigError(
+            f"'{entry.name}' of the package {package} cannot be imported: {error!r}."
+        ) from error
+
+
+@cache
 def _ours(room: Room) -> dict[str, tuple[str, str]]:
     """Name in the file and first docstring line, by file name; parsed, not imported."""
     spec = importlib.util.find_spec(PACKAGES[room])
     folders = list(spec.submodule_search_locations or []) if spec else []
     found = {}
     for module in pkgutil.iter_modules(folders):
+        if module.ispkg:
+            continue
         tree = ast.parse((Path(folders[0]) / f"{module.name}.py").read_text(encoding="utf-8"))
         for node in tree.body:
             if not isinstance(node, ast.ClassDef | ast.FunctionDef):

@@ -45,8 +45,17 @@ class Representation:
         return cls(space, latents, Once(encode))
 
     def codes(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n z"]:
-        """Codes of the given rows."""
-        return self.rows(index.flatten()).reshape(*index.shape, self.latents)
+        """Codes of the given rows.
+
+        Raises:
+            DataError: A row is outside the grid, or its code is not finite.
+        """
+        if bool(((index < 0) | (index >= self.space.size)).any()):
+            raise DataError(f"Row numbers must lie in 0 .. {self.space.size - 1}.")
+        codes = self.rows(index.flatten()).reshape(*index.shape, self.latents)
+        if not bool(codes.isfinite().all()):
+            raise DataError("Some codes are NaN or infinite; a diverged model cannot be scored.")
+        return codes
 
     def factors(self, index: Int[Tensor, "*n"]) -> Int[Tensor, "*n f"]:
         """Factor values of the given rows."""

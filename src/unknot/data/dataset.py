@@ -3,6 +3,7 @@
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Sized
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
@@ -63,6 +64,12 @@ class FactorDataset:
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
 
+    def __post_init__(self) -> None:
+        if isinstance(self.images, Sized) and len(self.images) != self.space.size:
+            raise DataError(
+                f"{self.name} has {len(self.images)} images for a grid of {self.space.size} points."
+            )
+
     def __len__(self) -> int:
         return self.space.size
 
@@ -100,6 +107,9 @@ class Bytes:
 
     stored: UInt8[Tensor, "size c h w"]
 
+    def __len__(self) -> int:
+        return len(self.stored)
+
     @property
     def shape(self) -> tuple[int, int, int]:
         """Channels, height and width."""
@@ -121,6 +131,9 @@ class Bits:
 
     stored: UInt8[Tensor, "size bytes"]
     shape: tuple[int, int, int]
+
+    def __len__(self) -> int:
+        return len(self.stored)
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
         """Images of the given rows, unpacked to 0 and 1."""

@@ -63,8 +63,9 @@ class Linear:
         return value.contiguous()
 
     def __call__(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """``x [p, b, in]`` to ``[p, b, out]``."""
-        return torch.baddbmm(bias.unsqueeze(1), x, weight)
+        """``x [p, b, in]`` to ``[p, b, out]``; like PyTorch's, it acts on the last axis of any."""
+        y = torch.baddbmm(bias.unsqueeze(1), x.reshape(len(x), -1, x.shape[-1]), weight)
+        return y.reshape(*x.shape[:-1], -1)
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ class StackedModule:
 
 def stacked(module: nn.Module) -> StackedModule:
     """The member-axis version of a module: our own layers, or `vmap` for modules beyond them."""
-    plan = _plan(list(module.named_children())) if isinstance(module, nn.Sequential) else None
+    plan = _plan(list(module.named_children())) if type(module) is nn.Sequential else None
     return plan or _mapped(module)
 
 
@@ -197,42 +198,47 @@ POINTWISE = (nn.ReLU, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.ELU, nn.SiLU, nn.GEL
 
 
 def _plan(children: list[tuple[str, nn.Module]]) -> StackedModule | None:
-    """Our layers for the children of an ``nn.Sequential``; None where one of them is unknown."""
+    """Our layers for the children of an ``nn.Sequential``; None where one of them is unknown.
+
+    Types are compared exactly: a subclass may compute something else.
+    """
     layers: dict[str, Linear | Conv | ConvTranspose] = {}
     calls: list[Call] = []
-    channels = 0  # of the image when it is held channels last, else 0
-    order: int = 0  # channels of an image that was flattened channels last
+    channels = 0  # of an image that is held channels last, else 0
+    order = 0  # channels of an image that was flattened channels last, else 0
     linear = ""  # the linear layer whose output the present features are
     for i, (name, module) in enumerate(children):
-        match module:
-            case nn.Conv2d() | nn.ConvTranspose2d():
-                layer = _convolution(module)
-                if layer is None:
-                    return None
-                if not channels:
-                    calls.append(lambda _, x: x.permute(0, 1, 3, 4, 2))
-                layers[name], channels = layer, module.out_channels
-                calls.append(_weighted(name, layer))
-            case nn.Linear(bias=Tensor()):
-                inputs = _channels_last(order, module.in_features) if order else None
-                layers[name], order, linear = Linear(inputs), 0, name
-                calls.append(_weighted(name, layers[name]))
-            case nn.Flatten(start_dim=1, end_dim=-1):
-                calls.append(lambda _, x: x.flatten(2))
-                channels, order, linear = 0, channels, ""
-            case nn.Unflatten(dim=1):
-                size = tuple(module.unflattened_size)
-                if linear and i + 1 < len(children) and len(size) == 3:
-                    # What follows is held channels last, so the linear layer writes it that way.
-                    c, h, w = size
-                    before = layers[linear].inputs  # type: ignore[union-attr]
-                    layers[linear] = Linear(before, _channels_last(c, c * h * w))
-                    size, channels = (h, w, c), c
-                calls.append(_reshape(size))
-            case _ if isinstance(module, POINTWISE):
-                calls.append(_pointwise(module))
-            case _:
-                return None
+        after = type(children[i + 1][1]) if i + 1 < len(children) else None
+        layer = _layer(module)
+        if isinstance(layer, Conv | ConvTranspose):
+            if not channels:
+                calls.append(lambda _, x: x.permute(0, 1, 3, 4, 2))
+            layers[name], channels = layer, module.out_channels  # type: ignore[assignment]
+            calls.append(_weighted(name, layer))
+        elif isinstance(layer, Linear) and not channels:
+            if order:
+                layer = Linear(_channels_last(order, module.in_features))  # type: ignore[arg-type]
+            layers[name], order, linear = layer, 0, name
+            calls.append(_weighted(name, layer))
+        elif type(module) is nn.Flatten and (module.start_dim, module.end_dim) == (1, -1):
+            if channels and after is not nn.Linear:  # no weights to reorder: PyTorch's order
+                calls.append(lambda _, x: x.permute(0, 1, 4, 2, 3))
+                channels = 0
+            calls.append(lambda _, x: x.flatten(2))
+            channels, order, linear = 0, channels, ""
+        elif type(module) is nn.Unflatten and module.dim == 1 and not channels:
+            size = tuple(module.unflattened_size)
+            if linear and after in (nn.Conv2d, nn.ConvTranspose2d) and min(size) > 0:
+                # The image is wanted channels last, so the linear layer writes it that way.
+                c, h, w = size
+                before = layers[linear].inputs  # type: ignore[union-attr]
+                layers[linear] = Linear(before, _channels_last(c, c * h * w))
+                size, channels = (h, w, c), c
+            calls.append(_reshape(size))
+        elif type(module) in POINTWISE:
+            calls.append(_pointwise(module))
+        else:
+            return None
     if channels:
         calls.append(lambda _, x: x.permute(0, 1, 4, 2, 3))
 
@@ -244,11 +250,23 @@ def _plan(children: list[tuple[str, nn.Module]]) -> StackedModule | None:
     return StackedModule(layers, run)
 
 
+def _layer(module: nn.Module) -> Linear | Conv | ConvTranspose | None:
+    """Our version of a layer with a plain weight and bias."""
+    plain = {name for name, _ in module.named_parameters()} == {"weight", "bias"}
+    if not plain or module._forward_hooks or module._forward_pre_hooks:
+        return None
+    if type(module) is nn.Linear:
+        return Linear()
+    if type(module) is nn.Conv2d or type(module) is nn.ConvTranspose2d:
+        return _convolution(module)
+    return None
+
+
 def _convolution(module: nn.Conv2d | nn.ConvTranspose2d) -> Conv | ConvTranspose | None:
     kernel, stride, padding = module.kernel_size, module.stride, module.padding
-    square = len({*kernel}) == len({*stride}) == len({*padding}) == 1
-    plain = module.groups == 1 and {*module.dilation} == {1} and module.bias is not None
-    if not (square and plain) or isinstance(padding, str) or module.padding_mode != "zeros":
+    if isinstance(padding, str) or module.padding_mode != "zeros" or module.groups != 1:
+        return None
+    if {*module.dilation} != {1} or not len({*kernel}) == len({*stride}) == len({*padding}) == 1:
         return None
     if isinstance(module, nn.Conv2d):
         return Conv(kernel[0], stride[0], int(padding[0]), module.in_channels)

@@ -128,8 +128,12 @@ class Model:
             # All gradients are taken before any weight moves, and each only of its own weights.
             for name, terms in losses.items():
                 optimiser = self.optimisers[name]
-                optimiser.zero_grad(set_to_none=True)
-                total(terms).backward(inputs=optimiser.param_groups[0]["params"])
+                weights = optimiser.param_groups[0]["params"]
+                gradients = torch.autograd.grad(
+                    total(terms), weights, retain_graph=len(losses) > 1, materialize_grads=True
+                )
+                for weight, gradient in zip(weights, gradients, strict=True):
+                    weight.grad = gradient
             for name, optimiser in self.optimisers.items():
                 lr = self.settings[name].lr
                 optimiser.param_groups[0]["lr"] = float(

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.architecture import Architecture
+from unknot.core.errors import ConfigError
 from unknot.core.hyper import shape_key
 from unknot.core.objective import Adam, Objective
 from unknot.core.posterior import Posterior
@@ -33,6 +34,13 @@ class Member:
     optim: Adam
     order_seed: int | None = None
     """Which images come when; the member's own seed when None."""
+
+    def __post_init__(self) -> None:
+        if (views := self.objective.views) != 1:
+            name = type(self.objective).__name__
+            raise ConfigError(
+                f"{name} wants {views} views of a sample; only single images come yet."
+            )
 
     @property
     def group(self) -> tuple[object, ...]:

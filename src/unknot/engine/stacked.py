@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from unknot.core import noise
 from unknot.core.hyper import at, stack
 from unknot.core.objective import Adam, Adversarial, Net, Objective, Step, no_critic, total
 from unknot.core.posterior import Posterior
@@ -160,7 +161,10 @@ class Stacked:
         names = {key: [n for n in self.weights if _loss_of(n) == key] for key in values}
         gradients = {
             key: torch.autograd.grad(
-                value, [self.weights[n] for n in names[key]], retain_graph=len(values) > 1
+                value,
+                [self.weights[n] for n in names[key]],
+                retain_graph=len(values) > 1,
+                materialize_grads=True,  # a weight that the loss does not use stays where it is
             )
             for key, value in values.items()
         }
@@ -181,6 +185,8 @@ class Stacked:
         return self.replay["step"]
 
     def _captured(self) -> Callable[[], None]:
+        # The compiler cannot look into zlib; the number of a stream is a constant to it.
+        torch.compiler.assume_constant_result(noise.stream_number)
         losses = torch.compile(self._losses, dynamic=False)
         update = torch.compile(adam, dynamic=False)
         stream = torch.cuda.Stream()

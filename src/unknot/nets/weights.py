@@ -93,10 +93,15 @@ def initialise(
         dtype: Type of the weights; another type changes their rounding, not the draw.
 
     Raises:
-        ConfigError: There is no such rule.
+        ConfigError: There is no such rule, or the module keeps numbers that are not parameters.
     """
     if rule not in get_args(Init):
         raise ConfigError(f"There is no init '{rule}'{nearest(rule, list(get_args(Init)))}")
+    if buffers := [name for name, _ in module.named_buffers()]:
+        raise ConfigError(
+            f"The {prefix} has buffers ({', '.join(buffers)}); only parameters are kept. "
+            "Use layers without running statistics, such as LayerNorm in place of BatchNorm."
+        )
     last = [layer for layer in module.modules() if isinstance(layer, nn.Linear)][-1:]
     weights = {}
     for name, parameter in module.named_parameters():

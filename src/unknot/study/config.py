@@ -3,9 +3,9 @@
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError
@@ -97,7 +97,7 @@ def spec(table: Mapping[str, Any]) -> TrainSpec:
     version = table.pop("version", FORMAT)
     if version != FORMAT:
         raise ConfigError(f"version {version} is not known; this release reads version {FORMAT}.")
-    if isinstance(listed := table.get("seeds"), list):
+    if isinstance(listed := table.get("seeds"), list):  # a union, so not read by its type
         table["seeds"] = tuple(listed)
     for name, room in ROOMS.items():
         table[name] = _choice(name, room, table.get(name, {}))
@@ -151,10 +151,12 @@ def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
         return build(schedule, inner, name)
     if kind in (Hyper, Number):
         kind = float
+    if is_dataclass(kind):  # a table of its own; or built already, as a choice is
+        return build(kind, value, name) if isinstance(value, dict) else value  # type: ignore[arg-type]
+    if get_origin(kind) is tuple and isinstance(value, list):  # TOML has lists only
+        value = tuple(value)
     try:
         config = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
-        if kind in (Adam, Choice):
-            return value
         return TypeAdapter(kind, config=config).validate_python(value)
     except ValidationError as error:
         said = error.errors()[0]["msg"].removeprefix("Input ")

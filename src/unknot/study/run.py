@@ -220,4 +220,4 @@ def load(path: str | Path, *, device: str = "auto") -> Run:
 def _last(folder: Folder) -> Curves:
     """Curves from the last checkpoint; none when the folder came without checkpoints."""
     saved = checkpoint.latest(folder.checkpoints)
-    return Curves.of(saved.tensors, saved.facts["curves"]) if saved else Curves()
+    return Curves.of(saved.tensors, saved.facts.get("curves", [])) if saved else Curves()

@@ -107,13 +107,16 @@ def plain(settings: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
     """A dataclass of settings as plain values; schedules become tables with their ``kind``."""
     if not is_dataclass(settings) or isinstance(settings, type):
         raise ConfigError(f"Settings must be a dataclass; got {settings!r}.")
-    return {f.name: _plain(getattr(settings, f.name)) for f in fields(settings)}
+    values = {f.name: getattr(settings, f.name) for f in fields(settings)}
+    return {name: _plain(value) for name, value in values.items() if value is not None}
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, Schedule):
         return schedule_table(value)
-    return plain(value) if isinstance(value, Adam) else value
+    if isinstance(value, tuple):
+        return list(value)
+    return plain(value) if is_dataclass(value) else value
 
 
 def schedule_table(schedule: Schedule) -> dict[str, Any]:
@@ -149,5 +152,9 @@ def to_toml(table: dict[str, Any]) -> str:
 def _value(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{k} = {_value(v)}" for k, v in value.items()) + " }"
-    # JSON's numbers, strings, booleans and lists are TOML's as well; only its infinities are not.
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    # JSON's numbers, strings and booleans are TOML's, but for these two.
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return json.dumps(value).replace("Infinity", "inf")
