@@ -46,13 +46,13 @@ class Known:
             ]
         )
 
-    def advance(self, start, steps):  # noqa: ARG002
+    def advance(self, start, steps):
         raise AssertionError("a picture must not train")
 
     def state(self):
         return {}
 
-    def load(self, state):  # noqa: ARG002
+    def load(self, state):
         raise AssertionError("a picture must not change a model")
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-SCORES = ("mig", "sap", "factor_vae", "modularity")
+SCORES = ("mig", "sap", "cbd", "modularity")
 
 
 def demo(
