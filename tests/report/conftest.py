@@ -113,7 +113,7 @@ def make_run():
         )
         setting = Setting(dataset, net, spec.batch, runtime("cpu"))
         training = Training(spec, setting, population, curves or Curves(), diverged or {})
-        return Run(training, "done", path)
+        return Run(training, "done", spec.steps, path)
 
     return make
 

@@ -221,7 +221,7 @@ def test_divergence_is_data(options, tmp_path):
         replace(m, optim=Adam(lr=lr)) for m, lr in zip(spec.members(), (1e-3, 1e25), strict=True)
     ]
     wild = replace(calm, population=populate(calm.setting, members))
-    assert driver.run(wild, folder=Folder(tmp_path / "wild")) == "done"
+    assert driver.run(wild, folder=Folder(tmp_path / "wild")) == ("done", 60)
     assert list(wild.diverged) == [1]
     assert wild.diverged[1] in (10, 20)
     assert wild.curves["loss"][:, 0].isfinite().all()

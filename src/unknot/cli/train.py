@@ -94,6 +94,7 @@ def finish(run: "Run", as_json: bool) -> None:
     facts = {
         "run": str(run.path),
         "status": run.status,
+        "step": run.step,
         "ids": run.spec.ids(),
         "diverged": run.diverged,
         "last": {name: value.tolist() for name, value in last.items() if "weight" not in name},
@@ -101,9 +102,7 @@ def finish(run: "Run", as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(facts, indent=1))
     elif run.status == "stopped":
-        say(
-            f"Stopped at step {run.curves.steps[-1]:,} or later. Continue: unknot resume {run.path}"
-        )
+        say(f"Stopped at step {run.step:,}. Continue with: unknot resume {run.path}")
     elif run.status == "diverged":
         say(f"Every model diverged; see {run.path}. Try a smaller learning rate with --lr.")
     else:

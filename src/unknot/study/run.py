@@ -29,6 +29,7 @@ class Run:
 
     training: Training
     status: Status
+    step: int
     path: Path | None = None
 
     @property
@@ -187,10 +188,10 @@ def resume(path: str | Path, *, device: str = "auto", watch: Watcher | None = No
 
 
 def _finish(training: Training, start: int, folder: Folder | None, watch: Watcher | None) -> Run:
-    status = run(training, start, folder, watch)
+    status, step = run(training, start, folder, watch)
     if folder and status != "stopped":
         export(training, folder)
-    return Run(training, status, folder.path if folder else None)
+    return Run(training, status, step, folder.path if folder else None)
 
 
 def load(path: str | Path, *, device: str = "auto") -> Run:
@@ -214,7 +215,8 @@ def load(path: str | Path, *, device: str = "auto") -> Run:
     for i, member in enumerate(facts.get("members", [])):
         if member.get("diverged_at") is not None:
             training.diverged[i] = member["diverged_at"]
-    return Run(training, facts.get("status", "done"), folder.path)
+    status, step = facts.get("status", "done"), facts.get("step", training.spec.steps)
+    return Run(training, status, step, folder.path)
 
 
 def _last(folder: Folder) -> Curves:

@@ -109,11 +109,14 @@ def fits(expected: State, given: State, source: Path) -> None:
 
 def run(
     training: Training, start: int = 0, folder: Folder | None = None, watch: Watcher | None = None
-) -> Status:
+) -> tuple[Status, int]:
     """Train to the end, or until all members diverged or someone asks to stop.
 
     With a folder, a checkpoint is written every ``checkpoint_every`` steps and at a stop; what
     happened since the last one is all that a killed process loses.
+
+    Returns:
+        How it ended, and at which step.
 
     Raises:
         WriteError: The disk refused; earlier checkpoints are whole.
@@ -121,6 +124,7 @@ def run(
     """
     spec, saved, began = training.spec, start // training.spec.checkpoint_every, time.monotonic()
     status: Status = "running" if start < spec.steps else "done"
+    step = start
     with stop_on_signal() as stop:
         for tick in fit(
             training.population, start=start, steps=spec.steps, log_every=spec.log_every
@@ -139,7 +143,7 @@ def run(
                 break
     if status == "stopped" and not folder:
         raise KeyboardInterrupt
-    return status
+    return status, step
 
 
 def _status(training: Training, step: int, asked_to_stop: bool) -> Status:
