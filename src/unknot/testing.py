@@ -318,8 +318,6 @@ def _check_module(
     name: str, module: nn.Module, weights: State, given: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
     """One part of a net: alone and stacked it is the same function, of each row by itself."""
-    buffers = [key for key, _ in module.named_buffers()]
-    _require(not buffers, f"{name} holds buffers {buffers}; only parameters are kept and saved.")
     x = noise.normal(torch.tensor(SEEDS), "check", 0, 3, *given, dtype=DOUBLE)
     leaves = {key: w.clone().requires_grad_() for key, w in weights.items()}
     call, beside = _caller(module), stacked(module)

@@ -19,7 +19,7 @@ def test_all_members_are_encoded_in_one_bounded_pass(tiny, monkeypatch):
     population = Looped.fresh(setting, [Member(s, VAE(), Adam()) for s in (0, 1)])
     index = torch.arange(64).flip(0)
     whole = population.encode(dataset.batch(index))
-    monkeypatch.setattr(encoding, "CHUNK", 10)
+    monkeypatch.setattr(encoding, "IMAGES", 20)  # for two members
     seen, made = [], []
 
     class Counted:

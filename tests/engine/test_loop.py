@@ -8,6 +8,8 @@ from unknot.engine.loop import CHUNK, fit
 class Counter:
     """A population that only counts."""
 
+    members = 1
+
     def __init__(self):
         self.calls = []
 

@@ -30,6 +30,10 @@ class Known:
     decoder: Callable[[Tensor], Tensor]
     alive: tuple[bool, ...]
 
+    @property
+    def members(self) -> int:
+        return len(self.alive)
+
     def _members(self, one: Tensor) -> Tensor:
         return torch.stack([one if ok else torch.full_like(one, torch.nan) for ok in self.alive])
 

@@ -87,6 +87,7 @@ def start(spec: Any, folder: Path, device: str, *, quiet: bool = False) -> "Run"
 def finish(run: "Run", as_json: bool) -> None:
     """Say how it ended, and end with the exit code that says it too."""
     import json
+    from math import isfinite
 
     from unknot.cli.screen import say
 
@@ -97,7 +98,11 @@ def finish(run: "Run", as_json: bool) -> None:
         "step": run.step,
         "ids": run.spec.ids(),
         "diverged": run.diverged,
-        "last": {name: value.tolist() for name, value in last.items() if "weight" not in name},
+        "last": {
+            name: [number if isfinite(number) else None for number in value.tolist()]
+            for name, value in last.items()
+            if not name.endswith(".weight")
+        },
     }
     if as_json:
         typer.echo(json.dumps(facts, indent=1))

@@ -83,10 +83,14 @@ def _load(entry: EntryPoint) -> Any:  # noqa: ANN401
         ) from error
 
 
-@cache
 def _ours(room: Room) -> dict[str, tuple[str, str]]:
+    return _files(PACKAGES[room])
+
+
+@cache
+def _files(package: str) -> dict[str, tuple[str, str]]:
     """Name in the file and first docstring line, by file name; parsed, not imported."""
-    spec = importlib.util.find_spec(PACKAGES[room])
+    spec = importlib.util.find_spec(package)
     folders = list(spec.submodule_search_locations or []) if spec else []
     found = {}
     for module in pkgutil.iter_modules(folders):

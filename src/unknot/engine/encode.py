@@ -10,8 +10,8 @@ from unknot.core.posterior import Posterior
 from unknot.data.dataset import FactorDataset
 from unknot.engine.population import Population
 
-CHUNK = 512
-"""Images encoded at a time; with all members this bounds the memory of the pass."""
+IMAGES = 8_192
+"""Images in flight at a time, all members counted: what bounds the memory of the pass."""
 
 
 def encode(
@@ -32,7 +32,7 @@ def encode(
     means: list[Float[Tensor, "p b z"]] = []
     logvars: list[Float[Tensor, "p b z"]] = []
     done = 0
-    for rows in index.split(CHUNK):
+    for rows in index.split(min(512, max(1, IMAGES // population.members))):
         q = population.encode(dataset.batch(rows))
         means.append(q.mean.float().cpu())
         logvars.append(q.logvar.float().cpu())

@@ -2,19 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from unknot.core.hyper import Schedule, at
-from unknot.core.objective import Adam, Adversarial, Net, Step, Terms, no_critic, total
+from unknot.core.objective import Adam, Adversarial, Net, Step, no_critic, total
 from unknot.core.posterior import Posterior
 from unknot.data.draw import singles
 from unknot.engine.memory import hold_freed_memory
-from unknot.engine.population import Member, Setting, State
-from unknot.nets.weights import initial_weights, initialise
+from unknot.engine.population import Member, Setting, State, log_of
 
 
 @dataclass(frozen=True)
@@ -29,6 +27,11 @@ class Looped:
         """Models with the initial weights of their seeds."""
         hold_freed_memory()
         return cls(setting, tuple(Model.fresh(setting, member) for member in members))
+
+    @property
+    def members(self) -> int:
+        """How many they are."""
+        return len(self.models)
 
     def advance(self, start: int, steps: int) -> Mapping[str, Float[Tensor, " p"]]:
         """Train each member in turn for some steps."""
@@ -70,7 +73,6 @@ class Model:
     member: Member
     modules: nn.ModuleDict
     optimisers: Mapping[str, torch.optim.Adam]
-    settings: Mapping[str, Adam]
     seed: Tensor
     order: Tensor
     net: Net
@@ -79,33 +81,23 @@ class Model:
     def fresh(cls, setting: Setting, member: Member) -> "Model":
         """A model with the initial weights of its seed."""
         device, dtype = setting.runtime.device, setting.runtime.dtype
-        image, objective = setting.dataset.shape, member.objective
-        seeds = torch.tensor([member.seed])
-        weights = initial_weights(setting.net, image, seeds, dtype=dtype)
-        with torch.device("meta"):
-            modules = nn.ModuleDict(
-                {"encoder": setting.net.encoder(image), "decoder": setting.net.decoder(image)}
-            )
-            if isinstance(objective, Adversarial):
-                modules["critic"] = objective.critic(setting.net.latents)
-        if "critic" in modules:
-            weights |= initialise(modules["critic"], "critic", "torch", seeds, dtype=dtype)
+        parts = setting.modules(member.objective)
+        weights = setting.weights(parts, torch.tensor([member.seed]))
+        modules = nn.ModuleDict(parts)
         modules.to_empty(device=device)
         modules.to(dtype=dtype, memory_format=torch.channels_last)  # type: ignore[call-overload]
         for name, parameter in modules.named_parameters():
             parameter.data.copy_(weights[name][0])
-        settings = optim_of(member)
         trained = {"net": [modules["encoder"], modules["decoder"]]}
         if "critic" in modules:
             trained["critic"] = [modules["critic"]]
-        optimisers = {name: _adam(trained[name], settings[name]) for name in settings}
+        optimisers = {name: _adam(trained[name], optim) for name, optim in member.optims.items()}
         order = member.seed if member.order_seed is None else member.order_seed
         return cls(
             setting,
             member,
             modules,
             optimisers,
-            settings,
             torch.tensor(member.seed, device=device),
             torch.tensor(order, device=device),
             _bind(modules, setting),
@@ -135,7 +127,7 @@ class Model:
                 for weight, gradient in zip(weights, gradients, strict=True):
                     weight.grad = gradient
             for name, optimiser in self.optimisers.items():
-                lr = self.settings[name].lr
+                lr = self.member.optims[name].lr
                 optimiser.param_groups[0]["lr"] = float(
                     lr.at(t) if isinstance(lr, Schedule) else lr
                 )
@@ -191,13 +183,6 @@ def _bind(modules: nn.ModuleDict, setting: Setting) -> Net:
     return Net(encode, decode, lambda z: run("critic", z))
 
 
-def optim_of(member: Member) -> dict[str, Adam]:
-    """The optimiser of each set of weights that a member trains."""
-    if isinstance(member.objective, Adversarial):
-        return {"net": member.optim, "critic": member.objective.critic_optim}
-    return {"net": member.optim}
-
-
 def _adam(modules: Sequence[nn.Module], settings: Adam) -> torch.optim.Adam:
     """PyTorch's fused Adam with its moments in place from the start, so that a state is whole."""
     parameters = [p for module in modules for p in module.parameters()]
@@ -215,21 +200,3 @@ def _adam(modules: Sequence[nn.Module], settings: Adam) -> torch.optim.Adam:
             "exp_avg_sq": torch.zeros_like(p),
         }
     return optimiser
-
-
-def log_of(losses: Mapping[str, Terms]) -> dict[str, Tensor]:
-    """What is written down of a step: each loss, each term raw, and each weight.
-
-    Names of the critic's terms carry the prefix ``critic.``.
-    """
-    log = {}
-    for name, terms in losses.items():
-        prefix = "" if name == "net" else f"{name}."
-        log[f"{prefix}loss"] = total(terms).detach()
-        for key, term in terms.items():
-            log[prefix + key] = term.value.detach()
-            weight: Any = term.weight
-            if not isinstance(weight, Tensor):
-                weight = torch.full_like(term.value, weight)
-            log[f"{prefix}{key}.weight"] = weight.expand_as(term.value)
-    return log

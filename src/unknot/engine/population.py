@@ -8,18 +8,20 @@ known nowhere else; their states are interchangeable.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from jaxtyping import Float
-from torch import Tensor
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
 
 from unknot.core.architecture import Architecture
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import shape_key
-from unknot.core.objective import Adam, Objective
+from unknot.core.objective import Adam, Adversarial, Objective, Terms, total
 from unknot.core.posterior import Posterior
 from unknot.data.dataset import FactorDataset
 from unknot.engine.device import Runtime
+from unknot.nets.weights import initial_weights, initialise
 
 State: TypeAlias = dict[str, Tensor]
 """Weights and optimiser moments by name, in PyTorch's own layouts, members first."""
@@ -43,6 +45,13 @@ class Member:
             )
 
     @property
+    def optims(self) -> dict[str, Adam]:
+        """The optimiser of each set of weights that it trains."""
+        if isinstance(self.objective, Adversarial):
+            return {"net": self.optim, "critic": self.objective.critic_optim}
+        return {"net": self.optim}
+
+    @property
     def group(self) -> tuple[object, ...]:
         """Members whose groups are equal can train in one population."""
         return shape_key(self.objective), shape_key(self.optim)
@@ -57,10 +66,32 @@ class Setting:
     batch: int
     runtime: Runtime
 
+    def modules(self, objective: Objective) -> dict[str, nn.Module]:
+        """Encoder, decoder and, where the objective has one, critic: shapes without memory."""
+        image = self.dataset.shape
+        with torch.device("meta"):
+            modules = {"encoder": self.net.encoder(image), "decoder": self.net.decoder(image)}
+            if isinstance(objective, Adversarial):
+                modules["critic"] = objective.critic(self.net.latents)
+        return modules
+
+    def weights(self, modules: Mapping[str, nn.Module], seeds: Int[Tensor, " p"]) -> State:
+        """Initial weights of the seeds, by name."""
+        dtype = self.runtime.dtype
+        weights = initial_weights(self.net, self.dataset.shape, seeds, dtype=dtype)
+        if "critic" in modules:
+            weights |= initialise(modules["critic"], "critic", "torch", seeds, dtype=dtype)
+        return weights
+
 
 @runtime_checkable
 class Population(Protocol):
     """Models that train side by side."""
+
+    @property
+    def members(self) -> int:
+        """How many they are."""
+        ...
 
     def advance(self, start: int, steps: int) -> Mapping[str, Float[Tensor, " p"]]:
         """Train from step ``start`` for some steps; the loss and its terms at the last of them."""
@@ -81,6 +112,24 @@ class Population(Protocol):
     def load(self, state: State) -> None:
         """Continue from a state."""
         ...
+
+
+def log_of(losses: Mapping[str, Terms]) -> dict[str, Tensor]:
+    """What is written down of a step: each loss, each term raw, and each weight.
+
+    Names of the critic's terms carry the prefix ``critic.``.
+    """
+    log = {}
+    for name, terms in losses.items():
+        prefix = "" if name == "net" else f"{name}."
+        log[f"{prefix}loss"] = total(terms).detach()
+        for key, term in terms.items():
+            log[prefix + key] = term.value.detach()
+            weight: Any = term.weight
+            if not isinstance(weight, Tensor):
+                weight = torch.full_like(term.value, weight)
+            log[f"{prefix}{key}.weight"] = weight.expand_as(term.value)
+    return log
 
 
 def populate(setting: Setting, members: Sequence[Member]) -> Population:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.hyper import at, stack
@@ -16,10 +16,8 @@ from unknot.core.objective import Adam, Adversarial, Net, Objective, Step, no_cr
 from unknot.core.posterior import Posterior
 from unknot.data.draw import singles
 from unknot.engine.layers import StackedModule, stacked
-from unknot.engine.looped import log_of, optim_of
 from unknot.engine.optim import adam
-from unknot.engine.population import Member, Setting, State
-from unknot.nets.weights import initial_weights, initialise
+from unknot.engine.population import Member, Setting, State, log_of
 
 Losses: TypeAlias = Callable[[State, Objective, Step], tuple[dict[str, Tensor], State]]
 
@@ -45,23 +43,14 @@ class Stacked:
     def fresh(cls, setting: Setting, members: Sequence[Member]) -> "Stacked":
         """Members with the initial weights of their seeds."""
         device, dtype = setting.runtime.device, setting.runtime.dtype
-        image = setting.dataset.shape
         seeds = torch.tensor([m.seed for m in members], device=device)
         orders = [m.seed if m.order_seed is None else m.order_seed for m in members]
         objective = stack([m.objective for m in members], device, dtype)
-        with torch.device("meta"):
-            parts: dict[str, nn.Module] = {
-                "encoder": setting.net.encoder(image),
-                "decoder": setting.net.decoder(image),
-            }
-            if isinstance(objective, Adversarial):
-                parts["critic"] = objective.critic(setting.net.latents)
-        weights = initial_weights(setting.net, image, seeds, dtype=dtype)
-        if "critic" in parts:
-            weights |= initialise(parts["critic"], "critic", "torch", seeds, dtype=dtype)
+        parts = setting.modules(objective)
+        weights = setting.weights(parts, seeds)
         modules = {name: stacked(module) for name, module in parts.items()}
         packed = {name: _pack(modules, name, w).to(device) for name, w in weights.items()}
-        optims = [optim_of(member) for member in members]
+        optims = [member.optims for member in members]
         return cls(
             setting,
             objective,
@@ -74,6 +63,11 @@ class Stacked:
             torch.tensor(orders, device=device),
             torch.zeros((), dtype=torch.int64, device=device),
         )
+
+    @property
+    def members(self) -> int:
+        """How many they are."""
+        return len(self.seed)
 
     def advance(self, start: int, steps: int) -> Mapping[str, Float[Tensor, " p"]]:
         """Train all members for some steps."""

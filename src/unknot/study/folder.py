@@ -57,12 +57,11 @@ class Folder:
         """The logged values."""
         return self.path / "curves.csv"
 
-    def claim(self, spec: TrainSpec) -> None:
-        """Make the folder and write down what was asked.
+    def check_free(self) -> None:
+        """Check that a run may be written here.
 
         Raises:
             StoreError: It holds a run already, or something else.
-            WriteError: The disk refused.
         """
         if self.spec_file.exists():
             raise StoreError(
@@ -71,6 +70,15 @@ class Folder:
             )
         if self.path.is_file() or (self.path.is_dir() and any(self.path.iterdir())):
             raise StoreError(f"{self.path} is not an empty folder; choose another with --out.")
+
+    def claim(self, spec: TrainSpec) -> None:
+        """Make the folder and write down what was asked.
+
+        Raises:
+            StoreError: It holds a run already, or something else.
+            WriteError: The disk refused.
+        """
+        self.check_free()
         write_whole(self.spec_file, to_toml(spec.table()).encode())
 
     def spec(self) -> TrainSpec:

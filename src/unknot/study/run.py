@@ -168,7 +168,9 @@ def train(
         KeyboardInterrupt: Asked to stop, and there is no folder to continue from.
     """
     folder = None if out is None else Folder(Path(out))
-    training = begin(spec, device)  # first, so that bad settings leave no folder behind
+    if folder:
+        folder.check_free()
+    training = begin(spec, device)  # before the claim: what fails here leaves no folder behind
     if folder:
         folder.claim(spec)
     return _finish(training, 0, folder, watch)
