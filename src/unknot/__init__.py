@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from unknot.api import train as train
     from unknot.core.errors import UnknotError as UnknotError
     from unknot.core.factors import FactorSpace as FactorSpace
+    from unknot.core.hyper import Cosine as Cosine
+    from unknot.core.hyper import Cyclic as Cyclic
     from unknot.core.hyper import Hyper as Hyper
+    from unknot.core.hyper import Linear as Linear
+    from unknot.core.objective import Adam as Adam
+    from unknot.core.objective import Adversarial as Adversarial
     from unknot.core.objective import Net as Net
     from unknot.core.objective import Objective as Objective
     from unknot.core.objective import Step as Step
@@ -34,7 +39,12 @@ _HOMES = {
     "resume": "unknot.study.run",
     "FactorSpace": "unknot.core.factors",
     "FactorDataset": "unknot.data.dataset",
+    "Cosine": "unknot.core.hyper",
+    "Cyclic": "unknot.core.hyper",
     "Hyper": "unknot.core.hyper",
+    "Linear": "unknot.core.hyper",
+    "Adam": "unknot.core.objective",
+    "Adversarial": "unknot.core.objective",
     "Net": "unknot.core.objective",
     "Objective": "unknot.core.objective",
     "Posterior": "unknot.core.posterior",

@@ -1,10 +1,13 @@
 """The two functions that a first script uses."""
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from unknot.core import registry
+from unknot.core.errors import ConfigError
 from unknot.core.hyper import Schedule
 from unknot.data.dataset import FactorDataset
 from unknot.engine.device import Precision
@@ -29,7 +32,7 @@ def dataset(name: str, **settings: Any) -> FactorDataset:  # noqa: ANN401 - its 
         >>> ds.space.sizes
         (8, 8, 8, 8, 8, 8)
     """
-    loaded: FactorDataset = config.build(registry.get("datasets", name), settings, name).load()
+    loaded: FactorDataset = config.build(registry.get("datasets", name), settings).load()
     return loaded
 
 
@@ -40,11 +43,14 @@ def train(
     *,
     steps: int = 20_000,
     batch: int = 64,
-    lr: float = 1e-4,
-    seeds: int | Sequence[int] = 0,
+    lr: float | Schedule = 1e-4,
+    seeds: int | Iterable[SupportsIndex] = 0,
+    order_seed: int | None = None,
     device: str = "auto",
     precision: Precision = "float32",
     out: str | Path | None = None,
+    log_every: int = 100,
+    checkpoint_every: int = 1_000,
     data_settings: Mapping[str, Any] | None = None,
     net_settings: Mapping[str, Any] | None = None,
     watch: Watcher | None = None,
@@ -58,11 +64,14 @@ def train(
         net: An architecture by name.
         steps: Training steps.
         batch: Images per step and member.
-        lr: Learning rate of Adam.
+        lr: Learning rate of Adam, a number or a schedule.
         seeds: A number for a lone run; several for a population, whose results come members first.
+        order_seed: A number makes all members see the same batches; else each draws its own.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         precision: ``float32``, ``tf32``, ``bf16`` or ``float64``.
         out: A folder to write the run into, resumable; None keeps it in memory.
+        log_every: Steps between two rows of the curves.
+        checkpoint_every: Steps between two checkpoints.
         data_settings: The dataset's own settings.
         net_settings: The net's own settings, such as ``{"latents": 6}``.
         watch: Called after every few steps with the progress.
@@ -71,17 +80,30 @@ def train(
     Raises:
         UnknotError: A setting does not make sense; the message says which and what to do.
     """
-    table = {
+    own = [f.name for f in fields(registry.get("objectives", objective))]
+    for name in settings:
+        if name not in own:
+            known = registry.nearest(name, [*own, *inspect.signature(train).parameters])
+            raise ConfigError(f"train and {objective} have no setting '{name}'{known}")
+    table: dict[str, Any] = {
         "data": {"name": data, **(data_settings or {})},
         "net": {"name": net, **(net_settings or {})},
         "objective": {
             "name": objective,
-            **{k: schedule_table(v) if isinstance(v, Schedule) else v for k, v in settings.items()},
+            **{name: _plain(value) for name, value in settings.items()},
         },
-        "optim": {"lr": lr},
+        "optim": {"lr": _plain(lr)},
         "steps": steps,
         "batch": batch,
-        "seeds": seeds if isinstance(seeds, int) else list(seeds),
+        "seeds": seeds if isinstance(seeds, int) else [seed.__index__() for seed in seeds],
         "precision": precision,
+        "log_every": log_every,
+        "checkpoint_every": checkpoint_every,
     }
+    if order_seed is not None:
+        table["order_seed"] = order_seed
     return run.train(config.spec(table), out=out, device=device, watch=watch)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a setting: a schedule becomes its table
+    return schedule_table(value) if isinstance(value, Schedule) else value

@@ -179,6 +179,36 @@ def test_foreign_and_truncated_files(unknot, train, tmp_path):
     assert (code, "not a safetensors file" in err) == (2, True)
 
 
+def test_a_file_where_a_folder_should_be(unknot, train, tmp_path):
+    (tmp_path / "plain").write_text("")
+    code, _, err = train(out=tmp_path / "plain" / "run")
+    assert (code, "Could not write" in err) == (1, True)
+    code, _, err = unknot("data", "show", "xysquares", "--out", tmp_path / "plain" / "x.png")
+    assert (code, "Could not write" in err) == (1, True)
+
+
+def test_codes_of_several_models_need_a_choice(unknot, train, tmp_path):
+    train("--seeds", "0,1")
+    unknot("encode", tmp_path / "run", "--out", tmp_path / "codes.npz", "--device", "cpu")
+    code, _, err = unknot("score", tmp_path / "codes.npz", "--metrics", "mig")
+    assert (code, "choose one with --member" in err) == (2, True)
+    assert unknot("score", tmp_path / "codes.npz", "--metrics", "mig", "--member", 1)[0] == 0
+
+
+def test_too_little_memory_is_said(unknot, monkeypatch):
+    from unknot.study import run
+
+    def greedy(*_, **__):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 TB")
+
+    monkeypatch.setattr(run, "train", greedy)
+    code, _, err = unknot("train", "--data", "xysquares", "--net", "linear")
+    assert (code, err) == (
+        1,
+        "unknot: not enough memory; try a smaller --batch or fewer --seeds.\n",
+    )
+
+
 def test_an_occupied_folder_is_refused(train, tmp_path):
     assert train()[0] == 0
     code, _, err = train()

@@ -33,6 +33,6 @@ def test_tf32_is_for_gpus():
 
 def test_the_tf32_switches_are_put_back(monkeypatch):
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
-    with runtime("cpu").matmul():
+    with runtime("cpu").computing():
         assert not torch.backends.cudnn.allow_tf32
     assert torch.backends.cudnn.allow_tf32

@@ -2,13 +2,13 @@
 
 import torch
 
-from unknot.engine.loop import CHUNK, fit
+from unknot.engine.loop import fit
 
 
 class Counter:
     """A population that only counts."""
 
-    members = 1
+    members, pace = 1, 10
 
     def __init__(self):
         self.calls = []
@@ -26,9 +26,9 @@ class Counter:
     def load(self, state): ...
 
 
-def ticks(**options):
+def ticks(pause_every=1000, **options):
     counter = Counter()
-    return list(fit(counter, **options)), counter.calls
+    return list(fit(counter, pause_every=pause_every, **options)), counter.calls
 
 
 def test_steps_are_neither_skipped_nor_repeated():
@@ -36,7 +36,7 @@ def test_steps_are_neither_skipped_nor_repeated():
         _, calls = ticks(start=start, steps=steps, log_every=log_every)
         done = [s for first, n in calls for s in range(first, first + n)]
         assert done == list(range(start, steps))
-        assert all(n <= CHUNK for _, n in calls)
+        assert all(n <= 10 for _, n in calls)
 
 
 def test_values_come_at_the_first_step_each_interval_and_the_end():
@@ -44,6 +44,11 @@ def test_values_come_at_the_first_step_each_interval_and_the_end():
     assert [t.step for t in found if t.values is not None] == [1, 20, 40, 45]
     resumed, _ = ticks(start=23, steps=45, log_every=20)
     assert [t.step for t in resumed if t.values is not None] == [40, 45]
+
+
+def test_there_is_a_tick_at_every_pause():
+    found, _ = ticks(start=0, steps=20, log_every=100, pause_every=4)
+    assert {4, 8, 12, 16, 20} <= {t.step for t in found}
 
 
 def test_nothing_happens_when_all_steps_are_done():

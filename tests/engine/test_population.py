@@ -34,7 +34,7 @@ def setting(tiny):
 
 def trained(backend, setting, members, steps=50):
     population = backend.fresh(setting, members)
-    for _ in fit(population, start=0, steps=steps, log_every=10):
+    for _ in fit(population, start=0, steps=steps, log_every=10, pause_every=1000):
         pass
     return population.state()
 
@@ -83,6 +83,8 @@ def test_a_bad_mixture_is_refused(setting):
     mixed = [MEMBERS[0], replace(MEMBERS[1], objective=BetaVAE(likelihood="gaussian"))]
     with pytest.raises(ConfigError, match="likelihood is not a Hyper"):
         Stacked.fresh(setting, mixed)
+    with pytest.raises(ConfigError, match="population of their own"):
+        populate(setting, mixed)
 
 
 def test_shared_batches_are_an_explicit_choice(setting):

@@ -30,6 +30,8 @@ class Known:
     decoder: Callable[[Tensor], Tensor]
     alive: tuple[bool, ...]
 
+    pace = 10
+
     @property
     def members(self) -> int:
         return len(self.alive)

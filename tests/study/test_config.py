@@ -1,6 +1,8 @@
 """From files and words to a checked specification, or to one clear line."""
 
+import re
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -33,7 +35,10 @@ BAD = {
     "negative seed": ({"seeds": [-1]}, "from 0 to 2**63 - 1"),
     "number for a table": ({"net": 3}, "net must be a table or a name; got 3"),
     "needed key": ({"data": {"name": "arrays"}}, "data.path is needed"),
-    "unknown schedule": ({"objective": {"beta": {"kind": "lin"}}}, "constant, linear, cosine"),
+    "unknown schedule": (
+        {"objective": {"beta": {"kind": "lin"}}},
+        "names no schedule: 'lin'; did you mean 'linear'?",
+    ),
     "key of a schedule": (
         {"objective": {"beta": {"kind": "linear", "start": 0, "end": 1, "stops": 9}}},
         "'objective.beta.stops'; did you mean 'steps'?",
@@ -129,6 +134,25 @@ def test_words_are_applied_over_a_table():
     assert table == {"steps": 3, "objective": {"name": "vae"}}
 
 
+def test_a_name_alone_is_short_for_a_table():
+    short = config.assign({"data": "dsprites"}, ["data.name=xysquares", "data.spacing=4"])
+    assert short == {"data": {"name": "xysquares", "spacing": 4}}
+
+
+def test_a_path_is_found_from_anywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spec = config.spec({"data": {"name": "arrays", "path": "mine.npz"}})
+    assert spec.data.settings.path == str(tmp_path / "mine.npz")
+
+
+def test_the_readmes_file_is_a_specification():
+    readme = Path(__file__).parents[2] / "README.md"
+    (block,) = re.findall(r"```toml\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
+    spec = config.spec(tomllib.loads(block))
+    assert spec.seeds == (0, 1, 2)
+    assert spec.objective.settings.beta == Linear(0.0, 4.0, 5000.0)
+
+
 @pytest.mark.parametrize("word", ["beta", "=3", "a..b=1", ""])
 def test_words_without_a_key_are_refused(word):
     with pytest.raises(ConfigError, match="Expected key=value"):
@@ -148,7 +172,7 @@ def test_seeds_as_people_type_them(text, expected):
     assert config.seeds(text) == expected
 
 
-@pytest.mark.parametrize("text", ["a", "-1", "1...3", "", "1,,2", "3..1", "0..9999999"])
+@pytest.mark.parametrize("text", ["a", "-1", "1...3", "", "1,,2", "3..1", "0..9999999", "\u00b2"])
 def test_seeds_that_make_no_sense(text):
     with pytest.raises(ConfigError):
         config.spec({"seeds": config.seeds(text)})

@@ -101,7 +101,8 @@ def test_a_folder_holds_the_whole_run(options, tmp_path):
     ]
     loaded = unknot.load(out)
     assert torch.equal(loaded.codes(), trained.codes())
-    assert torch.equal(loaded.curves["loss"], trained.curves["loss"])
+    assert torch.equal(loaded.curves["loss"].float(), trained.curves["loss"].float())
+    assert list(loaded.curves.values) == list(trained.curves.values)
 
 
 def test_the_logged_loss_is_the_weighted_sum_of_its_terms(options):
@@ -163,8 +164,80 @@ def test_a_checkpoint_of_another_net_is_refused(options, tmp_path):
         unknot.load(tmp_path / "a")
     (tmp_path / "a" / "checkpoints").rename(tmp_path / "gone")
     (tmp_path / "b" / "checkpoints").rename(tmp_path / "a" / "checkpoints")
+    (tmp_path / "a" / "status.json").unlink()
     with pytest.raises(StoreError, match="belongs to another run"):
         unknot.resume(tmp_path / "a")
+
+
+def test_a_finished_run_needs_no_checkpoint(options, tmp_path):
+    trained = unknot.train(**options, out=tmp_path / "run")
+    for file in (tmp_path / "run" / "checkpoints").rglob("state.*"):
+        file.write_bytes(b"damaged")
+    loaded = unknot.load(tmp_path / "run")
+    assert torch.equal(loaded.codes(), trained.codes())
+    assert loaded.curves.steps == trained.curves.steps
+    assert torch.equal(unknot.resume(tmp_path / "run").codes(), trained.codes())
+    (tmp_path / "run" / "curves.csv").write_text("step,seed\nx")
+    assert unknot.load(tmp_path / "run").curves.steps == []
+
+
+def test_a_saved_run_keeps_its_curves_and_divergence(options, tmp_path):
+    wild = unknot.train(**{**options, "lr": 1e25, "steps": 300}, likelihood="gaussian")
+    loaded = unknot.load(wild.save(tmp_path / "wild"))
+    assert (loaded.status, loaded.step, loaded.diverged) == ("diverged", wild.step, {0: wild.step})
+    assert loaded.curves.steps == wild.curves.steps
+    assert unknot.resume(tmp_path / "wild").step == wild.step  # nothing more is trained
+
+
+def test_one_process_trains_in_a_folder_at_a_time(options, tmp_path):
+    spec = unknot.train(**options).spec
+    folder = Folder(tmp_path / "run")
+    folder.claim(spec)
+    with folder.lock(), pytest.raises(StoreError, match="Another process is training"):
+        unknot.resume(tmp_path / "run", device="cpu")
+    assert unknot.resume(tmp_path / "run", device="cpu").status == "done"
+
+
+def test_a_resumed_run_takes_the_threads_it_began_with(options, tmp_path):
+    """Another number of threads adds in another order."""
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        with pytest.raises(MemoryError):
+            unknot.train(**options, out=tmp_path / "run", checkpoint_every=10, watch=fail_at_20)
+        torch.set_num_threads(1)
+        unknot.resume(tmp_path / "run", device="cpu")
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def fail_at_20(progress: Progress):
+    if progress.step >= 20:
+        raise MemoryError
+
+
+def test_standardised_images_need_another_likelihood_than_bernoulli():
+    options = {"data": "xysquares", "net": "linear", "steps": 2, "device": "cpu", "batch": 2}
+    with pytest.raises(ConfigError, match=r"objective\.likelihood=gaussian"):
+        unknot.train(**options, data_settings={"standardise": True})
+    done = unknot.train(**options, data_settings={"standardise": True}, likelihood="gaussian")
+    assert done.status == "done"
+
+
+def test_settings_that_train_does_not_know_are_matched_with_its_own(options):
+    for wrong, right in [("bta", "beta"), ("step", "steps"), ("seed", "seeds")]:
+        settings = {k: v for k, v in options.items() if k != right}
+        with pytest.raises(ConfigError, match=f"no setting '{wrong}'; did you mean '{right}'"):
+            unknot.train(**settings, **{wrong: 3})
+
+
+def test_schedules_and_arrays_of_seeds_are_welcome(options):
+    lr, beta = unknot.Cosine(1e-3, 1e-5, 30.0), unknot.Linear(0.0, 2.0, 30.0)
+    trained = unknot.train(**options, lr=lr, beta=beta, seeds=np.arange(2), order_seed=1)
+    assert trained.spec.seeds == (0, 1)
+    assert (trained.spec.optim.lr, trained.spec.objective.settings.beta) == (lr, beta)
+    assert trained.spec.order_seed == 1
 
 
 def test_missing_and_foreign_files(options, tmp_path):

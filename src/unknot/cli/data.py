@@ -38,7 +38,7 @@ def show(
     from unknot.study import config
 
     settings = config.assign({}, set_ or [])
-    dataset = config.build(registry.get("datasets", name), settings, name).load()
+    dataset = config.build(registry.get("datasets", name), settings).load()
     factors: list[dict[str, Any]] = [
         {"factor": n, "values": s, "kind": k}
         for n, s, k in zip(

@@ -19,6 +19,9 @@ def demo(
 
     Example: `unknot demo`
     """
+    import shutil
+    import sys
+
     from unknot.cli.screen import beside, say, table
     from unknot.cli.show import draw
     from unknot.cli.train import finish, free_folder, start
@@ -39,7 +42,7 @@ def demo(
     if run.status != "done":
         finish(run, False)
     with beside.status("scoring"):
-        records = evaluate.evaluate(run, metrics=SCORES)
+        (records,) = evaluate.evaluate(run, metrics=SCORES)
         evaluate.append(folder, records)
     rows = [{"score": r.metric, "value": f"{r.values[r.metric]:.3f}"} for r in records]
     table(["score", "value"], rows, False)
@@ -47,7 +50,9 @@ def demo(
         paths = draw(run, folder)
     for path in paths:
         say(f"  {path}")
+    # Where the command is not on the path, say the one that was typed.
+    command = "unknot" if shutil.which("unknot") else sys.argv[0]
     say(
         f"Open [bold]{folder / 'index.html'}[/]. Then try: "
-        "unknot train --seeds 0..2 --set objective.beta=16 --lr 1e-3 --steps 3000"
+        f"{command} train --seeds 0..2 --set objective.beta=16 --lr 1e-3 --steps 3000"
     )

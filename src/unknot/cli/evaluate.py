@@ -20,7 +20,7 @@ def evaluate(
 ) -> None:
     """Score the models of a run; the records are added to its scores.jsonl, none of them twice.
 
-    Example: `unknot evaluate runs/demo --metrics mig,sap --protocol study2019`
+    Example: `unknot evaluate runs/demo-1 --metrics mig,sap --protocol study2019`
     """
     from dataclasses import asdict
 
@@ -29,16 +29,13 @@ def evaluate(
     from unknot.study.run import load
 
     trained = load(run, device=device)
-    names = metrics.split(",") if metrics else None
+    names = [name.strip() for name in metrics.split(",")] if metrics else None
+    records, new = [], 0
     with bar("score", len(trained.spec.seed_list), "models") as update:
-        records = scoring.evaluate(
-            trained,
-            protocol=protocol,
-            metrics=names,
-            seed=seed,
-            on_member=lambda done, _: update(done, " "),
-        )
-    new = scoring.append(run, records)
+        for own in scoring.evaluate(trained, protocol=protocol, metrics=names, seed=seed):
+            new += scoring.append(run, own)
+            records += own
+            update(len({record.id for record in records}), " ")
     if json:
         table([], [asdict(record) for record in records], True)
         return

@@ -61,6 +61,11 @@ def main() -> None:
             raise
         typer.echo(f"unknot: {error}", err=True)
         sys.exit(error.exit_code)
+    except (MemoryError, RuntimeError) as error:
+        if "--debug" in sys.argv or not any(w in str(error) for w in ("memory", "allocate")):
+            raise
+        typer.echo("unknot: not enough memory; try a smaller --batch or fewer --seeds.", err=True)
+        sys.exit(1)
     except KeyboardInterrupt:
         typer.echo("unknot: stopped.", err=True)
         sys.exit(130)

@@ -15,6 +15,9 @@ def score(
         str, typer.Option(help="unknot, study2019, carbonneau or paper.")
     ] = "unknot",
     seed: Annotated[int, typer.Option(help="Of everything the scores draw.", min=0)] = 0,
+    member: Annotated[
+        int | None, typer.Option(help="Which model of codes [models, n, z].", min=0)
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Score codes from anywhere: no model and no training needed.
@@ -28,8 +31,8 @@ def score(
     from unknot.cli.screen import say
     from unknot.study.arrays import codes_and_factors
 
-    codes, factors = codes_and_factors(file)
-    names = metrics.split(",") if metrics else None
+    codes, factors = codes_and_factors(file, member)
+    names = [name.strip() for name in metrics.split(",")] if metrics else None
     result = scores.evaluate(codes, factors, protocol=protocol, metrics=names, seed=seed)
     if json:
         facts = {

@@ -32,6 +32,12 @@ def draw(run: "Run", folder: Path, member: int = 0) -> list[Path]:
     from unknot.study import evaluate
 
     scores: list[dict[str, float]] = [{} for _ in run.spec.seed_list]
+    ids = run.spec.ids()
     for record in evaluate.read(run.path) if run.path else []:
-        scores[run.spec.seed_list.index(record.seed)] |= record.values
+        if record.id in ids:
+            name = record.protocol["name"]
+            scores[ids.index(record.id)] |= {
+                key if name == "unknot" else f"{key} ({name})": value
+                for key, value in record.values.items()
+            }
     return [*write_pictures(run, folder, member), write_page(run, folder, scores=scores)]

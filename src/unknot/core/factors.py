@@ -79,6 +79,8 @@ class FactorSpace:
                 f"Expected {len(self)} factors {self.names} on the last axis; "
                 f"got shape {tuple(factors.shape)}."
             )
+        if factors.is_floating_point():
+            raise DataError(f"Factor values are whole numbers; got {factors.dtype}.")
         factors = factors.long()
         sizes = torch.tensor(self.sizes, device=factors.device)
         if bool(((factors < 0) | (factors >= sizes)).any()):

@@ -1,5 +1,6 @@
 """Checkpoints: safetensors and JSON in a folder that appears whole or not at all."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -140,7 +141,8 @@ def write_whole(path: Path, data: bytes) -> None:
         hidden.replace(path)
         _sync(path.parent)
     except OSError as error:
-        hidden.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            hidden.unlink()
         raise WriteError(f"Could not write {path}: {error.strerror}.") from error
 
 

@@ -1,7 +1,7 @@
 """Where and how precisely a population computes."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -35,14 +35,18 @@ class Runtime:
         return torch.bfloat16 if self.precision == "bf16" else self.dtype
 
     @contextmanager
-    def matmul(self) -> Iterator[None]:
-        """Hold the process-wide tf32 switches to this precision, and put them back after."""
+    def computing(self) -> Iterator[None]:
+        """Compute here: on this device, with the process-wide tf32 switches at this precision.
+
+        A CUDA graph is captured and replayed on the current device, whichever holds the tensors.
+        """
         switches: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn)
         before = [switch.allow_tf32 for switch in switches]
         try:
             for switch in switches:
                 switch.allow_tf32 = self.precision == "tf32"
-            yield
+            with torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext():
+                yield
         finally:
             for switch, value in zip(switches, before, strict=True):
                 switch.allow_tf32 = value

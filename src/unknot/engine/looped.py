@@ -33,9 +33,15 @@ class Looped:
         """How many they are."""
         return len(self.models)
 
+    @property
+    def pace(self) -> int:
+        """Steps to take at a time; each of them is as many as there are members."""
+        return max(1, 10 // self.members)
+
     def advance(self, start: int, steps: int) -> Mapping[str, Float[Tensor, " p"]]:
         """Train each member in turn for some steps."""
-        logs = [model.advance(start, steps) for model in self.models]
+        with self.setting.runtime.computing():
+            logs = [model.advance(start, steps) for model in self.models]
         return {name: torch.stack([log[name] for log in logs]) for name in logs[0]}
 
     @torch.no_grad()

@@ -13,11 +13,14 @@ def hold_freed_memory() -> None:
     A training step frees and takes the same activations again and again. glibc returns blocks of
     this size to the system at once, and the system clears them page by page when they come back:
     up to half of a step on a CPU. Peak memory stays what it was; it is only kept until the process
-    ends. On systems without glibc nothing happens.
+    ends, and that holds for all of the process. On systems without glibc nothing happens.
     """
     if not sys.platform.startswith("linux"):
         return
     library = ctypes.CDLL(None)
-    if hasattr(library, "gnu_get_libc_version"):
-        library.mallopt(MMAP_THRESHOLD, 2**30)
+    if not hasattr(library, "gnu_get_libc_version"):
+        return
+    # Some versions refuse more than 32 MiB. Without the first call the second would do harm: it
+    # ends the library's own raising of the threshold.
+    if library.mallopt(MMAP_THRESHOLD, 2**30) or library.mallopt(MMAP_THRESHOLD, 2**25):
         library.mallopt(TRIM_THRESHOLD, LARGEST)

@@ -93,6 +93,11 @@ class Population(Protocol):
         """How many they are."""
         ...
 
+    @property
+    def pace(self) -> int:
+        """Steps to take at a time: few enough that a request to stop is soon heard."""
+        ...
+
     def advance(self, start: int, steps: int) -> Mapping[str, Float[Tensor, " p"]]:
         """Train from step ``start`` for some steps; the loss and its terms at the last of them."""
         ...
@@ -133,7 +138,16 @@ def log_of(losses: Mapping[str, Terms]) -> dict[str, Tensor]:
 
 
 def populate(setting: Setting, members: Sequence[Member]) -> Population:
-    """A fresh population on the backend that suits the device."""
+    """A fresh population on the backend that suits the device.
+
+    Raises:
+        ConfigError: The members are not of one group.
+    """
+    if len({member.group for member in members}) > 1:
+        raise ConfigError(
+            "Members of a population may differ in seed, learning rate and Hyper fields only; "
+            "put the others in a population of their own."
+        )
     from unknot.engine.looped import Looped
     from unknot.engine.stacked import Stacked
 

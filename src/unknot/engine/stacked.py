@@ -69,10 +69,15 @@ class Stacked:
         """How many they are."""
         return len(self.seed)
 
+    @property
+    def pace(self) -> int:
+        """Steps to take at a time."""
+        return 10
+
     def advance(self, start: int, steps: int) -> Mapping[str, Float[Tensor, " p"]]:
         """Train all members for some steps."""
         self.t.fill_(start)
-        with self.setting.runtime.matmul():
+        with self.setting.runtime.computing():
             for _ in range(steps):
                 self._step()()
         return {name: value.clone() for name, value in self.log.items()}
@@ -81,13 +86,13 @@ class Stacked:
     def encode(self, x: Float[Tensor, "n c h w"]) -> Posterior:
         """Posteriors of the same images for every member."""
         x = x.to(self.seed.device, self.setting.runtime.dtype)
-        with self.setting.runtime.matmul():
+        with self.setting.runtime.computing():
             return self._net(self.weights).encode(x.expand(len(self.seed), *x.shape))
 
     @torch.no_grad()
     def decode(self, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
         """Logits or means for each member's own codes."""
-        with self.setting.runtime.matmul():
+        with self.setting.runtime.computing():
             return self._net(self.weights).decode(z.to(self.seed.device))
 
     def state(self) -> State:

@@ -10,8 +10,10 @@ from unknot.core.errors import DataError
 from unknot.core.registry import nearest
 
 
-def codes_and_factors(path: Path) -> tuple[np.ndarray, np.ndarray]:
+def codes_and_factors(path: Path, member: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The arrays ``codes`` and ``factors`` of an npz file; pickles are never opened.
+
+    Codes of several models, ``[models, n, z]``, need a ``member``.
 
     Raises:
         DataError: The file is missing, damaged, or holds no such arrays.
@@ -23,6 +25,13 @@ def codes_and_factors(path: Path) -> tuple[np.ndarray, np.ndarray]:
             for name in ("codes", "factors"):
                 if name not in archive.files:
                     raise DataError(f"{path} has no array '{name}'{nearest(name, archive.files)}")
-            return archive["codes"], archive["factors"]
+            codes, factors = archive["codes"], archive["factors"]
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{path} is not an npz file that can be read: {error}.") from error
+    if codes.ndim == 3:
+        if member is None or member >= len(codes):
+            raise DataError(
+                f"{path} has the codes of {len(codes)} models; choose one with --member, from 0 on."
+            )
+        codes = codes[member]
+    return codes, factors

@@ -50,6 +50,8 @@ def assign(table: dict[str, Any], words: Sequence[str]) -> dict[str, Any]:
             raise ConfigError(f"Expected key=value such as objective.beta=4; got '{word}'.")
         inner = result
         for key in keys[:-1]:
+            if isinstance(inner.get(key), str):  # data = "dsprites" is short for data.name
+                inner[key] = {"name": inner[key]}
             inner = inner.setdefault(key, {})
             if not isinstance(inner, dict):
                 raise ConfigError(f"'{path.strip()}': {key} is a value, not a table.")
@@ -74,7 +76,7 @@ def seeds(text: str) -> int | list[int]:
         >>> seeds("7"), seeds("0..3,9")
         (7, [0, 1, 2, 3, 9])
     """
-    if text.strip().isdigit():
+    if text.strip().isascii() and text.strip().isdigit():
         return int(text)
     listed: list[int] = []
     for part in text.split(","):
@@ -108,6 +110,9 @@ def spec(table: Mapping[str, Any]) -> TrainSpec:
 def _choice(name: str, room: registry.Room, given: Any) -> Choice:  # noqa: ANN401
     inner = dict(_table(name, given))
     chosen = inner.pop("name", DEFAULTS[name])
+    if name == "data" and isinstance(path := inner.get("path"), str):
+        # A run must find its file from wherever it is opened.
+        inner["path"] = str(Path(path).expanduser().absolute())
     if not isinstance(chosen, str):
         raise ConfigError(f"{name}.name must be the name of one of the {room}; got {chosen!r}.")
     return Choice(chosen, build(registry.get(room, chosen), inner, name))
@@ -145,10 +150,11 @@ def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
 
     if kind == Hyper and isinstance(value, dict):
         inner = dict(value)
-        schedule = SCHEDULES.get(inner.pop("kind", None))
-        if schedule is None:
-            raise ConfigError(f"{name}.kind must be one of {', '.join(SCHEDULES)}; got {value}.")
-        return build(schedule, inner, name)
+        chosen = inner.pop("kind", None)
+        if chosen not in SCHEDULES:
+            known = registry.nearest(str(chosen), [*SCHEDULES])
+            raise ConfigError(f"{name}.kind names no schedule: {chosen!r}{known}")
+        return build(SCHEDULES[chosen], inner, name)
     if kind in (Hyper, Number):
         kind = float
     if is_dataclass(kind):  # a table of its own; or built already, as a choice is

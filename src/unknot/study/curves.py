@@ -49,5 +49,18 @@ class Curves:
         for i, step in enumerate(self.steps):
             for p, seed in enumerate(seeds):
                 row = (float(rows[i][p]) for rows in self.values.values())
-                table.writerow([step, seed, *(f"{value:.8g}" for value in row)])
+                table.writerow([step, seed, *(f"{value:.9g}" for value in row)])
         return text.getvalue()
+
+    @classmethod
+    def of_csv(cls, text: str, members: int) -> "Curves":
+        """Back from the file of a finished run.
+
+        Raises:
+            ValueError: The text is not such a file.
+        """
+        names, *lines = csv.reader(io.StringIO(text))
+        rows = torch.tensor([[float(cell) for cell in line] for line in lines], dtype=torch.float64)
+        table = rows.reshape(-1, members, len(names))
+        steps = [int(step) for step in table[:, 0, 0]]
+        return cls(steps, {name: list(table[:, :, i]) for i, name in enumerate(names) if i > 1})

@@ -1,7 +1,7 @@
-"""Scores of a run's members, kept in its folder and never computed twice."""
+"""Scores of a run's members, kept in its folder and never written twice."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,8 @@ class Record:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What makes a record the same as another: run, score and every setting of it."""
-        return self.id, self.metric, json.dumps(self.protocol, sort_keys=True)
+        """What makes a record the same as another: run, score, its settings and our version."""
+        return self.id, self.metric, json.dumps([self.protocol, self.unknot], sort_keys=True)
 
 
 def evaluate(
@@ -38,23 +38,25 @@ def evaluate(
     protocol: str = "unknot",
     metrics: Sequence[str] | None = None,
     seed: int = 0,
-    on_member: Callable[[int, int], None] = lambda _done, _all: None,
-) -> list[Record]:
-    """Score every member that did not diverge.
+) -> Iterator[list[Record]]:
+    """Score every member that did not diverge; yields the records of one after the other.
 
     Args:
         run: Trained models.
         protocol: The name of a protocol.
         metrics: Names of scores; all that apply unless given.
         seed: Of everything the scores draw.
-        on_member: Called with the number of members done and their number.
+
+    Raises:
+        DataError: All members diverged.
     """
-    records = []
+    if len(run.diverged) == len(run.spec.seed_list):
+        raise DataError("No member can be scored: all of them diverged.")
     representations = run.representations()
     for i, (name, own) in enumerate(zip(run.spec.ids(), run.spec.seed_list, strict=True)):
         if i not in run.diverged:
             table = score_all(representations[i], protocol=protocol, metrics=metrics, seed=seed)
-            records += [
+            yield [
                 Record(
                     name,
                     own,
@@ -67,10 +69,6 @@ def evaluate(
                 )
                 for metric in table
             ]
-        on_member(i + 1, len(representations))
-    if not records:
-        raise DataError("No member can be scored: all of them diverged.")
-    return records
 
 
 def _plain(protocol: Any) -> dict[str, Any]:  # noqa: ANN401

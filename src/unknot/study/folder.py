@@ -12,7 +12,8 @@
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,27 @@ class Folder:
         """
         self.check_free()
         write_whole(self.spec_file, to_toml(spec.table()).encode())
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the folder for this process while it trains there.
+
+        Raises:
+            StoreError: Another process trains there.
+        """
+        try:
+            import fcntl
+        except ImportError:  # not on this system: the user must take care
+            yield
+            return
+        with (self.path / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise StoreError(
+                    f"Another process is training in {self.path}; wait for it or stop it first."
+                ) from error
+            yield
 
     def spec(self) -> TrainSpec:
         """What was asked.

@@ -1,7 +1,8 @@
 """Run: trained models with what they were asked and what they logged."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -16,7 +17,16 @@ from unknot.engine import checkpoint, encode
 from unknot.study.curves import Curves
 from unknot.study.folder import Folder
 from unknot.study.spec import TrainSpec
-from unknot.study.train import Status, Training, Watcher, begin, fits, restore, run
+from unknot.study.train import (
+    Status,
+    Training,
+    Watcher,
+    begin,
+    fits,
+    restore,
+    run,
+    write_status,
+)
 
 
 @dataclass(frozen=True)
@@ -139,6 +149,7 @@ class Run:
         folder = Folder(Path(path))
         folder.claim(self.spec)
         export(self.training, folder)
+        write_status(folder, self.training, self.step, self.status)
         return folder.path
 
     def _drop(self, stacked: Tensor) -> Tensor:
@@ -183,16 +194,20 @@ def resume(path: str | Path, *, device: str = "auto", watch: Watcher | None = No
         StoreError: There is no run, or its checkpoints cannot be read.
     """
     folder = Folder(Path(path))
-    training = begin(folder.spec(), device)
+    spec = folder.spec()
+    if folder.status().get("status") in ("done", "diverged") and folder.weights.exists():
+        return load(path, device=device)
+    training = begin(spec, device)
     if saved := checkpoint.latest(folder.checkpoints):
         training = restore(training, saved, folder.checkpoints)
     return _finish(training, saved.step if saved else 0, folder, watch)
 
 
 def _finish(training: Training, start: int, folder: Folder | None, watch: Watcher | None) -> Run:
-    status, step = run(training, start, folder, watch)
-    if folder and status != "stopped":
-        export(training, folder)
+    with folder.lock() if folder else nullcontext():
+        status, step = run(training, start, folder, watch)
+        if folder and status != "stopped":
+            export(training, folder)
     return Run(training, status, step, folder.path if folder else None)
 
 
@@ -211,17 +226,19 @@ def load(path: str | Path, *, device: str = "auto") -> Run:
     fits({n: t for n, t in state.items() if not n.startswith("adam.")}, weights, folder.weights)
     training.population.load({**state, **weights})
     facts = folder.status()
-    saved = _last(folder)
-    training.curves.steps.extend(saved.steps)
-    training.curves.values.update(saved.values)
-    for i, member in enumerate(facts.get("members", [])):
-        if member.get("diverged_at") is not None:
-            training.diverged[i] = member["diverged_at"]
+    diverged = {
+        i: member["diverged_at"]
+        for i, member in enumerate(facts.get("members", []))
+        if member.get("diverged_at") is not None
+    }
+    training = replace(training, curves=_curves(folder, training.spec), diverged=diverged)
     status, step = facts.get("status", "done"), facts.get("step", training.spec.steps)
     return Run(training, status, step, folder.path)
 
 
-def _last(folder: Folder) -> Curves:
-    """Curves from the last checkpoint; none when the folder came without checkpoints."""
-    saved = checkpoint.latest(folder.checkpoints)
-    return Curves.of(saved.tensors, saved.facts.get("curves", [])) if saved else Curves()
+def _curves(folder: Folder, spec: TrainSpec) -> Curves:
+    """The curves of a finished run; none when their file is missing or damaged."""
+    try:
+        return Curves.of_csv(folder.curves.read_text(encoding="utf-8"), len(spec.seed_list))
+    except (OSError, ValueError, RuntimeError):
+        return Curves()

@@ -5,15 +5,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Literal, TypeAlias
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.core.errors import StoreError
+from unknot.core.errors import ConfigError, StoreError
 from unknot.engine import checkpoint
 from unknot.engine.checkpoint import Checkpoint
 from unknot.engine.device import runtime
@@ -48,12 +49,20 @@ class Training:
     population: Population
     curves: Curves = field(default_factory=Curves)
     diverged: dict[int, int] = field(default_factory=dict)
+    seconds_before: float = 0.0
+    """Spent by the processes that this one continues."""
 
-    def checkpoint(self, step: int) -> Checkpoint:
+    def checkpoint(self, step: int, seconds: float) -> Checkpoint:
         """All of it, to continue from."""
         diverged = {str(member): at for member, at in self.diverged.items()}
         tensors = {**self.population.state(), **self.curves.tensors()}
-        facts = {"diverged": diverged, "ids": self.spec.ids(), "curves": [*self.curves.values]}
+        facts = {
+            "diverged": diverged,
+            "ids": self.spec.ids(),
+            "curves": [*self.curves.values],
+            "threads": torch.get_num_threads(),
+            "seconds": self.seconds_before + seconds,
+        }
         return Checkpoint(step, tensors, facts)
 
     def note(self, step: int, values: Mapping[str, Float[Tensor, " p"]]) -> None:
@@ -72,6 +81,11 @@ def begin(spec: TrainSpec, device: str = "auto") -> Training:
     """
     chosen = runtime(device, spec.precision)
     dataset = spec.data.settings.load().to(chosen.device)
+    if dataset.mean and getattr(spec.objective.settings, "likelihood", "") == "bernoulli":
+        raise ConfigError(
+            "Standardised images leave [0, 1], where the Bernoulli likelihood is at home: its loss "
+            "would have no floor. Add --set objective.likelihood=gaussian."
+        )
     setting = Setting(dataset, spec.net.settings, spec.batch, chosen)
     return Training(spec, setting, populate(setting, spec.members()))
 
@@ -84,12 +98,15 @@ def restore(training: Training, saved: Checkpoint, source: Path) -> Training:
     """
     if saved.facts.get("ids") != training.spec.ids():
         raise StoreError(f"The checkpoint in {source} belongs to another run than its run.toml.")
+    # Another number of threads adds in another order, and the bits would part.
+    torch.set_num_threads(saved.facts.get("threads", torch.get_num_threads()))
     state = {n: t for n, t in saved.tensors.items() if not n.startswith("curves")}
     fits(training.population.state(), state, source)
     training.population.load(state)
     diverged = {int(member): at for member, at in saved.facts["diverged"].items()}
     curves = Curves.of(saved.tensors, saved.facts["curves"])
-    return Training(training.spec, training.setting, training.population, curves, diverged)
+    seconds = saved.facts.get("seconds", 0.0)
+    return replace(training, curves=curves, diverged=diverged, seconds_before=seconds)
 
 
 def fits(expected: State, given: State, source: Path) -> None:
@@ -126,8 +143,14 @@ def run(
     status: Status = "running" if start < spec.steps else "done"
     step = start
     with stop_on_signal() as stop:
+        if folder and status == "running":
+            write_status(folder, training, step, status)
         for tick in fit(
-            training.population, start=start, steps=spec.steps, log_every=spec.log_every
+            training.population,
+            start=start,
+            steps=spec.steps,
+            log_every=spec.log_every,
+            pause_every=spec.checkpoint_every,
         ):
             step = tick.step
             if tick.values is not None:
@@ -137,8 +160,9 @@ def run(
             status = _status(training, step, stop.is_set())
             if folder and (step // spec.checkpoint_every > saved or status != "running"):
                 saved = step // spec.checkpoint_every
-                checkpoint.save(folder.checkpoints, training.checkpoint(step))
-                _write_status(folder, training, step, status, time.monotonic() - began)
+                seconds = time.monotonic() - began
+                checkpoint.save(folder.checkpoints, training.checkpoint(step, seconds))
+                write_status(folder, training, step, status, seconds)
             if status != "running":
                 break
     if status == "stopped" and not folder:
@@ -154,9 +178,10 @@ def _status(training: Training, step: int, asked_to_stop: bool) -> Status:
     return "stopped" if asked_to_stop else "running"
 
 
-def _write_status(
-    folder: Folder, training: Training, step: int, status: Status, seconds: float
+def write_status(
+    folder: Folder, training: Training, step: int, status: Status, seconds: float = 0.0
 ) -> None:
+    """Write down how far a training is."""
     members = [
         {"id": name, "seed": seed, "diverged_at": training.diverged.get(i)}
         for i, (name, seed) in enumerate(
@@ -168,7 +193,7 @@ def _write_status(
             "status": status,
             "step": step,
             "steps": training.spec.steps,
-            "seconds_since_start": round(seconds, 1),
+            "seconds": round(training.seconds_before + seconds, 1),
             "device": str(training.setting.runtime.device),
             "members": members,
         }
