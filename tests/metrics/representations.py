@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from unknot.core import registry
+
 SIZES = (3, 4, 6, 6)
 COPIES = 5
 N = COPIES * 3 * 4 * 6 * 6
@@ -117,6 +119,12 @@ def expected(values: dict[str, float]) -> pytest.MarkDecorator:
     everywhere = {name: values[name] for name in ALL}
     return pytest.mark.parametrize(("name", "value"), everywhere.items())
 
+
+UNSUPERVISED = ("active_units", "gaussian_tc", "mutual_info_score", "wasserstein_tc")
+"""Scores of codes alone: nats, distances and counts, so that a perfect code is not 1."""
+ACROSS_MODELS = ("udr",)
+"""Scores of several representations together."""
+SCORES = [name for name in registry.names("metrics") if name not in ACROSS_MODELS]
 
 ALIGNED = dict.fromkeys(
     ("perfect", "permuted", "rescaled", "flipped", "dead_first", "dead_last", "constant"), 1.0

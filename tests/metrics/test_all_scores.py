@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from metrics.representations import SIZES, get, perfect
+from metrics.representations import ACROSS_MODELS, SCORES, SIZES, UNSUPERVISED, get, perfect
 from unknot import metrics
 from unknot.core import registry
 from unknot.core.errors import ConfigError, ShapeError
@@ -38,9 +38,9 @@ def test_importing_the_room_loads_no_learner():
 
 def test_everything_on_rows():
     table = metrics.evaluate(*get("dead_first"))
-    assert set(table) == set(registry.names("metrics"))
+    assert set(table) == set(SCORES)
     assert not table.skipped
-    for name in table:
+    for name in set(table) - set(UNSUPERVISED):
         assert float(table[name]) == pytest.approx(1, abs=0.02), name
     assert all(np.isfinite(value) for value in table.values.values())
     assert all(key.split(".")[0] in table for key in table.values)
@@ -61,10 +61,20 @@ def test_scores_that_rows_cannot_support_are_skipped_unless_asked_for():
     rng = np.random.default_rng(0)
     codes, values = rng.normal(size=(150, 2)), np.stack([np.arange(150), np.arange(150) % 3], 1)
     table = metrics.evaluate(codes, values)
-    assert {"factor_vae", "beta_vae", "dci", "explicitness"} == set(table.skipped)
+    walks = {"distance_correlation", "linearity", "axis_alignment", "orientation"}
+    assert {"factor_vae", "beta_vae", "dci", "explicitness", "infomec"} | walks == set(
+        table.skipped
+    )
     assert "Too few rows to learn factor 0: 100 values in 100 rows" in table.skipped["dci"]
     with pytest.raises(Exception, match="Too few rows"):
         metrics.evaluate(codes, values, metrics=["factor_vae"])
+
+
+def test_scores_of_several_models_are_no_part_of_one():
+    table = metrics.evaluate(*get("perfect"))
+    assert not set(ACROSS_MODELS) & {*table, *table.skipped}
+    with pytest.raises(ConfigError, match=r"udr compares several models: metrics.udr\("):
+        metrics.evaluate(*get("perfect"), metrics=["udr"])
 
 
 def test_a_representation_and_a_seed():

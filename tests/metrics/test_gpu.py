@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from metrics.representations import SIZES, factors, get, perfect
+from metrics.representations import SCORES, SIZES, factors, get, perfect
 from unknot import metrics
-from unknot.core import noise, registry
+from unknot.core import noise
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import protocols
@@ -17,7 +17,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("protocol", ["unknot", "carbonneau", "paper"])
-@pytest.mark.parametrize("name", registry.names("metrics"))
+@pytest.mark.parametrize("name", SCORES)
 def test_rows_on_the_device(name, protocol):
     if protocol not in protocols.of(name):
         pytest.skip(f"{name} has no protocol {protocol}")
@@ -30,7 +30,7 @@ def test_rows_on_the_device(name, protocol):
         assert there[key] == pytest.approx(value, abs=1e-6), key
 
 
-@pytest.mark.parametrize("name", registry.names("metrics"))
+@pytest.mark.parametrize("name", SCORES)
 def test_a_grid_on_the_device(name):
     space = FactorSpace(("a", "b", "c", "d"), SIZES, ("nominal", "ordered", "ordered", "cyclic"))
     codes = torch.from_numpy(perfect()[: space.size])

@@ -38,15 +38,18 @@ class Table:
         return {key: value for score in self.scores.values() for key, value in score.values.items()}
 
     def __repr__(self) -> str:
-        lines = [f"{'score':<14}{'value':>8}{'ceiling':>9}{'relative':>10}  remarks"]
+        wide = max([14, *(len(name) + 1 for name in (*self.scores, *self.skipped))])
+        lines = [f"{'score':<{wide}}{'value':>8}{'ceiling':>9}{'relative':>10}  remarks"]
         for name, score in self.scores.items():
             ceiling = "" if score.ceiling is None else f"{score.ceiling:.3f}"
             relative = "" if score.relative is None else f"{100 * score.relative:.0f} %"
             lines.append(
-                f"{name:<14}{float(score):>8.4f}{ceiling:>9}{relative:>10}  "
+                f"{name:<{wide}}{float(score):>8.4f}{ceiling:>9}{relative:>10}  "
                 f"{'; '.join(score.remarks)}".rstrip()
             )
-        lines += [f"{name:<14}{'-':>8}{'':>19}  {reason}" for name, reason in self.skipped.items()]
+        lines += [
+            f"{name:<{wide}}{'-':>8}{'':>19}  {reason}" for name, reason in self.skipped.items()
+        ]
         return "\n".join(lines)
 
 
@@ -65,8 +68,8 @@ def evaluate(
         codes: Codes ``[n, z]``, or a representation.
         factors: Factor values ``[n, f]``; none with a representation.
         protocol: The name of a protocol. Scores without it are skipped.
-        metrics: Names of scores; all of them unless given. A score asked for by name is not
-            skipped: it raises what stops it.
+        metrics: Names of scores; all of one representation unless given. A score asked for by name
+            is not skipped: it raises what stops it.
         seed: Of everything drawn.
         test: Test arrays for the scores that learn; else rows are split as the protocol says.
 
@@ -93,6 +96,8 @@ def evaluate(
     for name in metrics if metrics is not None else registry.names("metrics"):
         try:
             function = registry.get("metrics", name)
+            if metrics is None and "codes" not in inspect.signature(function).parameters:
+                continue
             scores[name] = _call(function, codes, factors, protocol, seed, test)
         except (ConfigError, DataError) as error:
             if metrics is not None:
@@ -109,8 +114,11 @@ def _call(
     seed: int,
     test: Test,
 ) -> Score:
+    known, name = inspect.signature(function).parameters, function.__name__
+    if "codes" not in known:
+        raise ConfigError(f"{name} compares several models: metrics.{name}([codes, codes, ...]).")
     options: dict[str, Any] = {"protocol": protocol, "seed": seed}
-    if test is not None and "test" in inspect.signature(function).parameters:
+    if test is not None and "test" in known:
         options["test"] = test
     result: Score = function(codes, factors, **options)
     return result

@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from unknot.core.representation import Representation
 from unknot.metrics.inputs import Codes, Rows, take
+from unknot.metrics.tables import midranks
 
 
 def take_codes(codes: Codes, *, samples: int | None, seed: int) -> Rows:
@@ -13,9 +16,21 @@ def take_codes(codes: Codes, *, samples: int | None, seed: int) -> Rows:
 
     Arguments and errors are those of `unknot.metrics.inputs.take`.
     """
-    # The number of a row stands in for its factors, so that codes are checked in one place.
-    n = 0 if isinstance(codes, Representation) or codes.ndim == 0 else len(codes)
-    stand_in = None if isinstance(codes, Representation) else torch.arange(n)[:, None]
+    stand_in = None
+    if not isinstance(codes, Representation):
+        # The number of a row stands in for its factors, so that codes are checked in one place.
+        stand_in = torch.arange(len(codes) if codes.ndim else 0)[:, None]
     rows = take(codes, stand_in, samples=samples, seed=seed)
     nothing = rows.values[:, :0]
     return replace(rows, values=nothing, levels=nothing, names=(), kinds=(), remarks=())
+
+
+def normal_scores(codes: Float[Tensor, "n z"]) -> Float[Tensor, "n z"]:
+    """Each code replaced by the normal quantiles of its ranks; a constant code becomes 0.
+
+    Example:
+        >>> normal_scores(torch.tensor([[5.0], [70.0], [6.0]]).double()).round(decimals=2).tolist()
+        [[-0.97], [0.97], [0.0]]
+    """
+    quantiles: Tensor = torch.special.ndtri((midranks(codes) + 0.5) / len(codes))
+    return quantiles

@@ -3,21 +3,23 @@
 from dataclasses import dataclass
 from functools import partial
 
+import torch
+
 from unknot.metrics import protocols
 from unknot.metrics.aggregate import ratio
-from unknot.metrics.codes_only import take_codes
+from unknot.metrics.codes_only import normal_scores, take_codes
 from unknot.metrics.inputs import Codes, Factors, Rows
 from unknot.metrics.result import Measured, Score, score
-from unknot.metrics.tables import correlation, midranks, ranged
+from unknot.metrics.tables import correlation
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Rows, and the unit of codes and score."""
+    """Rows, the unit of codes and that of the score."""
 
     samples: int | None = 10_000
-    ranks: bool = False
-    """Whether a code is replaced by its ranks, in units of their standard deviation."""
+    normal_scores: bool = False
+    """Whether a code is replaced by the normal quantiles of its ranks, with variance 1."""
     normalised: bool = False
     """Whether the score is divided by the sum of variances."""
     version: int = 1
@@ -25,7 +27,7 @@ class Settings:
 
 PROTOCOLS = {
     "study2019": Settings(),
-    "unknot": Settings(None, ranks=True, normalised=True),
+    "unknot": Settings(None, normal_scores=True, normalised=True),
 }
 
 
@@ -43,16 +45,15 @@ def wasserstein_tc(
       - 2 \operatorname{tr} \big(D^{1/2} \Sigma D^{1/2}\big)^{1/2}, \quad
       D = \operatorname{diag} \Sigma$$
     with $\Sigma$ the covariance of the codes. ``wasserstein_tc.raw`` is this, and
-    ``wasserstein_tc.normalised`` is divided by $\operatorname{tr} \Sigma$, as collapsed codes have
-    small distances anyway. Factors are not used.
+    ``wasserstein_tc.normalised`` is divided by $\operatorname{tr} \Sigma$, because codes that
+    shrink come closer to anything. Factors are not used.
 
     Paper: Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of
-    disentangled representations", appendix; the distance of Gaussians is Olkin and Pukelsheim's
-    of 1982.
+    disentangled representations"; the distance of Gaussians is Olkin and Pukelsheim's of 1982.
     Differs: ``study2019`` is the raw distance, in squared units of the codes. ``unknot`` is the
-    normalised one of the correlation of ranks, so that neither units nor outliers matter.
+    normalised one of the normal quantiles of ranks, where neither units nor outliers matter.
     Range: raw 0 upwards; normalised 0 to 2, for z equal codes $2 - 2 / \sqrt z$. Unlike
-    `gaussian_tc` it is finite for any codes.
+    `gaussian_tc` it is finite for all codes.
     Reads as: 0 is independence; 0.07 normalised is what two codes with correlation 0.5 have. Low
     for noise too.
     """
@@ -63,12 +64,22 @@ def wasserstein_tc(
 
 
 def _measure(rows: Rows, settings: Settings) -> Measured:
-    if settings.ranks:
-        codes = midranks(rows.codes)
+    if settings.normal_scores:
+        codes = normal_scores(rows.codes)
         covariance = correlation(codes, codes)
     else:
-        covariance = (rows.codes - rows.codes[0]).T.cov().reshape(2 * rows.codes.shape[1:])
-    variances = covariance.diagonal()
-    scale = variances.sqrt()
-    root = ranged_eigenvalues = None
-    return Measured({"": 0.0}, {})
+        centred = rows.codes - rows.codes.mean(0)
+        covariance = centred.T @ centred / (len(rows) - 1)
+    total = covariance.trace()
+    # Shares of the total: products of large variances would overflow.
+    shares = ratio(covariance, total)
+    scale = shares.diagonal().sqrt()
+    roots = torch.linalg.eigvalsh(scale[:, None] * shares * scale).clamp_min(0).sqrt()
+    normalised = (2 * shares.trace() - 2 * roots.sum()).clamp_min(0)
+    raw = total * normalised
+    values = {
+        "": normalised if settings.normalised else raw,
+        "raw": raw,
+        "normalised": normalised,
+    }
+    return Measured(values, {"covariance": covariance})

@@ -141,7 +141,7 @@ def facts(run: Run) -> dict[str, Any]:
     """Where and how long it ran, as the folder tells; what is known now for a run in memory."""
     said = Folder(run.path).status() if run.path else {}
     known = {"device": str(run.training.setting.runtime.device), **versions(), **said}
-    seconds, device = known.get("seconds_since_start"), known["device"]
+    seconds, device = known.get("seconds"), known["device"]
     return {
         **known,
         "recorded": bool(said),

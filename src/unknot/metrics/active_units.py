@@ -1,0 +1,61 @@
+"""Active units, the codes that the input moves."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from unknot.metrics import protocols
+from unknot.metrics.codes_only import take_codes
+from unknot.metrics.inputs import Codes, Factors, Rows
+from unknot.metrics.result import Measured, Score, score
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Rows, and the variance above which a code is active."""
+
+    samples: int | None = None
+    threshold: float = 0.01
+    version: int = 1
+
+
+PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
+
+
+def active_units(
+    codes: Codes,
+    factors: Factors = None,  # noqa: ARG001 - every score is called alike
+    *,
+    protocol: str | Settings = "unknot",
+    seed: int = 0,
+    interval: float | None = None,
+) -> Score:
+    r"""Active units: the number of codes whose posterior mean moves with the input.
+
+    $$\#\{j : \mathrm{Var}_x(\mathrm{E}_{q(z_j | x)}[z_j]) > 0.01\}$$
+    ``active_units.share`` is their share of all codes. Give posterior means as codes. Factors are
+    not used.
+
+    Paper: Burda et al. 2016, "Importance weighted autoencoders", section 5.2.
+    Differs: none; the threshold is in units of a prior with variance 1, so that it means nothing
+    for codes of another scale.
+    Range: 0 to the number of codes.
+    Reads as: codes beyond these have collapsed onto the prior and carry nothing. More is not
+    better: noise is active.
+
+    Example:
+        >>> import numpy as np
+        >>> codes = np.random.default_rng(0).normal(size=(100, 3)) * [1.0, 0.05, 0.3]
+        >>> active_units(codes)
+        active_units 2.0000 .share 0.6667 (unknot)
+    """
+    chosen = protocols.pick("active_units", PROTOCOLS, protocol)
+    rows = take_codes(codes, samples=chosen.settings.samples, seed=seed)
+    measure = partial(_measure, threshold=chosen.settings.threshold)
+    return score(chosen, measure, rows, seed=seed, interval=interval)
+
+
+def _measure(rows: Rows, threshold: float) -> Measured:
+    variances = rows.codes.var(0)
+    active = variances > threshold
+    values = {"": active.double().sum(), "share": active.double().mean()}
+    return Measured(values, {"active": active, "variances": variances})

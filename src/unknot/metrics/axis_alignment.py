@@ -1,0 +1,53 @@
+"""Axis alignment: whether a single code moves while a factor moves."""
+
+from unknot.metrics import protocols
+from unknot.metrics.inputs import Codes, Factors
+from unknot.metrics.result import Measured, Score, build
+from unknot.metrics.traversals import PAPER, UNKNOT, Walking, geometric, shares
+
+PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
+
+
+def axis_alignment(
+    codes: Codes,
+    factors: Factors = None,
+    *,
+    protocol: str | Walking = "unknot",
+    seed: int = 0,
+) -> Score:
+    r"""Axis-alignment ratio: how much of the movement is one code's while a factor moves.
+
+    $$\tilde s_k = \mathrm{E}\, \frac{\max_j \mathrm{Var}[z_j]}{\sum_j \mathrm{Var}[z_j]}, \qquad
+    s_k = \frac{\tilde s_k - 1/D}{1 - 1/D}, \qquad
+    s = \Big( \prod_k s_k \Big)^{1/K}$$
+
+    with variances along a traversal of factor $k$. ``axis_alignment.raw`` is the geometric mean of
+    the $\tilde s_k$.
+
+    Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
+    overlapping data" (dissertation), eq. 4.4 to 4.6.
+    Differs: codes that do not move count as equal variances. ``unknot`` divides codes by their
+    deviations and leaves dead ones out, also of $D$. A single code that moves scores 1.
+    Range: 0 to 1, and never above `linearity`; ``.raw`` 1 / D to 1.
+    Reads as: 1 means that each factor moves one code. It does not ask that different factors move
+    different codes.
+
+    Raises:
+        DataError: No rows show a factor moving alone.
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.indices((5, 6)).reshape(2, -1).T
+        >>> turned = factors @ [[0.6, 0.8], [-0.8, 0.6]]
+        >>> axis_alignment(turned, factors, protocol="paper")
+        axis_alignment 0.2800 .raw 0.6400 (paper)
+    """
+    chosen = protocols.pick("axis_alignment", PROTOCOLS, protocol)
+    found = shares(codes, factors, chosen.settings, seed)
+    each = found.normalised(found.axis)
+    measured = Measured(
+        {"": geometric(each), "raw": geometric(found.axis)},
+        {"per_factor": each, "per_factor_raw": found.axis},
+        found.world.remarks,
+    )
+    return build(chosen, measured, found.world.rows, seed=seed)

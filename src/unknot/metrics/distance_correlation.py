@@ -1,0 +1,170 @@
+"""How well distances between codes agree with distances between factors, or between images."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unknot.core.errors import ShapeError
+from unknot.core.representation import Representation
+from unknot.metrics import protocols
+from unknot.metrics.distances import (
+    DECIMALS,
+    Convention,
+    Pairs,
+    agreement,
+    pairs_along,
+    random_pairs,
+)
+from unknot.metrics.inputs import Array, Codes, Factors
+from unknot.metrics.result import Measured, Score, build
+from unknot.metrics.traversals import Dead, World, geometric, walk, world
+
+Images: TypeAlias = Array | Callable[[Tensor], Tensor] | None
+CHUNK = 1_000
+"""Pairs of images compared at once."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which pairs, and how long a difference of codes is."""
+
+    traversals: int = 1024
+    """At most so many of each factor; all of them, once each, where there are no more."""
+    pairs: int = 65_536
+    """For each factor, and at random."""
+    random: Convention = "independent"
+    norm: Literal[1, 2] = 1
+    """Of differences of codes."""
+    scaled: bool = False
+    """Divide each code and each factor by its deviation."""
+    dead: Dead = "counted"
+    """Codes that tell nothing about any factor."""
+    version: int = 1
+
+
+PROTOCOLS = {
+    "paper": Settings(random="batches of 32"),
+    "unknot": Settings(traversals=256, pairs=16_384, scaled=True, dead="left out"),
+}
+
+
+def distance_correlation(
+    codes: Codes,
+    factors: Factors = None,
+    *,
+    images: Images = None,
+    protocol: str | Settings = "unknot",
+    seed: int = 0,
+) -> Score:
+    r"""Distance correlation: whether codes lie as far apart as the factors they come from.
+
+    $$\Big( \prod_k \max(0, \rho_k) \Big)^{1/K}, \qquad
+    \rho_k = \mathrm{Spearman}\big( |v_k - v_k'|, \|z - z'\|_1 \big)$$
+
+    over pairs in which only factor $k$ differs. ``.linear`` has Pearson's correlation in place of
+    Spearman's; ``.global`` and ``.global_linear`` are over random pairs, with
+    $\sum_k |v_k - v_k'|$. With images, ``.latent_data...`` compares codes with the mean squared
+    difference of images, and ``.data_gt...`` images with factors.
+
+    Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
+    overlapping data" (dissertation), eq. 4.1 to 4.3 and 4.10.
+    Differs: a negative correlation counts as 0 in the geometric mean, which the paper leaves
+    undefined, and so does that of a code that never moves. Distances that rounding alone tells
+    apart are equal. ``unknot`` measures codes and factors in units of their deviations and leaves
+    dead codes out; ``paper`` draws random pairs as its author did, one in 32 being twice the same
+    point, which raises ``.global``. Along a factor both draw with replacement. Nominal and cyclic
+    factors count as ordered.
+    Range: 0 to 1; ``.global...`` -1 to 1.
+    Reads as: 1 means that along each factor codes keep the order of distances. It does not ask
+    for one code per factor: rotated codes score 1 too.
+
+    Args:
+        codes: Codes ``[n, z]``, or a representation.
+        factors: Factor values ``[n, f]``; none with a representation.
+        images: Images ``[n, ...]`` of the rows; with a representation, images by row number.
+        protocol: A name or settings.
+        seed: Of the traversals and pairs.
+
+    Raises:
+        DataError: No rows show a factor moving alone.
+        ShapeError: There is not one image per row.
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.indices((5, 6)).reshape(2, -1).T
+        >>> score = distance_correlation(factors**2.0, factors)
+        >>> score["distance_correlation.linear"] < 1
+        True
+    """
+    chosen = protocols.pick("distance_correlation", PROTOCOLS, protocol)
+    settings = chosen.settings
+    found = world(codes, factors, scaled=settings.scaled, dead=settings.dead, seed=seed)
+    picture = _pictures(images, codes)
+    measured = _measure(found, picture, settings, seed)
+    return build(chosen, measured, found.rows, seed=seed)
+
+
+def _pictures(images: Images, codes: Codes) -> Callable[[Tensor], Tensor] | None:
+    if images is None or callable(images):
+        return images
+    wanted = codes.space.size if isinstance(codes, Representation) else len(codes)
+    if len(images) != wanted:
+        raise ShapeError(f"Expected {wanted} images, one per row; got {len(images)}.")
+    if isinstance(images, Tensor):
+        return lambda index: images[index.to(images.device)]
+    return lambda index: torch.from_numpy(images[index.numpy()])
+
+
+def _measure(
+    found: World, picture: Callable[[Tensor], Tensor] | None, settings: Settings, seed: int
+) -> Measured:
+    rows = found.rows.values.double()
+    unit = rows.std(0, correction=0) if settings.scaled else torch.ones_like(rows[0])
+
+    def distances(pairs: Pairs) -> Float[Tensor, "d p"]:
+        first, second = pairs
+        latent = torch.linalg.vector_norm(
+            found.code(first) - found.code(second), ord=settings.norm, dim=1
+        )
+        truth = ((found.value(first) - found.value(second)).abs() / unit).sum(1)
+        # Codes that stand still but for rounding are at distance 0.
+        measures = [truth, latent.round(decimals=DECIMALS)]
+        if picture:
+            chunks = zip(first.split(CHUNK), second.split(CHUNK), strict=True)
+            data = [
+                (picture(a).double() - picture(b).double()).square().flatten(1).mean(1)
+                for a, b in chunks
+            ]
+            measures.append(torch.cat(data).to(latent.device))
+        return torch.stack(measures)
+
+    along = []
+    for factor, name in enumerate(found.rows.names):
+        steps = walk(found, factor, settings.traversals, seed)
+        pairs = pairs_along(steps, settings.pairs, seed, name)
+        along.append(torch.stack(agreement(distances(pairs))))
+    per_factor = torch.stack(along, dim=-1)
+    everywhere = torch.stack(
+        agreement(distances(random_pairs(found.size, settings.pairs, settings.random, seed)))
+    )
+
+    values: dict[str, Tensor | float] = {}
+    parts = {}
+    compared = {"": (0, 1)} | ({"latent_data": (1, 2), "data_gt": (0, 2)} if picture else {})
+    for what, (i, j) in compared.items():
+        for how, row in (("", 1), ("linear", 0)):
+            each = per_factor[row, i, j]
+            values["_".join(filter(None, (what, how)))] = geometric(each)
+            values["_".join(filter(None, (what, "global", how)))] = everywhere[row, i, j]
+            parts["_".join(filter(None, (what, "per_factor", how)))] = each
+    below = [
+        name
+        for name, value in zip(found.rows.names, parts["per_factor"].tolist(), strict=True)
+        if value < 0
+    ]
+    remarks = (f"counted as 0 for a negative correlation: {', '.join(below)}",) if below else ()
+    return Measured(values, parts, (*found.remarks, *remarks))

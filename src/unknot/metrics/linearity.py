@@ -1,0 +1,53 @@
+"""Linearity: whether codes move along a line while a factor moves."""
+
+from unknot.metrics import protocols
+from unknot.metrics.inputs import Codes, Factors
+from unknot.metrics.result import Measured, Score, build
+from unknot.metrics.traversals import PAPER, UNKNOT, Walking, geometric, shares
+
+PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
+
+
+def linearity(
+    codes: Codes,
+    factors: Factors = None,
+    *,
+    protocol: str | Walking = "unknot",
+    seed: int = 0,
+) -> Score:
+    r"""Linearity ratio: how much of the movement of codes lies on one line while a factor moves.
+
+    $$\tilde s_k = \mathrm{E}\, \frac{\lambda_1}{\sum_j \lambda_j}, \qquad
+    s_k = \frac{\tilde s_k - 1/D}{1 - 1/D}, \qquad
+    s = \Big( \prod_k s_k \Big)^{1/K}$$
+
+    with the eigenvalues $\lambda$ of the covariance of the $D$ codes along a traversal of factor
+    $k$. ``linearity.raw`` is the geometric mean of the $\tilde s_k$.
+
+    Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
+    overlapping data" (dissertation), eq. 4.7 to 4.9.
+    Differs: codes that do not move count as equal eigenvalues. ``unknot`` divides codes by their
+    deviations and leaves dead ones out, also of $D$. A single code that moves scores 1.
+    Range: 0 to 1; ``.raw`` 1 / D to 1.
+    Reads as: 1 means a straight line for each factor, in any direction and however unevenly walked.
+    A factor of few values is easily on a line, and one of two values always is.
+
+    Raises:
+        DataError: No rows show a factor moving alone.
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.indices((5, 6)).reshape(2, -1).T
+        >>> turned = factors @ [[0.6, 0.8], [-0.8, 0.6]]
+        >>> linearity(turned, factors, protocol="paper")
+        linearity 1.0000 .raw 1.0000 (paper)
+    """
+    chosen = protocols.pick("linearity", PROTOCOLS, protocol)
+    found = shares(codes, factors, chosen.settings, seed)
+    each = found.normalised(found.line)
+    measured = Measured(
+        {"": geometric(each), "raw": geometric(found.line)},
+        {"per_factor": each, "per_factor_raw": found.line},
+        found.world.remarks,
+    )
+    return build(chosen, measured, found.world.rows, seed=seed)

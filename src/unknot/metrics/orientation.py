@@ -1,0 +1,53 @@
+"""Orientation: whether the line along which codes move is an axis."""
+
+from unknot.metrics import protocols
+from unknot.metrics.aggregate import ratio
+from unknot.metrics.inputs import Codes, Factors
+from unknot.metrics.result import Measured, Score, build
+from unknot.metrics.traversals import PAPER, UNKNOT, Walking, geometric, shares
+
+PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
+
+
+def orientation(
+    codes: Codes,
+    factors: Factors = None,
+    *,
+    protocol: str | Walking = "unknot",
+    seed: int = 0,
+) -> Score:
+    r"""Axis-orientation ratio: axis alignment as a share of linearity.
+
+    $$s_k = s_k^{\mathrm{axis}} / s_k^{\mathrm{linear}}, \qquad
+    s = \Big( \prod_k s_k \Big)^{1/K}$$
+
+    ``orientation.raw`` has the raw ratios of both in their place. See `axis_alignment` and
+    `linearity`.
+
+    Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
+    overlapping data" (dissertation), eq. A.1.
+    Differs: 0 where linearity is 0, which the paper leaves undefined; and as the other two.
+    Range: 0 to 1.
+    Reads as: of two codes turned by an angle it is |cos 2 angle|: 1 on the axes, 0 at 45 degrees,
+    whatever their linearity. Where linearity is near 0 there is no direction to speak of.
+
+    Raises:
+        DataError: No rows show a factor moving alone.
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.indices((5, 6)).reshape(2, -1).T
+        >>> turned = factors @ [[0.6, 0.8], [-0.8, 0.6]]
+        >>> orientation(turned, factors, protocol="paper")
+        orientation 0.2800 .raw 0.6400 (paper)
+    """
+    chosen = protocols.pick("orientation", PROTOCOLS, protocol)
+    found = shares(codes, factors, chosen.settings, seed)
+    each = ratio(found.normalised(found.axis), found.normalised(found.line))
+    raw = ratio(found.axis, found.line)
+    measured = Measured(
+        {"": geometric(each), "raw": geometric(raw)},
+        {"per_factor": each, "per_factor_raw": raw},
+        found.world.remarks,
+    )
+    return build(chosen, measured, found.world.rows, seed=seed)

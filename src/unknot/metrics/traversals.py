@@ -1,0 +1,236 @@
+"""Points among which one factor moves and all others stand still: a grid's, or given rows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from unknot.core import noise
+from unknot.core.errors import DataError
+from unknot.core.factors import FactorSpace
+from unknot.core.representation import Representation
+from unknot.metrics.aggregate import ratio
+from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.tables import UNKNOT as COUNTED
+from unknot.metrics.tables import information
+
+Dead: TypeAlias = Literal["counted", "left out"]
+CHUNK = 10_000
+"""Rows whose products of codes are held at once."""
+STILL = 1e-12
+"""A variance no larger is rounding: codes are measured in their deviation or their range."""
+
+
+@dataclass(frozen=True)
+class Walking:
+    """How many traversals are looked at, and which variances are compared in which unit."""
+
+    traversals: int = 1024
+    """At most so many of each factor; all of them, once each, where there are no more."""
+    scaled: bool = False
+    """Divide each code by its deviation; else their relative scales matter."""
+    dead: Dead = "counted"
+    """Codes that tell nothing about any factor."""
+    components: Literal["all", "top2"] = "all"
+    """Variances that are compared: all of them, or the two largest."""
+    version: int = 1
+
+
+PAPER = Walking()
+UNKNOT = Walking(traversals=256, scaled=True, dead="left out")
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Traversals of one factor, one after the other."""
+
+    index: Int[Tensor, " m"]
+    """Row numbers, of the grid or of the given rows."""
+    group: Int[Tensor, " m"]
+    """Which traversal a row belongs to, numbered from 0, in order."""
+
+
+@dataclass(frozen=True)
+class World:
+    """Codes and factor values by row number, in the unit that the settings ask for."""
+
+    rows: Rows
+    """The given rows, or some of a grid's: they say which codes live and how far they reach."""
+    code: Callable[[Tensor], Tensor]
+    value: Callable[[Tensor], Tensor]
+    space: FactorSpace | None
+    """Of a grid."""
+    remarks: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.space.size if self.space else len(self.rows)
+
+
+def world(codes: Codes, factors: Factors, *, scaled: bool, dead: Dead, seed: int) -> World:
+    """What a score that moves one factor at a time sees; errors are those of `take`."""
+    rows = take(codes, factors, samples=None, seed=seed)
+    alive = torch.ones_like(rows.codes[0], dtype=torch.bool)
+    if dead == "left out":
+        alive = information(rows, COUNTED).alive
+    low, high = rows.codes.amin(0), rows.codes.amax(0)
+    # The range first: squares of very small or large codes would leave the range of float64.
+    width = torch.where(high > low, high - low, torch.inf)
+    if scaled:
+        width = width * ((rows.codes - low) / width).std(0, correction=0)
+        width = torch.where(width > 0, width, torch.inf)
+    elif bool((high > low).any()):
+        width = torch.full_like(width, float((high - low).max()))
+    low, width = low[alive], width[alive]
+
+    def unit(values: Tensor) -> Tensor:
+        return (values.detach().double()[..., alive] - low) / width
+
+    gone = int((~alive).sum())
+    remarks = (f"{gone} of {len(alive)} codes tell nothing and were left out",) if gone else ()
+    if isinstance(codes, Representation):
+        grid, columns = codes, [codes.space.names.index(name) for name in rows.names]
+        return World(
+            rows,
+            lambda index: unit(grid.codes(index)),
+            lambda index: grid.factors(index)[..., columns].to(low.device),
+            grid.space,
+            remarks,
+        )
+    return World(
+        rows,
+        lambda index: unit(rows.codes[index.to(low.device)]),
+        lambda index: rows.values[index.to(low.device)],
+        None,
+        remarks,
+    )
+
+
+def walk(found: World, factor: int, most: int, seed: int) -> Walk:
+    """Traversals of the factor of this number among those that vary.
+
+    Rows need whole traversals or nearly: at least half of the factor's values, and two, with all
+    other factors equal. Few points lie on a line whatever the code.
+
+    Raises:
+        DataError: The given rows have no such traversal.
+    """
+    name = found.rows.names[factor]
+    if found.space:
+        index = grid_traversals(found.space, found.space.names.index(name), most, seed)
+        group = torch.arange(len(index)).repeat_interleave(index.shape[1])
+        return Walk(index.flatten(), group)
+    levels = found.rows.levels.cpu()
+    group = torch.zeros_like(levels[:, 0])
+    for other in range(levels.shape[1]):
+        if other != factor:
+            joined = group * (int(levels[:, other].max()) + 1) + levels[:, other]
+            group = torch.unique(joined, return_inverse=True)[1]
+    values = int(levels[:, factor].max()) + 1
+    present = torch.unique(group * values + levels[:, factor]) // values
+    good = (torch.bincount(present) >= max(2, (values + 1) // 2)).nonzero()[:, 0]
+    if not len(good):
+        raise DataError(
+            f"Too few rows to move {name} alone: no rows that agree in all other factors show half "
+            f"of its {values} values. Give more rows or a Representation of the whole grid."
+        )
+    if len(good) > most:
+        good = good[noise.permutation(seed, f"metric/walk {name}", 0, len(good), 1)[:most, 0]]
+    number = torch.full((int(group.max()) + 1,), -1)
+    number[good.sort().values] = torch.arange(len(good))
+    order = number[group].argsort(stable=True)
+    order = order[number[group][order] >= 0]
+    return Walk(order, number[group][order])
+
+
+def grid_traversals(
+    space: FactorSpace, factor: int, most: int, seed: int
+) -> Int[Tensor, "t values"]:
+    """Row numbers of traversals of a grid: all of them, or so many drawn with replacement.
+
+    Example:
+        >>> space = FactorSpace(("a", "b"), (2, 3), ("ordered", "ordered"))
+        >>> grid_traversals(space, 0, 10, seed=0).tolist()
+        [[0, 3], [1, 4], [2, 5]]
+    """
+    size, stride = space.sizes[factor], space.strides[factor]
+    there = space.size // size
+    if there <= most:
+        other = torch.arange(there)
+    else:
+        other = noise.integers(seed, f"metric/walk {space.names[factor]}", 0, most, high=there)
+    return space.traversal(other // stride * (stride * size) + other % stride, factor)
+
+
+def covariances(codes: Float[Tensor, "m z"], group: Int[Tensor, " m"]) -> Float[Tensor, "t z z"]:
+    """Covariance of the codes within each group."""
+    group = group.to(codes.device)
+    sizes = torch.bincount(group).double()
+    z = codes.shape[1]
+    total = codes.new_zeros(len(sizes), z).index_add_(0, group, codes)
+    away = codes - (total / sizes[:, None])[group]
+    products = codes.new_zeros(len(sizes), z, z)
+    for rows, of in zip(away.split(CHUNK), group.split(CHUNK), strict=True):
+        products.index_add_(0, of, rows[:, :, None] * rows[:, None, :])
+    return products / sizes[:, None, None]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The largest share of a traversal's variance, mean over traversals, by factor."""
+
+    axis: Float[Tensor, " f"]
+    """Of a single code."""
+    line: Float[Tensor, " f"]
+    """Of a single direction."""
+    size: int
+    """Number of variances compared: 1 / size is what equal ones give."""
+    world: World
+
+    def normalised(self, share: Float[Tensor, " f"]) -> Float[Tensor, " f"]:
+        """From 0 for equal variances to 1 for a single one."""
+        least = 1 / self.size
+        return ((share - least) / (1 - least)).clamp_min(0) if self.size > 1 else share
+
+
+def shares(codes: Codes, factors: Factors, settings: Walking, seed: int) -> Shares:
+    """Both shares of every factor; errors are those of `world` and `walk`."""
+    found = world(codes, factors, scaled=settings.scaled, dead=settings.dead, seed=seed)
+    axis, line, size = [], [], 1
+    for factor in range(len(found.rows.names)):
+        steps = walk(found, factor, settings.traversals, seed)
+        covariance = covariances(found.code(steps.index), steps.group)
+        by_code = covariance.diagonal(dim1=-2, dim2=-1)
+        by_direction = torch.linalg.eigvalsh(covariance)
+        by_code, by_direction = (torch.where(v > STILL, v, 0.0) for v in (by_code, by_direction))
+        if settings.components == "top2":
+            by_code, by_direction = (
+                v.topk(min(2, v.shape[1])).values for v in (by_code, by_direction)
+            )
+        size = max(by_code.shape[1], 1)
+        axis.append(_largest(by_code))
+        line.append(_largest(by_direction))
+    return Shares(torch.stack(axis), torch.stack(line), size, found)
+
+
+def _largest(variances: Float[Tensor, "t z"]) -> Float[Tensor, ""]:
+    """Mean share of the largest; one that never moves counts as equal shares, a lone one as 0."""
+    size = variances.shape[1]
+    if not size:
+        return variances.new_zeros(())
+    share = ratio(variances.amax(1), variances.sum(1))
+    return torch.where(share > 0, share, 1 / size if size > 1 else 0.0).mean()
+
+
+def geometric(values: Float[Tensor, " f"]) -> Float[Tensor, ""]:
+    """Geometric mean, with 0 for anything below.
+
+    Example:
+        >>> round(geometric(torch.tensor([0.5, 2.0, 1.0])).item(), 6)
+        1.0
+    """
+    return values.clamp_min(0).log().mean().exp()

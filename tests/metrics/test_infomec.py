@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+import torch
+
+from metrics import peers
+from metrics.representations import ALIGNED, expected, factors, get, perfect
+from unknot.core.errors import DataError
+from unknot.metrics import infomec
+from unknot.metrics.infomec import best_share
+
+# Two of four codes, or factors, share equally: (1/2 - 1/4) / (1 - 1/4) each.
+SHARED = (2 + 2 / 3) / 4
+# Both of eight codes hold half: (1/2 - 1/8) / (1 - 1/8).
+TWICE = 3 / 7
+
+
+@expected(
+    ALIGNED | {"duplicated": 1, "rotated": SHARED, "missing": 1, "noise": 0, "outlier": 0.998}
+)
+def test_reference_representation(name, value):
+    score = infomec(*get(name))
+    assert float(score) == score["infomec.infom"] == pytest.approx(value, abs=0.01)
+
+
+@expected(
+    ALIGNED
+    | {"duplicated": TWICE, "rotated": SHARED, "missing": 0.75, "noise": 0, "outlier": 0.998}
+)
+def test_compactness_of_reference_representation(name, value):
+    assert infomec(*get(name))["infomec.infoc"] == pytest.approx(value, abs=0.01)
+
+
+@expected(ALIGNED | {"duplicated": 1, "rotated": 1, "missing": 0.75, "noise": 0, "outlier": 0.74})
+def test_explicitness_of_reference_representation(name, value):
+    """Far outliers bend a linear reader, so that one row in a thousand costs it a quarter."""
+    assert infomec(*get(name))["infomec.infoe"] == pytest.approx(value, abs=0.01)
+
+
+def test_noise_is_not_sorted_unlike_in_the_paper():
+    noise = infomec(*get("noise"), protocol="paper")
+    assert noise["infomec.infom"] > 0.5
+    assert "may describe noise" in noise.remarks[-1]
+    assert infomec(*get("noise"))["infomec.active"] == 0
+
+
+def test_the_range_of_a_code_matters_to_the_paper_only():
+    """A fifth code knows half of a factor, in a unit of a hundredth."""
+    rng = np.random.default_rng(0)
+    weak = 0.01 * (factors()[:, :1] > 0) + 0.001 * rng.normal(size=(len(factors()), 1))
+    codes = np.hstack([perfect(), weak])
+    assert infomec(codes, factors(), protocol="paper")["infomec.active"] == 4
+    for scale in (1, 100):
+        score = infomec(codes * [1, 1, 1, 1, scale], factors())
+        assert score["infomec.active"] == 5
+        assert score["infomec.infom"] == pytest.approx(1, abs=0.02)
+        assert score["infomec.infoc"] < 0.95
+
+
+def test_many_rows_are_drawn_from_by_default():
+    assert infomec(perfect().repeat(5, 0), factors().repeat(5, 0)).protocol["rows"] == 10_000
+
+
+def test_shares_in_closed_form():
+    table = torch.tensor([[0.6, 0.3, 0.1], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 2.0, 0.0]])
+    assert best_share(table, dim=1).tolist() == pytest.approx([0.4, 0, 0, 1])
+    assert best_share(table[:, :1], dim=1).tolist() == [1, 0, 1, 0]
+    assert best_share(table[:0], dim=0).tolist() == [0, 0, 0]
+
+
+def test_one_code_one_factor_and_constant_codes():
+    values = factors()[:, :1]
+    score = infomec(values.astype(float), values)
+    assert [score[f"infomec.info{x}"] for x in "mec"] == pytest.approx([1, 1, 1], abs=0.01)
+    for protocol in ("paper", "unknot"):
+        nothing = infomec(np.ones((60, 3)), factors()[:60], protocol=protocol)
+        assert all(v == pytest.approx(0, abs=1e-6) for v in nothing.values.values())
+
+
+def test_a_factor_with_nearly_as_many_values_as_rows_is_refused():
+    with pytest.raises(DataError, match="Too few rows to learn factor 0"):
+        infomec(np.random.default_rng(0).normal(size=(50, 2)), np.arange(50)[:, None])
+
+
+@pytest.mark.parametrize("case", peers.CASES)
+def test_equals_the_reference(case):
+    """latent_quantization at 9a420a3 with current scikit-learn; shares of noise amplify noise."""
+    theirs = peers.golden(case)["infomec_and_tripod"]["infomec_continuous"]
+    ours = infomec(*peers.train(case), protocol="paper")
+    near = 1e-3 if case == "C" else 1e-5
+    assert ours["infomec.infom"] == pytest.approx(theirs["scores"]["infom"], abs=near)
+    assert ours["infomec.infoc"] == pytest.approx(theirs["scores"]["infoc"], abs=near)
+    assert ours["infomec.infoe"] == pytest.approx(theirs["scores"]["infoe"], abs=1e-3)
+    np.testing.assert_array_equal(ours.parts["active"], theirs["matrices"]["active_codes"])
+
+
+@pytest.mark.parametrize("entry", ["infomec_continuous", "infomec_discrete_20bins"])
+@pytest.mark.parametrize("case", peers.CASES)
+def test_shares_of_a_stored_table_add_up_to_the_reference(case, entry):
+    theirs = peers.golden(case)["infomec_and_tripod"][entry]
+    active = theirs["matrices"]["active_codes"]
+    table = torch.tensor(theirs["matrices"]["nmi_factors_by_codes"]).double().T[active]
+    infom, infoc = best_share(table, dim=1).mean(), best_share(table, dim=0).mean()
+    assert infom.item() == pytest.approx(theirs["scores"]["infom"], abs=1e-6)
+    assert infoc.item() == pytest.approx(theirs["scores"]["infoc"], abs=1e-6)

@@ -1,0 +1,173 @@
+"""Linearity, axis alignment and orientation, and the traversals they look at."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metrics.representations import ALIGNED, SIZES, expected, factors, get, perfect
+from unknot.core.errors import DataError
+from unknot.core.factors import FactorSpace
+from unknot.core.representation import Representation
+from unknot.metrics import axis_alignment, linearity, orientation
+from unknot.metrics.traversals import PAPER, UNKNOT, covariances, grid_traversals, walk, world
+
+SCORES = (linearity, axis_alignment, orientation)
+SPACE = FactorSpace(tuple("abcd"), SIZES, ("ordered",) * 4)
+
+# Half of each factor's movement per copy, among eight codes; a third for the two turned factors.
+COPIED, TURNED = (1 / 2 - 1 / 8) / (1 - 1 / 8), math.sqrt((1 / 2 - 1 / 4) / (1 - 1 / 4))
+
+
+@expected(
+    ALIGNED | {"duplicated": 1.0, "rotated": 1.0, "missing": 0.0, "noise": 0.0, "outlier": 0.992}
+)
+def test_linearity_of_reference_representations(name, value):
+    assert float(linearity(*get(name))) == pytest.approx(value, abs=0.001)
+
+
+@expected(
+    ALIGNED
+    | {"duplicated": COPIED, "rotated": TURNED, "missing": 0.0, "noise": 0.0, "outlier": 0.992}
+)
+def test_axis_alignment_of_reference_representations(name, value):
+    assert float(axis_alignment(*get(name))) == pytest.approx(value, abs=0.001)
+
+
+@expected(
+    ALIGNED | {"duplicated": COPIED, "rotated": TURNED, "missing": 0.0, "noise": 0.0, "outlier": 1}
+)
+def test_orientation_of_reference_representations(name, value):
+    assert float(orientation(*get(name))) == pytest.approx(value, abs=0.001)
+
+
+def cross(first, second, angle):
+    """One traversal whose covariance has the given eigenvalues, turned by the angle."""
+    long, short = math.sqrt(first), math.sqrt(second)
+    points = np.array([[long, 0], [-long, 0], [0, short], [0, -short]] * 3)
+    c, s = math.cos(angle), math.sin(angle)
+    return points @ np.array([[c, s], [-s, c]]), np.arange(12)[:, None]
+
+
+@given(st.floats(0.1, 10), st.floats(0.01, 0.99), st.floats(-4, 4))
+@settings(max_examples=30)
+def test_two_codes_in_closed_form(first, share, angle):
+    """(l1 - l2) / (l1 + l2), that times |cos 2 angle|, and |cos 2 angle|."""
+    second = share * first
+    found = [score(*cross(first, second, angle), protocol="paper") for score in SCORES]
+    line, turn = (first - second) / (first + second), abs(math.cos(2 * angle))
+    assert [float(score) for score in found] == pytest.approx([line, line * turn, turn], abs=1e-9)
+    raw = [score[f"{score.name}.raw"] for score in found]
+    high, diagonal = (1 + line) / 2, (1 + line * turn) / 2
+    assert raw == pytest.approx([high, diagonal, diagonal / high], abs=1e-9)
+
+
+@given(st.integers(0, 1000), st.integers(2, 6))
+@settings(max_examples=10)
+def test_bounds_on_any_codes(seed, width):
+    codes = np.random.default_rng(seed).normal(size=(SPACE.size, width))
+    values = factors()[: SPACE.size]
+    line, axis, turn = (score(codes, values, protocol="paper") for score in SCORES)
+    assert (axis.parts["per_factor"] <= line.parts["per_factor"] + 1e-12).all()
+    assert (axis.parts["per_factor_raw"] >= 1 / width).all()
+    assert float(turn) == pytest.approx(float(axis) / float(line))
+
+
+def test_a_ball_has_no_line_as_traversals_grow():
+    """Normalised linearity of isotropic points falls with their number towards 0."""
+    rng = np.random.default_rng(0)
+    found = []
+    for n in (10, 100, 10_000):
+        values = np.arange(n)[:, None]
+        found.append(float(linearity(rng.normal(size=(n, 3)), values, protocol="paper")))
+    assert found[0] > found[1] > found[2]
+    assert found[2] < 0.03
+
+
+def test_traversals_shorter_than_the_codes_keep_their_normaliser():
+    """Two points lie on a line: of five codes one direction holds everything."""
+    rng = np.random.default_rng(0)
+    values = np.repeat([[0], [1]], 10, axis=0)
+    codes = np.repeat(rng.normal(size=(2, 5)), 10, axis=0)
+    assert float(linearity(codes, values, protocol="paper")) == pytest.approx(1)
+    share = (codes[0] - codes[-1]) ** 2
+    share = share.max() / share.sum()
+    expected_ = (share - 1 / 5) / (1 - 1 / 5)
+    assert float(axis_alignment(codes, values, protocol="paper")) == pytest.approx(expected_)
+
+
+def test_the_two_largest_alone():
+    codes, values = (
+        np.random.default_rng(0).normal(size=(12, 3)) * [3, 2, 1],
+        np.arange(12)[:, None],
+    )
+    two = replace(PAPER, components="top2")
+    eigen = np.linalg.eigvalsh(np.cov(codes.T, bias=True))[1:]
+    line = linearity(codes, values, protocol=two)
+    assert line["linearity.raw"] == pytest.approx(eigen[1] / eigen.sum())
+    assert float(line) == pytest.approx((eigen[1] - eigen[0]) / eigen.sum())
+    variances = np.sort(codes.var(0))[1:]
+    axis = axis_alignment(codes, values, protocol=two)
+    assert float(axis) == pytest.approx((variances[1] - variances[0]) / variances.sum())
+
+
+@pytest.mark.parametrize("protocol", ["paper", "unknot"])
+@pytest.mark.parametrize("score", SCORES)
+def test_a_grid_and_its_rows_agree(score, protocol):
+    codes = np.hstack([perfect(), np.sin(3 * perfect()[:, :2])])[: SPACE.size]
+    grid = Representation.whole(SPACE, torch.from_numpy(codes))
+    on_grid = score(grid, protocol=protocol)
+    on_rows = score(codes, factors()[: SPACE.size], protocol=protocol)
+    assert list(on_grid.values.values()) == pytest.approx(list(on_rows.values.values()))
+
+
+def test_a_lazy_grid_encodes_only_what_is_walked():
+    asked = []
+
+    def encode(index):
+        asked.append(len(index))
+        return space.factors(index).double()
+
+    space = FactorSpace(("a", "b", "c", "d"), (30, 30, 30, 1), ("ordered",) * 4)
+    score = axis_alignment(Representation.lazy(space, 4, encode))
+    assert float(score) == pytest.approx(1)
+    assert score.protocol["factors"] == ("a", "b", "c")
+    assert sum(asked) < 27_000
+    few = replace(UNKNOT, traversals=3)
+    assert float(axis_alignment(Representation.lazy(space, 4, encode), protocol=few)) == 1
+
+
+def test_traversals_of_a_grid():
+    index = grid_traversals(SPACE, 1, 7, seed=3)
+    assert index.shape == (7, 4)
+    values = SPACE.factors(index)
+    assert torch.equal(values[..., 1], torch.arange(4).expand(7, 4))
+    assert (values[:, :, [0, 2, 3]] == values[:, :1, [0, 2, 3]]).all()
+    every = grid_traversals(SPACE, 1, 1000, seed=3)
+    assert torch.equal(every.flatten().sort().values, torch.arange(SPACE.size))
+
+
+def test_traversals_of_rows():
+    """Only groups with half of the values count, and no more of them than wanted."""
+    values = np.array([[0, k] for k in range(8)] + [[1, k] for k in range(4)] + [[2, 0], [2, 1]])
+    found = world(np.arange(14.0)[:, None], values, scaled=False, dead="counted", seed=0)
+    steps = walk(found, 1, 10, seed=0)
+    assert steps.index.tolist() == list(range(12))
+    assert steps.group.tolist() == [0] * 8 + [1] * 4
+    assert len(set(walk(found, 1, 1, seed=0).group.tolist())) == 1
+    assert walk(found, 0, 10, seed=0).index.tolist() == [0, 8, 12, 1, 9, 13, 2, 10, 3, 11]
+    with pytest.raises(DataError, match="Too few rows to move factor 0 alone"):
+        linearity(np.arange(20.0)[:, None], np.stack([np.arange(20), np.arange(20)], 1))
+
+
+def test_covariances_do_not_depend_on_chunks(monkeypatch):
+    rng = np.random.default_rng(0)
+    codes, group = torch.from_numpy(rng.normal(size=(90, 3))), torch.arange(90) // 30
+    monkeypatch.setattr("unknot.metrics.traversals.CHUNK", 7)
+    for k, found in enumerate(covariances(codes, group)):
+        alone = np.cov(codes[30 * k : 30 * k + 30].numpy().T, bias=True)
+        np.testing.assert_allclose(found.numpy(), alone, atol=1e-12)
