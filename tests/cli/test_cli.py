@@ -107,6 +107,11 @@ def test_lists_as_tables_and_as_json(unknot):
         names = [row["name"] for row in json.loads(unknot("list", room, "--json")[1])]
         assert name in names
         assert names == sorted(names)
+    (beta,) = [
+        r for r in json.loads(unknot("list", "objectives", "--json")[1]) if r["name"] == "beta_vae"
+    ]
+    assert beta["settings"] == {"beta": "4.0", "likelihood": "'bernoulli'"}
+    assert "path standardise=False" in unknot("list", "datasets")[1].replace("\n", " ")
     assert json.loads(unknot("data", "list", "--json")[1]) == json.loads(
         unknot("list", "datasets", "--json")[1]
     )

@@ -10,6 +10,7 @@ import ast
 import difflib
 import importlib.util
 import pkgutil
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -60,6 +61,20 @@ def summary(room: Room, name: str) -> str:
         return str(error)
 
 
+def settings(room: Room, name: str) -> dict[str, str]:
+    """A thing's settings and their defaults as text, read without importing ours.
+
+    Example:
+        >>> settings("objectives", "beta_vae")
+        {'beta': '4.0', 'likelihood': "'bernoulli'"}
+    """
+    if name in (ours := _ours(room)):
+        return ours[name][2]
+    thing = get(room, name)
+    found = fields(thing) if is_dataclass(thing) else ()
+    return {f.name: "" if f.default is MISSING else repr(f.default) for f in found}
+
+
 def nearest(name: str, known: list[str]) -> str:
     """The end of a message about an unknown name: a suggestion, or what is known.
 
@@ -83,13 +98,13 @@ def _load(entry: EntryPoint) -> Any:  # noqa: ANN401
         ) from error
 
 
-def _ours(room: Room) -> dict[str, tuple[str, str]]:
+def _ours(room: Room) -> dict[str, tuple[str, str, dict[str, str]]]:
     return _files(PACKAGES[room])
 
 
 @cache
-def _files(package: str) -> dict[str, tuple[str, str]]:
-    """Name in the file and first docstring line, by file name; parsed, not imported."""
+def _files(package: str) -> dict[str, tuple[str, str, dict[str, str]]]:
+    """Name in the file, first docstring line and settings, by file name; parsed, not imported."""
     spec = importlib.util.find_spec(package)
     folders = list(spec.submodule_search_locations or []) if spec else []
     found = {}
@@ -102,8 +117,20 @@ def _files(package: str) -> dict[str, tuple[str, str]]:
                 continue
             if node.name.lower() == module.name.replace("_", "") or node.name == module.name:
                 doc = (ast.get_docstring(node) or "").partition("\n")[0]
-                found[module.name] = (node.name, doc)
+                found[module.name] = (node.name, doc, _fields(node))
     return found
+
+
+def _fields(node: ast.ClassDef | ast.FunctionDef) -> dict[str, str]:
+    """The fields of a dataclass and their defaults; a score's settings are its protocol."""
+    return {
+        line.target.id: ast.unparse(line.value) if line.value else ""
+        for line in node.body
+        if isinstance(node, ast.ClassDef)
+        and isinstance(line, ast.AnnAssign)
+        and isinstance(line.target, ast.Name)
+        and not ast.unparse(line.annotation).startswith("ClassVar")
+    }
 
 
 def _outsiders(room: Room) -> dict[str, EntryPoint]:
