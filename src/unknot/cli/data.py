@@ -10,13 +10,24 @@ app = typer.Typer(help="List and look at datasets.", no_args_is_help=True)
 
 @app.command("list")
 def list_(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """List the datasets with what they are.
+    """List the datasets with their sizes and factors.
 
     Example: `unknot data list`
     """
-    from unknot.cli import list_ as names
+    from unknot.cli.screen import table
+    from unknot.core import registry
 
-    names.list_(names.What.datasets, json)
+    rows: list[dict[str, Any]] = []
+    for name in registry.names("datasets"):
+        row: dict[str, Any] = {"name": name, "images": "", "shape": "", "factors": "of your file"}
+        if "" not in registry.settings("datasets", name).values():  # needs nothing to be loaded
+            dataset = registry.get("datasets", name)().load()
+            pairs = zip(dataset.space.names, dataset.space.sizes, strict=True)
+            row["images"] = len(dataset) if json else f"{len(dataset):,}"
+            row["shape"] = " x ".join(map(str, dataset.shape))
+            row["factors"] = ", ".join(f"{factor} {size}" for factor, size in pairs)
+        rows.append(row)
+    table(["name", "images", "shape", "factors"], rows, json)
 
 
 @app.command("show")
