@@ -12,7 +12,7 @@ from unknot.data.arrays import Arrays
 from unknot.engine.device import runtime
 from unknot.engine.loop import fit
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting, populate
+from unknot.engine.population import Member, Setting, groups, populate
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv64 import Conv64
 from unknot.nets.ozcan_mlp import OzcanMLP
@@ -77,6 +77,16 @@ def test_members_that_differ_in_structure_are_other_groups():
     assert replace(MEMBERS[0], objective=VAE()).group != MEMBERS[0].group
     scheduled = replace(MEMBERS[0], objective=BetaVAE(beta=Linear(0.0, 1.0, 5.0)))
     assert scheduled.group != MEMBERS[0].group
+
+
+def test_a_mixed_list_is_split_into_populations(setting):
+    """What differs beyond seed, rate and Hyper fields goes to another group, and each trains."""
+    gaussian = [replace(m, objective=BetaVAE(beta=2.0, likelihood="gaussian")) for m in MEMBERS[:2]]
+    mixed = [MEMBERS[0], gaussian[0], MEMBERS[1], gaussian[1], replace(MEMBERS[0], objective=VAE())]
+    split = groups(mixed)
+    assert split == [[MEMBERS[0], MEMBERS[1]], gaussian, [mixed[4]]]
+    for members in split:
+        assert populate(setting, members).advance(0, 1)["loss"].shape == (len(members),)
 
 
 def test_a_bad_mixture_is_refused(setting):

@@ -137,16 +137,24 @@ def log_of(losses: Mapping[str, Terms]) -> dict[str, Tensor]:
     return log
 
 
+def groups(members: Sequence[Member]) -> list[list[Member]]:
+    """Members split into those that can train together, in the order of their first ones."""
+    found: dict[tuple[object, ...], list[Member]] = {}
+    for member in members:
+        found.setdefault(member.group, []).append(member)
+    return list(found.values())
+
+
 def populate(setting: Setting, members: Sequence[Member]) -> Population:
     """A fresh population on the backend that suits the device.
 
     Raises:
         ConfigError: The members are not of one group.
     """
-    if len({member.group for member in members}) > 1:
+    if len(groups(members)) > 1:
         raise ConfigError(
             "Members of a population may differ in seed, learning rate and Hyper fields only; "
-            "put the others in a population of their own."
+            "put the others in a population of their own, as `groups` does."
         )
     from unknot.engine.looped import Looped
     from unknot.engine.stacked import Stacked
