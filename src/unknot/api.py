@@ -75,12 +75,12 @@ def train(
         data_settings: The dataset's own settings.
         net_settings: The net's own settings, such as ``{"latents": 6}``.
         watch: Called after every few steps with the progress.
-        settings: The objective's own settings, such as ``beta=4``.
+        settings: The objective's own settings, such as ``beta=4``; ``preset`` names a set of them.
 
     Raises:
         UnknotError: A setting does not make sense; the message says which and what to do.
     """
-    own = [f.name for f in fields(registry.get("objectives", objective))]
+    own = ["preset", *(f.name for f in fields(registry.get("objectives", objective)))]
     for name in settings:
         if name not in own:
             known = registry.nearest(name, [*own, *inspect.signature(train).parameters])

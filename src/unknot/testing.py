@@ -6,7 +6,7 @@ runners that name them.
 """
 
 import tomllib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,18 @@ from unknot.core import noise
 from unknot.core.architecture import Architecture, Shape
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import at, hyper_fields, stack
-from unknot.core.objective import Adam, Adversarial, Net, Objective, Step, Term, no_critic, total
+from unknot.core.objective import (
+    Adam,
+    Adversarial,
+    Carry,
+    Net,
+    Note,
+    Objective,
+    Step,
+    Term,
+    no_critic,
+    total,
+)
 from unknot.core.posterior import Posterior
 from unknot.data.dataset import Bytes, FactorDataset, Images
 from unknot.engine.device import Runtime
@@ -95,11 +106,12 @@ class Case:
     objective: Objective
     critic: nn.Module | None
     weights: State
+    carried: State
     step: Step
 
     @property
     def net(self) -> Net:
-        """The linear net, and the critic where there is one."""
+        """The linear net, and the critic and own tensors where there are any."""
 
         def linear(layer: str, x: Tensor) -> Tensor:
             weight, bias = self.weights[f"{layer}.weight"], self.weights[f"{layer}.bias"]
@@ -111,13 +123,21 @@ class Case:
         def decode(z: Tensor) -> Tensor:
             return linear("decoder.0", z).reshape(*z.shape[:-1], *IMAGE)
 
-        if self.critic is None:
-            return Net(encode, decode, no_critic)
-        call = _caller(self.critic)
-        own = {n.removeprefix("critic."): w for n, w in self.weights.items() if _critics(n)}
-        return Net(encode, decode, lambda z: (call if z.ndim == 2 else vmap(call))(own, z))
+        def of(part: str) -> State:
+            names = [name for name in self.weights if name.startswith(part)]
+            return {name.removeprefix(part): self.weights[name] for name in names}
 
-    def terms(self) -> dict[str, Term]:
+        own = {**of("own."), **self.carried}
+        if self.critic is None:
+            return Net(encode, decode, no_critic, own)
+        call = _caller(self.critic)
+
+        def critic(z: Tensor) -> Tensor:
+            return (call if z.ndim == 2 else vmap(call))(of("critic."), z)
+
+        return Net(encode, decode, critic, own)
+
+    def terms(self) -> dict[str, Term | Note | Carry]:
         """All terms by name, those of the critic with its prefix."""
         terms = dict(self.objective.terms(self.net, self.step))
         if isinstance(self.objective, Adversarial):
@@ -162,20 +182,26 @@ def cases(objective: Objective) -> tuple[Case, list[Case]]:
     weights, critic = initial_weights(NET, IMAGE, seeds, dtype=DOUBLE), None
     if isinstance(objective, Adversarial):
         with torch.device("meta"):
-            critic = objective.critic(NET.latents)
+            critic = objective.critic(IMAGE, NET.latents)
         weights |= initialise(critic, "critic", "torch", seeds, dtype=DOUBLE)
+    setting = Setting(images(), NET, BATCH, Runtime(CPU, "float64"))
+    own = setting.own(stack(members(objective), CPU, DOUBLE), seeds)
+    weights |= {f"own.{name}": value for name, value in own.learnt.items()}
     x = noise.uniform(seeds, "check", 0, BATCH * objective.views, *IMAGE, dtype=DOUBLE)
 
-    def case(own: Objective, weights: State, x: Tensor, seed: Tensor) -> Case:
+    def case(mine: Objective, weights: State, carried: State, x: Tensor, seed: Tensor) -> Case:
         leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
-        return Case(at(own, t, DOUBLE), critic, leaves, Step(x, seed, t, ROWS))
+        return Case(at(mine, t, DOUBLE), critic, leaves, carried, Step(x, seed, t, ROWS))
+
+    def row(of: Mapping[str, Tensor], i: int) -> State:
+        return {name: value[i] for name, value in of.items()}
 
     varied = members(objective)
     alone = [
-        case(own, {name: w[i] for name, w in weights.items()}, x[i], seeds[i])
-        for i, own in enumerate(varied)
+        case(mine, row(weights, i), row(own.carried, i), x[i], seeds[i])
+        for i, mine in enumerate(varied)
     ]
-    return case(stack(varied, CPU, DOUBLE), weights, x, seeds), alone
+    return case(stack(varied, CPU, DOUBLE), weights, dict(own.carried), x, seeds), alone
 
 
 def one_value_per_member(objective: Objective) -> None:
@@ -183,7 +209,9 @@ def one_value_per_member(objective: Objective) -> None:
     whole, alone = cases(objective)
     for case, expected in ((whole, (len(SEEDS),)), (alone[0], ())):
         for key, term in case.terms().items():
-            weight = getattr(term.weight, "shape", ())
+            if isinstance(term, Carry):
+                continue
+            weight = getattr(term.weight, "shape", ()) if isinstance(term, Term) else ()
             _require(
                 term.value.shape == expected and weight in ((), expected),
                 f"{_name(objective)} term '{key}' should be {expected} and is "
@@ -207,7 +235,8 @@ def pure(objective: Objective) -> None:
     """The same inputs give the same outputs, stay as they were, and no global state is used."""
     whole, alone = cases(objective)
     for case in (whole, alone[1]):
-        inputs = [case.step.x, case.step.seed, case.step.t, *case.weights.values()]
+        inputs = [case.step.x, case.step.seed, case.step.t]
+        inputs += [*case.weights.values(), *case.carried.values()]
         before, states = [tensor.detach().clone() for tensor in inputs], _random_states()
         first, second = case.terms(), case.terms()
         kept = all(torch.equal(a, b) for a, b in zip(inputs, before, strict=True))
@@ -229,6 +258,7 @@ def never_waits(objective: Objective) -> None:
         replace(whole.objective, **hyper),  # type: ignore[type-var]
         whole.critic,
         {name: fake(w.detach()) for name, w in whole.weights.items()},
+        {name: fake(value) for name, value in whole.carried.items()},
         Step(fake(whole.step.x), fake(whole.step.seed), fake(whole.step.t), ROWS),
     )
     try:

@@ -36,7 +36,7 @@ class Shuffled:
     def critic_optim(self) -> Adam:
         return Adam(self.critic_lr, *BETAS)
 
-    def critic(self, z: int) -> nn.Module:
+    def critic(self, image, z: int) -> nn.Module:
         return nn.Sequential(nn.Linear(z, self.width), nn.Tanh(), nn.Linear(self.width, 2))
 
     def terms(self, net: Net, step: Step):
@@ -119,7 +119,7 @@ def test_both_gradients_are_taken_before_any_weight_moves(setting, backend):
     before, _ = after(setting, backend, 0)
     state, log = after(setting, backend, 1)
     with torch.device("meta"):
-        critic = Shuffled().critic(testing.NET.latents)
+        critic = Shuffled().critic(testing.IMAGE, testing.NET.latents)
     for i, (seed, gamma) in enumerate([(0, 1.0), (5, 40.0)]):
         rows = singles(seed, 0, setting.batch, size=len(setting.dataset))
         step = Step(
@@ -129,7 +129,7 @@ def test_both_gradients_are_taken_before_any_weight_moves(setting, backend):
             len(setting.dataset),
         )
         weights = {n: w[i].clone().requires_grad_() for n, w in before.items() if "adam." not in n}
-        case = testing.Case(Shuffled(gamma=gamma), critic, weights, step)
+        case = testing.Case(Shuffled(gamma=gamma), critic, weights, {}, step)
         for name, gradient in case.gradients().items():
             beta1 = BETAS[0] if name.startswith("critic.") else Adam().beta1
             moment = state[f"adam.m.{name}"][i]

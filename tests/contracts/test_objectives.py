@@ -34,7 +34,9 @@ def variants(name):
         yield replace(usual, likelihood="gaussian")
     if hyper := hyper_fields(usual):
         now = {f: getattr(usual, f) for f in hyper}
-        yield replace(usual, **{f: Linear(v, 2 * v, 20.0, begin=5.0) for f, v in now.items()})
+        numbers = {f: v for f, v in now.items() if isinstance(v, float)}
+        yield replace(usual, **{f: Linear(v, 2 * v, 20.0, begin=5.0) for f, v in numbers.items()})
+    yield from registry.presets("objectives", name).values()
 
 
 @pytest.mark.parametrize("check", testing.OBJECTIVE_CHECKS, ids=lambda check: check.__name__)
@@ -97,7 +99,7 @@ hyper = st.one_of(
 )
 specs = st.fixed_dictionaries(
     {
-        "steps": st.integers(1, 10**9),
+        "steps": st.integers(200, 10**9),  # longer than any schedule below
         "batch": st.integers(1, 4096),
         "seeds": st.one_of(
             st.integers(0, 2**63 - 1),

@@ -23,7 +23,7 @@ def resume(
     from unknot.study.folder import Folder
 
     folder = Folder(run)
-    steps = folder.spec().steps
+    steps = folder.spec().updates
     if folder.status().get("status") == "done" and folder.weights.exists():
         if not json:
             say(f"Nothing left to do: {run} is done.")

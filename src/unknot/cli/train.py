@@ -78,9 +78,9 @@ def start(spec: Any, folder: Path, device: str, *, quiet: bool = False) -> "Run"
     models = len(spec.seed_list)
     say(
         f"Training {models} x [bold]{spec.objective.name}[/] ({spec.net.name}) on "
-        f"[bold]{spec.data.name}[/], {spec.steps:,} steps of {spec.batch} images, into {folder}"
+        f"[bold]{spec.data.name}[/], {spec.updates:,} steps of {spec.batch} images, into {folder}"
     )
-    with bar("train", spec.steps, "steps") as update:
+    with bar("train", spec.updates, "steps") as update:
         return run.train(spec, out=folder, device=device, watch=watcher(update))
 
 

@@ -118,6 +118,39 @@ def _between(schedule: "Linear | Cosine | Cyclic", share: Tensor) -> Tensor:
     return start + (end - start) * share
 
 
+def at_least(thing: Any, bound: int | float, *names: str) -> None:  # noqa: ANN401 - any dataclass
+    """Check that numbers and schedules never fall below a bound; for ``__post_init__``.
+
+    Raises:
+        ConfigError: One does.
+
+    Example:
+        >>> @dataclass(frozen=True)
+        ... class Toy:
+        ...     beta: Hyper = 1.0
+        ...     def __post_init__(self):
+        ...         at_least(self, 0, "beta")
+        >>> Toy(beta=-2.0)
+        Traceback (most recent call last):
+        ...
+        unknot.core.errors.ConfigError: Toy.beta must be 0 or more; got -2.0.
+    """
+    for name in names:
+        held = getattr(thing, name)
+        ends = [getattr(held, end) for end in ("value", "start", "end") if hasattr(held, end)]
+        for value in ends if isinstance(held, Schedule) else [held]:
+            if isinstance(value, int | float) and not value >= bound:
+                kind = type(thing).__name__
+                raise ConfigError(f"{kind}.{name} must be {bound} or more; got {value}.")
+
+
+def last_step(schedule: Schedule) -> float:
+    """The step from which on a schedule stays as it is; 0 where it never settles."""
+    if isinstance(schedule, Linear | Cosine):
+        return float(schedule.begin) + float(schedule.steps)
+    return 0.0
+
+
 def hyper_fields(thing: Any) -> tuple[str, ...]:  # noqa: ANN401 - any dataclass or its class
     """Names of the fields of a dataclass that may differ inside a population."""
     kind: Any = thing if isinstance(thing, type) else type(thing)

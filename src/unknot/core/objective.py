@@ -1,4 +1,4 @@
-"""What an objective sees and returns: Net, Step, Term, and the two protocols.
+"""What an objective sees and returns: Net, Step, Term, and what it may ask for beyond that.
 
 Event dimensions are counted from the right (``[..., b, z]``, ``[..., b, c, h, w]``); whatever
 stands to the left, ``*p``, is members of a population. A formula written by this rule serves one
@@ -6,14 +6,15 @@ model and sixty alike.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from unknot.core import noise
+from unknot.core.architecture import Shape
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
 from unknot.core.posterior import Posterior
@@ -23,7 +24,7 @@ def no_critic(z: Tensor) -> Tensor:
     """Stands in for the critic of an objective that has none."""
     raise ConfigError(
         f"net.critic was called with codes of shape {tuple(z.shape)}, but this objective has no "
-        "critic: add a method `critic(self, z: int) -> nn.Module` to it."
+        "critic: add a method `critic(self, image, z) -> nn.Module` to it."
     )
 
 
@@ -36,7 +37,9 @@ class Net:
     decode: Callable[[Tensor], Tensor]
     """Codes ``[*p, n, z]`` to logits or means ``[*p, n, c, h, w]``, never activated."""
     critic: Callable[[Tensor], Tensor] = no_critic
-    """Codes ``[*p, n, z]`` to whatever the objective's critic returns."""
+    """Codes ``[*p, n, z]``, or what else the critic reads, to whatever it returns."""
+    own: Mapping[str, Tensor] = field(default_factory=dict)
+    """The objective's own tensors ``[*p, ...]``: as learnt so far, as carried from the last step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,21 @@ class Term:
     weight: Hyper = 1.0
 
 
-Terms: TypeAlias = Mapping[str, Term]
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A number to log that is no part of the loss."""
+
+    value: Float[Tensor, "*p"]
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """What the next step finds in ``net.own`` under this name; no gradient goes through it."""
+
+    value: Float[Tensor, "..."]
+
+
+Terms: TypeAlias = Mapping[str, Term | Note | Carry]
 
 
 def total(terms: Terms) -> Float[Tensor, "*p"]:
@@ -76,7 +93,7 @@ def total(terms: Terms) -> Float[Tensor, "*p"]:
         >>> total({"recon": Term(torch.tensor(3.0)), "kl": Term(torch.tensor(2.0), 4.0)}).item()
         11.0
     """
-    weighted = [term.weight * term.value for term in terms.values()]  # type: ignore[operator]
+    weighted = [t.weight * t.value for t in terms.values() if isinstance(t, Term)]  # type: ignore[operator]
     return torch.stack(weighted).sum(0)
 
 
@@ -101,9 +118,16 @@ class Adam:
 
 @runtime_checkable
 class Objective(Protocol):
-    """A frozen dataclass of hyper-parameters with one pure method."""
+    """A frozen dataclass of hyper-parameters with one pure method.
 
-    views: ClassVar[int]
+    What some objectives need beyond it stands in the protocols below: their methods are found by
+    name, any of them, in any combination.
+    """
+
+    @property
+    def views(self) -> int:
+        """How many images make up one sample of the batch; a class attribute will do."""
+        ...
 
     def terms(self, net: Net, step: Step) -> Terms:
         """The named terms of the loss to minimise, each ``[*p]``."""
@@ -118,21 +142,56 @@ class Adversarial(Protocol):
     ``critic_terms`` for the critic only, both at the weights before the step.
     """
 
-    views: ClassVar[int]
-
     @property
     def critic_optim(self) -> Adam:
         """The critic's own optimiser."""
         ...
 
-    def terms(self, net: Net, step: Step) -> Terms:
-        """The loss of encoder and decoder."""
-        ...
-
-    def critic(self, z: int) -> nn.Module:
-        """The critic for codes of ``z`` dimensions; its weights come from the run's seed."""
+    def critic(self, image: Shape, z: int) -> nn.Module:
+        """The critic of images and codes of these sizes; its weights come from the run's seed."""
         ...
 
     def critic_terms(self, net: Net, step: Step) -> Terms:
         """The loss of the critic."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """Tensors ``[*p, ...]`` of an objective by name, as they are before the first step."""
+
+    learnt: Mapping[str, Tensor] = field(default_factory=dict)
+    """Weights beside those of the net, moved by the same optimiser."""
+    carried: Mapping[str, Tensor] = field(default_factory=dict)
+    """State that each step hands to the next, as the ``Carry`` of that name."""
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """An objective with tensors of its own: learnt weights, a controller's memory, running sums.
+
+    The engine keeps them by member, in checkpoints too, and shows them as ``net.own``.
+    """
+
+    def own(self, z: int, seed: Int[Tensor, "*p"]) -> Own:
+        """The tensors at the start, for ``z`` latents; random ones by ``core.noise`` of the seed."""
+        ...
+
+
+@runtime_checkable
+class Recoding(Protocol):
+    """An objective whose code of an image is not the encoder's output itself."""
+
+    def recode(self, net: Net, q: Posterior) -> Posterior:
+        """What scores and pictures take as the posterior, from the encoder's."""
+        ...
+
+
+@runtime_checkable
+class Batchwise(Protocol):
+    """An objective that compares the images of a batch, and so needs several."""
+
+    @property
+    def least_batch(self) -> int:
+        """The smallest batch that it makes sense for; a class attribute will do."""
         ...

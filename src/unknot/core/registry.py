@@ -10,6 +10,7 @@ import ast
 import difflib
 import importlib.util
 import pkgutil
+import sys
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -73,6 +74,17 @@ def settings(room: Room, name: str) -> dict[str, str]:
     thing = get(room, name)
     found = fields(thing) if is_dataclass(thing) else ()
     return {f.name: "" if f.default is MISSING else repr(f.default) for f in found}
+
+
+def presets(room: Room, name: str) -> dict[str, Any]:
+    """Named settings of a thing: the ``PRESETS`` of its module, instances of its class.
+
+    Example:
+        >>> presets("objectives", "vae")
+        {}
+    """
+    found: dict[str, Any] = getattr(sys.modules[get(room, name).__module__], "PRESETS", {})
+    return found
 
 
 def nearest(name: str, known: list[str]) -> str:

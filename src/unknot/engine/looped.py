@@ -12,7 +12,7 @@ from unknot.core.objective import Adam, Adversarial, Net, Step, no_critic, total
 from unknot.core.posterior import Posterior
 from unknot.data.draw import singles
 from unknot.engine.memory import hold_freed_memory
-from unknot.engine.population import Member, Setting, State, log_of
+from unknot.engine.population import Member, Setting, State, carried, log_of, recoded
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Looped:
         """Posteriors of the same images for every member."""
         runtime = self.setting.runtime
         x = x.to(runtime.device, runtime.dtype, memory_format=torch.channels_last)
-        posteriors = [model.net.encode(x) for model in self.models]
+        posteriors = [model.encode(x) for model in self.models]
         return Posterior(
             torch.stack([q.mean for q in posteriors]), torch.stack([q.logvar for q in posteriors])
         )
@@ -58,7 +58,7 @@ class Looped:
     def decode(self, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
         """Logits or means for each member's own codes."""
         z = z.to(self.setting.runtime.device)
-        return torch.stack([m.net.decode(c) for m, c in zip(self.models, z, strict=True)])
+        return torch.stack([m.net().decode(c) for m, c in zip(self.models, z, strict=True)])
 
     def state(self) -> State:
         """Weights and moments, stacked over members."""
@@ -73,15 +73,15 @@ class Looped:
 
 @dataclass(frozen=True)
 class Model:
-    """One member: its modules, optimisers and the noise it draws."""
+    """One member: its modules, its own tensors, optimisers and the noise it draws."""
 
     setting: Setting
     member: Member
     modules: nn.ModuleDict
+    carried: dict[str, Tensor]
     optimisers: Mapping[str, torch.optim.Adam]
     seed: Tensor
     order: Tensor
-    net: Net
 
     @classmethod
     def fresh(cls, setting: Setting, member: Member) -> "Model":
@@ -89,12 +89,14 @@ class Model:
         device, dtype = setting.runtime.device, setting.runtime.dtype
         parts = setting.modules(member.objective)
         weights = setting.weights(parts, torch.tensor([member.seed]))
+        own = setting.own(member.objective, torch.tensor(member.seed))
         modules = nn.ModuleDict(parts)
         modules.to_empty(device=device)
         modules.to(dtype=dtype, memory_format=torch.channels_last)  # type: ignore[call-overload]
         for name, parameter in modules.named_parameters():
             parameter.data.copy_(weights[name][0])
-        trained = {"net": [modules["encoder"], modules["decoder"]]}
+        modules["own"] = nn.ParameterDict(own.learnt)
+        trained = {"net": [module for name, module in modules.items() if name != "critic"]}
         if "critic" in modules:
             trained["critic"] = [modules["critic"]]
         optimisers = {name: _adam(trained[name], optim) for name, optim in member.optims.items()}
@@ -103,26 +105,34 @@ class Model:
             setting,
             member,
             modules,
+            dict(own.carried),
             optimisers,
             torch.tensor(member.seed, device=device),
             torch.tensor(order, device=device),
-            _bind(modules, setting),
         )
+
+    def encode(self, x: Tensor) -> Posterior:
+        """Posteriors of images."""
+        net = self.net()
+        return recoded(self.member.objective, net, net.encode(x))
 
     def advance(self, start: int, steps: int) -> dict[str, Tensor]:
         """Train for some steps; the loss and its terms at the last of them."""
         dataset, dtype = self.setting.dataset, self.setting.runtime.dtype
         ticks = torch.arange(start, start + steps, device=self.seed.device)
-        rows = singles(self.order, ticks, self.setting.batch, size=len(dataset))
+        batch = self.setting.batch * self.member.objective.views
+        rows = singles(self.order, ticks, batch, size=len(dataset))
         for _, _, moments in self._moments():
             moments["step"].fill_(start)
         for t, index in zip(ticks, rows, strict=True):
             x = dataset.batch(index).to(dtype=dtype, memory_format=torch.channels_last)
             step = Step(x, self.seed, t, len(dataset))
             objective = at(self.member.objective, t, dtype)
-            losses = {"net": objective.terms(self.net, step)}
+            net = self.net()
+            losses = {"net": objective.terms(net, step)}
             if isinstance(objective, Adversarial):
-                losses["critic"] = objective.critic_terms(self.net, step)
+                losses["critic"] = objective.critic_terms(net, step)
+            self.carried.update(carried(losses, self.carried))
             # All gradients are taken before any weight moves, and each only of its own weights.
             for name, terms in losses.items():
                 optimiser = self.optimisers[name]
@@ -147,7 +157,7 @@ class Model:
             state[name] = parameter.detach().cpu().clone()
             state[f"adam.m.{name}"] = moments["exp_avg"].cpu().clone()
             state[f"adam.v.{name}"] = moments["exp_avg_sq"].cpu().clone()
-        return state
+        return {**state, **{f"carried.{n}": v.cpu().clone() for n, v in self.carried.items()}}
 
     def load(self, state: State) -> None:
         """Continue from a state."""
@@ -156,6 +166,27 @@ class Model:
                 parameter.copy_(state[name])
                 moments["exp_avg"].copy_(state[f"adam.m.{name}"])
                 moments["exp_avg_sq"].copy_(state[f"adam.v.{name}"])
+        for name, value in self.carried.items():
+            self.carried[name] = state[f"carried.{name}"].to(value)
+
+    def net(self) -> Net:
+        """The modules as an objective sees them: in the chosen precision, results in full."""
+        runtime = self.setting.runtime
+
+        def run(name: str, x: Tensor) -> Tensor:
+            bf16 = runtime.compute is torch.bfloat16
+            with torch.autocast(runtime.device.type, dtype=runtime.compute, enabled=bf16):
+                y: Tensor = self.modules[name](x)
+            return y.to(runtime.dtype)
+
+        def encode(x: Tensor) -> Posterior:
+            return Posterior(*run("encoder", x).chunk(2, dim=-1))
+
+        def decode(z: Tensor) -> Tensor:
+            return run("decoder", z)
+
+        critic = (lambda z: run("critic", z)) if "critic" in self.modules else no_critic
+        return Net(encode, decode, critic, {**dict(self.modules["own"].items()), **self.carried})  # type: ignore[operator]
 
     def _moments(self) -> list[tuple[str, nn.Parameter, dict[str, Tensor]]]:
         states = [optimiser.state for optimiser in self.optimisers.values()]
@@ -163,30 +194,6 @@ class Model:
             (name, parameter, next(state[parameter] for state in states if parameter in state))
             for name, parameter in self.modules.named_parameters()
         ]
-
-
-def _bind(modules: nn.ModuleDict, setting: Setting) -> Net:
-    """The modules as an objective sees them: in the chosen precision, results in full."""
-    device, dtype, compute = (
-        setting.runtime.device,
-        setting.runtime.dtype,
-        setting.runtime.compute,
-    )
-
-    def run(name: str, x: Tensor) -> Tensor:
-        with torch.autocast(device.type, dtype=compute, enabled=compute is torch.bfloat16):
-            y: Tensor = modules[name](x)
-        return y.to(dtype)
-
-    def encode(x: Tensor) -> Posterior:
-        return Posterior(*run("encoder", x).chunk(2, dim=-1))
-
-    def decode(z: Tensor) -> Tensor:
-        return run("decoder", z)
-
-    if "critic" not in modules:
-        return Net(encode, decode, no_critic)
-    return Net(encode, decode, lambda z: run("critic", z))
 
 
 def _adam(modules: Sequence[nn.Module], settings: Adam) -> torch.optim.Adam:

@@ -16,8 +16,22 @@ from torch import Tensor, nn
 
 from unknot.core.architecture import Architecture
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import shape_key
-from unknot.core.objective import Adam, Adversarial, Objective, Terms, total
+from unknot.core.hyper import at, shape_key
+from unknot.core.objective import (
+    Adam,
+    Adversarial,
+    Batchwise,
+    Carry,
+    Net,
+    Note,
+    Objective,
+    Own,
+    Recoding,
+    Stateful,
+    Term,
+    Terms,
+    total,
+)
 from unknot.core.posterior import Posterior
 from unknot.data.dataset import FactorDataset
 from unknot.engine.device import Runtime
@@ -36,13 +50,6 @@ class Member:
     optim: Adam
     order_seed: int | None = None
     """Which images come when; the member's own seed when None."""
-
-    def __post_init__(self) -> None:
-        if (views := self.objective.views) != 1:
-            name = type(self.objective).__name__
-            raise ConfigError(
-                f"{name} wants {views} views of a sample; only single images come yet."
-            )
 
     @property
     def optims(self) -> dict[str, Adam]:
@@ -72,7 +79,7 @@ class Setting:
         with torch.device("meta"):
             modules = {"encoder": self.net.encoder(image), "decoder": self.net.decoder(image)}
             if isinstance(objective, Adversarial):
-                modules["critic"] = objective.critic(self.net.latents)
+                modules["critic"] = objective.critic(image, self.net.latents)
         return modules
 
     def weights(self, modules: Mapping[str, nn.Module], seeds: Int[Tensor, " p"]) -> State:
@@ -80,8 +87,23 @@ class Setting:
         dtype = self.runtime.dtype
         weights = initial_weights(self.net, self.dataset.shape, seeds, dtype=dtype)
         if "critic" in modules:
-            weights |= initialise(modules["critic"], "critic", "torch", seeds, dtype=dtype)
+            weights |= initialise(modules["critic"], "critic", self.net.init, seeds, dtype=dtype)
         return weights
+
+    def own(self, objective: Objective, seeds: Int[Tensor, "*p"]) -> Own:
+        """The objective's own tensors before the first step, in the precision of the weights."""
+        if not isinstance(objective, Stateful):
+            return Own()
+        start = torch.zeros((), dtype=torch.int64, device=seeds.device)
+        own = at(objective, start, self.runtime.dtype).own(self.net.latents, seeds)
+        names = [*own.learnt, *own.carried]
+        if len({*names}) < len(names) or any("." in name for name in names):
+            raise ConfigError(f"{type(objective).__name__} must name its tensors apart: {names}.")
+        to = self.runtime.device, self.runtime.dtype
+        return Own(
+            {name: value.to(*to) for name, value in own.learnt.items()},
+            {name: value.to(*to) for name, value in own.carried.items()},
+        )
 
 
 @runtime_checkable
@@ -119,8 +141,31 @@ class Population(Protocol):
         ...
 
 
+def carried(losses: Mapping[str, Terms], before: State) -> State:
+    """What a step hands to the next.
+
+    Raises:
+        ConfigError: The objective did not announce it so.
+    """
+    after = {}
+    for name, term in (pair for terms in losses.values() for pair in terms.items()):
+        if isinstance(term, Carry):
+            if name not in before or before[name].shape != term.value.shape:
+                raise ConfigError(
+                    f"Carry '{name}' of shape {tuple(term.value.shape)} is not among what `own` "
+                    f"gives: { ({n: tuple(v.shape) for n, v in before.items()}) }."
+                )
+            after[name] = term.value.detach().to(before[name].dtype)
+    return after
+
+
+def recoded(objective: Objective, net: Net, q: Posterior) -> Posterior:
+    """The posterior that scores and pictures take."""
+    return objective.recode(net, q) if isinstance(objective, Recoding) else q
+
+
 def log_of(losses: Mapping[str, Terms]) -> dict[str, Tensor]:
-    """What is written down of a step: each loss, each term raw, and each weight.
+    """What is written down of a step: each loss, each term raw and its weight, and each note.
 
     Names of the critic's terms carry the prefix ``critic.``.
     """
@@ -129,7 +174,10 @@ def log_of(losses: Mapping[str, Terms]) -> dict[str, Tensor]:
         prefix = "" if name == "net" else f"{name}."
         log[f"{prefix}loss"] = total(terms).detach()
         for key, term in terms.items():
-            log[prefix + key] = term.value.detach()
+            if isinstance(term, Term | Note):
+                log[prefix + key] = term.value.detach()
+            if not isinstance(term, Term):
+                continue
             weight: Any = term.weight
             if not isinstance(weight, Tensor):
                 weight = torch.full_like(term.value, weight)
@@ -145,12 +193,22 @@ def groups(members: Sequence[Member]) -> list[list[Member]]:
     return list(found.values())
 
 
+def _check_batch(objective: Objective, batch: int) -> None:
+    if isinstance(objective, Batchwise) and batch < objective.least_batch:
+        raise ConfigError(
+            f"{type(objective).__name__} compares the images of a batch and needs "
+            f"{objective.least_batch} or more; got a batch of {batch}."
+        )
+
+
 def populate(setting: Setting, members: Sequence[Member]) -> Population:
     """A fresh population on the backend that suits the device.
 
     Raises:
         ConfigError: The members are not of one group.
     """
+    for member in members:
+        _check_batch(member.objective, setting.batch)
     if len(groups(members)) > 1:
         raise ConfigError(
             "Members of a population may differ in seed, learning rate and Hyper fields only; "

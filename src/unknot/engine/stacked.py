@@ -17,9 +17,9 @@ from unknot.core.posterior import Posterior
 from unknot.data.draw import singles
 from unknot.engine.layers import StackedModule, stacked
 from unknot.engine.optim import adam
-from unknot.engine.population import Member, Setting, State, log_of
+from unknot.engine.population import Member, Setting, State, carried, log_of, recoded
 
-Losses: TypeAlias = Callable[[State, Objective, Step], tuple[dict[str, Tensor], State]]
+Losses: TypeAlias = Callable[[State, State, Objective, Step], tuple[State, State, State]]
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Stacked:
     optim: Mapping[str, Adam]
     modules: Mapping[str, StackedModule]
     weights: State
+    carried: State
     m: State
     v: State
     seed: Tensor
@@ -49,6 +50,8 @@ class Stacked:
         parts = setting.modules(objective)
         weights = setting.weights(parts, seeds)
         modules = {name: stacked(module) for name, module in parts.items()}
+        own = setting.own(objective, seeds)
+        weights |= {f"own.{name}": value for name, value in own.learnt.items()}
         packed = {name: _pack(modules, name, w).to(device) for name, w in weights.items()}
         optims = [member.optims for member in members]
         return cls(
@@ -57,6 +60,7 @@ class Stacked:
             {name: stack([o[name] for o in optims], device, dtype) for name in optims[0]},
             modules,
             {name: w.requires_grad_() for name, w in packed.items()},
+            {name: value.clone() for name, value in own.carried.items()},
             {name: torch.zeros_like(w) for name, w in packed.items()},
             {name: torch.zeros_like(w) for name, w in packed.items()},
             seeds,
@@ -87,13 +91,14 @@ class Stacked:
         """Posteriors of the same images for every member."""
         x = x.to(self.seed.device, self.setting.runtime.dtype)
         with self.setting.runtime.computing():
-            return self._net(self.weights).encode(x.expand(len(self.seed), *x.shape))
+            net = self._net(self.weights, self.carried)
+            return recoded(self.objective, net, net.encode(x.expand(len(self.seed), *x.shape)))
 
     @torch.no_grad()
     def decode(self, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
         """Logits or means for each member's own codes."""
         with self.setting.runtime.computing():
-            return self._net(self.weights).decode(z.to(self.seed.device))
+            return self._net(self.weights, self.carried).decode(z.to(self.seed.device))
 
     def state(self) -> State:
         """Weights and moments in PyTorch's layouts."""
@@ -104,8 +109,10 @@ class Stacked:
                 ("adam.m.", self.m[name]),
                 ("adam.v.", self.v[name]),
             ):
-                state[prefix + name] = _unpack(self.modules, name, value.detach()).cpu()
-        return state
+                state[prefix + name] = _unpack(self.modules, name, value.detach()).to(
+                    "cpu", copy=True
+                )
+        return {**state, **{f"carried.{n}": v.cpu().clone() for n, v in self.carried.items()}}
 
     def load(self, state: State) -> None:
         """Continue from a state."""
@@ -117,17 +124,19 @@ class Stacked:
                     ("adam.v.", self.v[name]),
                 ):
                     value.copy_(_pack(self.modules, name, state[prefix + name].to(value.device)))
+            for name, value in self.carried.items():
+                value.copy_(state[f"carried.{name}"])
 
-    def _net(self, weights: Mapping[str, Tensor]) -> Net:
+    def _net(self, weights: State, carried: State) -> Net:
         """The weights as an objective sees them: in the chosen precision, results in full."""
         dtype, compute = self.setting.runtime.dtype, self.setting.runtime.compute
 
+        def of(part: str) -> State:
+            start = f"{part}."
+            return {n.removeprefix(start): w for n, w in weights.items() if n.startswith(start)}
+
         def run(part: str, x: Tensor) -> Tensor:
-            mine = {
-                name.removeprefix(f"{part}."): w.to(compute)
-                for name, w in weights.items()
-                if name.startswith(f"{part}.")
-            }
+            mine = {name: w.to(compute) for name, w in of(part).items()}
             return self.modules[part].run(mine, x.to(compute)).to(dtype)
 
         def encode(x: Tensor) -> Posterior:
@@ -136,27 +145,29 @@ class Stacked:
         def decode(z: Tensor) -> Tensor:
             return run("decoder", z)
 
-        if "critic" not in self.modules:
-            return Net(encode, decode, no_critic)
-        return Net(encode, decode, lambda z: run("critic", z))
+        critic = (lambda z: run("critic", z)) if "critic" in self.modules else no_critic
+        return Net(encode, decode, critic, {**of("own"), **carried})
 
     def _losses(
-        self, weights: State, objective: Objective, step: Step
-    ) -> tuple[dict[str, Tensor], State]:
-        """Each loss summed over members, whose gradients do not mix, and what to log."""
-        net = self._net(weights)
+        self, weights: State, before: State, objective: Objective, step: Step
+    ) -> tuple[State, State, State]:
+        """Each loss summed over members, whose gradients do not mix; what to carry and to log."""
+        net = self._net(weights, before)
         losses = {"net": objective.terms(net, step)}
         if isinstance(objective, Adversarial):
             losses["critic"] = objective.critic_terms(net, step)
-        return {name: total(terms).sum() for name, terms in losses.items()}, log_of(losses)
+        sums = {name: total(terms).sum() for name, terms in losses.items()}
+        return sums, carried(losses, before), log_of(losses)
 
     def _train(self, losses: Losses, update: Callable[..., None]) -> None:
         """One step, as a sequence of kernels that never waits for the host."""
         dataset = self.setting.dataset
-        rows = singles(self.order, self.t, self.setting.batch, size=len(dataset))
+        batch = self.setting.batch * self.objective.views
+        rows = singles(self.order, self.t, batch, size=len(dataset))
         x = dataset.batch(rows).to(self.setting.runtime.dtype)
         objective = at(self.objective, self.t, x.dtype)
-        values, log = losses(self.weights, objective, Step(x, self.seed, self.t, len(dataset)))
+        step = Step(x, self.seed, self.t, len(dataset))
+        values, carries, log = losses(self.weights, self.carried, objective, step)
         names = {key: [n for n in self.weights if _loss_of(n) == key] for key in values}
         gradients = {
             key: torch.autograd.grad(
@@ -170,6 +181,8 @@ class Stacked:
         for key, gradient in gradients.items():
             columns = [[source[n] for n in names[key]] for source in (self.weights, self.m, self.v)]
             update(*columns, gradient, at(self.optim[key], self.t, torch.float64), self.t)
+        for name, value in carries.items():
+            self.carried[name].copy_(value)
         for name, value in log.items():
             self.log.setdefault(name, torch.empty_like(value)).copy_(value)
         self.t.add_(1)
@@ -210,7 +223,8 @@ class Stacked:
     @contextmanager
     def _rewound(self) -> Iterator[None]:
         """Undo the steps of a warm-up."""
-        tensors = [*self.weights.values(), *self.m.values(), *self.v.values(), self.t]
+        sets = (self.weights, self.carried, self.m, self.v)
+        tensors = [*(tensor for one in sets for tensor in one.values()), self.t]
         before = [tensor.detach().clone() for tensor in tensors]
         yield
         with torch.no_grad():
@@ -224,9 +238,9 @@ def _loss_of(name: str) -> str:
 
 def _pack(modules: Mapping[str, StackedModule], name: str, value: Tensor) -> Tensor:
     part, _, rest = name.partition(".")
-    return modules[part].pack(rest, value)
+    return modules[part].pack(rest, value) if part in modules else value
 
 
 def _unpack(modules: Mapping[str, StackedModule], name: str, value: Tensor) -> Tensor:
     part, _, rest = name.partition(".")
-    return modules[part].unpack(rest, value)
+    return modules[part].unpack(rest, value) if part in modules else value

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from unknot.core.hyper import Hyper
+from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Step, Term, Terms
 from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
 
@@ -22,6 +22,9 @@ class BetaVAE:
     beta: Hyper = 4.0
     likelihood: Likelihood = "bernoulli"
     views: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, "beta")
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and weighted divergence."""

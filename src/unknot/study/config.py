@@ -11,7 +11,7 @@ from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import SCHEDULES, Hyper, Number
 from unknot.core.objective import Adam
-from unknot.study.spec import FORMAT, Choice, TrainSpec
+from unknot.study.spec import FORMAT, Choice, TrainSpec, plain
 
 T = TypeVar("T")
 DEFAULTS = {"data": "dsprites", "net": "conv64", "objective": "beta_vae"}
@@ -115,7 +115,18 @@ def _choice(name: str, room: registry.Room, given: Any) -> Choice:  # noqa: ANN4
         inner["path"] = str(Path(path).expanduser().absolute())
     if not isinstance(chosen, str):
         raise ConfigError(f"{name}.name must be the name of one of the {room}; got {chosen!r}.")
-    return Choice(chosen, build(registry.get(room, chosen), inner, name))
+    return Choice(chosen, build(registry.get(room, chosen), _preset(room, chosen, inner), name))
+
+
+def _preset(room: registry.Room, chosen: str, inner: dict[str, Any]) -> dict[str, Any]:
+    """Settings over those of the preset that they name, if they do."""
+    if (preset := inner.pop("preset", None)) is None:
+        return inner
+    known = registry.presets(room, chosen)
+    if preset not in known:
+        hint = registry.nearest(str(preset), [*known]) if known else "; it has none."
+        raise ConfigError(f"{chosen} has no preset {preset!r}{hint}")
+    return {**plain(known[preset]), **inner}
 
 
 def _table(name: str, given: Any) -> dict[str, Any]:  # noqa: ANN401

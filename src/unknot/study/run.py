@@ -232,7 +232,7 @@ def load(path: str | Path, *, device: str = "auto") -> Run:
         if member.get("diverged_at") is not None
     }
     training = replace(training, curves=_curves(folder, training.spec), diverged=diverged)
-    status, step = facts.get("status", "done"), facts.get("step", training.spec.steps)
+    status, step = facts.get("status", "done"), facts.get("step", training.spec.updates)
     return Run(training, status, step, folder.path)
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any
 
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import SCHEDULES, Schedule
+from unknot.core.hyper import SCHEDULES, Schedule, hyper_fields, last_step
 from unknot.core.objective import Adam
 from unknot.engine.device import Precision
 from unknot.engine.population import Member
@@ -58,6 +58,24 @@ class TrainSpec:
             )
         if outside := [s for s in (*listed, self.order_seed or 0) if not 0 <= s < 2**63]:
             raise ConfigError(f"Seeds are whole numbers from 0 to 2**63 - 1; got {outside}.")
+
+        self._check_schedules()
+
+    def _check_schedules(self) -> None:
+        """Training that ends before a schedule does is another training than was asked for."""
+        for where, thing in (("objective", self.objective.settings), ("optim", self.optim)):
+            for name in hyper_fields(thing):
+                held = getattr(thing, name)
+                if isinstance(held, Schedule) and last_step(held) > self.updates:
+                    raise ConfigError(
+                        f"{where}.{name} changes until step {last_step(held):,.0f}, but the run "
+                        f"ends at {self.updates:,}; train longer or make its schedule shorter."
+                    )
+
+    @property
+    def updates(self) -> int:
+        """How often weights move; fewer than steps where an objective counts an update as two."""
+        return -(-self.steps // getattr(self.objective.settings, "steps_per_update", 1))
 
     @property
     def seed_list(self) -> tuple[int, ...]:

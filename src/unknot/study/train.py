@@ -140,7 +140,7 @@ def run(
         KeyboardInterrupt: Asked to stop, without a folder to continue from.
     """
     spec, saved, began = training.spec, start // training.spec.checkpoint_every, time.monotonic()
-    status: Status = "running" if start < spec.steps else "done"
+    status: Status = "running" if start < spec.updates else "done"
     step = start
     with stop_on_signal() as stop:
         if folder and status == "running":
@@ -148,7 +148,7 @@ def run(
         for tick in fit(
             training.population,
             start=start,
-            steps=spec.steps,
+            steps=spec.updates,
             log_every=spec.log_every,
             pause_every=spec.checkpoint_every,
         ):
@@ -156,7 +156,7 @@ def run(
             if tick.values is not None:
                 training.note(step, tick.values)
             if watch:
-                watch(Progress(step, spec.steps, tick.values, training.diverged))
+                watch(Progress(step, spec.updates, tick.values, training.diverged))
             status = _status(training, step, stop.is_set())
             if folder and (step // spec.checkpoint_every > saved or status != "running"):
                 saved = step // spec.checkpoint_every
@@ -173,7 +173,7 @@ def run(
 def _status(training: Training, step: int, asked_to_stop: bool) -> Status:
     if len(training.diverged) == len(training.spec.seed_list):
         return "diverged"
-    if step == training.spec.steps:
+    if step == training.spec.updates:
         return "done"
     return "stopped" if asked_to_stop else "running"
 
@@ -192,7 +192,7 @@ def write_status(
         {
             "status": status,
             "step": step,
-            "steps": training.spec.steps,
+            "steps": training.spec.updates,
             "seconds": round(training.seconds_before + seconds, 1),
             "device": str(training.setting.runtime.device),
             "members": members,
