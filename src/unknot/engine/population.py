@@ -181,7 +181,7 @@ def log_of(losses: Mapping[str, Terms]) -> dict[str, Tensor]:
             weight: Any = term.weight
             if not isinstance(weight, Tensor):
                 weight = torch.full_like(term.value, weight)
-            log[f"{prefix}{key}.weight"] = weight.expand_as(term.value)
+            log[f"{prefix}{key}.weight"] = weight.detach().expand_as(term.value)
     return log
 
 
