@@ -84,6 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--only", default="", help="rows whose name holds this word, such as bf16")
     options = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("This benchmark needs a CUDA device.")
@@ -108,6 +109,9 @@ def main() -> None:
     heads = ("what", "members", "model-steps/s", "x eager", "TFLOP/s", "GB", "warm-up s")
     print("{:26s} {:>7s} {:>13s} {:>8s} {:>8s} {:>6s} {:>9s}".format(*heads))
     for name, members, make in cases:
+        # The first row is what the others are compared with.
+        if base and options.only not in name:
+            continue
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         held = torch.cuda.memory_allocated()
