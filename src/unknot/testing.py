@@ -274,7 +274,7 @@ def never_waits(objective: Objective) -> None:
 def gradients_reach_all_weights(objective: Objective) -> None:
     """Gradients are finite, and none of encoder, decoder and critic is left without one."""
     for key, gradient in cases(objective)[0].gradients().items():
-        reached = gradient is not None and bool(gradient.flatten(1).any(1).all())
+        reached = gradient is not None and bool(gradient.reshape(len(SEEDS), -1).any(1).all())
         _require(reached, f"{_name(objective)} does not depend on {key}.")
         finite = gradient is not None and bool(gradient.isfinite().all())
         _require(finite, f"{_name(objective)} gradient of {key} is not finite.")

@@ -39,7 +39,7 @@ class Net:
     critic: Callable[[Tensor], Tensor] = no_critic
     """Codes ``[*p, n, z]``, or what else the critic reads, to whatever it returns."""
     own: Mapping[str, Tensor] = field(default_factory=dict)
-    """The objective's own tensors ``[*p, ...]``: as learnt so far, as carried from the last step."""
+    """The objective's own tensors ``[*p, ...]``: learnt so far, or carried from the last step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class Stateful(Protocol):
     """
 
     def own(self, z: int, seed: Int[Tensor, "*p"]) -> Own:
-        """The tensors at the start, for ``z`` latents; random ones by ``core.noise`` of the seed."""
+        """The tensors at the start, for ``z`` latents; random ones by ``core.noise``."""
         ...
 
 

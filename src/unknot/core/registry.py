@@ -9,15 +9,29 @@ own tools and are not listed. Other packages add things through entry points of 
 import ast
 import difflib
 import importlib.util
+import inspect
 import pkgutil
+import re
 import sys
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from unknot.core.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a file says of the thing it registers."""
+
+    name: str
+    """Of the class or function."""
+    doc: str
+    settings: dict[str, str]
+    presets: list[str]
+
 
 Room: TypeAlias = Literal["objectives", "metrics", "datasets", "nets"]
 PACKAGES: dict[Room, str] = {
@@ -44,7 +58,7 @@ def get(room: Room, name: str) -> Any:  # noqa: ANN401 - a class or a function
         'BetaVAE'
     """
     if name in (ours := _ours(room)):
-        return getattr(importlib.import_module(f"{PACKAGES[room]}.{name}"), ours[name][0])
+        return getattr(importlib.import_module(f"{PACKAGES[room]}.{name}"), ours[name].name)
     if name in (outsiders := _outsiders(room)):
         return _load(outsiders[name])
     raise ConfigError(
@@ -54,10 +68,26 @@ def get(room: Room, name: str) -> Any:  # noqa: ANN401 - a class or a function
 
 def summary(room: Room, name: str) -> str:
     """The first line of a thing's docstring, read without importing ours."""
+    return doc(room, name).partition("\n")[0]
+
+
+def paper(room: Room, name: str) -> str:
+    """Authors and year of the paper that a thing's docstring names first; else nothing.
+
+    Example:
+        >>> paper("objectives", "beta_vae")
+        'Higgins et al. 2017'
+    """
+    found = re.search(r"^Paper: (.*? \d{4})", doc(room, name), re.MULTILINE)
+    return found[1] if found else ""
+
+
+def doc(room: Room, name: str) -> str:
+    """A thing's docstring, read without importing ours."""
     if name in (ours := _ours(room)):
-        return ours[name][1]
+        return ours[name].doc
     try:
-        return (get(room, name).__doc__ or "").strip().partition("\n")[0]
+        return inspect.getdoc(get(room, name)) or ""
     except ConfigError as error:
         return str(error)
 
@@ -70,18 +100,25 @@ def settings(room: Room, name: str) -> dict[str, str]:
         {'beta': '4.0', 'likelihood': "'bernoulli'"}
     """
     if name in (ours := _ours(room)):
-        return ours[name][2]
+        return ours[name].settings
     thing = get(room, name)
     found = fields(thing) if is_dataclass(thing) else ()
     return {f.name: "" if f.default is MISSING else repr(f.default) for f in found}
+
+
+def preset_names(room: Room, name: str) -> list[str]:
+    """Names of a thing's presets, read without importing ours."""
+    if name in (ours := _ours(room)):
+        return ours[name].presets
+    return [*presets(room, name)]
 
 
 def presets(room: Room, name: str) -> dict[str, Any]:
     """Named settings of a thing: the ``PRESETS`` of its module, instances of its class.
 
     Example:
-        >>> presets("objectives", "vae")
-        {}
+        >>> presets("objectives", "beta_vae")["study2019"]
+        BetaVAE(beta=4.0, likelihood='bernoulli')
     """
     found: dict[str, Any] = getattr(sys.modules[get(room, name).__module__], "PRESETS", {})
     return found
@@ -110,13 +147,13 @@ def _load(entry: EntryPoint) -> Any:  # noqa: ANN401
         ) from error
 
 
-def _ours(room: Room) -> dict[str, tuple[str, str, dict[str, str]]]:
+def _ours(room: Room) -> dict[str, Entry]:
     return _files(PACKAGES[room])
 
 
 @cache
-def _files(package: str) -> dict[str, tuple[str, str, dict[str, str]]]:
-    """Name in the file, first docstring line and settings, by file name; parsed, not imported."""
+def _files(package: str) -> dict[str, Entry]:
+    """What the files of a package register, by file name; parsed, not imported."""
     spec = importlib.util.find_spec(package)
     folders = list(spec.submodule_search_locations or []) if spec else []
     found = {}
@@ -128,9 +165,22 @@ def _files(package: str) -> dict[str, tuple[str, str, dict[str, str]]]:
             if not isinstance(node, ast.ClassDef | ast.FunctionDef):
                 continue
             if node.name.lower() == module.name.replace("_", "") or node.name == module.name:
-                doc = (ast.get_docstring(node) or "").partition("\n")[0]
-                found[module.name] = (node.name, doc, _fields(node))
+                doc = ast.get_docstring(node) or ""
+                found[module.name] = Entry(node.name, doc, _fields(node), _presets(tree))
     return found
+
+
+def _presets(tree: ast.Module) -> list[str]:
+    """The keys of a module's ``PRESETS = {...}``."""
+    return [
+        key.value
+        for line in tree.body
+        if isinstance(line, ast.Assign)
+        and ast.unparse(line.targets[0]) == "PRESETS"
+        and isinstance(line.value, ast.Dict)
+        for key in line.value.keys
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    ]
 
 
 def _fields(node: ast.ClassDef | ast.FunctionDef) -> dict[str, str]:

@@ -118,7 +118,7 @@ class Bytes:
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
         """Images of the given rows, divided by 255."""
-        return self.stored[index].float() / 255
+        return unit_interval(self.stored[index].float())
 
     def to(self, device: torch.device) -> "Bytes":
         """The same bytes on another device."""
@@ -144,6 +144,14 @@ class Bits:
     def to(self, device: torch.device) -> "Bits":
         """The same bits on another device."""
         return Bits(self.stored.to(device), self.shape)
+
+
+def unit_interval(pixels: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    """Values from 0 to 255 divided by 255, the same bits on every device.
+
+    By a plain number a GPU would divide as a product with 1/255, which rounds differently.
+    """
+    return pixels / torch.full((), 255.0, device=pixels.device)
 
 
 def as_bytes(images: np.ndarray, source: str) -> Bytes:

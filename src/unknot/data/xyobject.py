@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.factors import FactorSpace
-from unknot.data.dataset import FactorDataset
+from unknot.data.dataset import FactorDataset, unit_interval
 
 SIDE = 64
 PLACES, SIZES, LEVELS, HUES = 25, 5, 4, 6
@@ -76,7 +76,7 @@ class ColouredSquare:
         # Each channel is lit in the three hues around its own: 0 for red, 2 for green, 4 for blue.
         channel = torch.arange(3, device=self.device)
         lit = (hue.unsqueeze(-1) - 2 * channel + 1) % HUES < 3
-        colour = lit * (255 * (level + 1) // LEVELS).unsqueeze(-1) / 255
+        colour = unit_interval(lit * (255 * (level + 1) // LEVELS).unsqueeze(-1).float())
         return colour[..., None, None] * square.unsqueeze(-3)
 
     def to(self, device: torch.device) -> "ColouredSquare":
