@@ -34,3 +34,10 @@ class BetaVAE:
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "kl": Term(kl_normal(q).sum(-1), self.beta),
         }
+
+
+PRESETS = {
+    "study2019": BetaVAE(beta=4.0),
+    "ozcan_2": BetaVAE(beta=2.0, likelihood="sigmoid_gaussian"),
+    "ozcan_4": BetaVAE(beta=4.0, likelihood="sigmoid_gaussian"),
+}

@@ -1,21 +1,22 @@
 """Leaf losses: sum over pixels and latents, mean over the batch, one value per member."""
 
-from typing import Literal, TypeAlias
-
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.core.likelihood import Likelihood, activated
 from unknot.core.posterior import Posterior
 
-Likelihood: TypeAlias = Literal["bernoulli", "gaussian"]
+__all__ = ["Likelihood", "bernoulli", "gaussian", "kl_normal", "reconstruction"]
 
 
 def reconstruction(
     likelihood: Likelihood, decoded: Float[Tensor, "*p b c h w"], x: Float[Tensor, "*p b c h w"]
 ) -> Float[Tensor, "*p"]:
     """The reconstruction loss of a likelihood."""
-    return bernoulli(decoded, x) if likelihood == "bernoulli" else gaussian(decoded, x)
+    if likelihood == "bernoulli":
+        return bernoulli(decoded, x)
+    return gaussian(activated(likelihood, decoded), x)
 
 
 def bernoulli(

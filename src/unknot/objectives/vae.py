@@ -28,3 +28,6 @@ class VAE:
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "kl": Term(kl_normal(q).sum(-1)),
         }
+
+
+PRESETS = {"ozcan": VAE(likelihood="sigmoid_gaussian")}

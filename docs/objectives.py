@@ -1,0 +1,72 @@
+"""Write ``docs/objectives.md`` from the docstrings: ``python docs/objectives.py``."""
+
+import re
+from pathlib import Path
+
+from unknot.core import registry
+
+PAGE = Path(__file__).with_suffix(".md")
+HEAD = """\
+# Objectives
+
+<!-- Made by docs/objectives.py from the docstrings in src/unknot/objectives; do not edit. -->
+
+What a model is trained for. Each is one file of `src/unknot/objectives/` that reads like its
+paper, and its name is what the command line takes:
+
+```
+unknot train --objective beta_tcvae --set objective.beta=6 --steps 20000
+unknot train --objective factor_vae --preset study2019 --steps 300000
+```
+
+All are losses to make small, summed over pixels and latents and averaged over the batch. A weight
+that a paper gives for another convention is translated under *Differs*. Numbers may follow a
+schedule, and may differ between the models of a population, unless they decide the shape of
+something. With `likelihood` "bernoulli" the decoder gives logits of probabilities. With "gaussian"
+it gives means, and the reconstruction is the squared error, without a half; "sigmoid_gaussian" is
+the same with means that a sigmoid keeps within (0, 1).
+
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    names = registry.names("objectives")
+    rows = [
+        f"| [`{name}`](#{name}) | {_cell(registry.summary('objectives', name))} "
+        f"| {registry.paper('objectives', name)} |"
+        for name in names
+    ]
+    table = ["| name | what it is | paper |", "|---|---|---|", *rows]
+    return HEAD + "\n".join(table) + "\n" + "".join(_section(name) for name in names)
+
+
+def _section(name: str) -> str:
+    lines = registry.doc("objectives", name).split("\n")
+    text = re.sub(r"^(Paper|Equation|Differs):", r"*\1.*", "\n".join(lines[1:]), flags=re.MULTILINE)
+    # A line break before each, which Markdown would run together.
+    text = re.sub(r"\n(\*(?:Equation|Differs)\.\*)", r"  \n\1", text)
+    settings = registry.settings("objectives", name)
+    parts = [f"\n## {name}\n\n{lines[0]}\n{text.rstrip()}\n"]
+    if settings:
+        parts.append("\n| setting | default |\n|---|---|\n")
+        parts += [f"| `{key}` | `{default}` |\n" for key, default in settings.items()]
+    for key, preset in registry.presets("objectives", name).items():
+        parts.append(f"\nPreset `{key}`: `{_changed(name, preset)}`\n")
+    return "".join(parts)
+
+
+def _changed(name: str, preset: object) -> str:
+    """What a preset sets that the defaults do not."""
+    usual = registry.get("objectives", name)()
+    own = {key: (getattr(preset, key), getattr(usual, key)) for key in vars(usual)}
+    changed = [f"{key}={ours!r}" for key, (ours, theirs) in own.items() if ours != theirs]
+    return ", ".join(changed) or "the defaults"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

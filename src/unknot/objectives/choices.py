@@ -1,0 +1,41 @@
+"""A check of fields that choose between named forms of an objective."""
+
+from functools import cache
+from typing import Any, get_args, get_type_hints
+
+from unknot.core.errors import ConfigError
+from unknot.core.registry import nearest
+
+
+def check_choices(thing: Any, *names: str) -> None:  # noqa: ANN401 - any dataclass
+    """Check that fields annotated ``Literal[...]`` hold one of its names; for ``__post_init__``.
+
+    Files are checked as they are read; this is for objectives made in Python.
+
+    Raises:
+        ConfigError: One does not.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from typing import Literal
+        >>> @dataclass(frozen=True)
+        ... class Toy:
+        ...     form: Literal["density", "literal"] = "density"
+        ...     def __post_init__(self):
+        ...         check_choices(self, "form")
+        >>> Toy(form="dense")
+        Traceback (most recent call last):
+        ...
+        unknot.core.errors.ConfigError: Toy.form has no choice 'dense'; did you mean 'density'?
+    """
+    kind: Any = type(thing)
+    for name in names:
+        value, known = getattr(thing, name), _choices(kind, name)
+        if value not in known:
+            hint = nearest(str(value), known)
+            raise ConfigError(f"{kind.__name__}.{name} has no choice {value!r}{hint}")
+
+
+@cache
+def _choices(kind: Any, name: str) -> list[str]:  # noqa: ANN401
+    return list(get_args(get_type_hints(kind)[name]))

@@ -1,0 +1,96 @@
+"""PI controllers of a divergence: the ramp of its target, and the weight that leads it there.
+
+Both controllers hold their integral while their output is beyond a bound and the error would push
+it further out. The authors' code holds it whatever the error's sign; once an integral is further
+below the bound than ``kp`` can lift it, their weight stays at the bound for good, however high the
+divergence: a first error of 18 without a ramp is enough.
+"""
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, sigmoid, where
+
+from unknot.core.hyper import Number
+
+
+def ramped(
+    t: Int[Tensor, ""], target: Number, *, start: Number, step: Number, every: int, over: int = 1
+) -> Float[Tensor, "*p"]:
+    """A target that starts low and rises by ``step`` at every ``every`` steps until it is reached.
+
+    Each rise is spread over ``over`` steps. Steps count from 1, as in the authors' code, so the
+    first rise is seen at ``t = every - 1``.
+
+    Example:
+        >>> import torch
+        >>> at = lambda t: ramped(torch.tensor(t), 18.0, start=0.5, step=0.15, every=5000).item()
+        >>> [round(at(t), 2) for t in (0, 4998, 4999, 299_999, 10**6)]
+        [0.5, 0.5, 0.65, 9.5, 18.0]
+    """
+    count = t.double() + 1
+    share = ((count % every + 1) / over).clamp(max=1)
+    rises = ((count / every).floor() - 1 + share).clamp(min=0)
+    return (start + step * rises).clamp(max=target)
+
+
+def position(
+    integral: Float[Tensor, "*p"],
+    output: Float[Tensor, "*p"],
+    error: Float[Tensor, "*p"],
+    *,
+    kp: Number,
+    ki: Number,
+    low: float,
+    high: float,
+) -> tuple[Float[Tensor, "*p"], Float[Tensor, "*p"], Float[Tensor, "*p"]]:
+    r"""A step of ControlVAE's controller, $K_p \varsigma(-e) - K_i \sum e$ above ``low``.
+
+    Args:
+        integral: Its second part after the last step; 0 at first.
+        output: The weight of the last step before it was clipped; ``low`` at first.
+        error: Target less divergence of this step.
+        kp: Proportional gain.
+        ki: Integral gain; the minus is in the formula.
+        low: Least weight.
+        high: Largest weight.
+
+    Returns:
+        The weight of this step, and integral and output to hand to the next.
+    """
+    integral = where(_held(output, error, low, high), integral, integral - ki * error)
+    output = low + kp * sigmoid(-error) + integral
+    return output.clamp(low, high), integral, output
+
+
+def incremental(
+    output: Float[Tensor, "*p"],
+    before: Float[Tensor, "*p"],
+    error: Float[Tensor, "*p"],
+    *,
+    kp: Number,
+    ki: Number,
+    low: float,
+    high: float,
+) -> tuple[Float[Tensor, "*p"], Float[Tensor, "*p"]]:
+    r"""A step of DynamicVAE's controller, $K_p [\varsigma(-e) - \varsigma(-e')] - K_i e$ further.
+
+    Args:
+        output: The weight of the last step before it was clipped.
+        before: The error $e'$ of the last step; 0 at first.
+        error: Target less averaged divergence of this step.
+        kp: Proportional gain.
+        ki: Integral gain; the minus is in the formula.
+        low: Least weight.
+        high: Largest weight.
+
+    Returns:
+        The weight of this step, and the output to hand to the next.
+    """
+    integral = where(_held(output, error, low, high), 0.0, ki * error)
+    output = output + kp * (sigmoid(-error) - sigmoid(-before)) - integral
+    return output.clamp(low, high), output
+
+
+def _held(
+    output: Float[Tensor, "*p"], error: Float[Tensor, "*p"], low: float, high: float
+) -> Bool[Tensor, "*p"]:
+    return ((output < low) & (error > 0)) | ((output > high) & (error < 0))

@@ -1,0 +1,78 @@
+"""Second and third moments of codes over a batch, for objectives that match them to the prior's."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from unknot.core.objective import Carry, Net, Own, Step
+from unknot.core.posterior import Posterior
+
+
+def covariance(codes: Float[Tensor, "*p b z"]) -> Float[Tensor, "*p z z"]:
+    """Covariance over the batch, divided by b and not by b - 1.
+
+    Example:
+        >>> covariance(torch.tensor([[1.0, 0.0], [3.0, 4.0]])).tolist()
+        [[1.0, 2.0], [2.0, 4.0]]
+    """
+    centred = codes - codes.mean(-2, keepdim=True)
+    return centred.mT @ centred / codes.shape[-2]
+
+
+def off_identity(cov: Float[Tensor, "*p z z"]) -> tuple[Float[Tensor, "*p"], Float[Tensor, "*p"]]:
+    """Squared distance from the identity: off the diagonal, each pair counted twice, and on it.
+
+    Example:
+        >>> [part.item() for part in off_identity(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))]
+        [8.0, 9.0]
+    """
+    variances = cov.diagonal(dim1=-2, dim2=-1)
+    off = cov - variances.diag_embed()
+    return off.square().sum((-2, -1)), (variances - 1).square().sum(-1)
+
+
+def third_moments(codes: Float[Tensor, "*p b z"]) -> Float[Tensor, "*p z z z"]:
+    """Central moments of all triples of latents over the batch."""
+    b, z = codes.shape[-2:]
+    centred = codes - codes.mean(-2, keepdim=True)
+    pairs = (centred.unsqueeze(-1) * centred.unsqueeze(-2)).flatten(-2)
+    moments = pairs.mT @ centred / b
+    return moments.reshape(*moments.shape[:-2], z, z, z)
+
+
+def third_moments_of_mixture(q: Posterior) -> Float[Tensor, "*p z z z"]:
+    r"""Central third moments of the batch's mixture of posteriors, without sampling.
+
+    $$\mathbb E[m_i m_j m_k] + \delta_{ij} \mathbb E[\sigma_i^2 m_k]
+    + \delta_{ik} \mathbb E[\sigma_i^2 m_j] + \delta_{jk} \mathbb E[\sigma_j^2 m_i],
+    \quad m = \mu - \mathbb E \mu$$
+    """
+    centred = q.mean - q.mean.mean(-2, keepdim=True)
+    same = torch.eye(centred.shape[-1], dtype=centred.dtype, device=centred.device)
+    both = q.logvar.exp().mT @ centred / centred.shape[-2]  # of i and k: E[sigma_i^2 m_k]
+    ij = same.unsqueeze(-1) * both.unsqueeze(-2)
+    ik = same.unsqueeze(-2) * both.unsqueeze(-1)
+    jk = same * both.mT.unsqueeze(-1)
+    return third_moments(q.mean) + ij + ik + jk
+
+
+def running_start(decay: float, z: int, seed: Int[Tensor, "*p"]) -> Own:
+    """What `running` carries, before the first step."""
+    start = torch.zeros(*seed.shape, z, z, device=seed.device)
+    return Own(carried={"covariance": start}) if decay else Own()
+
+
+def running(
+    cov: Float[Tensor, "*p z z"], decay: float, net: Net, step: Step
+) -> tuple[Float[Tensor, "*p z z"], dict[str, Carry]]:
+    """The running mean of a covariance and what to carry; without decay the covariance itself.
+
+    The mean starts at this run's first step and is corrected for that as Adam's moments are. It
+    only gives the value: the gradient is that of the batch's covariance in full, so that the weight
+    of a penalty means the same with and without.
+    """
+    if not decay:
+        return cov, {}
+    kept = decay * net.own["covariance"] + (1 - decay) * cov.detach()
+    mean = kept / (1 - decay ** (step.t.to(cov.dtype) + 1))
+    return mean + (cov - cov.detach()), {"covariance": Carry(kept)}

@@ -1,0 +1,94 @@
+"""The sigma-VAE."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from unknot.core.objective import Net, Note, Own, Step, Term, Terms
+from unknot.objectives.choices import check_choices
+from unknot.objectives.losses import kl_normal, reconstruction
+
+LOWEST = -6.0
+"""Where ln sigma bends to a floor: 0.0025, below half a grey level of 8-bit images."""
+
+
+@dataclass(frozen=True)
+class SigmaVAE:
+    r"""sigma-VAE: the VAE with a Gaussian decoder whose variance is found with the weights.
+
+    $$\mathcal L = D \ln \sigma + \frac{1}{2 \sigma^2} R + \mathrm{KL}(q(z|x) \| p(z)), \qquad
+    R = \mathbb E_{q(z|x)} \lVert x - \hat x(z) \rVert^2$$
+
+    with $D$ pixels and one $\sigma$ for all of them. At its best $\sigma^2 = R / D$, and the model
+    is a beta-VAE on $R$ with $\beta = 2 \sigma^2$, which is logged.
+
+    Paper: Rybkin, Daniilidis and Levine 2021, "Simple and effective VAE training with calibrated
+    decoders".
+    Equation: The Gaussian log density and its best variance; 2.9 in Moğultay Özcan 2024.
+
+    Differs: The constant $\frac D2 \ln 2 \pi$ is left out. Moğultay Özcan prints $\ln \sigma$
+    without $D$, which makes $\sigma^2 = R$ and beta $2 R$: too much to reach the $R$ reported
+    there.
+
+    `sigma` is learnt by the same optimiser as the net, or analytic: the best one for each batch.
+    `form` is that of the density, with $D$, or the literal one without. In either case
+    $\ln \sigma$ bends to a floor at -6, as in the authors' code.
+    """
+
+    sigma: Literal["learnt", "analytic"] = "learnt"
+    form: Literal["density", "literal"] = "density"
+    likelihood: Literal["gaussian", "sigmoid_gaussian"] = "sigmoid_gaussian"
+    views: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        check_choices(self, "sigma", "form", "likelihood")
+
+    def own(self, z: int, seed: Int[Tensor, "*p"]) -> Own:  # noqa: ARG002 - the protocol's
+        """The learnt ln sigma, before its floor."""
+        return Own({"log_sigma": torch.zeros(*seed.shape, 1)} if self.sigma == "learnt" else {})
+
+    def terms(self, net: Net, step: Step) -> Terms:
+        """Weighted squared error, ln sigma and divergence."""
+        q = net.encode(step.x)
+        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        error = reconstruction(self.likelihood, net.decode(z), step.x)
+        count = step.x.shape[-3:].numel() if self.form == "density" else 1
+        if self.sigma == "learnt":
+            log_sigma = net.own["log_sigma"].squeeze(-1)
+        else:
+            log_sigma = best_log_sigma(error, count)
+        log_sigma = soft_floor(log_sigma)
+        variance = (2 * log_sigma).exp()
+        return {
+            "recon": Term(error, 0.5 / variance),
+            "log_sigma": Term(log_sigma, float(count)),
+            "kl": Term(kl_normal(q).sum(-1)),
+            "sigma": Note(log_sigma.exp()),
+            "beta": Note(2 * variance),
+        }
+
+
+def best_log_sigma(error: Float[Tensor, "*p"], count: int) -> Float[Tensor, "*p"]:
+    r"""The minimum of $n \ln \sigma + R / (2 \sigma^2)$: $\sigma^2 = R / n$."""
+    # An error of 0 would give -inf here, and no gradient after the floor.
+    return 0.5 * (error / count).clamp(min=torch.finfo(error.dtype).tiny).log()
+
+
+def soft_floor(log_sigma: Float[Tensor, "*p"]) -> Float[Tensor, "*p"]:
+    r"""Numbers bent softly to stay above -6.
+
+    Example:
+        >>> [round(y, 3) for y in soft_floor(torch.tensor([-50.0, -6.0, 0.0])).tolist()]
+        [-6.0, -5.307, 0.002]
+    """
+    return LOWEST + F.softplus(log_sigma - LOWEST)
+
+
+PRESETS = {
+    "optimal": SigmaVAE(sigma="analytic"),
+    "ozcan_literal": SigmaVAE(form="literal"),
+}
