@@ -124,7 +124,15 @@ UNSUPERVISED = ("active_units", "gaussian_tc", "mutual_info_score", "wasserstein
 """Scores of codes alone: nats, distances and counts, so that a perfect code is not 1."""
 ACROSS_MODELS = ("udr",)
 """Scores of several representations together."""
-SCORES = [name for name in registry.names("metrics") if name not in ACROSS_MODELS]
+OF_POSTERIORS = ("aggregate_posterior", "kl_per_dimension")
+"""Scores that need log-variances beside the codes."""
+DECODING = ("elbo", "log_likelihood")
+"""Scores of a model and images."""
+SCORES = [
+    name
+    for name in registry.names("metrics")
+    if name not in (*ACROSS_MODELS, *OF_POSTERIORS, *DECODING)
+]
 
 ALIGNED = dict.fromkeys(
     ("perfect", "permuted", "rescaled", "flipped", "dead_first", "dead_last", "constant"), 1.0

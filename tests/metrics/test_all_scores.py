@@ -5,7 +5,16 @@ import numpy as np
 import pytest
 import torch
 
-from metrics.representations import ACROSS_MODELS, SCORES, SIZES, UNSUPERVISED, get, perfect
+from metrics.representations import (
+    ACROSS_MODELS,
+    DECODING,
+    OF_POSTERIORS,
+    SCORES,
+    SIZES,
+    UNSUPERVISED,
+    get,
+    perfect,
+)
 from unknot import metrics
 from unknot.core import registry
 from unknot.core.errors import ConfigError, ShapeError
@@ -39,20 +48,36 @@ def test_importing_the_room_loads_no_learner():
 def test_everything_on_rows():
     table = metrics.evaluate(*get("dead_first"))
     assert set(table) == set(SCORES)
-    assert not table.skipped
+    assert set(table.skipped) == set(OF_POSTERIORS)
     for name in set(table) - set(UNSUPERVISED):
         assert float(table[name]) == pytest.approx(1, abs=0.02), name
     assert all(np.isfinite(value) for value in table.values.values())
     assert all(key.split(".")[0] in table for key in table.values)
-    assert len(repr(table).splitlines()) == 1 + len(table)
+    assert len(repr(table).splitlines()) == 1 + len(table) + len(table.skipped)
+
+
+def test_log_variances_reach_the_scores_that_read_posteriors():
+    codes, values = get("perfect")
+    logvar = np.full(codes.shape, -6.0)
+    table = metrics.evaluate(codes, values, metrics=["mig", *OF_POSTERIORS], logvar=logvar)
+    assert set(OF_POSTERIORS) < set(table)
+    with pytest.raises(ConfigError, match="kl_per_dimension reads whole posteriors"):
+        metrics.evaluate(codes, values, metrics=["kl_per_dimension"])
+    table = metrics.evaluate(codes, values, metrics=["mig"], logvar=logvar, protocol="paper")
+    assert "draws" in table["mig"].protocol
+
+
+def test_scores_that_decode_are_no_part_of_codes():
+    with pytest.raises(ConfigError, match=r"elbo needs a model: metrics.elbo\(net, images\)"):
+        metrics.evaluate(*get("perfect"), metrics=["elbo"])
 
 
 def test_scores_without_the_protocol_are_skipped_with_the_reason():
     table = metrics.evaluate(*get("perfect"), protocol="paper", metrics=None)
-    assert "has no protocol 'paper'" in table.skipped["jemmig"]
+    assert "has no protocol 'paper'" in table.skipped["gaussian_tc"]
     assert "has no protocol 'paper'" in repr(table)
     with pytest.raises(ConfigError, match="has no protocol 'paper'"):
-        table["jemmig"]
+        table["gaussian_tc"]
     with pytest.raises(ConfigError, match="not asked for"):
         table["nothing"]
 
@@ -62,9 +87,8 @@ def test_scores_that_rows_cannot_support_are_skipped_unless_asked_for():
     codes, values = rng.normal(size=(150, 2)), np.stack([np.arange(150), np.arange(150) % 3], 1)
     table = metrics.evaluate(codes, values)
     walks = {"distance_correlation", "linearity", "axis_alignment", "orientation"}
-    assert {"factor_vae", "beta_vae", "dci", "explicitness", "infomec"} | walks == set(
-        table.skipped
-    )
+    learnt = {"factor_vae", "beta_vae", "dci", "explicitness", "infomec", "efficiency"}
+    assert learnt | walks | set(OF_POSTERIORS) == set(table.skipped)
     assert "Too few rows to learn factor 0: 100 values in 100 rows" in table.skipped["dci"]
     with pytest.raises(Exception, match="Too few rows"):
         metrics.evaluate(codes, values, metrics=["factor_vae"])
@@ -72,7 +96,7 @@ def test_scores_that_rows_cannot_support_are_skipped_unless_asked_for():
 
 def test_scores_of_several_models_are_no_part_of_one():
     table = metrics.evaluate(*get("perfect"))
-    assert not set(ACROSS_MODELS) & {*table, *table.skipped}
+    assert not {*ACROSS_MODELS, *DECODING} & {*table, *table.skipped}
     with pytest.raises(ConfigError, match=r"udr compares several models: metrics.udr\("):
         metrics.evaluate(*get("perfect"), metrics=["udr"])
 

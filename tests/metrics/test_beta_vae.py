@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from metrics.representations import ALIGNED, SIZES, expected, factors, get, perfect
+from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import beta_vae
@@ -56,3 +57,21 @@ def test_constant_codes_are_a_guess():
 def test_one_factor_is_always_named():
     codes, values = get("perfect")
     assert float(beta_vae(codes[:, :1], values[:, :1])) == 1
+
+
+def test_the_paper_takes_codes_as_they_are():
+    """A penalised classifier of all classes; small codes leave it nothing to hold on to."""
+    codes, values = get("rotated")
+    assert float(beta_vae(codes, values, protocol="paper")) == pytest.approx(0.75, abs=0.03)
+    small = beta_vae(1e-5 * codes, values, protocol="paper")
+    assert float(small) < 0.5
+    assert float(beta_vae(1e-5 * codes, values)) == pytest.approx(0.75, abs=0.03)
+
+
+def test_codes_beyond_the_classifier_are_refused():
+    """Its solver would never end."""
+    codes, values = get("perfect")
+    for protocol in ("study2019", "paper", "carbonneau"):
+        with pytest.raises(DataError, match="cannot be classified"):
+            beta_vae(1e40 * codes, values, protocol=protocol)
+    assert float(beta_vae(1e40 * codes, values)) == 1

@@ -33,3 +33,11 @@ def test_equals_the_slow_reference(seed, z, f):
     codes, values = rng.normal(size=(40, z)), rng.integers(0, 3, (40, f))
     ours = dcimig(codes, values, protocol=tables.Counting(bins=5))
     assert float(ours) == pytest.approx(metrics_information.dcimig(codes, values, 5), abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("perfect", 1.0), ("duplicated", 1.0), ("rotated", (H[0] + H[1]) / sum(H)), ("noise", 0.0)],
+)
+def test_reference_representation_under_the_paper(name, value):
+    assert float(dcimig(*get(name), protocol="paper")) == pytest.approx(value, abs=0.01)

@@ -105,3 +105,23 @@ def test_rows_without_traversals_are_refused():
     values = np.stack([np.arange(150), np.arange(150) % 3], axis=1)
     with pytest.raises(DataError, match="Too few rows to move factor 0 alone"):
         distance_correlation(np.random.default_rng(0).normal(size=(150, 2)), values)
+
+
+def test_the_interval_covers_the_value_and_narrows_with_traversals(monkeypatch):
+    """The noise of the codes grows along the third factor: traversals differ."""
+    monkeypatch.setattr("unknot.metrics.result.RESAMPLES", 40)
+    settings = replace(PROTOCOLS["unknot"], pairs=2_000)
+    rng = np.random.default_rng(0)
+    widths = []
+    for contexts in (3, 60):
+        values = np.array(list(itertools.product(range(4), range(4), range(contexts))))
+        noise = rng.normal(size=values.shape) * values[:, 2:] / contexts
+        codes = values + 3 * noise
+        score = distance_correlation(codes, values, protocol=settings, interval=0.9)
+        low, high = score.interval
+        assert low < float(score) < high
+        assert score.protocol["level"] == 0.9
+        widths.append(high - low)
+    assert widths[1] < widths[0]
+    again = distance_correlation(codes, values, protocol=settings, interval=0.9)
+    assert again.interval == score.interval

@@ -1,9 +1,11 @@
 """Codes on a GPU give the scores they give on the CPU."""
 
+import inspect
+
 import pytest
 import torch
 
-from metrics.representations import SCORES, SIZES, factors, get, perfect
+from metrics.representations import OF_POSTERIORS, SCORES, SIZES, factors, get, perfect
 from unknot import metrics
 from unknot.core import noise
 from unknot.core.factors import FactorSpace
@@ -16,8 +18,14 @@ pytestmark = [
 ]
 
 
+def posteriors(score, codes):
+    """Log-variances for the scores that read them."""
+    known = inspect.signature(score).parameters
+    return {"logvar": torch.full_like(codes, -4.0)} if "logvar" in known else {}
+
+
 @pytest.mark.parametrize("protocol", ["unknot", "carbonneau", "paper"])
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", [*SCORES, *OF_POSTERIORS])
 def test_rows_on_the_device(name, protocol):
     if protocol not in protocols.of(name):
         pytest.skip(f"{name} has no protocol {protocol}")
@@ -25,7 +33,9 @@ def test_rows_on_the_device(name, protocol):
     # Off the ties: rotated codes of a grid fall on bin edges and know equally much of two factors.
     codes = codes + 0.05 * noise.normal(0, "off", 0, *codes.shape, dtype=codes.dtype)
     score = getattr(metrics, name)
-    here, there = (score(c, values, protocol=protocol) for c in (codes, codes.cuda()))
+    here, there = (
+        score(c, values, protocol=protocol, **posteriors(score, c)) for c in (codes, codes.cuda())
+    )
     for key, value in here.values.items():
         assert there[key] == pytest.approx(value, abs=1e-6), key
 

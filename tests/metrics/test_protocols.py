@@ -30,9 +30,9 @@ def test_an_unknown_protocol_gets_the_nearest_name():
     ):
         metrics.mig(*get("noise"), protocol="study2020")
     with pytest.raises(
-        ConfigError, match=r"jemmig has no protocol 'paper'; known: carbonneau, unknot"
+        ConfigError, match=r"gaussian_tc has no protocol 'paper'; known: study2019, unknot"
     ):
-        metrics.jemmig(*get("noise"), protocol="paper")
+        metrics.gaussian_tc(*get("noise"), protocol="paper")
     with pytest.raises(ConfigError, match="no metric 'migg'; did you mean 'mig'"):
         protocols.of("migg")
 

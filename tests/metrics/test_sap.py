@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from metrics.representations import ALIGNED, expected, get
-from unknot.core.errors import ConfigError
+from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import sap
@@ -57,3 +57,11 @@ def test_a_test_set_is_used_by_the_study_and_mentioned_elsewhere():
     score = sap(codes, values, protocol="study2019", test=(codes[:100], values[:100]))
     assert score.protocol["test_rows"] == 100
     assert "not used" in sap(codes, values, test=(codes, values)).remarks[0]
+
+
+def test_codes_beyond_a_support_vector_machine_are_refused():
+    """Its solver would never end."""
+    codes, values = get("perfect")
+    with pytest.raises(DataError, match="cannot be fitted to codes above 1e\\+30"):
+        sap(1e40 * codes, values, protocol="study2019")
+    assert float(sap(1e40 * codes, values)) == pytest.approx(1)

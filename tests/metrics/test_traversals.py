@@ -13,8 +13,18 @@ from metrics.representations import ALIGNED, SIZES, expected, factors, get, perf
 from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
-from unknot.metrics import axis_alignment, linearity, orientation
-from unknot.metrics.traversals import PAPER, UNKNOT, covariances, grid_traversals, walk, world
+from unknot.metrics import axis_alignment, distance_correlation, linearity, orientation
+from unknot.metrics.traversals import (
+    PAPER,
+    UNKNOT,
+    Walk,
+    covariances,
+    grid_traversals,
+    resampled,
+    shares,
+    walk,
+    world,
+)
 
 SCORES = (linearity, axis_alignment, orientation)
 SPACE = FactorSpace(tuple("abcd"), SIZES, ("ordered",) * 4)
@@ -171,3 +181,42 @@ def test_covariances_do_not_depend_on_chunks(monkeypatch):
     for k, found in enumerate(covariances(codes, group)):
         alone = np.cov(codes[30 * k : 30 * k + 30].numpy().T, bias=True)
         np.testing.assert_allclose(found.numpy(), alone, atol=1e-12)
+
+
+@pytest.mark.parametrize("score", [axis_alignment, linearity, orientation])
+def test_the_interval_is_that_of_a_mean_over_traversals(score):
+    """Shares of traversals are averaged, so that their standard error tells the width."""
+    codes, values = get("rotated")
+    codes = codes[::5] + 0.4 * np.random.default_rng(0).normal(size=codes[::5].shape)
+    found = shares(codes, values[::5], PAPER, 0)
+    result = score(codes, values[::5], protocol="paper", interval=0.95)
+    low, high = result.interval
+    assert low < float(result) < high
+    assert result.protocol["level"] == 0.95
+    if score is not orientation:
+        each = [share[0 if score is axis_alignment else 1] for share in found.each]
+        raw = found.axis if score is axis_alignment else found.line
+        errors = [float(s.std() / len(s) ** 0.5) for s in each]
+        slope = float(result) / len(raw) / (raw - 1 / found.size)
+        width = 2 * 1.96 * np.linalg.norm(slope.numpy() * errors)
+        assert high - low == pytest.approx(width, rel=0.2)
+
+
+@pytest.mark.parametrize("score", [axis_alignment, linearity, orientation, distance_correlation])
+def test_one_traversal_tells_nothing_about_others(score):
+    values = np.arange(20)[:, None]
+    with pytest.raises(DataError, match="several traversals, and there is one of factor 0"):
+        score(values.astype(float), values, interval=0.9)
+
+
+def test_resampled_traversals_are_whole_ones():
+    steps = Walk(torch.tensor([5, 6, 1, 2, 3, 9]), torch.tensor([0, 0, 1, 1, 1, 2]))
+    whole = {(5, 6), (1, 2, 3), (9,)}
+    seen = set()
+    for step in range(20):
+        drawn = resampled(steps, "a", step, 0)
+        assert drawn.group.unique().tolist() == [0, 1, 2]
+        parts = [tuple(drawn.index[drawn.group == g].tolist()) for g in range(3)]
+        assert set(parts) <= whole
+        seen.add(tuple(parts))
+    assert len(seen) > 5

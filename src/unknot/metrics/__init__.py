@@ -1,7 +1,8 @@
 """Scores of representations, one file each.
 
 ``from unknot import metrics; metrics.mig(codes, factors)``: a score is the function of the file of
-its name, and takes plain arrays or a `Representation`. `evaluate` computes all of them.
+its name, and takes plain arrays or a `Representation`. `evaluate` computes all of them. Of a table
+of scores of many models, `agreement`, `variance_shares` and `seeds_needed` tell what it shows.
 """
 
 import importlib
@@ -9,9 +10,13 @@ import pkgutil
 from typing import Any
 
 from unknot.core import registry
+from unknot.metrics.agreements import agreement as agreement
 from unknot.metrics.all_scores import Table as Table
 from unknot.metrics.all_scores import evaluate as evaluate
+from unknot.metrics.plain_table import split_table as split_table
 from unknot.metrics.result import Score as Score
+from unknot.metrics.seeds import seeds_needed as seeds_needed
+from unknot.metrics.variances import variance_shares as variance_shares
 
 # Not on demand: importing a file later would put the module in the place of its function.
 for _file in pkgutil.iter_modules(__path__):

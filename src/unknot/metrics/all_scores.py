@@ -57,6 +57,7 @@ def evaluate(
     codes: Codes,
     factors: Factors = None,
     *,
+    logvar: Codes | None = None,
     protocol: str = "unknot",
     metrics: Sequence[str] | None = None,
     seed: int = 0,
@@ -67,6 +68,8 @@ def evaluate(
     Args:
         codes: Codes ``[n, z]``, or a representation.
         factors: Factor values ``[n, f]``; none with a representation.
+        logvar: Log-variances of the posteriors, in the form of the codes, for the scores that read
+            them; they are skipped without.
         protocol: The name of a protocol. Scores without it are skipped.
         metrics: Names of scores; all of one representation unless given. A score asked for by name
             is not skipped: it raises what stops it.
@@ -93,12 +96,10 @@ def evaluate(
         take(codes, factors, samples=None, seed=seed)
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
-    for name in metrics if metrics is not None else registry.names("metrics"):
+    for name in metrics if metrics is not None else names():
         try:
             function = registry.get("metrics", name)
-            if metrics is None and "codes" not in inspect.signature(function).parameters:
-                continue
-            scores[name] = _call(function, codes, factors, protocol, seed, test)
+            scores[name] = _call(function, codes, factors, logvar, protocol, seed, test)
         except (ConfigError, DataError) as error:
             if metrics is not None:
                 raise
@@ -106,18 +107,36 @@ def evaluate(
     return Table(scores, skipped)
 
 
+def names() -> list[str]:
+    """Scores of the codes of one model; others compare models, or decode."""
+    return [name for name in registry.names("metrics") if _reads_codes(name)]
+
+
+def _reads_codes(name: str) -> bool:
+    try:
+        function = registry.get("metrics", name)
+    except ConfigError:  # another package's that cannot be imported: calling it says why
+        return True
+    return "codes" in inspect.signature(function).parameters
+
+
 def _call(
     function: Any,  # noqa: ANN401 - any registered score
     codes: Codes,
     factors: Factors,
+    logvar: Codes | None,
     protocol: str,
     seed: int,
     test: Test,
 ) -> Score:
     known, name = inspect.signature(function).parameters, function.__name__
+    if "net" in known:
+        raise ConfigError(f"{name} needs a model: metrics.{name}(net, images).")
     if "codes" not in known:
         raise ConfigError(f"{name} compares several models: metrics.{name}([codes, codes, ...]).")
     options: dict[str, Any] = {"protocol": protocol, "seed": seed}
+    if "logvar" in known:
+        options["logvar"] = logvar
     if test is not None and "test" in known:
         options["test"] = test
     result: Score = function(codes, factors, **options)

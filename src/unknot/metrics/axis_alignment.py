@@ -2,8 +2,8 @@
 
 from unknot.metrics import protocols
 from unknot.metrics.inputs import Codes, Factors
-from unknot.metrics.result import Measured, Score, build
-from unknot.metrics.traversals import PAPER, UNKNOT, Walking, geometric, shares
+from unknot.metrics.result import Measured, Score
+from unknot.metrics.traversals import PAPER, UNKNOT, Shares, Walking, geometric, score_shares
 
 PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
 
@@ -14,6 +14,7 @@ def axis_alignment(
     *,
     protocol: str | Walking = "unknot",
     seed: int = 0,
+    interval: float | None = None,
 ) -> Score:
     r"""Axis-alignment ratio: how much of the movement is one code's while a factor moves.
 
@@ -33,7 +34,7 @@ def axis_alignment(
     different codes.
 
     Raises:
-        DataError: No rows show a factor moving alone.
+        DataError: No rows show a factor moving alone, or too few for an interval.
 
     Example:
         >>> import numpy as np
@@ -43,11 +44,13 @@ def axis_alignment(
         axis_alignment 0.2800 .raw 0.6400 (paper)
     """
     chosen = protocols.pick("axis_alignment", PROTOCOLS, protocol)
-    found = shares(codes, factors, chosen.settings, seed)
+    return score_shares(chosen, _measure, codes, factors, seed=seed, interval=interval)
+
+
+def _measure(found: Shares) -> Measured:
     each = found.normalised(found.axis)
-    measured = Measured(
+    return Measured(
         {"": geometric(each), "raw": geometric(found.axis)},
         {"per_factor": each, "per_factor_raw": found.axis},
         found.world.remarks,
     )
-    return build(chosen, measured, found.world.rows, seed=seed)

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from unknot.core.errors import DataError
 from unknot.metrics import protocols
 from unknot.metrics.aggregate import ratio
 from unknot.metrics.inputs import Codes, Factors, take
@@ -35,8 +36,12 @@ class Settings:
     version: int = 1
 
 
+LARGEST = 1e30
+"""The classifier's solver never ends with larger differences."""
+
 PROTOCOLS = {
     "study2019": Settings(),
+    "paper": Settings(classifier="softmax"),
     "carbonneau": Settings(batch=200, classifier="softmax", factor_bins=10, rescaled=True),
     "unknot": Settings(classifier="softmax", samples=None, dead="left out"),
 }
@@ -55,12 +60,18 @@ def beta_vae(
     classifier must tell which.
 
     Paper: Higgins et al. 2017, "beta-VAE".
-    Differs: logistic regression for the classifier; ``study2019`` fits one class against the rest
-    as scikit-learn did before its version 0.22. Rows that are not a grid are grouped by the value
-    of the factor.
+    Differs: logistic regression with its usual penalty for the classifier, where the paper trains
+    one linear layer. ``study2019`` fits one class against the rest as scikit-learn did before its
+    version 0.22; ``paper`` fits all classes together, on codes as they are, and has its numbers of
+    pairs and points from the study. ``unknot`` leaves dead codes out and divides the others by
+    their deviation, so that no penalty depends on their scale. Rows that are not a grid are grouped
+    by the value of the factor.
     Range: about 1 / K (chance) to 1; ``beta_vae.rescaled`` starts at 0.
     Reads as: 1 is reached with one factor missing, and by rotations of pairs of factors nearly so;
     only low values tell something.
+
+    Raises:
+        DataError: Rows are too few to hold a factor, or codes too large to classify.
     """
     chosen = protocols.pick("beta_vae", PROTOCOLS, protocol)
     s = chosen.settings
@@ -78,6 +89,11 @@ def beta_vae(
     points, k = source(codes, rows, s.factor_bins), len(rows.names)
     x, y = _points(points, s.points, s.batch, k, scale, seed, "train")
     x_eval, y_eval = _points(points, s.eval_points, s.batch, k, scale, seed, "eval")
+    if float(max(x.abs().max(), x_eval.abs().max())) > LARGEST:
+        raise DataError(
+            f"Codes more than {LARGEST} apart cannot be classified; the protocol 'unknot' divides "
+            "them by their deviation."
+        )
     accuracies = [torch.tensor(1.0), torch.tensor(1.0)]
     if k > 1:
         classes, *beliefs = class_scores(

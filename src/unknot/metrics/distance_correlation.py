@@ -1,8 +1,8 @@
 """How well distances between codes agree with distances between factors, or between images."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import torch
 from jaxtyping import Float
@@ -20,8 +20,8 @@ from unknot.metrics.distances import (
     random_pairs,
 )
 from unknot.metrics.inputs import Array, Codes, Factors
-from unknot.metrics.result import Measured, Score, build
-from unknot.metrics.traversals import Dead, World, geometric, walk, world
+from unknot.metrics.result import Measured, Score, bootstrap, build
+from unknot.metrics.traversals import Dead, Walk, World, geometric, resampled, walk, world
 
 Images: TypeAlias = Array | Callable[[Tensor], Tensor] | None
 CHUNK = 1_000
@@ -59,6 +59,7 @@ def distance_correlation(
     images: Images = None,
     protocol: str | Settings = "unknot",
     seed: int = 0,
+    interval: float | None = None,
 ) -> Score:
     r"""Distance correlation: whether codes lie as far apart as the factors they come from.
 
@@ -88,9 +89,10 @@ def distance_correlation(
         images: Images ``[n, ...]`` of the rows; with a representation, images by row number.
         protocol: A name or settings.
         seed: Of the traversals and pairs.
+        interval: Level of a bootstrap interval over traversals, with fresh pairs each time.
 
     Raises:
-        DataError: No rows show a factor moving alone.
+        DataError: No rows show a factor moving alone, or too few for an interval.
         ShapeError: There is not one image per row.
 
     Example:
@@ -103,9 +105,22 @@ def distance_correlation(
     chosen = protocols.pick("distance_correlation", PROTOCOLS, protocol)
     settings = chosen.settings
     found = world(codes, factors, scaled=settings.scaled, dead=settings.dead, seed=seed)
-    picture = _pictures(images, codes)
-    measured = _measure(found, picture, settings, seed)
-    return build(chosen, measured, found.rows, seed=seed)
+    walks = {
+        name: walk(found, factor, settings.traversals, seed)
+        for factor, name in enumerate(found.rows.names)
+    }
+    measured = _measure(found, walks, _pictures(images, codes), settings, seed)
+    facts: dict[str, Any] = {"seed": seed}
+    if interval is not None:
+        between = _between(found, None, settings)
+
+        def again(step: int) -> float:
+            drawn = {name: resampled(walks[name], name, step, seed) for name in walks}
+            return float(geometric(_along(drawn, between, settings, seed, f"/{step}")[1, 0, 1]))
+
+        facts["interval"] = bootstrap(again, float(measured.values[""]), interval)
+        facts["level"] = interval
+    return build(chosen, measured, found.rows, **facts)
 
 
 def _pictures(images: Images, codes: Codes) -> Callable[[Tensor], Tensor] | None:
@@ -119,9 +134,13 @@ def _pictures(images: Images, codes: Codes) -> Callable[[Tensor], Tensor] | None
     return lambda index: torch.from_numpy(images[index.numpy()])
 
 
-def _measure(
-    found: World, picture: Callable[[Tensor], Tensor] | None, settings: Settings, seed: int
-) -> Measured:
+Between: TypeAlias = Callable[[Pairs], Tensor]
+"""Distances of factors, of codes and, where there are images, of images, by pair."""
+
+
+def _between(
+    found: World, picture: Callable[[Tensor], Tensor] | None, settings: Settings
+) -> Between:
     rows = found.rows.values.double()
     unit = rows.std(0, correction=0) if settings.scaled else torch.ones_like(rows[0])
 
@@ -142,16 +161,32 @@ def _measure(
             measures.append(torch.cat(data).to(latent.device))
         return torch.stack(measures)
 
-    along = []
-    for factor, name in enumerate(found.rows.names):
-        steps = walk(found, factor, settings.traversals, seed)
-        pairs = pairs_along(steps, settings.pairs, seed, name)
-        along.append(torch.stack(agreement(distances(pairs))))
-    per_factor = torch.stack(along, dim=-1)
-    everywhere = torch.stack(
-        agreement(distances(random_pairs(found.size, settings.pairs, settings.random, seed)))
-    )
+    return distances
 
+
+def _along(
+    walks: Mapping[str, Walk], between: Between, settings: Settings, seed: int, stream: str = ""
+) -> Float[Tensor, "2 d d f"]:
+    """Pearson's and Spearman's correlations of all distances, along each factor."""
+    found = []
+    for name, steps in walks.items():
+        pairs = pairs_along(steps, settings.pairs, seed, name + stream)
+        found.append(torch.stack(agreement(between(pairs))))
+    return torch.stack(found, dim=-1)
+
+
+def _measure(
+    found: World,
+    walks: Mapping[str, Walk],
+    picture: Callable[[Tensor], Tensor] | None,
+    settings: Settings,
+    seed: int,
+) -> Measured:
+    between = _between(found, picture, settings)
+    per_factor = _along(walks, between, settings, seed)
+    everywhere = torch.stack(
+        agreement(between(random_pairs(found.size, settings.pairs, settings.random, seed)))
+    )
     values: dict[str, Tensor | float] = {}
     parts = {}
     compared = {"": (0, 1)} | ({"latent_data": (1, 2), "data_gt": (0, 2)} if picture else {})

@@ -71,9 +71,10 @@ def _measure(rows: Rows, settings: Settings) -> Measured:
     held = torch.stack([_deviation(rows.codes, k, settings.quantile) for k in levels.T], dim=1)
     level = settings.quantile if settings.reference == "quantile" else 1.0
     free = _deviation(rows.codes, torch.zeros_like(levels[:, 0]), level)
-    table = torch.where(free[:, None] > 0, 1 - ratio(held, free[:, None]), 0.0).clamp_min(0)
+    # By its range too: the mean of a constant code is rounded, and it deviates from that.
+    alive = (free > 0) & (rows.codes.amax(0) > rows.codes.amin(0))
+    table = torch.where(alive[:, None], 1 - ratio(held, free[:, None]), 0.0).clamp_min(0)
     scores, parents = table.max(1)
-    alive = free > 0
     if settings.weights == "equal":
         alive = alive & information(rows, UNKNOT).alive
     weights = alive.double() * (free if settings.weights == "deviation" else 1.0)

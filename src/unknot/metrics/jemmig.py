@@ -1,24 +1,52 @@
 """JEMMIG, the gap minus what the best code holds beside the factor."""
 
 import math
+from dataclasses import dataclass
 from functools import partial
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from unknot.metrics import protocols
 from unknot.metrics.aggregate import gap
 from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.posteriors import side_by_side, split
 from unknot.metrics.result import Measured, Score, score
-from unknot.metrics.tables import CARBONNEAU, UNKNOT, Counting, information
+from unknot.metrics.tables import (
+    CARBONNEAU,
+    UNKNOT,
+    Counting,
+    entropy,
+    information,
+    mutual_information,
+)
 
-PROTOCOLS = {"carbonneau": CARBONNEAU, "unknot": UNKNOT}
+
+@dataclass(frozen=True)
+class Quantised:
+    """Mass of posteriors in bins of equal width around 0; needs ``logvar``."""
+
+    bins: int = 100
+    reach: float = 4.0
+    """Bins go from minus to plus this; the outer ones hold what lies beyond."""
+    samples: int | None = None
+    version: int = 1
+
+
+PROTOCOLS: dict[str, Counting | Quantised] = {
+    "carbonneau": CARBONNEAU,
+    "paper": Quantised(),
+    "unknot": UNKNOT,
+}
 
 
 def jemmig(
     codes: Codes,
     factors: Factors = None,
     *,
-    protocol: str | Counting = "unknot",
+    logvar: Codes | None = None,
+    protocol: str | Counting | Quantised = "unknot",
     seed: int = 0,
     interval: float | None = None,
 ) -> Score:
@@ -29,21 +57,68 @@ def jemmig(
 
     Paper: Do and Tran 2020, "Theory and evaluation metrics for learning disentangled
     representations".
-    Differs: counted from codes, not integrated over posteriors.
+    Differs: ``paper`` adds up the mass of each posterior in 100 bins from -4 to 4, as the authors'
+    code does with the density at the middle of a bin; the others count codes. Where several codes
+    know equally much, the one that holds least beside counts.
     Range: 0 to 1; noise is above 0, and a code of fewer values than bins gains from it.
     Reads as: unlike MIG, a code loses when it holds something beside its factor.
+
+    Args:
+        codes: Codes ``[n, z]``, or a representation; for ``paper`` posterior means.
+        factors: Factor values ``[n, f]``; none with a representation.
+        logvar: Log-variances of the posteriors, in the form of the codes; read by ``paper`` alone.
+        protocol: A name, or settings.
+        seed: Of drawn rows.
+        interval: Level of a bootstrap interval over rows, where wanted.
     """
-    chosen = protocols.pick("jemmig", PROTOCOLS, protocol)
-    rows = take(codes, factors, samples=chosen.settings.samples, seed=seed)
-    measure = partial(_measure, counting=chosen.settings)
+    chosen: protocols.Protocol[Counting | Quantised]
+    if isinstance(protocol, Quantised):
+        chosen = protocols.Protocol("jemmig", "custom", protocol)
+    else:
+        chosen = protocols.pick("jemmig", PROTOCOLS, protocol)
+    settings = chosen.settings
+    if isinstance(settings, Quantised):
+        posteriors = side_by_side("jemmig under the protocol of its paper", codes, logvar)
+        rows = take(posteriors, factors, samples=settings.samples, seed=seed)
+        quantised = partial(_measure_quantised, settings=settings)
+        return score(chosen, quantised, rows, seed=seed, interval=interval)
+    rows = take(codes, factors, samples=settings.samples, seed=seed)
+    measure = partial(_measure, counting=settings)
     return score(chosen, measure, rows, seed=seed, interval=interval, ceiling=True)
 
 
 def _measure(rows: Rows, counting: Counting) -> Measured:
     known = information(rows, counting)
+    return _scaled(known.mutual, known.joint, known.factors, counting.bins, known.remarks)
+
+
+def _measure_quantised(rows: Rows, settings: Quantised) -> Measured:
+    mean, logvar = split(rows)
+    inner = torch.linspace(-settings.reach, settings.reach, settings.bins + 1)[1:-1].to(mean)
+    values = int(rows.levels.max()) + 1
+    joint = mean.new_zeros(mean.shape[1], rows.levels.shape[1], values, settings.bins)
+    for j in range(mean.shape[1]):
+        below = torch.special.ndtr((inner - mean[:, j, None]) * (-0.5 * logvar[:, j, None]).exp())
+        ends = below.new_zeros(len(below), 1), below.new_ones(len(below), 1)
+        mass = torch.cat([ends[0], below, ends[1]], dim=1).diff(dim=1)
+        for k, level in enumerate(rows.levels.T):
+            joint[j, k].index_add_(0, level, mass)
+    factors = torch.stack([entropy(torch.bincount(level).double()) for level in rows.levels.T])
+    return _scaled(
+        mutual_information(joint), entropy(joint.flatten(-2)), factors, settings.bins, ()
+    )
+
+
+def _scaled(
+    mutual: Float[Tensor, "z f"],
+    joint: Float[Tensor, "z f"],
+    factors: Float[Tensor, " f"],
+    bins: int,
+    remarks: tuple[str, ...],
+) -> Measured:
     # Of codes that know equally much, the one that holds least beside; rounding must not choose.
-    best = known.mutual >= known.mutual.amax(0) - 1e-9
-    excess = torch.where(best, known.joint, torch.inf).amin(0) - gap(known.mutual, dim=0)
-    scores = (1 - excess / (known.factors + math.log(counting.bins))).clamp_min(0)
-    parts = {"per_factor": scores, "information": known.mutual, "joint_entropies": known.joint}
-    return Measured({"": scores.mean()}, parts, known.remarks)
+    best = mutual >= mutual.amax(0) - 1e-9
+    excess = torch.where(best, joint, torch.inf).amin(0) - gap(mutual, dim=0)
+    scores = (1 - excess / (factors + math.log(bins))).clamp_min(0)
+    parts = {"per_factor": scores, "information": mutual, "joint_entropies": joint}
+    return Measured({"": scores.mean()}, parts, remarks)

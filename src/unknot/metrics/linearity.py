@@ -2,8 +2,8 @@
 
 from unknot.metrics import protocols
 from unknot.metrics.inputs import Codes, Factors
-from unknot.metrics.result import Measured, Score, build
-from unknot.metrics.traversals import PAPER, UNKNOT, Walking, geometric, shares
+from unknot.metrics.result import Measured, Score
+from unknot.metrics.traversals import PAPER, UNKNOT, Shares, Walking, geometric, score_shares
 
 PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
 
@@ -14,6 +14,7 @@ def linearity(
     *,
     protocol: str | Walking = "unknot",
     seed: int = 0,
+    interval: float | None = None,
 ) -> Score:
     r"""Linearity ratio: how much of the movement of codes lies on one line while a factor moves.
 
@@ -33,7 +34,7 @@ def linearity(
     A factor of few values is easily on a line, and one of two values always is.
 
     Raises:
-        DataError: No rows show a factor moving alone.
+        DataError: No rows show a factor moving alone, or too few for an interval.
 
     Example:
         >>> import numpy as np
@@ -43,11 +44,13 @@ def linearity(
         linearity 1.0000 .raw 1.0000 (paper)
     """
     chosen = protocols.pick("linearity", PROTOCOLS, protocol)
-    found = shares(codes, factors, chosen.settings, seed)
+    return score_shares(chosen, _measure, codes, factors, seed=seed, interval=interval)
+
+
+def _measure(found: Shares) -> Measured:
     each = found.normalised(found.line)
-    measured = Measured(
+    return Measured(
         {"": geometric(each), "raw": geometric(found.line)},
         {"per_factor": each, "per_factor_raw": found.line},
         found.world.remarks,
     )
-    return build(chosen, measured, found.world.rows, seed=seed)

@@ -3,8 +3,8 @@
 from unknot.metrics import protocols
 from unknot.metrics.aggregate import ratio
 from unknot.metrics.inputs import Codes, Factors
-from unknot.metrics.result import Measured, Score, build
-from unknot.metrics.traversals import PAPER, UNKNOT, Walking, geometric, shares
+from unknot.metrics.result import Measured, Score
+from unknot.metrics.traversals import PAPER, UNKNOT, Shares, Walking, geometric, score_shares
 
 PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
 
@@ -15,6 +15,7 @@ def orientation(
     *,
     protocol: str | Walking = "unknot",
     seed: int = 0,
+    interval: float | None = None,
 ) -> Score:
     r"""Axis-orientation ratio: axis alignment as a share of linearity.
 
@@ -32,7 +33,7 @@ def orientation(
     whatever their linearity. Where linearity is near 0 there is no direction to speak of.
 
     Raises:
-        DataError: No rows show a factor moving alone.
+        DataError: No rows show a factor moving alone, or too few for an interval.
 
     Example:
         >>> import numpy as np
@@ -42,12 +43,14 @@ def orientation(
         orientation 0.2800 .raw 0.6400 (paper)
     """
     chosen = protocols.pick("orientation", PROTOCOLS, protocol)
-    found = shares(codes, factors, chosen.settings, seed)
+    return score_shares(chosen, _measure, codes, factors, seed=seed, interval=interval)
+
+
+def _measure(found: Shares) -> Measured:
     each = ratio(found.normalised(found.axis), found.normalised(found.line))
     raw = ratio(found.axis, found.line)
-    measured = Measured(
+    return Measured(
         {"": geometric(each), "raw": geometric(raw)},
         {"per_factor": each, "per_factor_raw": raw},
         found.world.remarks,
     )
-    return build(chosen, measured, found.world.rows, seed=seed)

@@ -108,27 +108,28 @@ def score(
     if ceiling:
         facts["ceiling"] = float(measure(rows.perfect()).values[""])
     if interval is not None:
-        facts["interval"] = _bootstrap(measure, rows, float(measured.values[""]), interval, seed)
+
+        def again(step: int) -> float:
+            index = noise.integers(seed, "metric/bootstrap", step, len(rows), high=len(rows))
+            return float(measure(rows[index.to(rows.codes.device)]).values[""])
+
+        facts["interval"] = bootstrap(again, float(measured.values[""]), interval)
         facts["level"] = interval
     return build(protocol, measured, rows, **facts)
 
 
-def _bootstrap(
-    measure: Callable[[Rows], Measured], rows: Rows, value: float, level: float, seed: int
-) -> tuple[float, float]:
-    """Quantiles of the score over resampled rows, moved to be centred on the value.
+def bootstrap(again: Callable[[int], float], value: float, level: float) -> tuple[float, float]:
+    """Quantiles of the score over resamples, moved to be centred on the value.
 
     Repeated rows bias counting estimates upwards, so the plain quantiles would often miss the
-    value itself; their spread is what is wanted.
+    value itself; their spread is what is wanted. ``again`` scores the resample of a number.
+
+    Raises:
+        ConfigError: The level is not between 0 and 1.
     """
     if not 0 < level < 1:
         raise ConfigError(f"interval is a level between 0 and 1, such as 0.95; got {level}.")
-    n = len(rows)
-    draws = []
-    for step in range(RESAMPLES):
-        index = noise.integers(seed, "metric/bootstrap", step, n, high=n).to(rows.codes.device)
-        draws.append(float(measure(rows[index]).values[""]))
-    spread = torch.tensor(draws, dtype=torch.float64)
+    spread = torch.tensor([again(step) for step in range(RESAMPLES)], dtype=torch.float64)
     tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
     low, high = (value + (spread - spread.mean()).quantile(tails)).tolist()
     return low, high

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.core.errors import ConfigError
+from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import KINDS, Kind
 from unknot.metrics import protocols
 from unknot.metrics.aggregate import gap
@@ -30,6 +30,9 @@ class Settings:
     """0 evaluates on the rows that were fitted."""
     version: int = 1
 
+
+LARGEST = 1e30
+"""Its solver never ends with larger codes."""
 
 PROTOCOLS = {
     "study2019": Settings("svm", 10_000, 5_000),
@@ -73,6 +76,10 @@ def sap(
         kinds: One of ``ordered``, ``cyclic``, ``nominal`` per factor; a representation knows its
             own, given rows are ordered unless said otherwise.
         interval: Level of a bootstrap interval over rows; not for ``study2019``.
+
+    Raises:
+        ConfigError: ``kinds`` do not fit the factors, or ``study2019`` is given what it cannot use.
+        DataError: Codes are too large for ``study2019``.
     """
     chosen = protocols.pick("sap", PROTOCOLS, protocol)
     s = chosen.settings
@@ -82,6 +89,8 @@ def sap(
         codes, factors, test, samples=s.samples, test_samples=s.test_samples, seed=seed
     )
     if s.estimator == "svm":
+        if float(rows.codes.abs().max()) > LARGEST:
+            raise DataError(f"A support vector machine cannot be fitted to codes above {LARGEST}.")
         measured = _gaps(svm_accuracy(rows, held))
         return build(chosen, measured, rows, test_rows=len(held), seed=seed, **versions())
     if kinds is not None:

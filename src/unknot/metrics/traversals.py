@@ -1,8 +1,8 @@
 """Points among which one factor moves and all others stand still: a grid's, or given rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import torch
 from jaxtyping import Float, Int
@@ -14,6 +14,8 @@ from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics.aggregate import ratio
 from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.protocols import Protocol
+from unknot.metrics.result import Measured, Score, bootstrap, build
 from unknot.metrics.tables import UNKNOT as COUNTED
 from unknot.metrics.tables import information
 
@@ -147,6 +149,29 @@ def walk(found: World, factor: int, most: int, seed: int) -> Walk:
     return Walk(order, number[group][order])
 
 
+def resampled(steps: Walk, name: str, step: int, seed: int) -> Walk:
+    """As many traversals drawn with replacement, for an interval.
+
+    Raises:
+        DataError: There is a single traversal, which tells nothing about others.
+    """
+    sizes = torch.bincount(steps.group)
+    drawn = _again(len(sizes), name, step, seed)
+    length = sizes[drawn]
+    group = torch.arange(len(drawn)).repeat_interleave(length)
+    within = torch.arange(len(group)) - (length.cumsum(0) - length)[group]
+    starts = sizes.cumsum(0) - sizes
+    return Walk(steps.index[starts[drawn][group] + within], group)
+
+
+def _again(traversals: int, name: str, step: int, seed: int) -> Int[Tensor, " t"]:
+    if traversals < 2:
+        raise DataError(
+            f"An interval comes from several traversals, and there is one of {name}. Leave it out."
+        )
+    return noise.integers(seed, f"metric/bootstrap {name}", step, traversals, high=traversals)
+
+
 def grid_traversals(
     space: FactorSpace, factor: int, most: int, seed: int
 ) -> Int[Tensor, "t values"]:
@@ -181,26 +206,66 @@ def covariances(codes: Float[Tensor, "m z"], group: Int[Tensor, " m"]) -> Float[
 
 @dataclass(frozen=True)
 class Shares:
-    """The largest share of a traversal's variance, mean over traversals, by factor."""
+    """The largest share of a traversal's variance, for each traversal of each factor."""
 
-    axis: Float[Tensor, " f"]
-    """Of a single code."""
-    line: Float[Tensor, " f"]
-    """Of a single direction."""
+    each: tuple[Float[Tensor, "2 _"], ...]
+    """Of a single code, and of a single direction."""
     size: int
     """Number of variances compared: 1 / size is what equal ones give."""
     world: World
+
+    @property
+    def axis(self) -> Float[Tensor, " f"]:
+        """Mean over traversals of the share of a single code."""
+        return torch.stack([share[0].mean() for share in self.each])
+
+    @property
+    def line(self) -> Float[Tensor, " f"]:
+        """Mean over traversals of the share of a single direction."""
+        return torch.stack([share[1].mean() for share in self.each])
 
     def normalised(self, share: Float[Tensor, " f"]) -> Float[Tensor, " f"]:
         """From 0 for equal variances to 1 for a single one."""
         least = 1 / self.size
         return ((share - least) / (1 - least)).clamp_min(0) if self.size > 1 else share
 
+    def resampled(self, step: int, seed: int) -> "Shares":
+        """With as many traversals of each factor, drawn with replacement."""
+        names = self.world.rows.names
+        drawn = [
+            share[:, _again(share.shape[1], name, step, seed).to(share.device)]
+            for share, name in zip(self.each, names, strict=True)
+        ]
+        return replace(self, each=tuple(drawn))
+
+
+def score_shares(
+    protocol: Protocol[Walking],
+    measure: Callable[[Shares], Measured],
+    codes: Codes,
+    factors: Factors,
+    *,
+    seed: int,
+    interval: float | None,
+) -> Score:
+    """Measure shares; with an interval, those of resampled traversals too."""
+    found = shares(codes, factors, protocol.settings, seed)
+    measured = measure(found)
+    facts: dict[str, Any] = {"seed": seed}
+    if interval is not None:
+
+        def again(step: int) -> float:
+            return float(measure(found.resampled(step, seed)).values[""])
+
+        facts["interval"] = bootstrap(again, float(measured.values[""]), interval)
+        facts["level"] = interval
+    return build(protocol, measured, found.world.rows, **facts)
+
 
 def shares(codes: Codes, factors: Factors, settings: Walking, seed: int) -> Shares:
     """Both shares of every factor; errors are those of `world` and `walk`."""
     found = world(codes, factors, scaled=settings.scaled, dead=settings.dead, seed=seed)
-    axis, line, size = [], [], 1
+    each, size = [], 1
     for factor in range(len(found.rows.names)):
         steps = walk(found, factor, settings.traversals, seed)
         covariance = covariances(found.code(steps.index), steps.group)
@@ -212,18 +277,17 @@ def shares(codes: Codes, factors: Factors, settings: Walking, seed: int) -> Shar
                 v.topk(min(2, v.shape[1])).values for v in (by_code, by_direction)
             )
         size = max(by_code.shape[1], 1)
-        axis.append(_largest(by_code))
-        line.append(_largest(by_direction))
-    return Shares(torch.stack(axis), torch.stack(line), size, found)
+        each.append(torch.stack([_largest(by_code), _largest(by_direction)]))
+    return Shares(tuple(each), size, found)
 
 
-def _largest(variances: Float[Tensor, "t z"]) -> Float[Tensor, ""]:
-    """Mean share of the largest; one that never moves counts as equal shares, a lone one as 0."""
+def _largest(variances: Float[Tensor, "t z"]) -> Float[Tensor, " t"]:
+    """Share of the largest; one that never moves counts as equal shares, a lone one as 0."""
     size = variances.shape[1]
     if not size:
-        return variances.new_zeros(())
+        return variances.new_zeros(len(variances))
     share = ratio(variances.amax(1), variances.sum(1))
-    return torch.where(share > 0, share, 1 / size if size > 1 else 0.0).mean()
+    return torch.where(share > 0, share, 1 / size if size > 1 else 0.0)
 
 
 def geometric(values: Float[Tensor, " f"]) -> Float[Tensor, ""]:

@@ -1,0 +1,110 @@
+"""Fill in the tables of ``docs/metrics.md``: ``python docs/metrics.py``, about a minute.
+
+The page is written by hand but for what stands between ``<!-- name -->`` and ``<!-- end -->``.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from unknot.core import registry
+from unknot.core.errors import DataError
+from unknot.metrics import protocols
+
+PAGE = Path(__file__).with_suffix(".md")
+# The representations belong to the tests, which know what to expect of them.
+sys.path.insert(0, str(PAGE.parents[1] / "tests"))
+from metrics import representations  # noqa: E402 - after its path
+
+HEADINGS = {
+    "perfect": "perfect",
+    "permuted": "permuted",
+    "rescaled": "rescaled",
+    "flipped": "sign flipped",
+    "dead_first": "dead code first",
+    "dead_last": "dead code last",
+    "constant": "constant code",
+    "duplicated": "duplicated",
+    "rotated": "rotated 45°",
+    "missing": "factor missing",
+    "noise": "noise",
+    "outlier": "outliers",
+}
+CLASSIC = ("beta_vae", "dci", "explicitness", "factor_vae", "irs", "mig", "modularity", "sap")
+
+
+def scores() -> str:
+    """Every score in one line."""
+    lines = [
+        f"| `{name}` | {registry.summary('metrics', name)} |" for name in registry.names("metrics")
+    ]
+    return "\n".join(["| name | what it is |", "|---|---|", *lines])
+
+
+def meanings() -> str:
+    """What each protocol stands for."""
+    lines = [f"| `{name}` | {meaning} |" for name, meaning in protocols.MEANINGS.items()]
+    return "\n".join(["| protocol | what it is |", "|---|---|", *lines])
+
+
+def known_protocols() -> str:
+    """Which score has which protocol."""
+    names = list(protocols.MEANINGS)
+    heads = " | ".join(f"`{name}`" for name in names)
+    lines = [f"| score | {heads} |", "|---" * (1 + len(names)) + "|"]
+    for metric in registry.names("metrics"):
+        known = protocols.of(metric)
+        marks = ["yes" if name in known else "" for name in names]
+        lines.append(f"| {metric} | {' | '.join(marks)} |")
+    return "\n".join(lines)
+
+
+def table(metrics: Sequence[str], protocol: str) -> str:
+    """Scores of the reference representations."""
+    lines = [f"| score | {' | '.join(HEADINGS.values())} |", "|---" * (1 + len(HEADINGS)) + "|"]
+    lines += [row(metric, protocol) for metric in metrics]
+    return "\n".join(lines)
+
+
+def row(metric: str, protocol: str) -> str:
+    """One score of all reference representations."""
+    cells = [cell(metric, protocol, name) for name in HEADINGS]
+    return f"| {metric} | {' | '.join(cells)} |"
+
+
+def cell(metric: str, protocol: str, name: str) -> str:
+    """One score of one reference representation, to two decimals."""
+    function = registry.get("metrics", metric)
+    try:
+        value = float(function(*representations.get(name), protocol=protocol))
+    except DataError:
+        return "error"
+    return f"{value:.2f}".replace("-0.00", "0.00")
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "scores": scores,
+    "meanings": meanings,
+    "protocols": known_protocols,
+    "settings": protocols.table,
+    "representations": lambda: table(representations.SCORES, "unknot"),
+    "representations study2019": lambda: table(CLASSIC, "study2019"),
+}
+
+
+def page(text: str) -> str:
+    """The page with its tables made anew."""
+    for name, make in TABLES.items():
+        pattern = rf"(<!-- {name} -->\n).*?(\n<!-- end -->)"
+        made = make()
+        text, found = re.subn(
+            pattern, lambda match, made=made: match[1] + made + match[2], text, flags=re.DOTALL
+        )
+        if found != 1:
+            raise SystemExit(f"{PAGE.name} needs one place for the table '{name}'; it has {found}.")
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

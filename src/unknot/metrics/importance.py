@@ -1,0 +1,152 @@
+"""Draws of a model's posteriors and what they weigh, for the scores that decode."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from unknot.core import noise
+from unknot.core.errors import ConfigError, DataError, ShapeError
+from unknot.core.objective import Net
+from unknot.core.posterior import Posterior
+from unknot.metrics.inputs import FEWEST, Rows
+from unknot.metrics.posteriors import divergence
+
+Likelihood: TypeAlias = Literal["bernoulli", "gaussian"]
+
+AT_ONCE = 256
+"""Images that pass through a net at a time, which bounds the memory."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Points of the posterior of each image; logarithms in float64, under any member axes."""
+
+    q: Posterior
+    likelihoods: Float[Tensor, "*p k n"]
+    """$\\ln p(x | z)$ of each point."""
+    ratios: Float[Tensor, "*p k n"]
+    """$\\ln p(z) - \\ln q(z | x)$ of each point."""
+    likelihood: Likelihood
+    binary: bool
+    """Whether all pixels are 0 or 1."""
+
+    @property
+    def kl(self) -> Float[Tensor, "*p n"]:
+        """Divergence of each posterior from the prior, in closed form."""
+        return divergence(self.q.mean, self.q.logvar).sum(-1)
+
+    def member(self, i: int) -> "Draws":
+        """The draws of one member of a population."""
+        q = Posterior(self.q.mean[i], self.q.logvar[i])
+        return Draws(q, self.likelihoods[i], self.ratios[i], self.likelihood, self.binary)
+
+    def check(self) -> None:
+        """Check that one model can be scored by these draws.
+
+        Raises:
+            ShapeError: They are of several models.
+            DataError: A posterior is not finite.
+        """
+        if self.likelihoods.ndim != 2:
+            raise ShapeError(
+                f"A score is of one model; got a net of {len(self.likelihoods)}. Bind the weights "
+                "of one of them, or draw for all and take each `member`."
+            )
+        if not bool((self.q.mean.isfinite() & self.q.logvar.isfinite()).all()):
+            raise DataError("Some codes are NaN or infinite; a diverged model cannot be scored.")
+
+    @property
+    def rows(self) -> Rows:
+        """The images as rows of a score."""
+        nothing = torch.zeros(len(self.q.mean), 0, dtype=torch.int64)
+        return Rows(self.q.mean, nothing, nothing, (), ())
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What one must know to read a likelihood of these images."""
+        if self.likelihood == "bernoulli" and not self.binary:
+            return ("pixels between 0 and 1 have a cross-entropy, but no Bernoulli likelihood",)
+        return ()
+
+
+@torch.no_grad()
+def draw(
+    net: Net, x: Float[Tensor, "..."], *, likelihood: Likelihood, draws: int, seed: int
+) -> Draws:
+    """Points of each image's posterior, decoded.
+
+    The noise is a function of the seed and of the place of an image, so that neither the number of
+    draws nor who is in the population changes a point.
+
+    Args:
+        net: One model, or a population of them: ``encode`` gives posteriors ``[*p, n, z]``.
+        x: Images ``[n, c, h, w]``, in [0, 1] for a Bernoulli likelihood.
+        likelihood: ``bernoulli`` with logits, or ``gaussian`` with means and variance 1/2, whose
+            negative logarithm is the squared error and a constant.
+        draws: Points for each image.
+        seed: Of the noise.
+
+    Raises:
+        ConfigError: There is no such likelihood, or nothing is drawn.
+        ShapeError: These are no images.
+        DataError: There are too few of them, or they do not fit the likelihood.
+    """
+    if likelihood not in ("bernoulli", "gaussian"):
+        raise ConfigError(f"Likelihoods are bernoulli and gaussian; got '{likelihood}'.")
+    if draws < 1:
+        raise ConfigError(f"Expected 1 or more draws for each image; got {draws}.")
+    if x.ndim != 4:
+        raise ShapeError(f"Expected images [n, c, h, w]; got shape {tuple(x.shape)}.")
+    if len(x) < FEWEST:
+        raise DataError(f"A score needs at least {FEWEST} images; got {len(x)}.")
+    if likelihood == "bernoulli" and not bool(((x >= 0) & (x <= 1)).all()):
+        raise DataError("A Bernoulli likelihood needs images in [0, 1]; these are not.")
+    encoded = [net.encode(part) for part in x.split(AT_ONCE)]
+    dtype, n = encoded[0].mean.dtype, len(x)
+    q = Posterior(
+        torch.cat([e.mean for e in encoded], dim=-2).double(),
+        torch.cat([e.logvar for e in encoded], dim=-2).double(),
+    )
+    likelihoods, ratios = [], []
+    for steps in torch.arange(draws).split(max(1, AT_ONCE // n)):
+        eps = noise.normal(seed, "metric/draws", steps, n, q.mean.shape[-1], dtype=torch.float64)
+        eps = eps.to(q.mean.device)
+        logvar = q.logvar.unsqueeze(-3)
+        z = q.mean.unsqueeze(-3) + (0.5 * logvar).exp() * eps
+        ratios.append(0.5 * (eps.square() + logvar - z.square()).sum(-1))
+        points = z.to(dtype).flatten(-3, -2).split(AT_ONCE, dim=-2)
+        images = torch.arange(n).repeat(len(steps)).split(AT_ONCE)
+        each = [
+            _log_likelihood(likelihood, net.decode(code), x[rows.to(x.device)])
+            for code, rows in zip(points, images, strict=True)
+        ]
+        likelihoods.append(torch.cat(each, dim=-1).unflatten(-1, (len(steps), n)))
+    binary = bool(((x == 0) | (x == 1)).all())
+    return Draws(
+        Posterior(q.mean.cpu(), q.logvar.cpu()),
+        torch.cat(likelihoods, dim=-2).cpu(),
+        torch.cat(ratios, dim=-2).cpu(),
+        likelihood,
+        binary,
+    )
+
+
+def _log_likelihood(
+    likelihood: Likelihood, decoded: Float[Tensor, "*p n c h w"], x: Float[Tensor, "n c h w"]
+) -> Float[Tensor, "*p n"]:
+    decoded, x = decoded.double(), x.to(decoded.device).double().expand_as(decoded)
+    if likelihood == "bernoulli":
+        losses = F.binary_cross_entropy_with_logits(decoded, x, reduction="none")
+    else:
+        losses = (x - decoded).square() + 0.5 * math.log(math.pi)
+    return -losses.sum((-3, -2, -1))
+
+
+def error(values: Float[Tensor, " n"]) -> Float[Tensor, ""]:
+    """Standard error of a mean over images."""
+    return values.std() / math.sqrt(len(values))

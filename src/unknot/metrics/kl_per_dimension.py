@@ -1,0 +1,73 @@
+"""Divergence of each latent's posterior from the prior."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from unknot.metrics import protocols
+from unknot.metrics.codes_only import take_codes
+from unknot.metrics.inputs import Codes, Factors, Rows
+from unknot.metrics.posteriors import divergence, side_by_side, split
+from unknot.metrics.result import Measured, Score, score
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Rows, and the divergence above which a latent is in use."""
+
+    samples: int | None = None
+    threshold: float = 0.01
+    version: int = 1
+
+
+PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
+
+
+def kl_per_dimension(
+    codes: Codes,
+    factors: Factors = None,  # noqa: ARG001 - every score is called alike
+    *,
+    logvar: Codes | None = None,
+    protocol: str | Settings = "unknot",
+    seed: int = 0,
+    interval: float | None = None,
+) -> Score:
+    r"""Divergence of posteriors from the prior: the sum over latents, and each latent's own.
+
+    $$\mathrm{KL}_j = \frac1n \sum_x \tfrac12 (\mu_j^2 + \sigma_j^2 - 1 - \ln \sigma_j^2)$$
+    against a prior of independent standard normals. The score is the sum, ``per_code`` the part of
+    each latent, ``kl_per_dimension.active`` the number of latents above 0.01 nats. Factors are not
+    used.
+
+    Paper: Kingma and Welling 2014, "Auto-encoding variational Bayes", appendix B.
+    Differs: none; the threshold is that of Duan et al. 2020 for latents that count.
+    Range: 0 upwards, in nats.
+    Reads as: an upper bound of what the code tells about an image, latent by latent. A latent near
+    0 has collapsed onto the prior; a large one need not tell about any factor.
+
+    Args:
+        codes: Posterior means ``[n, z]``, or a representation of them.
+        factors: Not used.
+        logvar: Log-variances of the posteriors, in the form of the codes.
+        protocol: A name, or settings.
+        seed: Of drawn rows.
+        interval: Level of a bootstrap interval over rows, where wanted.
+
+    Raises:
+        ConfigError: There are no log-variances.
+
+    Example:
+        >>> import numpy as np
+        >>> kl_per_dimension(np.tile([1.0, 0.0], (10, 1)), logvar=np.zeros((10, 2)))
+        kl_per_dimension 0.5000 .active 1.0000 (unknot)
+    """
+    chosen = protocols.pick("kl_per_dimension", PROTOCOLS, protocol)
+    posteriors = side_by_side("kl_per_dimension", codes, logvar)
+    rows = take_codes(posteriors, samples=chosen.settings.samples, seed=seed)
+    measure = partial(_measure, threshold=chosen.settings.threshold)
+    return score(chosen, measure, rows, seed=seed, interval=interval)
+
+
+def _measure(rows: Rows, threshold: float) -> Measured:
+    each = divergence(*split(rows)).mean(0)
+    values = {"": each.sum(), "active": (each > threshold).double().sum()}
+    return Measured(values, {"per_code": each})

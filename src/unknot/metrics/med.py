@@ -1,0 +1,100 @@
+"""MED, DCI's entropies on a table of mutual information."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from unknot.core.errors import ConfigError
+from unknot.metrics import protocols
+from unknot.metrics.aggregate import concentration, mean, ratio
+from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.result import Measured, Score, score
+from unknot.metrics.tables import STUDY, UNKNOT, Counting, information
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How information is counted and made comparable over factors, and how many codes are best."""
+
+    counting: Counting
+    normaliser: Literal["sum", "entropy"] = "sum"
+    """Of each factor: the information of all codes about it, or its entropy."""
+    top: int = 1
+    """Codes for each factor that the second score keeps."""
+
+
+PROTOCOLS = {"paper": Settings(STUDY), "unknot": Settings(UNKNOT, normaliser="entropy")}
+
+
+def med(
+    codes: Codes,
+    factors: Factors = None,
+    *,
+    protocol: str | Settings = "unknot",
+    seed: int = 0,
+    interval: float | None = None,
+) -> Score:
+    r"""MED: disentanglement as in DCI, with mutual information in the place of importances.
+
+    With $R_{jk} = I(z_j; v_k) / \sum_i I(z_i; v_k)$ and $P$ its rows divided by their sums,
+    $$\mathrm{MED} = \sum_j \rho_j (1 - H_K(P_j)), \quad \rho_j = \frac{\sum_k R_{jk}}
+      {\sum_{ik} R_{ik}}.$$
+    ``med.completeness`` is the same over columns. ``med.top`` is MED of the best codes alone: each
+    code belongs to the factor it knows most of, and each factor keeps its ``top`` most
+    disentangled codes; made for codes with many more dimensions than factors.
+
+    Paper: Cao et al. 2022, "An empirical study on disentanglement of negative-free contrastive
+    learning".
+    Differs: dividing by the sum over codes turns the sampling noise of a factor that no code knows
+    into full importances (``paper``). ``unknot`` divides by the entropy of the factor instead, and
+    leaves out codes that tell nothing; without any information all values are 0.
+    Range: 0 to 1 each.
+    Reads as: near 1, each code tells about one factor; copies of a code do not lower it, unlike
+    MIG. A code that tells next to nothing about each factor hardly weighs.
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.indices((5, 6)).reshape(2, -1).T.repeat(20, axis=0)
+        >>> med(factors.astype(float), factors)
+        med 1.0000 .completeness 1.0000 .top 1.0000 (unknot)
+    """
+    chosen = protocols.pick("med", PROTOCOLS, protocol)
+    s = chosen.settings
+    if s.top < 1:
+        raise ConfigError(f"med keeps 1 or more codes for each factor; got top = {s.top}.")
+    rows = take(codes, factors, samples=s.counting.samples, seed=seed)
+    return score(chosen, partial(_measure, settings=s), rows, seed=seed, interval=interval)
+
+
+def _measure(rows: Rows, settings: Settings) -> Measured:
+    known = information(rows, settings.counting)
+    whole = known.mutual.sum(0) if settings.normaliser == "sum" else known.factors
+    table = ratio(known.mutual, whole.expand_as(known.mutual))
+    per_code, per_factor = concentration(table, dim=1), concentration(table, dim=0)
+    kept = _best(table, per_code, settings.top)
+    values = {
+        "": mean(per_code, table.sum(1)),
+        "completeness": mean(per_factor, table.sum(0)),
+        "top": mean(per_code[kept], table[kept].sum(1)),
+    }
+    parts = {"importance": table, "per_code": per_code, "per_factor": per_factor, "kept": kept}
+    remarks = known.remarks
+    if not bool(table.sum() > 0):
+        remarks = (*remarks, "no code tells anything: all values are 0")
+    return Measured(values, parts, remarks)
+
+
+def _best(
+    table: Float[Tensor, "z f"], per_code: Float[Tensor, " z"], top: int
+) -> Bool[Tensor, " z"]:
+    """The most disentangled codes of those that belong to each factor."""
+    belongs = torch.nn.functional.one_hot(table.argmax(1), table.shape[1]).bool()
+    order = per_code.argsort(descending=True, stable=True)
+    place = belongs[order].long().cumsum(0)
+    kept = torch.zeros_like(belongs)
+    kept[order] = belongs[order] & (place <= top)
+    return kept.any(1) & (table.sum(1) > 0)

@@ -1,0 +1,110 @@
+"""Plain tables of scores: one row a model, one column a score or a setting.
+
+A table is a mapping of columns, a list of records, or a data frame (anything with ``columns`` that
+gives a column by its name). Cells without a number are ``None``, NaN, or missing from a record.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unknot.core.errors import ConfigError, DataError, ShapeError
+from unknot.core.registry import nearest
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """A data frame, as far as it is used."""
+
+    @property
+    def columns(self) -> Any:  # noqa: ANN401 - names, in whatever the frame keeps them
+        """Names of the columns."""
+        ...
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a column, in the frame's own type
+        ...
+
+
+PlainTable: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]] | Frame
+
+
+def columns(table: PlainTable) -> dict[str, list[Any]]:
+    """Columns by name, as lists of equal length.
+
+    Raises:
+        ShapeError: The columns have different lengths.
+        DataError: There are no rows.
+
+    Example:
+        >>> columns([{"mig": 0.1, "seed": 0}, {"mig": 0.2}])
+        {'mig': [0.1, 0.2], 'seed': [0, None]}
+    """
+    if isinstance(table, Mapping):
+        found = {name: list(column) for name, column in table.items()}
+    elif isinstance(table, Sequence):
+        names = dict.fromkeys(name for record in table for name in record)
+        found = {name: [record.get(name) for record in table] for name in names}
+    else:
+        found = {str(name): list(table[name]) for name in table.columns}
+    sizes = {name: len(column) for name, column in found.items()}
+    if len(set(sizes.values())) > 1:
+        raise ShapeError(f"Columns of a table need equal lengths; got {sizes}.")
+    if not found or not next(iter(sizes.values())):
+        raise DataError("The table has no rows.")
+    return found
+
+
+def column(table: Mapping[str, list[Any]], name: str) -> list[Any]:
+    """One column; an unknown name gets the nearest one."""
+    if name not in table:
+        raise ConfigError(f"The table has no column '{name}'{nearest(name, list(table))}")
+    return table[name]
+
+
+def numbers(table: Mapping[str, list[Any]], name: str) -> NDArray[np.float64]:
+    """One column as numbers, NaN where there is none.
+
+    Raises:
+        ConfigError: There is no such column.
+        DataError: It holds something else than numbers.
+    """
+    found = []
+    for cell in column(table, name):
+        try:
+            found.append(np.nan if cell is None else float(cell))
+        except (TypeError, ValueError):
+            raise DataError(f"Expected numbers in the column '{name}'; got {cell!r}.") from None
+    # Infinite is as little a score as NaN is.
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def numeric(table: Mapping[str, list[Any]]) -> list[str]:
+    """Names of the columns that hold numbers, truth values left out."""
+    kinds = (int, float, np.integer, np.floating)
+    return [
+        name
+        for name, cells in table.items()
+        if any(cell is not None for cell in cells)
+        and all(c is None or (isinstance(c, kinds) and not isinstance(c, bool)) for c in cells)
+    ]
+
+
+def split_table(table: PlainTable, by: str) -> dict[Any, dict[str, list[Any]]]:
+    """One table for each value of a column, in order of appearance.
+
+    Example:
+        >>> parts = split_table({"data": ["a", "b", "a"], "mig": [0.1, 0.2, 0.3]}, "data")
+        >>> parts["a"]
+        {'data': ['a', 'a'], 'mig': [0.1, 0.3]}
+    """
+    given = columns(table)
+    labels = column(given, by)
+    return {
+        label: {
+            name: [cell for cell, own in zip(cells, labels, strict=True) if own == label]
+            for name, cells in given.items()
+        }
+        for label in dict.fromkeys(labels)
+    }

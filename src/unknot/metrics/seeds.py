@@ -1,0 +1,116 @@
+"""How many seeds a comparison needs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unknot.core import noise
+from unknot.core.errors import ConfigError, DataError
+
+FEW = 5
+"""From fewer seeds than this nothing can be learnt about their spread."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SeedCount:
+    """What n seeds of each of two settings show; entry 0 of a list is for one seed."""
+
+    difference: float
+    """Mean of the first setting minus that of the second, over all given seeds."""
+    probability: list[float]
+    """That means of n seeds are in the order of the given ones; ties count half."""
+    half_width: list[float]
+    """Half the width of the interval in which the difference of means of n seeds falls."""
+    needed: int | None
+    """The fewest seeds from which on that probability is at least the level, if any."""
+    level: float
+    remarks: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        enough = f"more than {len(self.probability)}" if self.needed is None else str(self.needed)
+        said = f"difference {self.difference:+.4f}: {enough} seeds for {100 * self.level:.0f} %"
+        return "; ".join([said, *self.remarks])
+
+
+def seeds_needed(
+    first: Sequence[float] | NDArray[Any] | Tensor,
+    second: Sequence[float] | NDArray[Any] | Tensor,
+    *,
+    level: float = 0.95,
+    most: int = 50,
+    draws: int = 10_000,
+    seed: int = 0,
+) -> SeedCount:
+    """How many seeds of each setting show which of two settings scores higher.
+
+    Bootstrap: n seeds of each setting are drawn with replacement from the given ones, and their
+    means compared, for n up to ``most``. What the given seeds show is taken for the truth, so that
+    few of them make the answer a guess: a pilot of ten or more is worth its time.
+
+    Args:
+        first: Scores of one setting, one for each seed.
+        second: Scores of the other.
+        level: Wanted probability of the right order, and level of the interval.
+        most: Largest number of seeds to look at.
+        draws: Of the bootstrap.
+        seed: Of the bootstrap.
+
+    Raises:
+        ConfigError: The level is not between 0.5 and 1, or a number is below 1.
+        DataError: A setting has fewer than two scores, or one that is not finite.
+
+    Example:
+        >>> seeds_needed([0.26, 0.31, 0.05, 0.35, 0.30], [0.07, 0.11, 0.03, 0.08, 0.09])
+        difference +0.1780: 2 seeds for 95 %
+    """
+    if not 0.5 < level < 1:
+        raise ConfigError(f"level is a probability between 0.5 and 1, such as 0.95; got {level}.")
+    if min(most, draws) < 1:
+        raise ConfigError(f"most and draws are at least 1; got {most} and {draws}.")
+    a, b = _scores(first, "first"), _scores(second, "second")
+    apart = _means(a, most, draws, seed, "first") - _means(b, most, draws, seed, "second")
+    difference = (a.mean() - b.mean()).item()
+    # Rounding must not decide between equal means.
+    near = 1e-12 * max(a.abs().max().item(), b.abs().max().item(), 1e-300)
+    ahead = torch.where(apart.abs() <= near, 0.5, (apart * difference > 0).double())
+    probability = ahead.mean(0)
+    tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
+    low, high = apart.quantile(tails, dim=0)
+    short = (probability < level).nonzero()[:, 0].tolist()
+    needed = short[-1] + 2 if short else 1
+    remarks = []
+    if abs(difference) <= near:
+        remarks.append("the means are equal: no number of seeds shows an order")
+    if (few := min(len(a), len(b))) < FEW:
+        remarks.append(f"a guess: {few} seeds tell little about their spread")
+    return SeedCount(
+        difference,
+        probability.tolist(),
+        ((high - low) / 2).tolist(),
+        needed if needed <= most else None,
+        level,
+        tuple(remarks),
+    )
+
+
+def _scores(values: Sequence[float] | NDArray[Any] | Tensor, name: str) -> Float[Tensor, " n"]:
+    scores = torch.as_tensor(values, dtype=torch.float64).flatten()
+    if len(scores) < 2 or not bool(scores.isfinite().all()):
+        raise DataError(
+            f"The {name} setting needs finite scores of at least two seeds; got "
+            f"{scores.tolist()[:5]}. Leave diverged models out."
+        )
+    return scores
+
+
+def _means(
+    scores: Float[Tensor, " n"], most: int, draws: int, seed: int, name: str
+) -> Float[Tensor, "draws most"]:
+    """Means of the first 1, 2, ... of the seeds drawn."""
+    index = noise.integers(seed, f"metric/seeds/{name}", 0, draws, most, high=len(scores))
+    return scores[index].cumsum(1) / torch.arange(1, most + 1)
