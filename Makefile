@@ -3,10 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check format bench clean
+.PHONY: demo gallery test check format bench clean
 
 demo: .venv/core
 	$(BIN)/unknot demo
+
+gallery: .venv/core
+	$(BIN)/unknot gallery
 
 # Two workers with one torch thread each: the fastest way through the suite on two cores.
 test: .venv/dev

@@ -8,7 +8,18 @@ import sys
 import numpy as np
 import pytest
 
-VERBS = ["demo", "train", "resume", "encode", "evaluate", "score", "show", "list", "data"]
+VERBS = [
+    "demo",
+    "train",
+    "resume",
+    "encode",
+    "evaluate",
+    "score",
+    "show",
+    "gallery",
+    "list",
+    "data",
+]
 
 
 def test_help_names_every_verb_and_each_has_an_example(unknot):
@@ -89,6 +100,20 @@ def test_evaluate_adds_nothing_twice(unknot, train, tmp_path):
     }
 
 
+def test_evaluate_tells_what_it_skipped_and_remarks(unknot, train, tmp_path):
+    train()
+    words = ("evaluate", tmp_path / "run", "--device", "cpu")
+    code, out, _ = unknot(*words, "--protocol", "carbonneau")
+    assert code == 0
+    assert "elbo skipped: elbo has no protocol 'carbonneau'; known: paper, unknot." in out
+    assert "mig " in out
+    code, out, _ = unknot(*words, "--metrics", "elbo,kl_per_dimension")
+    assert code == 0
+    assert "elbo: pixels between 0 and 1 have a cross-entropy" in out
+    assert "kl_per_dimension.active" in out
+    assert "skipped" not in out
+
+
 def test_score_reads_plain_arrays(unknot, tmp_path):
     rng = np.random.default_rng(0)
     factors = rng.integers(0, 5, (2000, 2))
@@ -99,6 +124,23 @@ def test_score_reads_plain_arrays(unknot, tmp_path):
     assert code == 0
     assert json.loads(out)["scores"]["mig"]["values"]["mig"] > 0.9
     assert "mig" in unknot("score", tmp_path / "codes.npz", "--metrics", "mig")[1]
+
+
+def test_score_takes_log_variances_where_the_file_has_them(unknot, train, tmp_path):
+    train("--seeds", "0,1")
+    file = tmp_path / "codes.npz"
+    unknot("encode", tmp_path / "run", "--out", file, "--device", "cpu")
+    words = ("--metrics", "mig,kl_per_dimension", "--protocol", "paper", "--member", 1)
+    code, out, _ = unknot("score", file, *words, "--json")
+    assert code == 0
+    scores = json.loads(out)["scores"]
+    with np.load(file) as saved:
+        mean, logvar = saved["codes"][1], saved["logvars"][1]
+    kl = 0.5 * (mean**2 + np.exp(logvar) - 1 - logvar).mean(0).sum()
+    assert scores["kl_per_dimension"]["values"]["kl_per_dimension"] == pytest.approx(kl, rel=1e-5)
+    np.savez(file, codes=mean, factors=np.indices((4, 4, 4)).reshape(3, -1).T)
+    code, _, err = unknot("score", file, *words)
+    assert (code, "`logvar`" in err) == (2, True)
 
 
 def test_lists_as_tables_and_as_json(unknot):
@@ -112,10 +154,40 @@ def test_lists_as_tables_and_as_json(unknot):
     ]
     assert beta["settings"] == {"beta": "4.0", "likelihood": "'bernoulli'"}
     assert "path standardise=False" in unknot("list", "datasets")[1].replace("\n", " ")
+    said = unknot("list", "objectives")[1]
+    assert "  Kim and Mnih 2018\n" in said
+    assert "presets: study2019, mushom" in said
     rows = {row["name"]: row for row in json.loads(unknot("data", "list", "--json")[1])}
     assert (rows["dsprites"]["images"], rows["dsprites"]["shape"]) == (737_280, "1 x 64 x 64")
     assert rows["dsprites"]["factors"] == "shape 3, scale 6, orientation 40, pos_x 32, pos_y 32"
     assert rows["arrays"]["images"] == ""
+
+
+def test_a_gallery_goes_on_where_it_was(unknot, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = (
+        "--data",
+        "xysquares",
+        "--net",
+        "linear",
+        "--steps",
+        5,
+        "--batch",
+        4,
+        "--device",
+        "cpu",
+    )
+    code, _, _ = unknot("gallery", "vae", *words)
+    assert code == 0
+    weights = tmp_path / "gallery" / "vae" / "weights.safetensors"
+    written = weights.stat().st_mtime_ns
+    code, said, _ = unknot("gallery", "vae", "annealed_vae", "factor_vae", *words)
+    assert code == 0
+    assert weights.stat().st_mtime_ns == written
+    page = (tmp_path / "gallery" / "index.html").read_text()
+    assert "3 objectives on xysquares" in page
+    assert all(f'id="{name}"' in page for name in ("vae", "annealed_vae", "factor_vae"))
+    assert said.splitlines()[-2:] == ["gallery/gallery.png", "gallery/index.html"]
 
 
 def test_data_show(unknot, tmp_path):
@@ -134,6 +206,31 @@ NONSENSE = {
     "unknown flag": (["train", "--stpes", "3"], "--steps"),
     "unknown objective": (["train", "--objective", "beta_vea"], "did you mean 'beta_vae'?"),
     "unknown dataset": (["train", "--data", "dsprits"], "did you mean 'dsprites'?"),
+    "negative weight": (["train", "--set", "objective.beta=-1"], "beta must be 0 or more"),
+    "too short for its schedule": (
+        ["train", "--objective", "annealed_vae", "--steps", "9"],
+        "objective.c changes until step 100,000, but the run ends at 9",
+    ),
+    "covariance of one image": (
+        [
+            *("train", "--objective", "dip_vae_i", "--data", "xysquares", "--batch", "1"),
+            *("--set", "data.spacing=8", "--device", "cpu"),
+        ],
+        "DIPVAEI compares the images of a batch and needs 2 or more; got a batch of 1",
+    ),
+    "estimator that is none": (
+        ["train", "--objective", "beta_tcvae", "--set", "objective.estimator=mvs"],
+        "objective.estimator should be",
+    ),
+    "target below zero": (
+        ["train", "--objective", "control_vae", "--set", "objective.target=-1"],
+        "target must be 0 or more",
+    ),
+    "unknown preset": (
+        ["train", "--objective", "factor_vae", "--preset", "study2091"],
+        "did you mean 'study2019'?",
+    ),
+    "unknown objective of a gallery": (["gallery", "vea"], "did you mean 'vae'?"),
     "unknown setting": (["train", "--set", "objective.bta=4"], "did you mean 'beta'?"),
     "wrong type": (["train", "--set", "objective.beta=four"], "valid number; got 'four'"),
     "word for a number": (["train", "--steps", "many"], "Invalid value for '--steps'"),

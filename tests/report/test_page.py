@@ -124,7 +124,7 @@ def test_every_setting_is_on_the_page(trained):
 def test_diverged_members_are_shown_and_not_averaged(population):
     scores = [{"mig": 0.25}, {"mig": NAN}, {"mig": 0.75}]
     text = Reader(page(population, scores=scores)).words
-    assert "Seed 42 diverged: at step 100 its loss was no longer a number." in text
+    assert "Seed 42 diverged at step 100: its loss was no longer a number" in text
     assert "loss 222 111 to 333" in text
     assert "mig 0.5 0.25 to 0.75." in text
     assert "42 not a number not a number – not a number diverged at step 100" in text

@@ -2,12 +2,14 @@
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Cosine, Linear
 from unknot.study import config
@@ -47,6 +49,43 @@ BAD = {
         {"objective": {"beta": {"kind": "linear", "start": 0, "end": 1, "steps": 0}}},
         "steps must be above 0",
     ),
+    "negative weight": ({"objective": {"beta": -1}}, "BetaVAE.beta must be 0 or more; got -1"),
+    "schedule that falls below zero": (
+        {"objective": {"beta": {"kind": "linear", "start": 4, "end": -1, "steps": 9}}},
+        "BetaVAE.beta must be 0 or more; got -1",
+    ),
+    "schedule longer than the run": (
+        {
+            "steps": 500,
+            "objective": {"beta": {"kind": "linear", "start": 0, "end": 4, "steps": 501}},
+        },
+        "objective.beta changes until step 501, but the run ends at 500",
+    ),
+    "late schedule of the rate": (
+        {
+            "steps": 500,
+            "optim": {
+                "lr": {"kind": "cosine", "start": 1e-3, "end": 0, "steps": 400, "begin": 101}
+            },
+        },
+        "optim.lr changes until step 501, but the run ends at 500",
+    ),
+    "preset of an objective without": (
+        {"objective": {"name": "vae", "preset": "mine"}},
+        "vae has no preset 'mine'; it has none.",
+    ),
+    "unknown preset": (
+        {"objective": {"name": "factor_vae", "preset": "study2091"}},
+        "factor_vae has no preset 'study2091'; did you mean 'study2019'?",
+    ),
+    "unknown estimator": (
+        {"objective": {"name": "beta_tcvae", "estimator": "mvs"}},
+        "objective.estimator should be 'none', 'mws', 'mixture' or 'mss'",
+    ),
+    "target below zero": (
+        {"objective": {"name": "control_vae", "target": -3}},
+        "ControlVAE.target must be 0 or more; got -3",
+    ),
     "version of the future": ({"version": 2}, "version 2 is not known"),
 }
 
@@ -83,7 +122,7 @@ hyper = st.one_of(
 @given(
     beta=hyper,
     lr=numbers,
-    steps=st.integers(1, 10**9),
+    steps=st.integers(10**6, 10**9),
     seeds=st.one_of(
         st.integers(0, 2**63 - 1), st.lists(st.integers(0, 99), min_size=1, unique=True)
     ),
@@ -120,6 +159,21 @@ def test_schedules_are_built():
     )
     lr = {"kind": "cosine", "start": 1e-3, "end": 0.0, "steps": 9, "begin": 2}
     assert config.spec({"optim": {"lr": lr}}).optim.lr == Cosine(1e-3, 0.0, 9.0, 2.0)
+
+
+def test_a_preset_is_where_settings_start_from():
+    table = {"objective": {"name": "factor_vae", "preset": "study2019", "gamma": 7}, "steps": 9}
+    spec = config.spec(table)
+    preset = registry.presets("objectives", "factor_vae")["study2019"]
+    assert spec.objective.settings == replace(preset, gamma=7.0)
+    assert "preset" not in spec.table()["objective"]
+    assert config.spec(tomllib.loads(to_toml(spec.table()))) == spec
+
+
+def test_an_update_that_counts_as_two_steps_halves_the_run():
+    table = {"objective": {"name": "factor_vae", "count_both_optimizers": True}, "steps": 301}
+    assert config.spec(table).updates == 151
+    assert config.spec({"steps": 301}).updates == 301
 
 
 def test_words_are_applied_over_a_table():

@@ -24,18 +24,30 @@ def evaluate(
     """
     from dataclasses import asdict
 
+    from rich.markup import escape
+
     from unknot.cli.screen import bar, say, table
     from unknot.study import evaluate as scoring
     from unknot.study.run import load
 
     trained = load(run, device=device)
     names = [name.strip() for name in metrics.split(",")] if metrics else None
+    known = scoring.read(run)
     records, new = [], 0
-    with bar("score", len(trained.spec.seed_list), "models") as update:
-        for own in scoring.evaluate(trained, protocol=protocol, metrics=names, seed=seed):
+    skipped: dict[str, str] = {}
+    members = len(trained.spec.seed_list) - len(trained.diverged)
+    with bar("score", members * len(names or scoring.everything()), "scores") as update:
+        for own in scoring.evaluate(
+            trained,
+            protocol=protocol,
+            metrics=names,
+            seed=seed,
+            known=known,
+            on_score=lambda done: update(done, " "),
+            on_skip=skipped.__setitem__,
+        ):
             new += scoring.append(run, own)
             records += own
-            update(len({record.id for record in records}), " ")
     if json:
         table([], [asdict(record) for record in records], True)
         return
@@ -45,4 +57,8 @@ def evaluate(
         for key, value in r.values.items()
     ]
     table(["seed", "score", "value"], rows, False)
+    for remark in dict.fromkeys(f"{r.metric}: {text}" for r in records for text in r.remarks):
+        say(escape(remark))
+    for name, reason in skipped.items():
+        say(escape(f"{name} skipped: {reason}"))
     say(f"{new} new of {len(records)} records in {run / 'scores.jsonl'} ({protocol})")

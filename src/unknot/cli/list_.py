@@ -1,7 +1,7 @@
 """``unknot list``: what there is to choose from."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,23 +21,29 @@ def list_(
 ) -> None:
     """List the objectives, datasets, metrics or nets, ours and those of installed packages.
 
-    Settings are given with `--set objective.NAME=VALUE`, `--set data.NAME=VALUE` and so on.
+    Settings are given with `--set objective.NAME=VALUE`, `--set data.NAME=VALUE` and so on; presets
+    are named sets of them, such as `--set objective.preset=study2019`.
 
     Example: `unknot list objectives`
     """
-    from unknot.cli.screen import table
+    from rich.markup import escape
+
+    from unknot.cli.screen import say, table
     from unknot.core import registry
 
-    rows = []
-    for name in registry.names(what.value):
-        settings = registry.settings(what.value, name)
-        words = [f"{key}={default}" if default else key for key, default in settings.items()]
-        rows.append(
-            {
-                "name": name,
-                "what it is": registry.summary(what.value, name),
-                "settings": settings if json else " ".join(words),
-            }
-        )
-    columns = ["name", "what it is", "settings"]
-    table(columns[:2] if what is What.metrics else columns, rows, json)
+    room: registry.Room = what.value
+    rows: list[dict[str, Any]] = []
+    for name in registry.names(room):
+        summary, paper = registry.summary(room, name), registry.paper(room, name)
+        settings, presets = registry.settings(room, name), registry.preset_names(room, name)
+        rows.append({"name": name, "what it is": summary, "paper": paper})
+        rows[-1] |= {"settings": settings, "presets": presets}
+        if json:
+            continue
+        say(f"[bold]{name}[/]  {escape(summary)}")
+        words = " ".join(f"{key}={usual}" if usual else key for key, usual in settings.items())
+        for line in (paper, words, f"presets: {', '.join(presets)}" if presets else ""):
+            if line:
+                say(f"  [dim]{escape(line)}[/]")
+    if json:
+        table([], rows, True)

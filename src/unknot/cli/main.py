@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli import data, demo, encode, evaluate, list_, resume, score, show, train
+from unknot.cli import data, demo, encode, evaluate, gallery, list_, resume, score, show, train
 from unknot.core.errors import UnknotError
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.command("encode")(encode.encode)
 app.command("evaluate")(evaluate.evaluate)
 app.command("score")(score.score)
 app.command("show")(show.show)
+app.command("gallery")(gallery.gallery)
 app.command("list")(list_.list_)
 app.add_typer(data.app, name="data")
 

@@ -7,7 +7,12 @@ import typer
 
 
 def score(
-    file: Annotated[Path, typer.Argument(help="An npz file with codes [n, z] and factors [n, f].")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="An npz file with codes [n, z], factors [n, f], perhaps logvars [n, z]."
+        ),
+    ],
     metrics: Annotated[
         str | None, typer.Option(help="Names with commas between, such as mig,dci [all].")
     ] = None,
@@ -22,18 +27,30 @@ def score(
 ) -> None:
     """Score codes from anywhere: no model and no training needed.
 
+    With the posteriors' log-variances as `logvars`, their means being the codes, the scores of
+    posteriors come too.
+
     Example: `unknot score codes.npz --metrics mig,sap,dci --protocol study2019`
     """
     import sys
     from json import dumps
 
+    from rich.markup import escape
+
     from unknot import metrics as scores
     from unknot.cli.screen import say
-    from unknot.study.arrays import codes_and_factors
+    from unknot.study.arrays import codes_and_factors, logvars
 
     codes, factors = codes_and_factors(file, member)
     names = [name.strip() for name in metrics.split(",")] if metrics else None
-    result = scores.evaluate(codes, factors, protocol=protocol, metrics=names, seed=seed)
+    result = scores.evaluate(
+        codes,
+        factors,
+        logvar=logvars(file, member),
+        protocol=protocol,
+        metrics=names,
+        seed=seed,
+    )
     if json:
         facts = {
             name: {
@@ -48,4 +65,4 @@ def score(
             dumps({"scores": facts, "skipped": dict(result.skipped)}, indent=1, default=str) + "\n"
         )
         return
-    say(repr(result))
+    say(escape(repr(result)))

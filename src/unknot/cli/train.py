@@ -15,6 +15,9 @@ def train(
     ] = None,
     data: Annotated[str | None, typer.Option(help="Dataset by name [dsprites].")] = None,
     objective: Annotated[str | None, typer.Option(help="Objective by name [beta_vae].")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Named settings of the objective, as in `unknot list`.")
+    ] = None,
     net: Annotated[str | None, typer.Option(help="Net by name [conv64].")] = None,
     steps: Annotated[int | None, typer.Option(help="Training steps [20000].")] = None,
     batch: Annotated[int | None, typer.Option(help="Images per step and model [64].")] = None,
@@ -52,6 +55,7 @@ def train(
     words: dict[str, Any] = {
         "data.name": data,
         "objective.name": objective,
+        "objective.preset": preset,
         "net.name": net,
         "optim.lr": lr,
         "steps": steps,

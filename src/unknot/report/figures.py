@@ -1,6 +1,7 @@
 """Figures: curves of training, and what each latent follows."""
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,20 +15,24 @@ from unknot.report.latents import Latents
 from unknot.report.style import LIGHT, Theme, number
 from unknot.study.curves import Curves
 
+NUMBERED = re.compile(r"^(.+)\.\d+(\.weight)?$")
 PANEL = (3.2, 2.2)
 """Inches."""
 
 
 def curve_names(curves: Curves) -> list[str]:
-    """What to draw: the loss, its terms, the critic's, and each weight that changed over time."""
+    """What to draw: the loss, its terms, the critic's, and each weight that changed over time.
+
+    Values of each latent, such as ``kl.0`` and ``kl.1``, are one curve, ``kl.*``.
+    """
     first = ("loss", "recon", "kl")
     names = [
-        name
+        NUMBERED.sub(r"\1.*\2", name)
         for name in curves.values
         if not name.endswith(".weight") or bool((curves[name] != curves[name][0]).any())
     ]
     return sorted(
-        names,
+        dict.fromkeys(names),
         key=lambda n: (n.endswith(".weight"), first.index(n) if n in first else len(first), n),
     )
 
@@ -39,10 +44,10 @@ def curve(curves: Curves, name: str, *, theme: Theme = LIGHT) -> Figure:
     return figure
 
 
-def curves_figure(curves: Curves, *, theme: Theme = LIGHT) -> Figure:
-    """All logged values over the steps, a panel each."""
+def curves_figure(curves: Curves, *, across: int = 3, theme: Theme = LIGHT) -> Figure:
+    """All logged values over the steps, a panel each, so many side by side."""
     names = curve_names(curves)
-    across = min(len(names), 3) or 1
+    across = min(len(names), across) or 1
     down = math.ceil(len(names) / across) or 1
     figure = Figure(
         figsize=(PANEL[0] * across, PANEL[1] * down), layout="constrained", facecolor=theme.paper
@@ -53,6 +58,9 @@ def curves_figure(curves: Curves, *, theme: Theme = LIGHT) -> Figure:
 
 
 def _draw(axes: Axes, curves: Curves, name: str, theme: Theme) -> None:
+    if "*" in name:
+        _draw_each(axes, curves, name, theme)
+        return
     steps, values = np.array(curves.steps), curves[name].numpy()
     alone = values.shape[1] == 1
     finite = np.isfinite(values)
@@ -81,6 +89,18 @@ def _draw(axes: Axes, curves: Curves, name: str, theme: Theme) -> None:
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
+
+
+def _draw_each(axes: Axes, curves: Curves, name: str, theme: Theme) -> None:
+    """A line per latent, of the first member: latents of two members have nothing in common."""
+    own = [n for n in curves.values if n != name and NUMBERED.sub(r"\1.*\2", n) == name]
+    for i, one in enumerate(own):
+        shade = 0.35 + 0.65 * (i + 1) / len(own)
+        axes.plot(
+            curves.steps, curves[one].numpy()[:, 0], color=theme.accent, linewidth=1.0, alpha=shade
+        )
+    several = next(iter(curves.values.values()))[0].numel() > 1
+    _dress(axes, f"{name}, first seed" if several else name, theme)
 
 
 def _dress(axes: Axes, name: str, theme: Theme) -> None:

@@ -1,19 +1,17 @@
 """The page of a run: one file that shows and explains it, and the pictures on their own."""
 
-import base64
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import jinja2
 import numpy as np
 from jaxtyping import UInt8
 
 from unknot.core.errors import ShapeError
 from unknot.engine.checkpoint import write_whole
 from unknot.report import figures, pictures, traversals, words
+from unknot.report.html import data_uri, render
 from unknot.report.latents import UNUSED, Latents, check_member, latents
 from unknot.report.sheet import enlargement, tiles
 from unknot.report.style import DARK, LIGHT, number, png
@@ -86,17 +84,8 @@ def page(
     found, seeds = latents(run), run.spec.seed_list
     healthy = [p for p in range(len(seeds)) if p not in run.diverged]
     shared, own = _scores(scores, len(seeds))
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": number, "thousands": "{:,}".format}
-    return environment.get_template("page.html").render(
-        light=LIGHT,
-        dark=DARK,
+    return render(
+        "page.html",
         notes=notes,
         run=run,
         spec=run.spec,
@@ -126,10 +115,6 @@ def page(
     )
 
 
-def _template(name: str) -> str:
-    return (resources.files("unknot.report") / name).read_text(encoding="utf-8")
-
-
 def _scores(scores: Scores, members: int) -> tuple[Mapping[str, float], list[Mapping[str, float]]]:
     """Scores of the run as a whole, and of each member."""
     none: list[Mapping[str, float]] = [{} for _ in range(members)]
@@ -149,7 +134,7 @@ def _terms(run: Run, found: Sequence[Latents], healthy: Sequence[int]) -> list[d
     named = {
         name: [float(run.curves[name][-1][p]) for p in healthy]
         for name in figures.curve_names(run.curves)
-        if not name.startswith("critic.") and not name.endswith(".weight")
+        if not name.startswith("critic.") and not name.endswith(".weight") and "*" not in name
     }
     named["latents in use"] = [float(found[p].used.sum()) for p in healthy]
     return [_summary(name, values, words.term(name, run.spec)) for name, values in named.items()]
@@ -207,7 +192,7 @@ def _member(run: Run, p: int, found: Latents, scores: Mapping[str, float]) -> di
 
 def _curve(run: Run, name: str) -> dict[str, str]:
     light, dark = (png(figures.curve(run.curves, name, theme=theme)) for theme in (LIGHT, DARK))
-    return {"name": name, "light": _uri(light), "dark": _uri(dark)}
+    return {"name": name, "light": data_uri(light), "dark": data_uri(dark)}
 
 
 def _shown(run: Run, found: Sequence[Latents], member: int) -> dict[str, Any]:
@@ -251,22 +236,18 @@ def _others(run: Run, found: Sequence[Latents], members: Sequence[int]) -> list[
         {
             "seed": run.spec.seed_list[p],
             "names": ", ".join(f"z{z}" for z in found[p].order[: found[p].used.sum()]),
-            "image": _uri(png(tiles(images[: max(1, found[p].used.sum())], gap=1))),
+            "image": data_uri(png(tiles(images[: max(1, found[p].used.sum())], gap=1))),
         }
         for p, images in zip(members, swept, strict=True)
     ]
 
 
 def _tiles(images: UInt8[np.ndarray, "r k h w 3"]) -> str:
-    return _uri(png(tiles(images, scale=enlargement(images.shape[2]))))
+    return data_uri(png(tiles(images, scale=enlargement(images.shape[2]))))
 
 
 def _loop(images: UInt8[np.ndarray, "t h w 3"]) -> str:
     scale = enlargement(images.shape[1])
     large = images.repeat(scale, axis=1).repeat(scale, axis=2)
     data = traversals.gif(traversals.there_and_back(large), ms=traversals.FRAME_MS)
-    return _uri(data, "gif")
-
-
-def _uri(data: bytes, kind: str = "png") -> str:
-    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+    return data_uri(data, "gif")

@@ -35,3 +35,12 @@ def codes_and_factors(path: Path, member: int | None = None) -> tuple[np.ndarray
             )
         codes = codes[member]
     return codes, factors
+
+
+def logvars(path: Path, member: int | None = None) -> np.ndarray | None:
+    """The log-variances in a file that `codes_and_factors` has read; ``None`` if it holds none."""
+    with np.load(path, allow_pickle=False) as archive:
+        if "logvars" not in archive.files:
+            return None
+        found: np.ndarray = archive["logvars"]
+    return found[member] if found.ndim == 3 and member is not None else found

@@ -1,21 +1,41 @@
 """Scores of a run's members, kept in its folder and never written twice."""
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 import unknot
-from unknot.core.errors import DataError, StoreError
+from unknot.core import noise, registry
+from unknot.core.errors import ConfigError, DataError, StoreError
+from unknot.core.objective import Net, Recoding
+from unknot.core.representation import Once, Representation
 from unknot.engine.checkpoint import write_whole
-from unknot.metrics.all_scores import evaluate as score_all
+from unknot.engine.encode import encode
+from unknot.metrics import all_scores, importance, protocols
+from unknot.metrics.elbo import of_draws as elbo_of_draws
+from unknot.metrics.log_likelihood import of_draws as log_likelihood_of_draws
+from unknot.metrics.result import Score
 from unknot.study.run import Run
+
+DECODING: dict[str, Callable[..., Score]] = {
+    "elbo": elbo_of_draws,
+    "log_likelihood": log_likelihood_of_draws,
+}
+IMAGES = 256
+"""Images that the scores which decode look at: some ten thousand decoded points for each model."""
+LONGEST = 100
+"""Parts of a score that are longer than this, such as one number for each image, are not kept."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One score of one member, or why there is none."""
+    """One score of one member."""
 
     id: str
     seed: int
@@ -25,6 +45,8 @@ class Record:
     ceiling: float | None
     remarks: list[str]
     unknot: str
+    parts: dict[str, list[float]] = field(default_factory=dict)
+    """One number for each code, factor or the like."""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -38,6 +60,9 @@ def evaluate(
     protocol: str = "unknot",
     metrics: Sequence[str] | None = None,
     seed: int = 0,
+    known: Sequence[Record] = (),
+    on_score: Callable[[int], None] = lambda _: None,
+    on_skip: Callable[[str, str], None] = lambda _, __: None,
 ) -> Iterator[list[Record]]:
     """Score every member that did not diverge; yields the records of one after the other.
 
@@ -46,29 +71,131 @@ def evaluate(
         protocol: The name of a protocol.
         metrics: Names of scores; all that apply unless given.
         seed: Of everything the scores draw.
+        known: Records of this run; a score among them is not computed again.
+        on_score: Called with the number of scores done so far, of all members.
+        on_skip: Called with the name of a score that does not apply, and why.
 
     Raises:
+        ConfigError: A score or the protocol is unknown.
         DataError: All members diverged.
     """
     if len(run.diverged) == len(run.spec.seed_list):
         raise DataError("No member can be scored: all of them diverged.")
-    representations = run.representations()
+    if protocol not in protocols.MEANINGS:
+        nearest = registry.nearest(protocol, list(protocols.MEANINGS))
+        raise ConfigError(f"There is no protocol '{protocol}'{nearest}")
+    names = list(metrics) if metrics is not None else everything()
+    posteriors, decoded = _posteriors(run), _decoded(run, protocol, seed)
+
+    def score(metric: str, member: int) -> Score:
+        if metric in DECODING:
+            return decoded(metric, member)
+        codes, logvar = posteriors[member]
+        table = all_scores.evaluate(
+            codes, logvar=logvar, protocol=protocol, metrics=[metric], seed=seed
+        )
+        return table[metric]
+
+    done = 0
     for i, (name, own) in enumerate(zip(run.spec.ids(), run.spec.seed_list, strict=True)):
-        if i not in run.diverged:
-            table = score_all(representations[i], protocol=protocol, metrics=metrics, seed=seed)
-            yield [
-                Record(
-                    name,
-                    own,
-                    metric,
-                    _plain(table[metric].protocol),
-                    dict(table[metric].values),
-                    table[metric].ceiling,
-                    list(table[metric].remarks),
-                    unknot.__version__,
-                )
-                for metric in table
-            ]
+        if i in run.diverged:
+            continue
+        same = [r for r in known if r.id == name and r.metric in names]
+        mine = {r.metric: r for r in same if _same(r, protocol, seed)}
+        records = []
+        for metric in names:
+            try:
+                if metric not in mine:
+                    mine[metric] = _record(name, own, score(metric, i))
+                records.append(mine[metric])
+            except (ConfigError, DataError) as error:
+                if metrics is not None:
+                    raise
+                on_skip(metric, str(error))
+            done += 1
+            on_score(done)
+        yield records
+
+
+def everything() -> list[str]:
+    """The scores of one trained model."""
+    return sorted([*all_scores.names(), *DECODING])
+
+
+def _posteriors(run: Run) -> list[tuple[Representation, Representation]]:
+    """Means and log-variances of each member, of rows that are encoded once for all of them."""
+    members, latents = len(run.spec.seed_list), run.spec.net.settings.latents
+
+    def side_by_side(index: Tensor) -> Tensor:
+        q = encode(run.training.population, run.dataset, index)
+        return torch.cat([q.mean, q.logvar]).transpose(0, 1).flatten(1)
+
+    rows = Once(side_by_side)
+
+    def column(place: int) -> Representation:
+        own = slice(place * latents, (place + 1) * latents)
+        return Representation(run.dataset.space, latents, lambda index: rows(index)[:, own])
+
+    return [(column(i), column(members + i)) for i in range(members)]
+
+
+def _decoded(run: Run, protocol: str, seed: int) -> Callable[[str, int], Score]:
+    """The scores that decode, by name and member; all members are decoded in one pass."""
+    population, objective = run.training.population, run.spec.objective
+
+    @cache
+    def drawn(metric: str) -> importance.Draws:
+        if isinstance(objective.settings, Recoding):
+            raise ConfigError(
+                f"{metric} needs posteriors that the decoder was trained with; the encoder of "
+                f"{objective.name} does not give them."
+            )
+        likelihood = getattr(objective.settings, "likelihood", None)
+        if likelihood not in ("bernoulli", "gaussian"):
+            raise ConfigError(
+                f"{metric} needs a Bernoulli or Gaussian likelihood; {objective.name} has none."
+            )
+        chosen = protocols.pick(metric, protocols.of(metric), protocol)
+        size = len(run.dataset)
+        index = torch.arange(size)
+        if size > IMAGES:
+            index = noise.integers(seed, "metric/images", 0, IMAGES, high=size)
+        return importance.draw(
+            Net(population.encode, population.decode),
+            run.dataset.batch(index),
+            likelihood=likelihood,
+            draws=chosen.settings.draws,
+            seed=seed,
+        )
+
+    def score(metric: str, member: int) -> Score:
+        return DECODING[metric](drawn(metric).member(member), protocol=protocol, seed=seed)
+
+    return score
+
+
+def _same(record: Record, protocol: str, seed: int) -> bool:
+    """Whether a score would be computed with the settings of a record."""
+    settings = protocols.of(record.metric).get(protocol)
+    if settings is None or record.unknot != unknot.__version__:
+        return False
+    wanted = _plain(protocols.Protocol(record.metric, protocol, settings).record(seed=seed))
+    return wanted.items() <= record.protocol.items()
+
+
+def _record(name: str, seed: int, score: Score) -> Record:
+    short = {k: v for k, v in score.parts.items() if v.ndim == 1 and len(v) <= LONGEST}
+    return Record(
+        name,
+        seed,
+        score.name,
+        _plain(score.protocol),
+        dict(score.values),
+        score.ceiling,
+        list(score.remarks),
+        unknot.__version__,
+        {k: v.astype(float).tolist() for k, v in short.items()},
+    )
 
 
 def _plain(protocol: Any) -> dict[str, Any]:  # noqa: ANN401

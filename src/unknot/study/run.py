@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.errors import ConfigError, ShapeError, StoreError
+from unknot.core.likelihood import activated
 from unknot.core.posterior import Posterior
 from unknot.core.representation import Once, Representation
 from unknot.data.dataset import FactorDataset
@@ -59,7 +60,7 @@ class Run:
 
     @property
     def diverged(self) -> dict[int, int]:
-        """Members whose loss stopped being finite, and the log step that showed it."""
+        """Members that were lost, and the log step that showed it."""
         return self.training.diverged
 
     def posterior(self, x: Float[Tensor, "n c h w"]) -> Posterior:
@@ -96,8 +97,8 @@ class Run:
                 f"Expected codes [n, {latents}] or [{members}, n, {latents}]; got {tuple(z.shape)}."
             )
         y = self.training.population.decode(z.to(self.training.setting.runtime.dtype))
-        bernoulli = getattr(self.spec.objective.settings, "likelihood", "") == "bernoulli"
-        return self._drop(y.sigmoid() if bernoulli else y)
+        likelihood = getattr(self.spec.objective.settings, "likelihood", "gaussian")
+        return self._drop(activated(likelihood, y))
 
     def posteriors(
         self, index: Int[Tensor, " n"], *, on_rows: Callable[[int], None] = lambda _: None

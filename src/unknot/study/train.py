@@ -66,9 +66,15 @@ class Training:
         return Checkpoint(step, tensors, facts)
 
     def note(self, step: int, values: Mapping[str, Float[Tensor, " p"]]) -> None:
-        """Write down a log step; a loss that is not finite is a fact, not an error."""
+        """Write down a log step; a loss that is not finite is a fact, not an error.
+
+        An objective that knows better when a run is lost has a note ``diverged``, 0 or 1.
+        """
         self.curves.append(step, values)
-        for member in (~values["loss"].isfinite()).nonzero().flatten().tolist():
+        lost = ~values["loss"].isfinite()
+        if "diverged" in values:
+            lost |= values["diverged"] > 0
+        for member in lost.nonzero().flatten().tolist():
             self.diverged.setdefault(member, step)
 
 
@@ -81,10 +87,11 @@ def begin(spec: TrainSpec, device: str = "auto") -> Training:
     """
     chosen = runtime(device, spec.precision)
     dataset = spec.data.settings.load().to(chosen.device)
-    if dataset.mean and getattr(spec.objective.settings, "likelihood", "") == "bernoulli":
+    likelihood = getattr(spec.objective.settings, "likelihood", "gaussian")
+    if dataset.mean and likelihood != "gaussian":
         raise ConfigError(
-            "Standardised images leave [0, 1], where the Bernoulli likelihood is at home: its loss "
-            "would have no floor. Add --set objective.likelihood=gaussian."
+            f"Standardised images leave [0, 1], where the likelihood {likelihood} is at home. "
+            "Add --set objective.likelihood=gaussian."
         )
     setting = Setting(dataset, spec.net.settings, spec.batch, chosen)
     return Training(spec, setting, populate(setting, spec.members()))

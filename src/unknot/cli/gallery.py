@@ -1,0 +1,65 @@
+"""``unknot gallery``: every objective on one dataset, side by side."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def gallery(
+    objectives: Annotated[
+        list[str] | None, typer.Argument(help="Objectives by name [all that there are].")
+    ] = None,
+    data: Annotated[str, typer.Option(help="Dataset by name.")] = "dsprites",
+    net: Annotated[str, typer.Option(help="Net by name.")] = "conv64",
+    steps: Annotated[int, typer.Option(help="Training steps of each.", min=1)] = 3_000,
+    batch: Annotated[int, typer.Option(help="Images per step.", min=2)] = 32,
+    lr: Annotated[float, typer.Option(help="Learning rate of Adam.")] = 1e-3,
+    seed: Annotated[int, typer.Option(help="Seed of all of them.", min=0)] = 0,
+    out: Annotated[Path, typer.Option(help="Folder of the runs and the page.")] = Path("gallery"),
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+) -> None:
+    """Train every objective for a few thousand steps and show them on one page.
+
+    Each is a run folder of its own. What is finished is not trained again, so a stopped gallery
+    goes on where it was.
+
+    Examples: `unknot gallery`
+
+    `unknot gallery vae beta_vae factor_vae --steps 10000 --out three`
+    """
+    from unknot.cli.screen import beside, say
+    from unknot.cli.train import finish, start
+    from unknot.core import registry
+    from unknot.report.gallery import write_gallery
+    from unknot.study import config, evaluate, run
+    from unknot.study.gallery import short
+
+    names = objectives or registry.names("objectives")
+    specs = {
+        name: config.spec(
+            {
+                "data": data,
+                "net": net,
+                "objective": {"name": name, **short(name, steps)},
+                "optim": {"lr": lr},
+                "steps": steps,
+                "batch": batch,
+                "seeds": seed,
+                "log_every": max(1, steps // 100),
+            }
+        )
+        for name in names
+    }
+    runs, scores = {}, {}
+    for name, spec in specs.items():
+        folder = out / name
+        done = run.resume(folder, device=device) if folder.exists() else start(spec, folder, device)
+        if done.status == "stopped":
+            finish(done, False)
+        runs[name] = done
+        with beside.status(f"scoring {name}"):
+            (records,) = evaluate.evaluate(done, metrics=("mig", "cbd"))
+        scores[name] = {record.metric: record.values[record.metric] for record in records}
+    for path in write_gallery(runs, out, scores=scores):
+        say(str(path))

@@ -1,0 +1,126 @@
+"""The gallery: one run of each of several objectives, side by side."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import UInt8
+from PIL import Image, ImageDraw
+
+from unknot.core import registry
+from unknot.engine.checkpoint import write_whole
+from unknot.report import figures, traversals, words
+from unknot.report.html import data_uri, render
+from unknot.report.latents import UNUSED, Latents, latents, sample_rows
+from unknot.report.sheet import MARGIN, tiles
+from unknot.report.style import DARK, LIGHT, font, png
+from unknot.study.run import Run
+from unknot.study.spec import plain
+
+LATENTS = 5
+"""Latents shown of each model, the most informative ones."""
+SAMPLE = 512
+ACROSS = 5
+APART = 22
+HEAD = 58
+
+
+def write_gallery(
+    runs: Mapping[str, Run], folder: Path, *, scores: Mapping[str, Mapping[str, float]]
+) -> list[Path]:
+    """Write ``index.html`` with all that there is to compare, and ``gallery.png``.
+
+    Args:
+        runs: Finished runs of one seed each, by the name to show.
+        folder: Where to write.
+        scores: Numbers by name, for each run.
+
+    Raises:
+        WriteError: The disk refused.
+    """
+    found = {name: latents(run)[0] for name, run in runs.items()}
+    strips = {name: _strips(run, found[name]) for name, run in runs.items()}
+    first = next(iter(runs.values()))
+    text = render(
+        "gallery.html",
+        spec=first.spec,
+        dataset=first.dataset,
+        cards=[_card(run, name, found[name], scores[name]) for name, run in runs.items()],
+        images={name: data_uri(png(tiles(images, gap=1))) for name, images in strips.items()},
+        score_names=list(dict.fromkeys(key for own in scores.values() for key in own)),
+        columns=traversals.column_names(),
+        unused=UNUSED,
+        facts=words.facts(first),
+    )
+    files = {"gallery.png": png(contact_sheet(strips, found)), "index.html": text.encode()}
+    for name, data in files.items():
+        write_whole(folder / name, data)
+    return [folder / name for name in files]
+
+
+def _card(run: Run, name: str, found: Latents, scores: Mapping[str, float]) -> dict[str, Any]:
+    """What the page says of one run."""
+    objective = run.spec.objective
+    names = run.dataset.space.names
+    return {
+        "name": name,
+        "summary": registry.summary("objectives", objective.name),
+        "paper": registry.paper("objectives", objective.name),
+        "settings": {key: words.text(value) for key, value in plain(objective.settings).items()},
+        "formula": words.formula(run),
+        "diverged": run.diverged.get(0),
+        "error": squared_error(run),
+        "kl": float(found.kl.sum()),
+        "used": int(found.used.sum()),
+        "latents": [
+            {"name": f"z{z}", "factor": traversals.main_factor(found, z, names)}
+            for z in found.order[:LATENTS]
+        ],
+        "scores": scores,
+        "curves": data_uri(png(figures.curves_figure(run.curves, across=4))),
+        "curves_dark": data_uri(png(figures.curves_figure(run.curves, across=4, theme=DARK))),
+    }
+
+
+def squared_error(run: Run) -> float:
+    """Mean over images of the squared error of a reconstruction from its code, summed over pixels.
+
+    The loss that a model was trained on depends on its likelihood; this compares all of them.
+    """
+    x = run.dataset.batch(sample_rows(run, SAMPLE))
+    y = run.decode(run.encode(x))
+    return float((y.cpu() - x.cpu()).double().square().sum((-3, -2, -1)).mean())
+
+
+def _strips(run: Run, found: Latents) -> UInt8[np.ndarray, "z t h w 3"]:
+    swept: UInt8[np.ndarray, "m z t h w 3"]
+    swept = traversals.sweep(run, [found], traversals.still_positions())
+    return swept[0, :LATENTS]
+
+
+def contact_sheet(
+    strips: Mapping[str, UInt8[np.ndarray, "z t h w 3"]], found: Mapping[str, Latents]
+) -> UInt8[np.ndarray, "height width 3"]:
+    """All traversals on one picture, a card for each objective."""
+    cards = {name: tiles(images, gap=1) for name, images in strips.items()}
+    height, width = (max(card.shape[axis] for card in cards.values()) for axis in (0, 1))
+    down = -(-len(cards) // ACROSS)
+    across = min(ACROSS, len(cards))
+    size = (
+        2 * MARGIN + across * width + (across - 1) * APART,
+        2 * MARGIN + down * (height + HEAD) + (down - 1) * APART,
+    )
+    page = Image.new("RGB", size, LIGHT.paper)
+    pen = ImageDraw.Draw(page)
+    for i, (name, card) in enumerate(cards.items()):
+        left = MARGIN + (i % ACROSS) * (width + APART)
+        top = MARGIN + (i // ACROSS) * (height + HEAD + APART)
+        used, total = int(found[name].used.sum()), len(found[name].used)
+        pen.text((left, top), name, LIGHT.ink, font(22, bold=True))
+        pen.text((left, top + 30), f"{used} of {total} latents in use", LIGHT.muted, font(16))
+        place = (left, top + HEAD)
+        bottom = (left + card.shape[1] - 1, top + HEAD + card.shape[0] - 1)
+        pen.rectangle((place, bottom), LIGHT.rule)
+        page.paste(Image.fromarray(card[..., :3]), place, Image.fromarray(card[..., 3]))
+    return np.array(page)

@@ -1,0 +1,18 @@
+"""Settings of objectives for a run of a few thousand steps, where those of the paper are longer."""
+
+from typing import Any
+
+
+def short(name: str, steps: int) -> dict[str, Any]:
+    """What to change of an objective's defaults so that it shows its working in so few steps."""
+    changes: dict[str, dict[str, Any]] = {
+        # A capacity that is raised within the run, with a leash that lets the net learn meanwhile.
+        "annealed_vae": {
+            "c": {"kind": "linear", "start": 0.0, "end": 20.0, "steps": float(steps)},
+            "gamma": 100.0,
+        },
+        # A target that is there from the start: the ramp of the papers takes 100,000s of steps.
+        "control_vae": {"ramp": False},
+        "dynamic_vae": {"ramp": False},
+    }
+    return changes.get(name, {})

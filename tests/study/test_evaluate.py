@@ -1,0 +1,143 @@
+"""Scores of a run: which there are, what is kept of them, and what is not computed again."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+import unknot
+from unknot.core.errors import ConfigError, DataError, StoreError
+from unknot.metrics import all_scores, kl_per_dimension
+from unknot.study import evaluate
+from unknot.study.evaluate import Record
+
+QUICK = ["mig", "kl_per_dimension", "aggregate_posterior", "elbo", "log_likelihood"]
+
+
+@pytest.fixture(scope="module")
+def options(tiny):
+    return {
+        "data": "arrays",
+        "net": "linear",
+        "steps": 30,
+        "batch": 8,
+        "data_settings": {"path": str(tiny)},
+        "net_settings": {"latents": 3},
+        "device": "cpu",
+    }
+
+
+@pytest.fixture(scope="module")
+def trained(options):
+    return unknot.train(**options, seeds=[0, 1])
+
+
+def by_name(records):
+    return {record.metric: record for record in records}
+
+
+def test_every_member_gets_its_records(trained):
+    first, second = map(by_name, evaluate.evaluate(trained, metrics=QUICK))
+    assert list(first) == list(second) == QUICK
+    assert [first["mig"].seed, second["mig"].seed] == [0, 1]
+    assert first["elbo"].values["elbo"] != second["elbo"].values["elbo"]
+    q = trained.posteriors(torch.arange(64))
+    for i, found in enumerate((first, second)):
+        truth = kl_per_dimension(q.mean[i], logvar=q.logvar[i])
+        assert found["kl_per_dimension"].values == pytest.approx(dict(truth.values))
+        kept = found["kl_per_dimension"].parts["per_code"]
+        assert kept == pytest.approx(truth.parts["per_code"].tolist())
+
+
+def test_a_member_scores_as_a_lone_run(options, trained):
+    alone = by_name(*evaluate.evaluate(unknot.train(**options, seeds=1), metrics=QUICK))
+    beside = by_name(list(evaluate.evaluate(trained, metrics=QUICK))[1])
+    for name in QUICK:
+        assert alone[name].values == pytest.approx(beside[name].values, rel=1e-6), name
+
+
+def test_the_bounds_are_in_order_and_near_the_loss_of_training(options):
+    run = unknot.train(**{**options, "steps": 300, "lr": 1e-2}, objective="vae")
+    (records,) = evaluate.evaluate(run, metrics=["elbo", "log_likelihood"])
+    bounds = by_name(records)
+    bound, better = (bounds[n].values[n] for n in ("elbo", "log_likelihood"))
+    assert bound < better < 0
+    assert -bound == pytest.approx(run.curves["loss"][-1].item(), rel=0.2)
+    assert bounds["elbo"].protocol["rows"] == 64
+
+
+def test_scores_that_do_not_apply_are_told_with_the_reason(options):
+    run = unknot.train(**options)
+    skipped: dict[str, str] = {}
+    done: list[int] = []
+    (records,) = evaluate.evaluate(
+        run, protocol="carbonneau", on_skip=skipped.__setitem__, on_score=done.append
+    )
+    assert "has no protocol 'carbonneau'" in skipped["elbo"]
+    assert "has no protocol 'carbonneau'" in skipped["kl_per_dimension"]
+    assert {*by_name(records), *skipped} == set(evaluate.everything())
+    assert done == list(range(1, len(evaluate.everything()) + 1))
+    with pytest.raises(ConfigError, match="has no protocol 'carbonneau'"):
+        list(evaluate.evaluate(run, protocol="carbonneau", metrics=["elbo"]))
+    with pytest.raises(ConfigError, match="did you mean 'study2019'"):
+        list(evaluate.evaluate(run, protocol="study2018"))
+
+
+def test_an_objective_without_a_posterior_of_its_own_has_no_bound(options):
+    run = unknot.train(**options, objective="ae")
+    with pytest.raises(ConfigError, match="elbo needs posteriors that the decoder was trained"):
+        list(evaluate.evaluate(run, metrics=["elbo"]))
+
+
+def test_known_scores_are_not_computed_again(trained, monkeypatch):
+    before = list(evaluate.evaluate(trained, metrics=QUICK))
+    known = [record for own in before for record in own]
+    known.append(replace(known[0], metric="of_a_package_that_is_gone"))
+    called = []
+    whole = all_scores.evaluate
+
+    def counted(*args, **kwargs):
+        called.append(kwargs["metrics"])
+        return whole(*args, **kwargs)
+
+    monkeypatch.setattr(all_scores, "evaluate", counted)
+    assert list(evaluate.evaluate(trained, metrics=QUICK, known=known)) == before
+    assert called == []
+    changes = (
+        {"seed": 1, "known": known},
+        {"protocol": "study2019", "known": known},
+        {"known": [replace(r, unknot="0.0") for r in known]},
+        {"known": [replace(r, protocol={**r.protocol, "version": 0}) for r in known]},
+        {"known": [replace(r, id="another") for r in known]},
+    )
+    for change in changes:
+        called.clear()
+        list(evaluate.evaluate(trained, metrics=["mig"], **change))
+        assert called == [["mig"], ["mig"]], change
+
+
+def test_a_diverged_member_is_left_out_and_does_not_stop_the_others(trained):
+    lost = replace(trained, training=replace(trained.training, diverged={0: 20}))
+    (records,) = evaluate.evaluate(lost, metrics=["mig", "elbo"])
+    assert {record.seed for record in records} == {1}
+    gone = replace(trained, training=replace(trained.training, diverged={0: 20, 1: 20}))
+    with pytest.raises(DataError, match="all of them diverged"):
+        list(evaluate.evaluate(gone))
+
+
+def test_records_are_read_back_and_older_ones_too(trained, tmp_path):
+    (records, _) = evaluate.evaluate(trained, metrics=["mig", "elbo"])
+    assert evaluate.append(tmp_path, records) == 2
+    assert evaluate.append(tmp_path, records) == 0
+    assert evaluate.read(tmp_path) == records
+    file = tmp_path / "scores.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:
+        del line["parts"]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    assert [record.parts for record in evaluate.read(tmp_path)] == [{}, {}]
+    assert evaluate.read(tmp_path)[0] == Record(**{**vars(records[0]), "parts": {}})
+    file.write_text("{}")
+    with pytest.raises(StoreError, match="is damaged"):
+        evaluate.read(tmp_path)
