@@ -89,7 +89,7 @@ def split_kl(
     Whatever the weights, the three add up to the mean of $\ln q(z|x) - \ln p(z)$.
     """
     pairs = log_normal(z.unsqueeze(-2), q.mean.unsqueeze(-3), q.logvar.unsqueeze(-3))
-    conditional = pairs.diagonal(dim1=-3, dim2=-2).sum(-2)
+    conditional = log_normal(z, q.mean, q.logvar).sum(-1)
     joint = (pairs.sum(-1) + log_weights).logsumexp(-1)
     marginals = (pairs + log_weights.unsqueeze(-1)).logsumexp(-2).sum(-1)
     prior = log_normal(z, torch.zeros_like(z), torch.zeros_like(z)).sum(-1)

@@ -10,7 +10,13 @@ from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Note, Own, Step, Term, Terms
 from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
-from unknot.objectives.moments import covariance, off_identity, running, running_start
+from unknot.objectives.moments import (
+    covariance,
+    off_identity,
+    running,
+    running_start,
+    variances_of,
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class DIPVAEI:
             "kl": Term(kl_normal(q).sum(-1)),
             "off_diagonal": Term(off_diagonal, self.lambda_od),
             "diagonal": Term(diagonal, self.lambda_d),
-            "variance.means": Note(now.diagonal(dim1=-2, dim2=-1).mean(-1)),
+            "variance.means": Note(variances_of(now).mean(-1)),
             "variance.noise": Note(q.logvar.exp().mean((-2, -1))),
             **carry,
         }

@@ -13,11 +13,13 @@ from unknot.objectives.choices import check_choices
 from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
 from unknot.objectives.moments import (
     covariance,
+    diagonal_of,
     off_identity,
     running,
     running_start,
     third_moments,
     third_moments_of_mixture,
+    variances_of,
 )
 
 Third: TypeAlias = Literal["analytic", "sampled"]
@@ -67,7 +69,7 @@ class DIPVAEII:
         q = net.encode(step.x)
         z = q.sample(step.normal("z", *q.mean.shape[-2:]))
         means, noise = covariance(q.mean), q.logvar.exp().mean(-2)
-        cov, carry = running(means + noise.diag_embed(), self.decay, net, step)
+        cov, carry = running(means + diagonal_of(noise), self.decay, net, step)
         off_diagonal, diagonal = off_identity(cov)
         third = third_moments_of_mixture(q) if self.third == "analytic" else third_moments(z)
         return {
@@ -76,7 +78,7 @@ class DIPVAEII:
             "off_diagonal": Term(off_diagonal, self.lambda_od),
             "diagonal": Term(diagonal, self.lambda_d),
             "third": Term(third.square().sum((-3, -2, -1)), self.lambda_3),
-            "variance.means": Note(means.diagonal(dim1=-2, dim2=-1).mean(-1)),
+            "variance.means": Note(variances_of(means).mean(-1)),
             "variance.noise": Note(noise.mean(-1)),
             **carry,
         }

@@ -19,6 +19,17 @@ def covariance(codes: Float[Tensor, "*p b z"]) -> Float[Tensor, "*p z z"]:
     return centred.mT @ centred / codes.shape[-2]
 
 
+def variances_of(cov: Float[Tensor, "*p z z"]) -> Float[Tensor, "*p z"]:
+    """The diagonal, as a sum: PyTorch 2.11 fails to compile ``diagonal`` of a product for a GPU."""
+    return (cov * torch.eye(cov.shape[-1], dtype=cov.dtype, device=cov.device)).sum(-1)
+
+
+def diagonal_of(variances: Float[Tensor, "*p z"]) -> Float[Tensor, "*p z z"]:
+    """The matrix that has these on its diagonal and 0 elsewhere."""
+    eye = torch.eye(variances.shape[-1], dtype=variances.dtype, device=variances.device)
+    return variances.unsqueeze(-1) * eye
+
+
 def off_identity(cov: Float[Tensor, "*p z z"]) -> tuple[Float[Tensor, "*p"], Float[Tensor, "*p"]]:
     """Squared distance from the identity: off the diagonal, each pair counted twice, and on it.
 
@@ -26,8 +37,8 @@ def off_identity(cov: Float[Tensor, "*p z z"]) -> tuple[Float[Tensor, "*p"], Flo
         >>> [part.item() for part in off_identity(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))]
         [8.0, 9.0]
     """
-    variances = cov.diagonal(dim1=-2, dim2=-1)
-    off = cov - variances.diag_embed()
+    variances = variances_of(cov)
+    off = cov - diagonal_of(variances)
     return off.square().sum((-2, -1)), (variances - 1).square().sum(-1)
 
 
