@@ -97,7 +97,7 @@ def test_presets_are_the_settings_of_the_documents():
     for name in ("ozcan", "ozcan_no_ramp"):
         preset = PRESETS[name]
         assert (preset.target, preset.kp, preset.ki) == (18.0, 0.01, 0.001)
-        assert preset.likelihood == "gaussian"
+        assert preset.likelihood == "sigmoid_gaussian"
     last = torch.tensor(299_999)
     assert PRESETS["ozcan"].target_at(last).item() == pytest.approx(9.5)
     assert PRESETS["ozcan_no_ramp"].target_at(torch.tensor(0)).item() == 18.0
