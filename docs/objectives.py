@@ -61,7 +61,8 @@ def _changed(name: str, preset: object) -> str:
     usual = registry.get("objectives", name)()
     own = {key: (getattr(preset, key), getattr(usual, key)) for key in vars(usual)}
     changed = [f"{key}={ours!r}" for key, (ours, theirs) in own.items() if ours != theirs]
-    return ", ".join(changed) or "the defaults"
+    # Schedules over the whole run, as one would write them.
+    return ", ".join(changed).replace(", steps=inf, begin=0.0", "") or "the defaults"
 
 
 def _cell(text: str) -> str:

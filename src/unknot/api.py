@@ -46,6 +46,7 @@ def train(
     lr: float | Schedule = 1e-4,
     seeds: int | Iterable[SupportsIndex] = 0,
     order_seed: int | None = None,
+    draw: str | Mapping[str, Any] | None = None,
     device: str = "auto",
     precision: Precision = "float32",
     out: str | Path | None = None,
@@ -67,6 +68,8 @@ def train(
         lr: Learning rate of Adam, a number or a schedule.
         seeds: A number for a lone run; several for a population, whose results come members first.
         order_seed: A number makes all members see the same batches; else each draws its own.
+        draw: Which images go together: ``pairs``, or ``{"name": "pairs", "changed": 2}``; what the
+            objective asks for when None.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         precision: ``float32``, ``tf32``, ``bf16`` or ``float64``.
         out: A folder to write the run into, resumable; None keeps it in memory.
@@ -102,6 +105,8 @@ def train(
     }
     if order_seed is not None:
         table["order_seed"] = order_seed
+    if draw is not None:
+        table["draw"] = draw if isinstance(draw, str) else dict(draw)
     return run.train(config.spec(table), out=out, device=device, watch=watch)
 
 

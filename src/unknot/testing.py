@@ -160,7 +160,8 @@ class Case:
 def images() -> FactorDataset:
     """A few images of noise."""
     stored = noise.integers(0, "check", 0, ROWS, *IMAGE, high=256).to(torch.uint8)
-    return FactorDataset("check", FactorSpace(("row",), (ROWS,), ("nominal",)), Bytes(stored))
+    space = FactorSpace(("row", "column"), (ROWS // 8, 8), ("ordered", "ordered"))
+    return FactorDataset("check", space, Bytes(stored))
 
 
 def members(objective: Objective) -> list[Objective]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from unknot.core import hyper
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import SCHEDULES, Constant, Cosine, Cyclic, Hyper, Linear
+from unknot.core.hyper import SCHEDULES, WHOLE_RUN, Constant, Cosine, Cyclic, Hyper, Linear
 
 CPU, DOUBLE = torch.device("cpu"), torch.float64
 
@@ -121,6 +121,34 @@ def test_steps_are_counted_past_what_float32_can_count():
 def test_schedules_over_no_steps_are_refused(kind, settings, name):
     with pytest.raises(ConfigError, match=rf"^A schedule's {name} must be above 0; got "):
         kind(*settings)
+
+
+@pytest.mark.parametrize("kind", [Linear, Cosine])
+@pytest.mark.parametrize("begin", [0.0, 40.0])
+def test_a_schedule_without_steps_ends_with_the_run(kind, begin):
+    """Start, middle and end of its part of the run are exact, whatever the run's length."""
+    toy = Toy(beta=kind(1.0, 0.5, begin=begin), gamma=kind(0.0, 8.0, 4.0))
+    for updates in (100, 340):
+        over = hyper.over_run(toy, updates, "objective")
+        assert over.beta == kind(1.0, 0.5, updates - begin, begin)
+        assert (over.gamma, over.width) == (toy.gamma, toy.width)
+        half = int(begin + (updates - begin) / 2)
+        for t, expected in ((0, 1), (int(begin), 1), (half, 0.75), (updates, 0.5)):
+            assert value(over.beta, t) == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize("kind", [Linear, Cosine])
+def test_a_schedule_that_was_not_told_how_long_a_run_is_stays_at_its_start(kind):
+    assert kind(3.0, 9.0).steps == WHOLE_RUN
+    assert {value(kind(3.0, 9.0), t) for t in (0, 1, 2**40)} == {3.0}
+
+
+def test_a_schedule_that_begins_when_the_run_is_over_is_refused():
+    for begin in (100.0, 250.0):
+        with pytest.raises(
+            ConfigError, match=rf"^objective\.beta begins .* {begin:.0f}, but .* 100;"
+        ):
+            hyper.over_run(Toy(beta=Linear(0.0, 1.0, begin=begin)), 100, "objective")
 
 
 SCHEDULES_OF_MEMBERS = {

@@ -1,10 +1,54 @@
-"""Draws: uniform, reproducible, and the same alone or in a population."""
+"""Draws: uniform, reproducible, the same alone or in a population, and found by name."""
 
+import tomllib
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
 import torch
 from scipy.stats import chisquare
+from torch._subclasses.fake_tensor import FakeTensorMode
 
-from unknot.data.draw import singles
+from unknot import testing
+from unknot.core import noise
+from unknot.core.errors import ConfigError
+from unknot.data import draw
+from unknot.data.draw import (
+    DRAWS,
+    Correlated,
+    Pairs,
+    Sampler,
+    Singles,
+    Triplets,
+    Within,
+    Without,
+    draw_for,
+    named,
+    singles,
+)
 from unknot.data.xyobject import SPACE
+from unknot.data.xysquares import XYSquares
+from unknot.study.config import build
+from unknot.study.spec import plain, to_toml
+
+CPU = torch.device("cpu")
+WEIGHTS = (
+    Correlated("x_r", "y_g", 0.3),
+    Within(("x_b",), (1,), (6,)),
+    Without(("x_r", "y_r"), (0, 3), (4, 7)),
+)
+EACH = [
+    Singles(),
+    Singles(WEIGHTS),
+    Pairs(),
+    Pairs(changed=2),
+    Pairs(sampler="reference"),
+    Pairs(changed=3, sampler="reference"),
+    *(Triplets(order=order) for order in ("factors", "distance", "scaled", "recon")),
+    Triplets(order="category", factor="y_b", ties="redrawn"),
+    Triplets(ties="redrawn", weights=WEIGHTS),
+]
+each_draw = pytest.mark.parametrize("sampler", EACH, ids=repr)
 
 
 def test_every_row_and_factor_value_is_equally_likely():
@@ -47,3 +91,119 @@ def test_the_largest_grid_is_reached():
     assert index.min() >= 0
     assert index.max() < size
     assert index.max() > 0.99 * size
+
+
+def test_single_rows_without_weights_are_the_order_stream_as_it_comes():
+    """What runs from before there were draws saw must come again."""
+    data, seeds = XYSquares().load(), torch.tensor([4, 9])
+    rows = Singles().on(data, CPU)(seeds, 11, 24)
+    assert torch.equal(rows, noise.integers(seeds, "order", 11, 24, high=8**6))
+
+
+@each_draw
+def test_views_are_laid_one_after_the_other_inside_the_grid(sampler):
+    assert isinstance(sampler, Sampler)
+    rows = sampler.on(XYSquares().load(), CPU)(7, 3, 50)
+    assert rows.shape == (sampler.views * 50,)
+    assert rows.dtype == torch.int64
+    assert rows.min() >= 0
+    assert rows.max() < 8**6
+
+
+@each_draw
+def test_a_draw_does_not_depend_on_who_or_what_is_drawn_beside_it(sampler):
+    """Members at one step, and one member at many steps, are each what they are alone."""
+    rows = sampler.on(XYSquares().load(), CPU)
+    seeds, steps = torch.tensor([3, 2**40 + 7, 0]), torch.arange(20, 25)
+    together, ahead = rows(seeds, torch.tensor(21), 16), rows(torch.tensor(3), steps, 16)
+    for member, seed in enumerate(seeds.tolist()):
+        assert torch.equal(together[member], rows(seed, 21, 16))
+    for i, step in enumerate(steps.tolist()):
+        assert torch.equal(ahead[i], rows(3, step, 16))
+    assert torch.equal(ahead[1], together[0])
+    assert len({tuple(row.tolist()) for row in (*together, *ahead)}) == 7
+
+
+@each_draw
+def test_a_draw_never_waits_for_the_host(sampler):
+    """Fake tensors have no values: reading one on the host raises."""
+    rows = sampler.on(XYSquares().load(), CPU)
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    seeds, t = mode.from_tensor(torch.tensor([1, 2])), mode.from_tensor(torch.tensor(5))
+    with mode:
+        assert rows(seeds, t, 8).shape == (2, 8 * sampler.views)
+
+
+@each_draw
+def test_the_global_generator_is_left_alone(sampler):
+    before = torch.get_rng_state()
+    sampler.on(XYSquares().load(), CPU)(0, 0, 8)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@each_draw
+def test_a_draw_survives_its_file(sampler):
+    testing.same_after_a_file(sampler)
+    read = tomllib.loads(to_toml({"draw": plain(sampler)}))["draw"]
+    assert build(type(sampler), read, "draw") == sampler
+
+
+@dataclass(frozen=True)
+class Toy:
+    views: ClassVar[int] = 2
+
+    def terms(self, net, step):
+        return {}
+
+
+@dataclass(frozen=True)
+class Wishing:
+    views: ClassVar[int] = 2
+    draw: ClassVar[str] = "pairs"
+
+    def terms(self, net, step):
+        return {}
+
+
+def test_a_draw_is_the_one_given_or_the_objectives_or_single_rows():
+    assert draw_for(Toy()) == Singles()
+    assert draw_for(Wishing()) == Pairs()
+    assert draw_for(Wishing(), Pairs(changed=1)) == Pairs(changed=1)
+    assert draw_for(Wishing(), Singles()) == Singles()
+    assert draw_for(Toy(), Pairs()) == Pairs()
+
+
+def test_another_number_of_views_is_refused():
+    with pytest.raises(ConfigError, match=r"^The draw Triplets gives 3 views and Toy takes 2; "):
+        draw_for(Toy(), Triplets())
+
+
+def test_draws_are_found_by_name():
+    assert {name: named(name) for name in DRAWS} == {
+        "singles": Singles,
+        "pairs": Pairs,
+        "triplets": Triplets,
+    }
+    with pytest.raises(ConfigError, match=r"^There is no draw 'pair'; did you mean 'pairs'\?$"):
+        named("pair")
+
+
+@dataclass(frozen=True)
+class Entry:
+    name: str
+    found: object
+
+    def load(self):
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+
+def test_another_package_adds_a_draw(monkeypatch):
+    entries = [Entry("walks", Pairs), Entry("broken", ImportError("no such module"))]
+    asked = []
+    monkeypatch.setattr(draw, "entry_points", lambda group: asked.append(group) or entries)
+    assert named("walks") is Pairs
+    assert asked == ["unknot.draws"]
+    with pytest.raises(ConfigError, match=r"^The draw 'broken' cannot be imported: ImportError"):
+        named("broken")

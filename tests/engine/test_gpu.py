@@ -7,6 +7,8 @@ from unknot.core import noise
 from unknot.core.factors import FactorSpace
 from unknot.core.objective import Adam
 from unknot.data.dataset import Bits, FactorDataset
+from unknot.data.draw import Correlated, Pairs, Singles, Triplets, Without
+from unknot.data.xysquares import XYSquares
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
 from unknot.engine.population import Member, Setting, populate
@@ -40,6 +42,36 @@ def test_integers_are_the_same_on_both_devices():
         lambda s: noise.permutation(s, "shuffle", 3, 50, 4),
     ):
         assert torch.equal(draw(seeds), draw(seeds.cuda()).cpu())
+
+
+WEIGHTS = (Correlated("x_r", "y_r"), Without(("x_g", "y_g"), (0, 0), (3, 3)))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        Singles(WEIGHTS),
+        Pairs(),
+        Pairs(sampler="reference"),
+        Triplets(weights=WEIGHTS),
+        Triplets(order="factors", ties="redrawn"),
+        Triplets(order="recon"),
+    ],
+    ids=repr,
+)
+def test_draws_are_the_same_on_both_devices_and_can_be_captured(draw):
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    seeds, data = torch.tensor([0, 1, 2**40 + 5]), XYSquares().load()
+    expected = [draw.on(data, cpu)(seeds, torch.tensor(t), 64) for t in (17, 18)]
+    rows, order, t = draw.on(data.to(gpu), gpu), seeds.cuda(), torch.tensor(17, device=gpu)
+    assert torch.equal(rows(order, t, 64).cpu(), expected[0])
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = rows(order, t, 64)
+    for step, same in zip((17, 18), expected, strict=True):
+        t.fill_(step)
+        graph.replay()
+        assert torch.equal(found.cpu(), same)
 
 
 def test_bits_unpack_the_same_on_both_devices():

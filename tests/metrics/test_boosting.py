@@ -125,9 +125,8 @@ def deviations(kind: str, seed: int, n: int, trees: int, sizes=SIZES, draws=1):
         return {key: np.mean([values[key] for values in found]) for key in found[0]}
 
     theirs = mean(estimator="sklearn_boosting")
-    return [
-        {key: abs(ours[key] - theirs[key]) for key in theirs} for ours in (mean(single=True), mean())
-    ]
+    both = (mean(single=True), mean())
+    return [{key: abs(ours[key] - theirs[key]) for key in theirs} for ours in both]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import torch
 from unknot.core import noise
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.factors import FactorSpace
+from unknot.core.overlap import Overlap
 from unknot.core.registry import names
 from unknot.data.xysquares import XYSquares
 from unknot.metrics.distances import Spread
@@ -16,6 +17,7 @@ from unknot.metrics.perceived import (
     correlations,
     importance,
     mse,
+    overlapping,
     random_distances,
     traversal_distances,
 )
@@ -35,22 +37,11 @@ STEPS = torch.arange(8)
 APART = (STEPS[:, None] - STEPS).abs()
 
 
-def blurring(weights):
-    """A separable blur with zeros around the image, as a matrix for each side of it."""
-    reach = torch.arange(64)[:, None] - torch.arange(64)
-    band = (weights / weights.sum())[(reach + 31).clamp(0, 62)]
-    return torch.where(reach.abs() <= 31, band, 0.0)
-
-
-BLURS = {
-    "box": blurring(torch.ones(63)),
-    "gauss": blurring(torch.exp(-0.5 * (torch.arange(-31, 32) / 7.75) ** 2)),
+# MSE plus 63 squared times the MSE of blurred images.
+OVERLAPS = {
+    "box": Overlap(kernel="box", radius=31, alpha=63.0**2),
+    "gauss": Overlap(kernel="gaussian", radius=31, sigma=7.75, alpha=63.0**2),
 }
-
-
-def blurred_mse(blur):
-    """MSE plus 63 squared times the MSE of blurred images."""
-    return lambda a, b: mse(a, b) + 63**2 * mse(blur @ a @ blur.T, blur @ b @ blur.T)
 
 
 @cache
@@ -67,8 +58,8 @@ def cells(index):
 @cache
 def looked_up(spacing, blur):
     """The loss of images with one square at each place, by the two places: colours add up."""
-    red = squares(spacing).batch(torch.arange(64) * 8**4)[:, 0]
-    parts = [red, 63 * BLURS[blur] @ red @ BLURS[blur].T] if blur else [red]
+    red = squares(spacing).batch(torch.arange(64) * 8**4)[:, :1]
+    parts = [red, 63 * OVERLAPS[blur].blur(red)] if blur else [red]
     table = sum(torch.cdist(p.flatten(1).double(), p.flatten(1).double()) ** 2 for p in parts)
     return lambda a, b: table[a, b].sum(-1) / 12288
 
@@ -86,7 +77,7 @@ def test_a_loss_of_ones_own_and_its_table(blur):
     direct, table = (
         traversal_distances(images, data.space, "y_g", traversals=2, loss=loss)
         for images, loss in (
-            (data.batch, blurred_mse(BLURS[blur])),
+            (data.batch, overlapping(OVERLAPS[blur])),
             (cells, looked_up(5, blur)),
         )
     )

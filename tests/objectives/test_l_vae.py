@@ -11,11 +11,11 @@ from unknot import testing
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
+from unknot.objectives import l_vae
 from unknot.objectives.beta_vae import BetaVAE
-from unknot.objectives.l_vae import LVAE as AnyLVAE
 
 # The decoder's outputs are the means, so that a test can choose R.
-LVAE = partial(AnyLVAE, likelihood="gaussian")
+LVAE = partial(l_vae.LVAE, likelihood="gaussian")
 DOUBLE = torch.float64
 TABLE_6_1 = {  # R and the learnt beta of the thesis; KL, sigma0 and sigma1 that follow
     "dSprites": (11.77, 0.89, 14.9, 1.85, 1.96),

@@ -2,18 +2,23 @@
 
 import re
 import tomllib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Cosine, Linear
+from unknot.core.hyper import Cosine, Hyper, Linear
+from unknot.data.arrays import Arrays
+from unknot.data.draw import Correlated, Pairs, Singles, Without
 from unknot.study import config
-from unknot.study.spec import to_toml
+from unknot.study.spec import Choice, TrainSpec, to_toml
+from unknot.study.train import begin
 
 IDS = ["c475c6f6dece", "ce5c389d5f16"]
 BAD = {
@@ -30,7 +35,7 @@ BAD = {
     "no latents": ({"net": {"latents": 0}}, "latents must be"),
     "negative rate": ({"optim": {"lr": -1.0}}, "optim.lr must be above 0"),
     "not a number": ({"objective": {"beta": float("nan")}}, "finite number"),
-    "another likelihood": ({"objective": {"likelihood": "poisson"}}, "'bernoulli' or 'gaussian'"),
+    "another likelihood": ({"objective": {"likelihood": "poisson"}}, "'bernoulli', 'gaussian' or"),
     "another precision": ({"precision": "fp8"}, "precision should be"),
     "doubled seed": ({"seeds": [1, 2, 1]}, "twice: [1]"),
     "no seeds": ({"seeds": []}, "at least one seed"),
@@ -71,8 +76,8 @@ BAD = {
         "optim.lr changes until step 501, but the run ends at 500",
     ),
     "preset of an objective without": (
-        {"objective": {"name": "vae", "preset": "mine"}},
-        "vae has no preset 'mine'; it has none.",
+        {"objective": {"name": "ae", "preset": "mine"}},
+        "ae has no preset 'mine'; it has none.",
     ),
     "unknown preset": (
         {"objective": {"name": "factor_vae", "preset": "study2091"}},
@@ -85,6 +90,31 @@ BAD = {
     "target below zero": (
         {"objective": {"name": "control_vae", "target": -3}},
         "ControlVAE.target must be 0 or more; got -3",
+    ),
+    "schedule that begins when the run is over": (
+        {"steps": 9, "objective": {"beta": {"kind": "linear", "start": 0, "end": 1, "begin": 9}}},
+        "objective.beta begins to change at step 9, but the run ends at 9",
+    ),
+    "unknown draw": ({"draw": "pair"}, "There is no draw 'pair'; did you mean 'pairs'?"),
+    "number for a draw": ({"draw": {"name": 3}}, "draw.name must be the name of a draw; got 3"),
+    "list for a draw": ({"draw": []}, "draw must be a table or a name; got []"),
+    "key of a draw": ({"draw": {"name": "pairs", "chnged": 1}}, "did you mean 'changed'?"),
+    "views of another number": (
+        {"draw": "pairs"},
+        "The draw Pairs gives 2 views and BetaVAE takes 1",
+    ),
+    "weights of pairs": (
+        {"draw": {"name": "pairs", "weights": []}},
+        "Unknown key 'draw.weights'; known: changed, sampler.",
+    ),
+    "unknown weight": (
+        {"draw": {"weights": [{"kind": "correlate"}]}},
+        "draw.weights[0].kind names no weight: 'correlate'; did you mean 'correlated'?",
+    ),
+    "weight that is no table": ({"draw": {"weights": [3]}}, "draw.weights[0].kind names no weight"),
+    "key of a weight": (
+        {"draw": {"weights": [{"kind": "correlated", "first": "x", "second": "y", "sgma": 1}]}},
+        "'draw.weights[0].sgma'; did you mean 'sigma'?",
     ),
     "version of the future": ({"version": 2}, "version 2 is not known"),
 }
@@ -174,6 +204,106 @@ def test_an_update_that_counts_as_two_steps_halves_the_run():
     table = {"objective": {"name": "factor_vae", "count_both_optimizers": True}, "steps": 301}
     assert config.spec(table).updates == 151
     assert config.spec({"steps": 301}).updates == 301
+
+
+def test_a_schedule_without_steps_is_over_the_whole_run():
+    """In updates, and written out: the run's file says what every step had."""
+    beta, lr = {"kind": "linear", "start": 1, "end": 0.5}, {"kind": "cosine", "start": 1, "end": 0}
+    spec = config.spec({"steps": 300, "objective": {"beta": beta}, "optim": {"lr": lr}})
+    assert spec.objective.settings.beta == Linear(1.0, 0.5, 300.0)
+    assert spec.optim.lr == Cosine(1.0, 0.0, 300.0)
+    assert spec.table()["objective"]["beta"]["steps"] == 300
+    assert config.spec(tomllib.loads(to_toml(spec.table()))) == spec
+    explicit = {"steps": 300, "objective": {"beta": {**beta, "steps": 300}}, "optim": {"lr": lr}}
+    assert config.spec(explicit).ids() == spec.ids()
+    both = {"name": "factor_vae", "count_both_optimizers": True, "gamma": beta}
+    halved = config.spec({"steps": 300, "objective": both})
+    assert halved.objective.settings.gamma == Linear(1.0, 0.5, 150.0)
+
+
+WEIGHTS = [
+    {"kind": "correlated", "first": "x_r", "second": "y_r", "sigma": 0.2},
+    {"kind": "without", "factors": ["x_g", "y_g"], "first": [0, 1], "last": [3, 4]},
+]
+
+
+@dataclass(frozen=True)
+class Wishing:
+    beta: Hyper = 1.0
+    views: ClassVar[int] = 2
+    draw: ClassVar[str] = "pairs"
+
+    def terms(self, net, step):
+        return {}
+
+
+@pytest.fixture
+def wishing(monkeypatch):
+    """The name of an objective of two views that asks for pairs."""
+    real = registry.get
+    monkeypatch.setattr(registry, "get", lambda r, n: Wishing if n == "wishing" else real(r, n))
+    return "wishing"
+
+
+def test_a_run_takes_the_draw_of_its_objective_and_writes_it_out(wishing):
+    spec = config.spec({"objective": wishing})
+    assert spec.draw == Choice("pairs", Pairs())
+    assert spec.table()["draw"] == {"name": "pairs", "sampler": "exact"}
+    assert config.spec(tomllib.loads(to_toml(spec.table()))) == spec
+    said = [{"draw": "pairs"}, {"draw": {"name": "pairs"}}, {"draw": {"sampler": "exact"}}]
+    for table in said:
+        assert config.spec({"objective": wishing, **table}) == spec
+        assert config.spec({"objective": wishing, **table}).ids() == spec.ids()
+
+
+def test_a_run_may_name_another_draw(wishing):
+    base = config.spec({"objective": wishing})
+    tables = [
+        {"changed": 2},
+        {"name": "pairs", "sampler": "reference"},
+        {"name": "singles"},
+        {"name": "singles", "weights": WEIGHTS},
+    ]
+    specs = [config.spec({"objective": wishing, "draw": table}) for table in tables]
+    assert [s.draw.settings for s in specs] == [
+        Pairs(changed=2),
+        Pairs(sampler="reference"),
+        Singles(),
+        Singles((Correlated("x_r", "y_r"), Without(("x_g", "y_g"), (0, 1), (3, 4)))),
+    ]
+    for spec in specs:
+        assert config.spec(tomllib.loads(to_toml(spec.table()))) == spec
+    assert len({s.ids()[0] for s in (base, *specs)}) == 5
+
+
+def test_words_name_a_draw_and_its_settings(wishing):
+    words = ["draw.name=pairs", "draw.changed=2"]
+    table = config.assign({"objective": wishing, "draw": "singles"}, words)
+    assert config.spec(table).draw == Choice("pairs", Pairs(changed=2))
+
+
+def test_single_images_said_or_not_are_the_same_run():
+    """Ids of runs from before there were draws must not move."""
+    for table in ({"draw": "singles"}, {"draw": {}}, {"draw": {"weights": []}}):
+        spec = config.spec({"seeds": [0, 1], **table})
+        assert spec == config.spec({"seeds": [0, 1]})
+        assert "draw" not in spec.table()
+        assert spec.ids() == IDS
+    assert config.spec({"seeds": [0, 1], "draw": {"weights": WEIGHTS}}).ids() != IDS
+
+
+def test_data_that_a_draw_cannot_use_is_refused_before_training(tmp_path, tiny):
+    np.savez(tmp_path / "images.npz", images=np.zeros((9, 8, 8), np.uint8))
+    common = Choice("linear", registry.get("nets", "linear")()), Choice("wishing", Wishing())
+    factorless = Choice("arrays", Arrays(str(tmp_path / "images.npz")))
+    with pytest.raises(ConfigError, match=r"^Pairs compare factors and arrays has none; add 'fac"):
+        begin(TrainSpec(factorless, *common), "cpu")
+    grid = Choice("arrays", Arrays(str(tiny)))
+    many = TrainSpec(grid, *common, draw=Choice("pairs", Pairs(changed=4)))
+    with pytest.raises(ConfigError, match=r"differ in 4 factors .* arrays has 3: "):
+        begin(many, "cpu")
+    setting = begin(TrainSpec(grid, *common), "cpu").setting
+    assert setting.draw == Pairs()
 
 
 def test_words_are_applied_over_a_table():

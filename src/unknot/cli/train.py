@@ -49,6 +49,8 @@ def train(
     `unknot train --seeds 0..9 --precision bf16 --device cuda --out runs/ten`
 
     `unknot train settings.toml --set 'objective.beta={kind="linear", start=0, end=4, steps=5000}'`
+
+    `unknot train --objective ada_gvae --data xysquares --set draw.changed=1`
     """
     from unknot.study import config
 

@@ -19,6 +19,8 @@ from unknot.core.errors import ConfigError
 
 Number: TypeAlias = float | Float[Tensor, "*p"]
 T = TypeVar("T")
+WHOLE_RUN = math.inf
+"""Steps of a schedule that ends with the run, whatever its length; ``over_run`` fills it in."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Linear:
 
     start: Number
     end: Number
-    steps: Number
+    steps: Number = WHOLE_RUN
     begin: Number = 0.0
 
     def __post_init__(self) -> None:
@@ -55,7 +57,7 @@ class Cosine:
 
     start: Number
     end: Number
-    steps: Number
+    steps: Number = WHOLE_RUN
     begin: Number = 0.0
 
     def __post_init__(self) -> None:
@@ -149,6 +151,38 @@ def last_step(schedule: Schedule) -> float:
     if isinstance(schedule, Linear | Cosine):
         return float(schedule.begin) + float(schedule.steps)
     return 0.0
+
+
+def over_run(thing: T, updates: int, where: str) -> T:
+    """A copy of a dataclass whose schedules over the whole run end at its last update.
+
+    Args:
+        thing: The dataclass.
+        updates: How many updates the run makes.
+        where: What the dataclass is called in messages.
+
+    Raises:
+        ConfigError: A schedule begins when the run is over.
+
+    Example:
+        >>> @dataclass(frozen=True)
+        ... class Toy:
+        ...     beta: Hyper = Linear(0.0, 4.0, begin=100.0)
+        >>> over_run(Toy(), 500, "toy")
+        Toy(beta=Linear(start=0.0, end=4.0, steps=400.0, begin=100.0))
+    """
+    values: dict[str, Any] = {}
+    for name in hyper_fields(thing):
+        held = getattr(thing, name)
+        if isinstance(held, Linear | Cosine) and held.steps == WHOLE_RUN:
+            left = updates - float(held.begin)
+            if left <= 0:
+                raise ConfigError(
+                    f"{where}.{name} begins to change at step {float(held.begin):,.0f}, but the "
+                    f"run ends at {updates:,}; train longer or begin earlier."
+                )
+            values[name] = replace(held, steps=left)
+    return replace(thing, **values) if values else thing  # type: ignore[type-var]
 
 
 def hyper_fields(thing: Any) -> tuple[str, ...]:  # noqa: ANN401 - any dataclass or its class

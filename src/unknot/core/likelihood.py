@@ -1,15 +1,37 @@
 """Likelihoods of images, and what a decoder's outputs are under each."""
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from jaxtyping import Float
 from torch import Tensor
 
-Likelihood: TypeAlias = Literal["bernoulli", "gaussian", "sigmoid_gaussian"]
-"""Outputs are logits of probabilities, means, or logits of means within (0, 1)."""
+from unknot.core.overlap import Overlap, Pixels
+
+Likelihood: TypeAlias = Literal["bernoulli", "gaussian", "sigmoid_gaussian"] | Overlap
+"""Outputs are logits of probabilities, means, or logits of means within (0, 1); or one of these
+with a loss of blurred images beside it, which is a loss but not the logarithm of a likelihood."""
+
+LOSSES = {"overlap": Overlap}
+"""Likelihoods that are tables in files, by their ``kind``."""
 
 
-def activated(likelihood: str, decoded: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def likelihood_of(objective: Any) -> Likelihood:  # noqa: ANN401 - any dataclass
+    """The likelihood of an objective; one that names none decodes to means."""
+    likelihood: Likelihood = getattr(objective, "likelihood", "gaussian")
+    return likelihood
+
+
+def of_pixels(likelihood: Likelihood) -> Pixels:
+    """The likelihood of single pixels.
+
+    Example:
+        >>> of_pixels("bernoulli"), of_pixels(Overlap(pixels="gaussian"))
+        ('bernoulli', 'gaussian')
+    """
+    return likelihood.pixels if isinstance(likelihood, Overlap) else likelihood
+
+
+def activated(likelihood: Likelihood, decoded: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """Images that a decoder's outputs stand for: probabilities or means.
 
     Example:
@@ -19,4 +41,4 @@ def activated(likelihood: str, decoded: Float[Tensor, "..."]) -> Float[Tensor, "
         >>> activated("gaussian", torch.zeros(2)).tolist()
         [0.0, 0.0]
     """
-    return decoded if likelihood == "gaussian" else decoded.sigmoid()
+    return decoded if of_pixels(likelihood) == "gaussian" else decoded.sigmoid()

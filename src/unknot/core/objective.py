@@ -195,3 +195,13 @@ class Batchwise(Protocol):
     def least_batch(self) -> int:
         """The smallest batch that it makes sense for; a class attribute will do."""
         ...
+
+
+@runtime_checkable
+class Drawing(Protocol):
+    """An objective whose views belong together: pairs that share factors, ordered triplets."""
+
+    @property
+    def draw(self) -> str:
+        """The draw that it takes where a run names none; a class attribute will do."""
+        ...

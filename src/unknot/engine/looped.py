@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from unknot.core.hyper import Schedule, at
 from unknot.core.objective import Adam, Adversarial, Net, Step, no_critic, total
 from unknot.core.posterior import Posterior
-from unknot.data.draw import singles
 from unknot.engine.memory import hold_freed_memory
-from unknot.engine.population import Member, Setting, State, carried, log_of, recoded
+from unknot.engine.population import Member, Rows, Setting, State, carried, log_of, recoded
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,8 @@ class Looped:
     def fresh(cls, setting: Setting, members: Sequence[Member]) -> "Looped":
         """Models with the initial weights of their seeds."""
         hold_freed_memory()
-        return cls(setting, tuple(Model.fresh(setting, member) for member in members))
+        rows = setting.rows(members[0].objective)
+        return cls(setting, tuple(Model.fresh(setting, member, rows) for member in members))
 
     @property
     def members(self) -> int:
@@ -82,9 +82,10 @@ class Model:
     optimisers: Mapping[str, torch.optim.Adam]
     seed: Tensor
     order: Tensor
+    rows: Rows
 
     @classmethod
-    def fresh(cls, setting: Setting, member: Member) -> "Model":
+    def fresh(cls, setting: Setting, member: Member, rows: Rows) -> "Model":
         """A model with the initial weights of its seed."""
         device, dtype = setting.runtime.device, setting.runtime.dtype
         parts = setting.modules(member.objective)
@@ -109,6 +110,7 @@ class Model:
             optimisers,
             torch.tensor(member.seed, device=device),
             torch.tensor(order, device=device),
+            rows,
         )
 
     def encode(self, x: Tensor) -> Posterior:
@@ -120,11 +122,9 @@ class Model:
         """Train for some steps; the loss and its terms at the last of them."""
         dataset, dtype = self.setting.dataset, self.setting.runtime.dtype
         ticks = torch.arange(start, start + steps, device=self.seed.device)
-        batch = self.setting.batch * self.member.objective.views
-        rows = singles(self.order, ticks, batch, size=len(dataset))
         for _, _, moments in self._moments():
             moments["step"].fill_(start)
-        for t, index in zip(ticks, rows, strict=True):
+        for t, index in zip(ticks, self.rows(self.order, ticks), strict=True):
             x = dataset.batch(index).to(dtype=dtype, memory_format=torch.channels_last)
             step = Step(x, self.seed, t, len(dataset))
             objective = at(self.member.objective, t, dtype)

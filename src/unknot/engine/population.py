@@ -6,7 +6,7 @@ and trains all members in one pass: the fastest way on a GPU. Which of them runs
 known nowhere else; their states are interchangeable.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -34,11 +34,14 @@ from unknot.core.objective import (
 )
 from unknot.core.posterior import Posterior
 from unknot.data.dataset import FactorDataset
+from unknot.data.draw import Sampler, draw_for
 from unknot.engine.device import Runtime
 from unknot.nets.weights import initial_weights, initialise
 
 State: TypeAlias = dict[str, Tensor]
 """Weights and optimiser moments by name, in PyTorch's own layouts, members first."""
+Rows: TypeAlias = Callable[[Tensor, Tensor], Tensor]
+"""Order seeds and steps to the row numbers of a batch, all views of it."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,19 @@ class Setting:
     net: Architecture
     batch: int
     runtime: Runtime
+    draw: Sampler | None = None
+    """Which images go together; what the objective names when None."""
+
+    def rows(self, objective: Objective) -> Rows:
+        """Which images come next.
+
+        Raises:
+            ConfigError: The draw does not fit the data or the objective.
+        """
+        draw = draw_for(objective, self.draw)
+        bound = draw.on(self.dataset, self.runtime.device)
+        samples = self.batch * objective.views // draw.views
+        return lambda order, t: bound(order, t, samples)
 
     def modules(self, objective: Objective) -> dict[str, nn.Module]:
         """Encoder, decoder and, where the objective has one, critic: shapes without memory."""

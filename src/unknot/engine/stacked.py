@@ -13,11 +13,11 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.hyper import at, stack
 from unknot.core.objective import Adam, Adversarial, Net, Objective, Step, no_critic, total
+from unknot.core.overlap import learnt_kernel
 from unknot.core.posterior import Posterior
-from unknot.data.draw import singles
 from unknot.engine.layers import StackedModule, stacked
 from unknot.engine.optim import adam
-from unknot.engine.population import Member, Setting, State, carried, log_of, recoded
+from unknot.engine.population import Member, Rows, Setting, State, carried, log_of, recoded
 
 Losses: TypeAlias = Callable[[State, State, Objective, Step], tuple[State, State, State]]
 
@@ -37,6 +37,7 @@ class Stacked:
     seed: Tensor
     order: Tensor
     t: Tensor
+    rows: Rows
     replay: dict[str, Callable[[], None]] = field(default_factory=dict)
     log: State = field(default_factory=dict)
 
@@ -66,6 +67,7 @@ class Stacked:
             seeds,
             torch.tensor(orders, device=device),
             torch.zeros((), dtype=torch.int64, device=device),
+            setting.rows(objective),
         )
 
     @property
@@ -162,9 +164,7 @@ class Stacked:
     def _train(self, losses: Losses, update: Callable[..., None]) -> None:
         """One step, as a sequence of kernels that never waits for the host."""
         dataset = self.setting.dataset
-        batch = self.setting.batch * self.objective.views
-        rows = singles(self.order, self.t, batch, size=len(dataset))
-        x = dataset.batch(rows).to(self.setting.runtime.dtype)
+        x = dataset.batch(self.rows(self.order, self.t)).to(self.setting.runtime.dtype)
         objective = at(self.objective, self.t, x.dtype)
         step = Step(x, self.seed, self.t, len(dataset))
         values, carries, log = losses(self.weights, self.carried, objective, step)
@@ -197,8 +197,9 @@ class Stacked:
         return self.replay["step"]
 
     def _captured(self) -> Callable[[], None]:
-        # The compiler cannot look into zlib; the number of a stream is a constant to it.
+        # The compiler cannot look into zlib or a file; these are constants to it.
         torch.compiler.assume_constant_result(noise.stream_number)
+        torch.compiler.assume_constant_result(learnt_kernel)
         losses = torch.compile(self._losses, dynamic=False)
         update = torch.compile(adam, dynamic=False)
         stream = torch.cuda.Stream()
@@ -210,6 +211,8 @@ class Stacked:
         with self._rewound(), limits, warnings.catch_warnings():
             # float32 without tf32 is what the user chose; the compiler need not advise against it.
             warnings.filterwarnings("ignore", message="TensorFloat32 tensor cores")
+            # Fourier transforms of a learnt kernel's blur run as they are.
+            warnings.filterwarnings("ignore", message="Torchinductor does not support code gen")
             stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(stream):
                 for _ in range(3):

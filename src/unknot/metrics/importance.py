@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias, get_args
 
 import torch
 import torch.nn.functional as F
@@ -11,12 +11,14 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError, ShapeError
+from unknot.core.likelihood import activated
 from unknot.core.objective import Net
+from unknot.core.overlap import Pixels
 from unknot.core.posterior import Posterior
 from unknot.metrics.inputs import FEWEST, Rows
 from unknot.metrics.posteriors import divergence
 
-Likelihood: TypeAlias = Literal["bernoulli", "gaussian"]
+Likelihood: TypeAlias = Pixels
 
 AT_ONCE = 256
 """Images that pass through a net at a time, which bounds the memory."""
@@ -86,8 +88,9 @@ def draw(
     Args:
         net: One model, or a population of them: ``encode`` gives posteriors ``[*p, n, z]``.
         x: Images ``[n, c, h, w]``, in [0, 1] for a Bernoulli likelihood.
-        likelihood: ``bernoulli`` with logits, or ``gaussian`` with means and variance 1/2, whose
-            negative logarithm is the squared error and a constant.
+        likelihood: ``bernoulli`` with logits, or ``gaussian`` with means, or ``sigmoid_gaussian``
+            with logits of means, and variance 1/2, whose negative logarithm is the squared error
+            and a constant.
         draws: Points for each image.
         seed: Of the noise.
 
@@ -96,8 +99,8 @@ def draw(
         ShapeError: These are no images.
         DataError: There are too few of them, or they do not fit the likelihood.
     """
-    if likelihood not in ("bernoulli", "gaussian"):
-        raise ConfigError(f"Likelihoods are bernoulli and gaussian; got '{likelihood}'.")
+    if likelihood not in (known := get_args(Likelihood)):
+        raise ConfigError(f"Likelihoods of pixels are {', '.join(known)}; got '{likelihood}'.")
     if draws < 1:
         raise ConfigError(f"Expected 1 or more draws for each image; got {draws}.")
     if x.ndim != 4:
@@ -143,7 +146,7 @@ def _log_likelihood(
     if likelihood == "bernoulli":
         losses = F.binary_cross_entropy_with_logits(decoded, x, reduction="none")
     else:
-        losses = (x - decoded).square() + 0.5 * math.log(math.pi)
+        losses = (x - activated(likelihood, decoded)).square() + 0.5 * math.log(math.pi)
     return -losses.sum((-3, -2, -1))
 
 

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.factors import FactorSpace
+from unknot.core.overlap import Overlap
 from unknot.core.registry import nearest
 from unknot.metrics.distances import Agreement, Convention, Spread, agreement, random_pairs
 from unknot.metrics.traversals import grid_traversals
@@ -42,6 +43,23 @@ def mse(first: Float[Tensor, "n ..."], second: Float[Tensor, "n ..."]) -> Float[
         [1.0, 1.0]
     """
     return (first - second).square().flatten(1).mean(1)
+
+
+def overlapping(overlap: Overlap) -> Loss:
+    """The perceived distance under an overlap loss: mean over elements of both its parts.
+
+    Example:
+        >>> distance = overlapping(Overlap(radius=1, alpha=9.0))
+        >>> distance(torch.zeros(1, 1, 3, 3), torch.ones(1, 1, 3, 3)).item()
+        4.567...
+    """
+
+    def loss(first: Float[Tensor, "n c h w"], second: Float[Tensor, "n c h w"]) -> Tensor:
+        difference = first - second
+        blurred = overlap.blurred_error(difference) / difference[0].numel()
+        return difference.square().flatten(1).mean(1) + blurred
+
+    return loss
 
 
 def traversal_distances(

@@ -9,8 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.hyper import at_least
-from unknot.core.likelihood import Likelihood, activated
+from unknot.core.likelihood import Likelihood, activated, of_pixels
 from unknot.core.objective import Net, Note, Step, Term, Terms
+from unknot.core.overlap import Overlap
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,13 @@ def log_loss(
         9.1578...
     """
     x = x.unsqueeze(-5).expand_as(decoded)
-    if likelihood == "bernoulli":
+    if of_pixels(likelihood) == "bernoulli":
         losses = F.binary_cross_entropy_with_logits(decoded, x, reduction="none")
     else:
         losses = (x - activated(likelihood, decoded)).square() + 0.5 * math.log(math.pi)
+    if isinstance(likelihood, Overlap):  # its own constant, the same for all, moves no weight
+        blurred = likelihood.blurred_error(x - activated(likelihood, decoded))
+        return losses.sum((-3, -2, -1)) + blurred
     return losses.sum((-3, -2, -1))
 
 

@@ -4,19 +4,31 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.core.likelihood import Likelihood, activated
+from unknot.core.likelihood import Likelihood, activated, of_pixels
+from unknot.core.overlap import Overlap
 from unknot.core.posterior import Posterior
 
-__all__ = ["Likelihood", "bernoulli", "gaussian", "kl_normal", "reconstruction"]
+__all__ = [
+    "Likelihood",
+    "bernoulli",
+    "beta_of_means",
+    "gaussian",
+    "kl_normal",
+    "reconstruction",
+]
 
 
 def reconstruction(
     likelihood: Likelihood, decoded: Float[Tensor, "*p b c h w"], x: Float[Tensor, "*p b c h w"]
 ) -> Float[Tensor, "*p"]:
-    """The reconstruction loss of a likelihood."""
-    if likelihood == "bernoulli":
-        return bernoulli(decoded, x)
-    return gaussian(activated(likelihood, decoded), x)
+    """The reconstruction loss of a likelihood; with an `Overlap`, that of blurred images too."""
+    if of_pixels(likelihood) == "bernoulli":
+        loss = bernoulli(decoded, x)
+    else:
+        loss = gaussian(activated(likelihood, decoded), x)
+    if isinstance(likelihood, Overlap):
+        loss = loss + likelihood.blurred_error(x - activated(likelihood, decoded)).mean(-1)
+    return loss
 
 
 def bernoulli(
@@ -56,3 +68,17 @@ def kl_normal(q: Posterior) -> Float[Tensor, "*p z"]:
         [0.5, 0.5]
     """
     return 0.5 * (q.mean.square() + q.logvar.exp() - 1 - q.logvar).mean(-2)
+
+
+def beta_of_means(beta: float, *, pixels: int, latents: int) -> float:
+    r"""The beta of sums, ours, for one of means over pixels and latents, $\beta N / D$.
+
+    $N$ times $\frac1N \sum (x - m)^2 + \frac\beta D \sum \mathrm{KL} + \alpha T$ is
+    $\sum (x - m)^2 + \frac{\beta N} D \sum \mathrm{KL} + \alpha N T$: the weight of a term $T$ that
+    is no mean over either, such as a triplet loss, is $\alpha N$ here.
+
+    Example:
+        >>> beta_of_means(0.01, pixels=3 * 64 * 64, latents=25)
+        4.9152
+    """
+    return beta * pixels / latents

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from unknot.core.likelihood import likelihood_of, of_pixels
+from unknot.core.overlap import Overlap
 from unknot.report.latents import UNUSED, Latents
 from unknot.report.style import number
 from unknot.study.folder import Folder, versions
@@ -75,14 +77,39 @@ def score(name: str, readings: Mapping[str, str]) -> str:
 
 def term(name: str, spec: TrainSpec) -> str:
     """How to read a number of the loss; empty for one that we do not know."""
-    gaussian = getattr(spec.objective.settings, "likelihood", "gaussian") != "bernoulli"
+    likelihood = likelihood_of(spec.objective.settings)
+    gaussian = of_pixels(likelihood) != "bernoulli"
+    blurred = (
+        f" And {likelihood.alpha:g} times the squared error of blurred images."
+        if isinstance(likelihood, Overlap)
+        else ""
+    )
     terms = {
         "loss": "What training makes small.",
-        "recon": "Squared error per image, summed over its pixels. Lower is closer."
-        if gaussian
-        else "Cross-entropy per image in nats, summed over its pixels. Lower is closer; with "
-        "grey pixels it cannot reach 0.",
+        "recon": (
+            "Squared error per image, summed over its pixels. Lower is closer."
+            if gaussian
+            else "Cross-entropy per image in nats, summed over its pixels. Lower is closer; with "
+            "grey pixels it cannot reach 0."
+        )
+        + blurred,
         "kl": "What the whole code says about an image, in nats, at most.",
+        "mi": "What the code says about which image it is of, in nats.",
+        "tc": "How far the latents are from independence, in nats. 0: they are independent.",
+        "dwkl": "How far each latent by itself is from the prior, in nats, summed.",
+        "capacity": "The divergence that is asked for at this step, in nats.",
+        "target": "The divergence that the controller aims at, in nats.",
+        "error": "Target less divergence, in nats: what the controller acts on.",
+        "beta": "The weight of the divergence that the model itself has come to.",
+        "beta_hat": "The learnt weight of the divergence over that of the reconstruction.",
+        "mmd": "How far the codes of a batch are from draws of the prior. Around 0: alike.",
+        "adversary": "How well the codes pass for draws of the prior before the critic; lower is "
+        "better.",
+        "off_diagonal": "Squared covariances between different latents, summed.",
+        "diagonal": "Squared distances of the latents' variances from 1, summed.",
+        "sigma": "Deviation of the decoder's pixels.",
+        "logdet": "What the flow adds to the posterior's log density, in nats.",
+        "bound": "The importance-weighted bound: a tighter one than the sum of its two parts.",
         "latents in use": f"Of {spec.net.settings.latents}: those that say {UNUSED} nats or more "
         "about an image.",
     }

@@ -10,7 +10,10 @@ from typing import Any, TypeVar, get_origin, get_type_hints
 from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import SCHEDULES, Hyper, Number
+from unknot.core.likelihood import LOSSES, Likelihood
 from unknot.core.objective import Adam
+from unknot.data.draw import named
+from unknot.data.draw_weights import WEIGHTS, Weight
 from unknot.study.spec import FORMAT, Choice, TrainSpec, plain
 
 T = TypeVar("T")
@@ -103,6 +106,8 @@ def spec(table: Mapping[str, Any]) -> TrainSpec:
         table["seeds"] = tuple(listed)
     for name, room in ROOMS.items():
         table[name] = _choice(name, room, table.get(name, {}))
+    if "draw" in table:
+        table["draw"] = _draw(table["draw"], table["objective"].settings)
     table["optim"] = build(Adam, _table("optim", table.get("optim", {})), "optim")
     return build(TrainSpec, table)
 
@@ -116,6 +121,15 @@ def _choice(name: str, room: registry.Room, given: Any) -> Choice:  # noqa: ANN4
     if not isinstance(chosen, str):
         raise ConfigError(f"{name}.name must be the name of one of the {room}; got {chosen!r}.")
     return Choice(chosen, build(registry.get(room, chosen), _preset(room, chosen, inner), name))
+
+
+def _draw(given: Any, objective: Any) -> Choice:  # noqa: ANN401
+    """A draw by name, the objective's own unless it is named."""
+    inner = dict(_table("draw", given))
+    chosen = inner.pop("name", getattr(objective, "draw", "singles"))
+    if not isinstance(chosen, str):
+        raise ConfigError(f"draw.name must be the name of a draw; got {chosen!r}.")
+    return Choice(chosen, build(named(chosen), inner, "draw"))
 
 
 def _preset(room: registry.Room, chosen: str, inner: dict[str, Any]) -> dict[str, Any]:
@@ -160,12 +174,11 @@ def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     if kind == Hyper and isinstance(value, dict):
-        inner = dict(value)
-        chosen = inner.pop("kind", None)
-        if chosen not in SCHEDULES:
-            known = registry.nearest(str(chosen), [*SCHEDULES])
-            raise ConfigError(f"{name}.kind names no schedule: {chosen!r}{known}")
-        return build(SCHEDULES[chosen], inner, name)
+        return _of_kind(name, "schedule", SCHEDULES, value)
+    if kind == Likelihood and isinstance(value, dict):
+        return _of_kind(name, "loss", LOSSES, value)
+    if kind == tuple[Weight, ...] and isinstance(value, list):
+        return tuple(_of_kind(f"{name}[{i}]", "weight", WEIGHTS, v) for i, v in enumerate(value))
     if kind in (Hyper, Number):
         kind = float
     if is_dataclass(kind):  # a table of its own; or built already, as a choice is
@@ -178,3 +191,13 @@ def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
     except ValidationError as error:
         said = error.errors()[0]["msg"].removeprefix("Input ")
         raise ConfigError(f"{name} {said}; got {value!r}.") from error
+
+
+def _of_kind(name: str, what: str, kinds: Mapping[str, Any], given: Any) -> Any:  # noqa: ANN401
+    """What the ``kind`` of a table says it is, from the rest of the table."""
+    inner = dict(given) if isinstance(given, dict) else {}
+    chosen = inner.pop("kind", None)
+    if chosen not in kinds:
+        known = registry.nearest(str(chosen), [*kinds])
+        raise ConfigError(f"{name}.kind names no {what}: {chosen!r}{known}")
+    return build(kinds[chosen], inner, name)

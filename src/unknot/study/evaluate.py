@@ -13,6 +13,7 @@ from torch import Tensor
 import unknot
 from unknot.core import noise, registry
 from unknot.core.errors import ConfigError, DataError, StoreError
+from unknot.core.likelihood import of_pixels
 from unknot.core.objective import Net, Recoding
 from unknot.core.representation import Once, Representation
 from unknot.engine.checkpoint import write_whole
@@ -150,11 +151,13 @@ def _decoded(run: Run, protocol: str, seed: int) -> Callable[[str, int], Score]:
                 f"{metric} needs posteriors that the decoder was trained with; the encoder of "
                 f"{objective.name} does not give them."
             )
-        likelihood = getattr(objective.settings, "likelihood", None)
-        if likelihood not in ("bernoulli", "gaussian"):
+        if not hasattr(objective.settings, "likelihood"):
             raise ConfigError(
                 f"{metric} needs a Bernoulli or Gaussian likelihood; {objective.name} has none."
             )
+        # A loss of blurred images is no density. What is left without it is one of the same means,
+        # and compares with that of models trained on pixels alone.
+        likelihood = of_pixels(objective.settings.likelihood)
         chosen = protocols.pick(metric, protocols.of(metric), protocol)
         size = len(run.dataset)
         index = torch.arange(size)

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.errors import ConfigError, ShapeError, StoreError
-from unknot.core.likelihood import activated
+from unknot.core.likelihood import activated, likelihood_of
 from unknot.core.posterior import Posterior
 from unknot.core.representation import Once, Representation
 from unknot.data.dataset import FactorDataset
@@ -97,8 +97,7 @@ class Run:
                 f"Expected codes [n, {latents}] or [{members}, n, {latents}]; got {tuple(z.shape)}."
             )
         y = self.training.population.decode(z.to(self.training.setting.runtime.dtype))
-        likelihood = getattr(self.spec.objective.settings, "likelihood", "gaussian")
-        return self._drop(activated(likelihood, y))
+        return self._drop(activated(likelihood_of(self.spec.objective.settings), y))
 
     def posteriors(
         self, index: Int[Tensor, " n"], *, on_rows: Callable[[int], None] = lambda _: None

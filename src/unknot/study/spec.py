@@ -2,12 +2,17 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import SCHEDULES, Schedule, hyper_fields, last_step
-from unknot.core.objective import Adam
+from unknot.core.hyper import SCHEDULES, WHOLE_RUN, Schedule, hyper_fields, last_step, over_run
+from unknot.core.likelihood import LOSSES
+from unknot.core.objective import Adam, Drawing
+from unknot.core.overlap import Overlap
+from unknot.data.draw import Singles, draw_for
+from unknot.data.draw_weights import WEIGHTS, Weight
 from unknot.engine.device import Precision
 from unknot.engine.population import Member
 
@@ -41,6 +46,9 @@ class TrainSpec:
     order_seed: int | None = None
     """Which images come when. None: each member draws from its own seed. A number: all members see
     the same batches, which ties them together and makes them poorer replicates."""
+    draw: Choice | None = None
+    """Which images go together. None: what the objective names, and single images where it names
+    nothing."""
     precision: Precision = "float32"
     log_every: int = 100
     checkpoint_every: int = 1_000
@@ -59,7 +67,19 @@ class TrainSpec:
         if outside := [s for s in (*listed, self.order_seed or 0) if not 0 <= s < 2**63]:
             raise ConfigError(f"Seeds are whole numbers from 0 to 2**63 - 1; got {outside}.")
 
+        self._write_out()
         self._check_schedules()
+
+    def _write_out(self) -> None:
+        """Settle what was left open, so that a run's file says all that decides it."""
+        settings = over_run(self.objective.settings, self.updates, "objective")
+        object.__setattr__(self, "objective", replace(self.objective, settings=settings))
+        object.__setattr__(self, "optim", over_run(self.optim, self.updates, "optim"))
+        draw = draw_for(settings, self.draw.settings if self.draw else None)
+        if isinstance(settings, Drawing):
+            object.__setattr__(self, "draw", self.draw or Choice(settings.draw, draw))
+        elif draw == Singles():  # as for all runs from before there were draws
+            object.__setattr__(self, "draw", None)
 
     def _check_schedules(self) -> None:
         """Training that ends before a schedule does is another training than was asked for."""
@@ -107,6 +127,7 @@ class TrainSpec:
             "net": self.net.table(),
             "objective": self.objective.table(),
             "optim": plain(self.optim),
+            **({"draw": self.draw.table()} if self.draw else {}),
         }
 
     def ids(self) -> list[str]:
@@ -122,7 +143,7 @@ class TrainSpec:
 
 
 def plain(settings: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
-    """A dataclass of settings as plain values; schedules become tables with their ``kind``."""
+    """A dataclass of settings as plain values; what has a ``kind`` becomes a table with it."""
     if not is_dataclass(settings) or isinstance(settings, type):
         raise ConfigError(f"Settings must be a dataclass; got {settings!r}.")
     values = {f.name: getattr(settings, f.name) for f in fields(settings)}
@@ -132,20 +153,28 @@ def plain(settings: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
 def _plain(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, Schedule):
         return schedule_table(value)
+    if isinstance(value, Weight):
+        return {"kind": _kind(WEIGHTS, value), **plain(value)}
+    if isinstance(value, Overlap):
+        return {"kind": _kind(LOSSES, value), **plain(value)}
     if isinstance(value, tuple):
-        return list(value)
+        return [_plain(inner) for inner in value]
     return plain(value) if is_dataclass(value) else value
 
 
 def schedule_table(schedule: Schedule) -> dict[str, Any]:
-    """A schedule as the table that a file holds.
+    """A schedule as the table that a file holds; one over the whole run has no steps yet.
 
     Example:
         >>> schedule_table(SCHEDULES["linear"](0.0, 4.0, 100.0))
         {'kind': 'linear', 'start': 0.0, 'end': 4.0, 'steps': 100.0, 'begin': 0.0}
     """
-    kind = next(name for name, cls in SCHEDULES.items() if cls is type(schedule))
-    return {"kind": kind, **asdict(schedule)}
+    values = {name: value for name, value in plain(schedule).items() if value != WHOLE_RUN}
+    return {"kind": _kind(SCHEDULES, schedule), **values}
+
+
+def _kind(kinds: Mapping[str, type], thing: object) -> str:
+    return next(name for name, kind in kinds.items() if kind is type(thing))
 
 
 def to_toml(table: dict[str, Any]) -> str:

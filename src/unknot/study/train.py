@@ -15,6 +15,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.errors import ConfigError, StoreError
+from unknot.core.likelihood import likelihood_of, of_pixels
+from unknot.core.overlap import Overlap
 from unknot.engine import checkpoint
 from unknot.engine.checkpoint import Checkpoint
 from unknot.engine.device import runtime
@@ -82,18 +84,21 @@ def begin(spec: TrainSpec, device: str = "auto") -> Training:
     """A fresh population for a spec.
 
     Raises:
-        ConfigError: The device or precision is not to be had.
+        ConfigError: The device or precision is not to be had, or the draw not from this data.
         DataError: The dataset cannot be loaded.
     """
     chosen = runtime(device, spec.precision)
     dataset = spec.data.settings.load().to(chosen.device)
-    likelihood = getattr(spec.objective.settings, "likelihood", "gaussian")
-    if dataset.mean and likelihood != "gaussian":
+    likelihood = likelihood_of(spec.objective.settings)
+    if isinstance(likelihood, Overlap):
+        likelihood.check(dataset.shape)
+    if dataset.mean and of_pixels(likelihood) != "gaussian":
         raise ConfigError(
-            f"Standardised images leave [0, 1], where the likelihood {likelihood} is at home. "
-            "Add --set objective.likelihood=gaussian."
+            "Standardised images leave [0, 1], where the likelihood "
+            f"{of_pixels(likelihood)} is at home. Add --set objective.likelihood=gaussian."
         )
-    setting = Setting(dataset, spec.net.settings, spec.batch, chosen)
+    draw = spec.draw.settings if spec.draw else None
+    setting = Setting(dataset, spec.net.settings, spec.batch, chosen, draw)
     return Training(spec, setting, populate(setting, spec.members()))
 
 
@@ -143,9 +148,13 @@ def run(
         How it ended, and at which step.
 
     Raises:
+        ConfigError: The file of a learnt kernel is missing or another one by now.
         WriteError: The disk refused; earlier checkpoints are whole.
         KeyboardInterrupt: Asked to stop, without a folder to continue from.
     """
+    likelihood = likelihood_of(training.spec.objective.settings)
+    if isinstance(likelihood, Overlap):
+        likelihood.check_file()
     spec, saved, began = training.spec, start // training.spec.checkpoint_every, time.monotonic()
     status: Status = "running" if start < spec.updates else "done"
     step = start

@@ -1,0 +1,189 @@
+"""Overlap: a reconstruction loss under which images that do not overlap still have distances."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, cast, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unknot.core.blur import blur_by_rows, box_row, check_reach, convolve, gaussian_row
+from unknot.core.errors import ConfigError, DataError
+from unknot.core.registry import nearest
+
+Pixels: TypeAlias = Literal["bernoulli", "gaussian", "sigmoid_gaussian"]
+Kernel: TypeAlias = Literal["box", "gaussian", "learnt"]
+RADIUS = 31
+"""A kernel of 63 x 63 reaches from each pixel of a 64 x 64 image over most of it."""
+KERNELS: dict[tuple[str, str, torch.device, torch.dtype], Tensor] = {}
+"""Learnt kernels that were read; a GPU could not wait for a file at every step."""
+
+
+@dataclass(frozen=True)
+class Overlap:
+    r"""The loss of the pixels, and of blurred images beside it.
+
+    $$\mathcal L(x, \hat x) = \mathcal L_{\text{pixels}}(x, \hat x)
+    + \alpha \lVert h(x) - h(\hat x) \rVert^2$$
+
+    where $h$ convolves every channel with one kernel, zeros around the image.
+
+    Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
+    overlapping data" (dissertation), sections 3.4 and 6.1.
+    Equation: 3.8; 6.1 for a learnt kernel.
+
+    Differs: Sums over pixels and not means, which scales both parts alike. The blurred part is
+    the squared error for every likelihood of the pixels, as blurred images are no probabilities.
+    The paper gives no sigma; a quarter of the radius reproduces its table 6.1.
+
+    Args:
+        kernel: ``box``, ``gaussian``, or ``learnt`` by `unknot learn-loss`.
+        radius: Of a box or Gaussian kernel; 31 if left out. A learnt one has its own.
+        alpha: Weight of the blurred part; if left out the number of the kernel's elements, and 1
+            for a learnt kernel, whose scale was learnt too.
+        sigma: Of a Gaussian kernel; a quarter of the radius if left out.
+        path: The file of a learnt kernel.
+        sha256: Of that file. Found when left out, so that a run notices when the file changes.
+        pixels: The likelihood of single pixels.
+    """
+
+    kernel: Kernel = "box"
+    radius: int | None = None
+    alpha: float | None = None
+    sigma: float | None = None
+    path: str | None = None
+    sha256: str | None = None
+    pixels: Pixels = "gaussian"
+
+    def __post_init__(self) -> None:
+        for name, kind in (("kernel", Kernel), ("pixels", Pixels)):
+            value, known = getattr(self, name), list(get_args(kind))
+            if value not in known:
+                raise ConfigError(f"Overlap.{name} has no choice {value!r}{nearest(value, known)}")
+        for name, owner in (("sigma", "gaussian"), ("path", "learnt"), ("sha256", "learnt")):
+            if getattr(self, name) is not None and self.kernel != owner:
+                raise ConfigError(
+                    f"Overlap.{name} belongs to the kernel '{owner}'; "
+                    f"leave it out for the kernel '{self.kernel}'."
+                )
+        if self.kernel == "learnt":
+            self._find_file()
+        radius = RADIUS if self.radius is None else self.radius
+        if radius < 1:
+            raise ConfigError(f"Overlap.radius must be 1 or more; got {radius}.")
+        elements = float((2 * radius + 1) ** 2)
+        self._fill("radius", radius)
+        self._fill("alpha", 1.0 if self.kernel == "learnt" else elements)
+        if self.kernel == "gaussian":
+            self._fill("sigma", radius / 4)
+        if self.sigma is not None and not self.sigma > 0:
+            raise ConfigError(f"Overlap.sigma must be above 0; got {self.sigma}.")
+        if not cast(float, self.alpha) >= 0:
+            raise ConfigError(f"Overlap.alpha must be 0 or more; got {self.alpha}.")
+
+    def _fill(self, name: str, value: object) -> None:
+        """Settle what was left out, so that a file has it written out."""
+        if getattr(self, name) is None:
+            object.__setattr__(self, name, value)
+
+    def _find_file(self) -> None:
+        if self.path is None:
+            raise ConfigError(
+                "A learnt kernel needs its file; set path, or learn one with `unknot learn-loss`."
+            )
+        # A run must find its file from wherever it is opened.
+        object.__setattr__(self, "path", str(Path(self.path).expanduser().absolute()))
+        if self.sha256 is None or self.radius is None:
+            kernel, sha256 = read_kernel(self.path)
+            self._fill("sha256", sha256)
+            if self.radius not in (None, len(kernel) // 2):
+                raise ConfigError(
+                    f"The kernel in {self.path} has radius {len(kernel) // 2}, not "
+                    f"{self.radius}; leave the radius out."
+                )
+            self._fill("radius", len(kernel) // 2)
+
+    def check(self, image: tuple[int, int, int]) -> None:
+        """Check that images of this shape can be blurred.
+
+        Raises:
+            ShapeError: The kernel reaches further than the image does.
+        """
+        check_reach(cast(int, self.radius), image[-2:])
+
+    def check_file(self) -> None:
+        """Check that a learnt kernel is at hand; a finished model can be looked at without it.
+
+        Raises:
+            ConfigError: Its file is missing or another one by now.
+        """
+        if self.kernel == "learnt":
+            _checked_kernel(cast(str, self.path), cast(str, self.sha256))
+
+    def blur(self, x: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
+        """The map $h$."""
+        radius = cast(int, self.radius)
+        if self.kernel == "learnt":
+            return convolve(x, self._learnt(x))
+        if self.kernel == "gaussian":
+            return blur_by_rows(x, gaussian_row(radius, cast(float, self.sigma), x))
+        return blur_by_rows(x, box_row(radius, x))
+
+    def blurred_error(self, difference: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n"]:
+        r"""The second part of the loss, of each $x - \hat x$: blurs are linear."""
+        return cast(float, self.alpha) * self.blur(difference).square().sum((-3, -2, -1))
+
+    def _learnt(self, like: Tensor) -> Float[Tensor, "k k"]:
+        path, sha256 = cast(str, self.path), cast(str, self.sha256)
+        return learnt_kernel(path, sha256, like.device, like.dtype)
+
+
+def learnt_kernel(
+    path: str, sha256: str, device: torch.device, dtype: torch.dtype
+) -> Float[Tensor, "k k"]:
+    """A learnt kernel, read and copied to its device once.
+
+    Raises:
+        ConfigError: The file is missing or another one by now.
+    """
+    if (key := (path, sha256, device, dtype)) not in KERNELS:
+        KERNELS[key] = _checked_kernel(path, sha256).to(device, dtype)
+    return KERNELS[key]
+
+
+def _checked_kernel(path: str, sha256: str) -> Float[Tensor, "k k"]:
+    try:
+        kernel, found = read_kernel(path)
+    except DataError as error:
+        raise ConfigError(str(error)) from error
+    if found != sha256:
+        raise ConfigError(
+            f"{path} is not the kernel that these settings name: its sha256 is {found}, "
+            f"expected {sha256}. Put the file back, or leave sha256 out for a new run."
+        )
+    return kernel
+
+
+def read_kernel(path: str) -> tuple[Float[Tensor, "k k"], str]:
+    """The kernel in a safetensors file, and the file's sha256.
+
+    Raises:
+        DataError: The file is missing, or holds no square kernel of odd side.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        data = Path(path).read_bytes()
+        kernel = load(data).get("kernel")
+    except OSError as error:
+        raise DataError(f"Cannot read the kernel '{path}': {error.strerror}.") from error
+    except SafetensorError as error:
+        raise DataError(f"'{path}' is not a safetensors file that can be read: {error}.") from error
+    if kernel is None or kernel.ndim != 2 or len(kernel) != kernel.shape[1] or not len(kernel) % 2:
+        raise DataError(f"'{path}' holds no kernel; expected a square of odd side named 'kernel'.")
+    if not kernel.is_floating_point() or not bool(kernel.isfinite().all()):
+        raise DataError(f"The kernel in '{path}' must be of finite real numbers.")
+    return kernel, hashlib.sha256(data).hexdigest()

@@ -1,0 +1,157 @@
+"""Weights over a grid: which of its rows come more often than others, and which never.
+
+Each kind gives one number for every row; the weight of a row is the product over all that are asked
+for, and rows are drawn in proportion to it.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import torch
+from jaxtyping import Bool, Float, Float64
+from torch import Tensor
+
+from unknot.core.errors import ConfigError
+from unknot.core.factors import FactorSpace
+from unknot.core.registry import nearest
+
+MOST_ROWS = 2**27
+"""One float64 a row: a gibibyte for the largest grid."""
+
+
+@dataclass(frozen=True)
+class Correlated:
+    r"""Two factors that go together: $w \propto \exp(-(v_1 - v_2)^2 / 2 \sigma^2)$.
+
+    $v_i$ is the value of a factor scaled to 0 .. 1. A $\sigma$ of 0.2 ties the two closely; large
+    ones leave the grid uniform.
+
+    Paper: Träuble et al. 2021, "On disentangled representations learned from correlated data".
+    """
+
+    first: str
+    second: str
+    sigma: float = 0.2
+
+    def __post_init__(self) -> None:
+        if not self.sigma > 0:
+            raise ConfigError(f"The sigma of correlated factors must be above 0; got {self.sigma}.")
+        if self.first == self.second:
+            raise ConfigError(f"Two different factors correlate; got '{self.first}' twice.")
+
+    def over(self, space: FactorSpace) -> Float64[Tensor, "..."]:
+        """A weight for each point of the grid, one axis per factor."""
+        first, second = (_scaled(space, name) for name in (self.first, self.second))
+        return (-((first - second) ** 2) / (2 * self.sigma**2)).exp()
+
+
+@dataclass(frozen=True)
+class Within:
+    """Only a part of the grid: each factor named from ``first`` to ``last``, both ends counted."""
+
+    factors: tuple[str, ...]
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _check_ranges(self)
+
+    def over(self, space: FactorSpace) -> Float64[Tensor, "..."]:
+        """1 inside and 0 outside, one axis per factor."""
+        return _box(space, self).double()
+
+
+@dataclass(frozen=True)
+class Without:
+    """A combination held out: no row where *each* factor named lies from ``first`` to ``last``."""
+
+    factors: tuple[str, ...]
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _check_ranges(self)
+
+    def over(self, space: FactorSpace) -> Float64[Tensor, "..."]:
+        """0 inside and 1 outside, one axis per factor."""
+        return (~_box(space, self)).double()
+
+
+Weight: TypeAlias = Correlated | Within | Without
+WEIGHTS: dict[str, type[Correlated | Within | Without]] = {
+    "correlated": Correlated,
+    "within": Within,
+    "without": Without,
+}
+
+
+def table(space: FactorSpace, weights: tuple[Weight, ...]) -> Float64[Tensor, " size"]:
+    """The probability of each row of a grid.
+
+    Raises:
+        ConfigError: A factor or value is not of this grid, no row is left, or the grid is too large
+            to hold a number for every row.
+
+    Example:
+        >>> space = FactorSpace(("a", "b"), (2, 3), ("ordered", "ordered"))
+        >>> table(space, (Without(("a", "b"), (1, 1), (1, 2)),)).tolist()
+        [0.25, 0.25, 0.25, 0.25, 0.0, 0.0]
+    """
+    if space.size > MOST_ROWS:
+        raise ConfigError(
+            f"Weights need a grid of at most {MOST_ROWS:,} points; this one has {space.size:,}."
+        )
+    product = torch.ones(space.sizes, dtype=torch.float64)
+    for weight in weights:
+        product *= weight.over(space)
+    whole = product.sum().item()
+    if not 0 < whole < math.inf:
+        raise ConfigError(f"The weights {[*weights]} leave no row to draw; hold out less.")
+    return product.flatten() / whole
+
+
+def _axis(space: FactorSpace, name: str) -> int:
+    if name not in space.names:
+        raise ConfigError(f"There is no factor '{name}'{nearest(name, [*space.names])}")
+    return space.names.index(name)
+
+
+def _along(space: FactorSpace, axis: int, values: Tensor) -> Tensor:
+    """One value for each of a factor's, shaped to spread over the other axes of the grid."""
+    return values.reshape([-1 if i == axis else 1 for i in range(len(space))])
+
+
+def _scaled(space: FactorSpace, name: str) -> Float[Tensor, "..."]:
+    axis = _axis(space, name)
+    if space.sizes[axis] == 1:
+        raise ConfigError(f"Factor '{name}' has one value and cannot correlate with another.")
+    return _along(space, axis, torch.linspace(0, 1, space.sizes[axis], dtype=torch.float64))
+
+
+def _box(space: FactorSpace, box: Within | Without) -> Bool[Tensor, "..."]:
+    inside = torch.ones((1,) * len(space), dtype=torch.bool)
+    for name, first, last in zip(box.factors, box.first, box.last, strict=True):
+        axis = _axis(space, name)
+        if last >= space.sizes[axis]:
+            raise ConfigError(
+                f"Factor '{name}' has values 0 .. {space.sizes[axis] - 1}; got {first} .. {last}."
+            )
+        values = torch.arange(space.sizes[axis])
+        inside = inside & _along(space, axis, (values >= first) & (values <= last))
+    return inside
+
+
+def _check_ranges(box: Within | Without) -> None:
+    kind = type(box).__name__.lower()
+    if not 0 < len(box.factors) == len(box.first) == len(box.last):
+        raise ConfigError(
+            f"A weight '{kind}' takes one first and one last value for each of its factors; "
+            f"got {[*box.factors]}, {[*box.first]} and {[*box.last]}."
+        )
+    for name, first, last in zip(box.factors, box.first, box.last, strict=True):
+        if not 0 <= first <= last:
+            raise ConfigError(
+                f"A weight '{kind}' goes from a first value to a last one, from 0 on; "
+                f"got {first} .. {last} for '{name}'."
+            )

@@ -1,0 +1,71 @@
+"""The adaptive triplet autoencoder."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unknot.core.hyper import Hyper, Linear, at_least
+from unknot.core.objective import Net, Note, Step, Term, Terms
+from unknot.core.posterior import Posterior
+from unknot.objectives.choices import check_choices
+from unknot.objectives.losses import Likelihood, reconstruction
+from unknot.objectives.sharing import check_unit, count, deltas, shared_latents, weighted
+from unknot.objectives.triplets import Margin, Norm, distance, triplet, violations
+
+
+@dataclass(frozen=True)
+class AdaTAE:
+    r"""Ada-TAE: the TAE in which latents that anchor and negative share push them apart less.
+
+    $$\mathcal L = \tfrac13 \textstyle\sum_{x \in \{x_a, x_p, x_n\}} \mathcal L_{\mathrm{AE}}(x)
+    + \alpha \max(0, \psi + \|z_a - z_p\| - \|w \odot (z_a - z_n)\|), \qquad
+    w_i = \begin{cases} \omega & \delta_i < (1 - \eta) \min \delta + \eta \max \delta
+    \\ 1 & \text{otherwise} \end{cases}, \qquad \delta = |z_a - z_n|$$
+
+    The Ada-TVAE without noise and divergence; settings mean the same.
+
+    Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
+    overlapping data".
+    Equation: 5.22, with z for the mean and without the divergence; 5.16 to 5.21.
+    Differs: alpha is N times the paper's for N pixels, as in the TAE. The encoder's log-variances
+    are never trained, as in the autoencoder.
+    """
+
+    alpha: Hyper = 4096.0
+    psi: Hyper = 10.0
+    margin: Margin = "hard"
+    norm: Norm = "l1"
+    eta: Hyper = 0.5
+    omega: Hyper = Linear(1.0, 0.5)  # noqa: RUF009 - frozen
+    decoder_gradient: bool = True
+    likelihood: Likelihood = "bernoulli"
+    views: ClassVar[int] = 3
+    draw: ClassVar[str] = "triplets"
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, "alpha", "psi")
+        check_unit(self, "eta", "omega")
+        check_choices(self, "margin", "norm")
+
+    def recode(self, net: Net, q: Posterior) -> Posterior:  # noqa: ARG002 - as all objectives
+        """The mean, as good as exact."""
+        return q.point()
+
+    def terms(self, net: Net, step: Step) -> Terms:
+        """Reconstruction of all views, and the adaptive triplet loss of their codes."""
+        q = net.encode(step.x)
+        z = q.mean
+        a, p, n = q.views(3)
+        shared = shared_latents(deltas(a, n, "absolute"), self.eta)  # type: ignore[arg-type]
+        near = distance(a.mean - p.mean, self.norm)
+        far = distance(weighted(a.mean - n.mean, shared, self.omega), self.norm)  # type: ignore[arg-type]
+        decoded = net.decode(z if self.decoder_gradient else z.detach())
+        return {
+            "recon": Term(reconstruction(self.likelihood, decoded, step.x)),
+            "triplet": Term(triplet(near, far, margin=self.margin, psi=self.psi), self.alpha),  # type: ignore[arg-type]
+            "violations": Note(violations(near, far, margin=self.margin, psi=self.psi)),  # type: ignore[arg-type]
+            "shared": Note(count(shared, z)),
+        }
+
+
+# Michlo 2022, Table A.5, on XYSquares: alpha 1 beside means over 3 x 64 x 64 standardised pixels.
+PRESETS = {"michlo": AdaTAE(alpha=1.0 * 3 * 64 * 64, likelihood="gaussian")}

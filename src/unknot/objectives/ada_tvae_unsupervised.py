@@ -1,0 +1,142 @@
+"""The adaptive triplet VAE whose triplets are ordered by the images themselves."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+import torch
+from jaxtyping import Bool, Float, Float64, Int
+from torch import Tensor
+
+from unknot.core.hyper import Hyper, Linear, at_least
+from unknot.core.objective import Net, Note, Step, Term, Terms
+from unknot.core.overlap import Overlap
+from unknot.core.posterior import Posterior
+from unknot.objectives.choices import check_choices
+from unknot.objectives.losses import Likelihood, beta_of_means, kl_normal, reconstruction
+from unknot.objectives.sharing import Delta, check_unit, count, deltas, shared_latents, weighted
+from unknot.objectives.triplets import Margin, Norm, distance, triplet, violations
+
+TIE = 1e-11
+"""Relative to the images' squares: far above rounding, far below any difference of images."""
+
+
+@dataclass(frozen=True)
+class AdaTVAEUnsupervised:
+    r"""Unsupervised Ada-TVAE: the Ada-TVAE with triplets of the batch, ordered by squared error.
+
+    $$\mathcal L = \mathcal L_{\beta\text{-VAE}}(x) + \alpha \max(0, \psi + \|\mu_a - \mu_p\|
+    - \|w \odot (\mu_a - \mu_n)\|), \qquad \|x_a - x_p\|^2 \le \|x_a - x_n\|^2$$
+
+    with the weights $w$ of the Ada-TVAE. It sees single images and nothing of their factors. It
+    can be as good as distances between images are to distances between factors.
+
+    Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
+    overlapping data".
+    Equation: 5.23 and 5.24, with 5.22.
+    Differs: beta and alpha are those of sums, as in the TVAE. Triplets are not drawn one by one:
+    in each of `rounds` the batch is shuffled and each image is the anchor of the next two, so no
+    image meets itself; 512 and 1024 triplets of 256 images are 2 and 4 rounds. The order is that of
+    squared errors whatever the likelihood of the pixels, with those of blurred images where it is
+    an overlap loss, as the paper has for XYSquares. Images equally far away stay as drawn.
+    """
+
+    beta: Hyper = 1.0
+    alpha: Hyper = 4096.0
+    psi: Hyper = 10.0
+    margin: Margin = "hard"
+    norm: Norm = "l1"
+    delta: Delta = "absolute"
+    eta: Hyper = 0.5
+    omega: Hyper = Linear(1.0, 0.5)  # noqa: RUF009 - frozen
+    rounds: int = 2
+    likelihood: Likelihood = "bernoulli"
+    views: ClassVar[int] = 1
+    least_batch: ClassVar[int] = 3
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, "beta", "alpha", "psi")
+        at_least(self, 1, "rounds")
+        check_unit(self, "eta", "omega")
+        check_choices(self, "margin", "norm", "delta")
+
+    def terms(self, net: Net, step: Step) -> Terms:
+        """Reconstruction and divergence, and the adaptive triplet loss of means in the batch."""
+        q = net.encode(step.x)
+        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        order = step.permutation("triplets", z.shape[-2], self.rounds)
+        a, p, n = ordered(q, order, swaps(features(step.x, self.likelihood), order))
+        shared = shared_latents(deltas(a, n, self.delta), self.eta)  # type: ignore[arg-type]
+        near = distance(a.mean - p.mean, self.norm)
+        far = distance(weighted(a.mean - n.mean, shared, self.omega), self.norm)  # type: ignore[arg-type]
+        return {
+            "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
+            "kl": Term(kl_normal(q).sum(-1), self.beta),
+            "triplet": Term(triplet(near, far, margin=self.margin, psi=self.psi), self.alpha),  # type: ignore[arg-type]
+            "violations": Note(violations(near, far, margin=self.margin, psi=self.psi)),  # type: ignore[arg-type]
+            "shared": Note(count(shared, z)),
+        }
+
+
+def features(
+    x: Float[Tensor, "*p b c h w"], likelihood: Likelihood
+) -> Float64[Tensor, "*p b features"]:
+    """What images are compared by: the pixels, and with an overlap loss its blur of them."""
+    x = x.detach().double()
+    if not isinstance(likelihood, Overlap):
+        return x.flatten(-3)
+    blurred = math.sqrt(cast(float, likelihood.alpha)) * likelihood.blur(x)
+    return torch.cat([x.flatten(-3), blurred.flatten(-3)], dim=-1)
+
+
+def swaps(
+    features: Float64[Tensor, "*p b features"], order: Int[Tensor, "*p b rounds"]
+) -> Bool[Tensor, "*p rounds_b"]:
+    """Whether the next image but one is nearer to an image than the next is, round by round.
+
+    In float64, with ties decided by no rounding error, since this is a yes or no.
+
+    Example:
+        >>> order = torch.tensor([[0], [1], [2]])
+        >>> swaps(torch.tensor([[0.0], [3.0], [1.0]]).double(), order).tolist()
+        [True, False, False]
+    """
+    squares = features.square().sum(-1)
+    apart = squares.unsqueeze(-1) + squares.unsqueeze(-2) - 2 * features @ features.mT
+    order = order.mT
+    one, two = (
+        apart.flatten(-2).gather(-1, (order * order.shape[-1] + order.roll(-ahead, -1)).flatten(-2))
+        for ahead in (1, 2)
+    )
+    return one - two > TIE * squares.mean(-1, keepdim=True)
+
+
+def ordered(
+    q: Posterior, order: Int[Tensor, "*p b rounds"], swap: Bool[Tensor, "*p rounds_b"]
+) -> tuple[Posterior, Posterior, Posterior]:
+    """Anchors, positives and negatives ``[*p, rounds * b, z]`` of each round."""
+    rounds = order.mT.unsqueeze(-1)
+    swap = swap.unsqueeze(-1)
+
+    def split(own: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        # Each round takes each row once, so gradients are added in a fixed order on any device.
+        own = own.unsqueeze(-3).expand(*own.shape[:-2], rounds.shape[-3], *own.shape[-2:])
+        shuffled = own.gather(-2, rounds.expand_as(own))
+        a, one, two = (shuffled.roll(-ahead, -2).flatten(-3, -2) for ahead in (0, 1, 2))
+        return a, two.where(swap, one), one.where(swap, two)
+
+    means, logvars = split(q.mean), split(q.logvar)
+    a, p, n = (Posterior(m, v) for m, v in zip(means, logvars, strict=True))
+    return a, p, n
+
+
+PIXELS = 3 * 64 * 64
+# Michlo 2022, section 5.5, with Table A.5 for the rest, on images of three channels: beta 0.01 and
+# alpha 1 beside means over these pixels, standardised, and 25 latents; 512 triplets of 256 images.
+PRESETS = {
+    "michlo": AdaTVAEUnsupervised(
+        beta=beta_of_means(0.01, pixels=PIXELS, latents=25),
+        alpha=1.0 * PIXELS,
+        likelihood="gaussian",
+    ),
+}

@@ -1,0 +1,97 @@
+"""Latents that two images seem to share: how far apart, below which threshold, at what weight."""
+
+from typing import Any, Literal, TypeAlias
+
+import torch
+from jaxtyping import Bool, Float, Float64
+from torch import Tensor
+
+from unknot.core.errors import ConfigError
+from unknot.core.hyper import Number, Schedule, at_least, lift
+from unknot.core.posterior import Posterior
+
+Delta: TypeAlias = Literal["absolute", "kl", "symmetric_kl"]
+
+
+def check_unit(thing: Any, *names: str) -> None:  # noqa: ANN401 - any dataclass
+    """Check that numbers and schedules never leave [0, 1]; for ``__post_init__``.
+
+    Raises:
+        ConfigError: One does.
+    """
+    at_least(thing, 0, *names)
+    for name in names:
+        held = getattr(thing, name)
+        ends = [getattr(held, end, 0) for end in ("value", "start", "end")]
+        for value in ends if isinstance(held, Schedule) else [held]:
+            if isinstance(value, int | float) and value > 1:
+                raise ConfigError(f"{type(thing).__name__}.{name} must be 1 or less; got {value}.")
+
+
+def deltas(a: Posterior, b: Posterior, delta: Delta) -> Float64[Tensor, "*p b z"]:
+    r"""How far apart the posteriors of two images are, latent by latent.
+
+    With $\Delta = \mu_a - \mu_b$ and $r = \ln \sigma_a^2 - \ln \sigma_b^2$:
+
+    - `absolute`: $|\Delta|$
+    - `kl`: $\mathrm{KL}(q_a \| q_b) = \frac12 (e^r - 1 - r + \Delta^2 / \sigma_b^2)$
+    - `symmetric_kl`, the mean of both directions:
+      $\sinh^2 \frac r2 + \frac{\Delta^2}4 (1 / \sigma_a^2 + 1 / \sigma_b^2)$
+
+    In float64 whatever the training's precision, since what they decide is yes or no, and without
+    a gradient. The forms above do not cancel where the posteriors are nearly equal.
+
+    Example:
+        >>> a = Posterior(torch.tensor([[3.0, 1.0]]), torch.zeros(1, 2))
+        >>> deltas(a, Posterior(torch.zeros(1, 2), torch.zeros(1, 2)), "kl").tolist()
+        [[4.5, 0.5]]
+    """
+    apart = (a.mean.detach().double() - b.mean.detach().double()).abs()
+    if delta == "absolute":
+        return apart
+    a_logvar, b_logvar = a.logvar.detach().double(), b.logvar.detach().double()
+    ratio, square = a_logvar - b_logvar, apart.square()
+    if delta == "kl":
+        return 0.5 * (ratio.expm1() - ratio + square * (-b_logvar).exp())
+    return (ratio / 2).sinh().square() + square / 4 * ((-a_logvar).exp() + (-b_logvar).exp())
+
+
+def shared_latents(deltas: Float64[Tensor, "*p b z"], eta: Number) -> Bool[Tensor, "*p b z"]:
+    r"""The latents below the threshold, $\delta_i < (1 - \eta) \min \delta + \eta \max \delta$.
+
+    The largest is never among them, whatever the rounding, and so of equal ones none is.
+
+    Example:
+        >>> shared_latents(torch.tensor([[0.0, 1.0, 2.0, 4.0]]).double(), 0.5).tolist()
+        [[True, True, False, False]]
+    """
+    low, high = deltas.amin(-1, keepdim=True), deltas.amax(-1, keepdim=True)
+    return (deltas < low + lift(eta, 2) * (high - low)) & (deltas < high)
+
+
+def share(
+    shared: Bool[Tensor, "*p b z"],
+    average: Float[Tensor, "*p b z"],
+    a: Float[Tensor, "*p b z"],
+    b: Float[Tensor, "*p b z"],
+) -> Float[Tensor, "*p two_b z"]:
+    """Both views one after the other, with the average in place of what they share.
+
+    Example:
+        >>> a, b = torch.tensor([[1.0, 5.0]]), torch.tensor([[2.0, 9.0]])
+        >>> share(torch.tensor([[True, False]]), (a + b) / 2, a, b).tolist()
+        [[1.5, 5.0], [1.5, 9.0]]
+    """
+    return torch.cat([torch.where(shared, average, own) for own in (a, b)], dim=-2)
+
+
+def weighted(
+    difference: Float[Tensor, "*p b z"], shared: Bool[Tensor, "*p b z"], omega: Number
+) -> Float[Tensor, "*p b z"]:
+    """A difference of codes, times omega where the latent is shared."""
+    return torch.where(shared, lift(omega, 2) * difference, difference)
+
+
+def count(shared: Bool[Tensor, "*p b z"], like: Tensor) -> Float[Tensor, "*p"]:
+    """How many latents are shared, on average over the batch."""
+    return shared.to(like.dtype).sum(-1).mean(-1)

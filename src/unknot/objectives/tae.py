@@ -1,0 +1,62 @@
+"""The triplet autoencoder."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from unknot.core.hyper import Hyper, at_least
+from unknot.core.objective import Net, Note, Step, Term, Terms
+from unknot.core.posterior import Posterior
+from unknot.objectives.choices import check_choices
+from unknot.objectives.losses import Likelihood, reconstruction
+from unknot.objectives.triplets import Margin, Norm, distance, triplet, violations
+
+
+@dataclass(frozen=True)
+class TAE:
+    r"""TAE: the autoencoder of three images whose codes are to keep the order of their distances.
+
+    $$\mathcal L = \tfrac13 \textstyle\sum_{x \in \{x_a, x_p, x_n\}} \mathcal L_{\mathrm{AE}}(x)
+    + \alpha \max(0, \psi + \|z_a - z_p\| - \|z_a - z_n\|)$$
+
+    The TVAE without noise and divergence; settings mean the same.
+
+    Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
+    overlapping data".
+    Equation: 5.12, with z for the mean and without the divergence.
+    Differs: alpha is N times the paper's for N pixels, as our reconstruction is a sum and its is a
+    mean; the default is its 1 for 64 x 64 pixels. The encoder's log-variances are never trained,
+    as in the autoencoder.
+    """
+
+    alpha: Hyper = 4096.0
+    psi: Hyper = 10.0
+    margin: Margin = "hard"
+    norm: Norm = "l1"
+    decoder_gradient: bool = True
+    likelihood: Likelihood = "bernoulli"
+    views: ClassVar[int] = 3
+    draw: ClassVar[str] = "triplets"
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, "alpha", "psi")
+        check_choices(self, "margin", "norm")
+
+    def recode(self, net: Net, q: Posterior) -> Posterior:  # noqa: ARG002 - as all objectives
+        """The mean, as good as exact."""
+        return q.point()
+
+    def terms(self, net: Net, step: Step) -> Terms:
+        """Reconstruction of all views, and the triplet loss of their codes."""
+        z = net.encode(step.x).mean
+        a, p, n = z.chunk(3, dim=-2)
+        near, far = distance(a - p, self.norm), distance(a - n, self.norm)
+        decoded = net.decode(z if self.decoder_gradient else z.detach())
+        return {
+            "recon": Term(reconstruction(self.likelihood, decoded, step.x)),
+            "triplet": Term(triplet(near, far, margin=self.margin, psi=self.psi), self.alpha),  # type: ignore[arg-type]
+            "violations": Note(violations(near, far, margin=self.margin, psi=self.psi)),  # type: ignore[arg-type]
+        }
+
+
+# Michlo 2022, Table A.5, on XYSquares: alpha 1 beside means over 3 x 64 x 64 standardised pixels.
+PRESETS = {"michlo": TAE(alpha=1.0 * 3 * 64 * 64, likelihood="gaussian")}

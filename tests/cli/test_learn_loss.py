@@ -1,0 +1,90 @@
+"""``unknot learn-loss``: files that appear whole, or not at all."""
+
+import json
+
+import numpy as np
+import pytest
+
+from unknot.core.overlap import read_kernel
+
+
+@pytest.fixture
+def learn(unknot, tiny, tmp_path):
+    def call(*words):
+        return unknot(
+            *("learn-loss", "--data", "arrays", "--set", f"data.path={tiny}", "--device", "cpu"),
+            *("--radius", 2, "--steps", 20, "--batch", 16, "--pairs", 64),
+            *("--out", tmp_path / "kernel.safetensors", *words),
+        )
+
+    return call
+
+
+def test_a_kernel_is_learnt_saved_and_trained_with(learn, unknot, tiny, tmp_path):
+    code, out, err = learn("--set", "loss.l2=0", "--seed", 3)
+    path = tmp_path / "kernel.safetensors"
+    assert code == 0, err
+    assert "factor_rank" in out
+    assert f"Kernel: {path}" in out
+    assert "rank correlation" in err
+    kernel, sha256 = read_kernel(str(path))
+    assert kernel.shape == (5, 5)
+    likelihood = f'objective.likelihood={{kind="overlap", kernel="learnt", path="{path}"}}'
+    code, _, err = unknot(
+        *("train", "--data", "arrays", "--set", f"data.path={tiny}", "--net", "linear"),
+        *("--set", likelihood, "--steps", 5, "--batch", 8, "--device", "cpu"),
+        *("--out", tmp_path / "run"),
+    )
+    assert code == 0, err
+    assert f'sha256 = "{sha256}"' in (tmp_path / "run" / "run.toml").read_text()
+
+
+def test_help_has_an_example(unknot):
+    code, out, _ = unknot("learn-loss", "--help")
+    assert (code, "Example" in out) == (0, True)
+
+
+def test_results_for_programs_and_a_dataset_resaved(learn, tiny, tmp_path):
+    code, out, _ = learn("--json", "--resave", tmp_path / "blurred.npz")
+    assert code == 0
+    before, after = json.loads(out)
+    assert (before["distances"], after["distances"]) == ("of pixels", "learnt")
+    with np.load(tmp_path / "blurred.npz") as blurred, np.load(tiny) as given:
+        assert len(blurred["images"]) == len(given["images"])
+        assert blurred["images"].max() == 255
+
+
+def test_a_file_that_is_there_is_kept(learn, tmp_path):
+    (tmp_path / "kernel.safetensors").write_text("mine")
+    code, _, err = learn()
+    assert (code, "is there already" in err) == (2, True)
+    assert (tmp_path / "kernel.safetensors").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--radius", 99), "radius 99 reaches further than images of"),
+        (("--mode", "worsen"), "loss.mode should be 'improve', 'adversarial' or 'none'"),
+        (("--set", "loss.radios=3"), "Unknown key 'loss.radios'; did you mean 'radius'?"),
+        (("--data", "xysquare"), "There is no dataset 'xysquare'; did you mean 'xysquares'?"),
+    ],
+)
+def test_nonsense_gets_one_line(learn, words, said, tmp_path):
+    code, _, err = learn(*words)
+    assert code == 2
+    assert said in err
+    assert err.strip().count("\n") == 0
+    assert not (tmp_path / "kernel.safetensors").exists()
+
+
+def test_ctrl_c_leaves_nothing(learn, tmp_path, monkeypatch):
+    def interrupted(*_, watch, **__):
+        watch(10, 0.5)
+        raise KeyboardInterrupt
+
+    before = {*tmp_path.iterdir()}
+    monkeypatch.setattr("unknot.study.learn_loss.learn_loss", interrupted)
+    code, _, _ = learn()
+    assert code == 130
+    assert {*tmp_path.iterdir()} == before
