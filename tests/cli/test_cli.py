@@ -17,6 +17,8 @@ VERBS = [
     "score",
     "show",
     "gallery",
+    "learn-loss",
+    "distances",
     "list",
     "data",
 ]

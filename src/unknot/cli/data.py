@@ -1,9 +1,12 @@
 """``unknot data``: what the datasets hold and what they look like."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 app = typer.Typer(help="List and look at datasets.", no_args_is_help=True)
 
@@ -20,6 +23,7 @@ def list_(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = Fa
     rows: list[dict[str, Any]] = []
     for name in registry.names("datasets"):
         row: dict[str, Any] = {"name": name, "images": "", "shape": "", "factors": "of your file"}
+        row["what"] = registry.summary("datasets", name)
         if "" not in registry.settings("datasets", name).values():  # needs nothing to be loaded
             dataset = registry.get("datasets", name)().load()
             pairs = zip(dataset.space.names, dataset.space.sizes, strict=True)
@@ -27,7 +31,7 @@ def list_(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = Fa
             row["shape"] = " x ".join(map(str, dataset.shape))
             row["factors"] = ", ".join(f"{factor} {size}" for factor, size in pairs)
         rows.append(row)
-    table(["name", "images", "shape", "factors"], rows, json)
+    table(["name", "images", "shape", "factors", "what"], rows, json)
 
 
 @app.command("show")
@@ -44,6 +48,8 @@ def show(
 
     Example: `unknot data show xysquares --set spacing=4`
     """
+    from rich.markup import escape
+
     from unknot.cli.screen import say, table
     from unknot.core import registry
     from unknot.study import config
@@ -65,6 +71,7 @@ def show(
         return
     c, h, w = dataset.shape
     say(f"[bold]{name}[/]: {len(dataset):,} images, {h} x {w}, {c} channel{'s' * (c > 1)}")
+    say(escape(registry.summary("datasets", name)))
     table(["factor", "values", "kind"], factors, False)
     from unknot.engine.checkpoint import write_whole
     from unknot.report.pictures import dataset_picture
@@ -73,3 +80,116 @@ def show(
     path = out or Path(f"{name}.png")
     write_whole(path, png(dataset_picture(dataset)))
     say(f"Picture: {path}")
+
+
+@app.command("distances")
+def distances(
+    name: Annotated[str, typer.Argument(help="A dataset by name.")],
+    loss: Annotated[
+        str,
+        typer.Option(
+            help="gaussian (squared error), bernoulli, box or gaussian_blur (squared error with "
+            "that of blurred images), or the file of a learnt kernel."
+        ),
+    ] = "gaussian",
+    out: Annotated[Path | None, typer.Option(help="Folder to write [NAME-distances].")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of the dataset, such as spacing=4; may be repeated."),
+    ] = None,
+    traversals: Annotated[int, typer.Option(help="Of each factor, at most.", min=1)] = 128,
+    pairs: Annotated[int, typer.Option(help="Random pairs.", min=2)] = 10_000,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published-pairs",
+            help="Correlate random pairs within batches of 32, some twice the same image, as the "
+            "paper did.",
+        ),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of traversals and pairs.", min=0)] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON and draw nothing.")] = False,
+) -> None:
+    """Show how far apart images lie along each factor, and how well that agrees with the factor.
+
+    Factors come in the order of their importance: a VAE learns those of larger distances first.
+    Linear and rank are correlations with the distance of factors. Pictures are of mean distance
+    matrices and of distributions; distances.npz holds the matrices.
+
+    Example: `unknot data distances xysquares --set spacing=4 --loss box`
+    """
+    from unknot.cli.distances import check_folder, write
+    from unknot.cli.screen import beside, say, table
+    from unknot.core import registry
+    from unknot.data.draw_singles import check_factors
+    from unknot.metrics.perceived import correlations, importance
+    from unknot.metrics.traversal_distances import mean_matrices
+    from unknot.report import distances as report
+    from unknot.report.style import png
+    from unknot.study import config
+
+    folder = check_folder(out or Path(f"{name}-distances"))
+    dataset = config.build(registry.get("datasets", name), config.assign({}, set_ or [])).load()
+    check_factors(dataset, "Distances along factors")
+    sources = report.data_sources(dataset, loss)
+    images, space = sources["images"], dataset.space
+    with beside.status(f"measuring {name}"):
+        spreads = importance(
+            images.rows,
+            space,
+            traversals=traversals,
+            pairs=pairs,
+            loss=images.distance,
+            seed=seed,
+        )
+        agreements = correlations(
+            images.rows,
+            space,
+            traversals=traversals,
+            pairs=pairs,
+            convention="batches of 32" if published else "independent",
+            loss=images.distance,
+            seed=seed,
+        )
+    numbers = {
+        factor: {
+            "mean": spread.mean,
+            "deviation": spread.deviation,
+            "linear": agreements[factor].linear,
+            "rank": agreements[factor].rank,
+        }
+        for factor, spread in spreads.items()
+    }
+    if json:
+        facts = [
+            {"factor": factor, **numbers[factor], "quantiles": _quantiles(spread.distances)}
+            for factor, spread in spreads.items()
+        ]
+        table([], facts, True)
+        return
+    rows = [
+        {
+            "factor": factor,
+            **{key: f"{value:.4g}" for key, value in numbers[factor].items()},
+        }
+        for factor in numbers
+    ]
+    table(["factor", "mean", "deviation", "linear", "rank"], rows, False)
+    matrices = mean_matrices(sources, space, traversals=traversals, seed=seed)
+    what = f"{name}: mean distances along each factor"
+    files = {
+        "matrices.png": png(
+            report.matrices_figure(matrices, title=what, lines=report.captions(loss))
+        ),
+        "importance.png": png(
+            report.importance_figure(spreads, title=f"{name}: distances of images")
+        ),
+    }
+    for path in write(folder, files, matrices):
+        say(str(path))
+
+
+def _quantiles(distances: "Tensor") -> dict[str, float]:
+    """Of sorted distances, at every twentieth part: their distribution for other programs."""
+    last = len(distances) - 1
+    return {f"{part / 20:g}": float(distances[round(last * part / 20)]) for part in range(21)}

@@ -9,7 +9,20 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli import data, demo, encode, evaluate, gallery, list_, resume, score, show, train
+from unknot.cli import (
+    data,
+    demo,
+    distances,
+    encode,
+    evaluate,
+    gallery,
+    learn_loss,
+    list_,
+    resume,
+    score,
+    show,
+    train,
+)
 from unknot.core.errors import UnknotError
 
 app = typer.Typer(
@@ -27,7 +40,9 @@ app.command("train")(train.train)
 app.command("resume")(resume.resume)
 app.command("encode")(encode.encode)
 app.command("evaluate")(evaluate.evaluate)
+app.command("learn-loss")(learn_loss.learn_loss)
 app.command("score")(score.score)
+app.command("distances")(distances.distances)
 app.command("show")(show.show)
 app.command("gallery")(gallery.gallery)
 app.command("list")(list_.list_)

@@ -1,0 +1,156 @@
+"""``unknot distances``: whether a model took over the distances of its data."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from unknot.metrics.traversal_distances import Matrices
+
+ACROSS = 5
+"""Clouds side by side, at most."""
+COMPARED = {
+    "factors": ("images", "codes", "posteriors", "reconstructions"),
+    "images": ("codes", "posteriors", "reconstructions"),
+}
+RATIOS = "ratios"
+SAID = {
+    "with factors": "Rank correlation of mean distances with those of factors",
+    "with images": "... with those of images",
+    RATIOS: "How codes move with a factor",
+}
+
+
+def distances(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    member: Annotated[int, typer.Option(help="Which model of a population.", min=0)] = 0,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="Of images: gaussian (squared error), bernoulli, box, gaussian_blur, or the file "
+            "of a learnt kernel [the run's own overlap loss, or gaussian]."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write [RUN/distances].")] = None,
+    traversals: Annotated[int, typer.Option(help="Of each factor, at most.", min=1)] = 32,
+    seed: Annotated[int, typer.Option(help="Of the traversals.", min=0)] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON and draw nothing.")] = False,
+) -> None:
+    """Compare distances along each factor: of factors, images, codes, posteriors, reconstructions.
+
+    The tables have rank correlations of mean distance matrices, and how straight and how
+    axis-aligned codes move. Pictures are of the matrices, of codes while a factor moves, and of the
+    latents that an adaptive threshold calls shared; distances.npz holds the matrices.
+
+    Example: `unknot distances runs/demo-1`
+    """
+    from unknot.cli.screen import beside, say, table
+    from unknot.data.draw_singles import check_factors
+    from unknot.metrics.traversal_distances import mean_matrices, rank_agreement
+    from unknot.report import clouds, thresholds
+    from unknot.report import distances as report
+    from unknot.report.style import png
+    from unknot.report.traversals import title
+    from unknot.study.run import load
+
+    folder = check_folder(out or run / "distances")
+    trained = load(run, device=device)
+    check_factors(trained.dataset, "Distances along factors")
+    sources = report.run_sources(trained, member, loss=loss)
+    with beside.status("measuring distances"):
+        matrices = mean_matrices(sources, trained.dataset.space, traversals=traversals, seed=seed)
+        seen = clouds.factor_clouds(
+            trained.representations()[member], traversals=traversals, seed=seed
+        )
+    numbers: list[dict[str, Any]] = [
+        {
+            "factor": cloud.name,
+            **{
+                f"with {one}": {
+                    other: rank_agreement(matrices[cloud.name], one, other) for other in others
+                }
+                for one, others in COMPARED.items()
+            },
+            RATIOS: {
+                "linearity": cloud.linearity,
+                "axis": cloud.axis_alignment,
+                "orientation": cloud.orientation,
+            },
+        }
+        for cloud in seen
+    ]
+    if json:
+        table([], numbers, True)
+        return
+    for part, words in SAID.items():
+        rows = [
+            {"factor": row["factor"], **{k: f"{v:.2f}" for k, v in row[part].items()}}
+            for row in numbers
+        ]
+        say(f"[bold]{words}[/]")
+        table(list(rows[0]), rows, False)
+    whose = title(trained, member)
+    across = -(-len(seen) // -(-len(seen) // ACROSS))
+    grid = [seen[start : start + across] for start in range(0, len(seen), across)]
+    files = {
+        "matrices.png": png(
+            report.matrices_figure(
+                matrices,
+                title=f"Mean distances along each factor: {whose}",
+                lines=report.captions(loss or report.own_loss(trained)),
+            )
+        ),
+        "clouds.png": png(
+            clouds.cloud_figure(
+                grid,
+                title=f"Codes while one factor moves: {whose}",
+                note="Codes along traversals, about their middles, in the two latents that move "
+                "most; from light to dark as the factor goes up.",
+            )
+        ),
+        "thresholds.png": png(
+            thresholds.threshold_figure(
+                thresholds.pair_deltas(trained, member),
+                title=f"Latents that two images seem to share: {whose}",
+            )
+        ),
+    }
+    for path in write(folder, files, matrices):
+        say(str(path))
+
+
+def check_folder(folder: Path) -> Path:
+    """A folder to write into, checked before the work is done.
+
+    Raises:
+        StoreError: It is a file.
+    """
+    from unknot.core.errors import StoreError
+
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder} is a file and no folder; choose another with --out.")
+    return folder
+
+
+def write(folder: Path, files: Mapping[str, bytes], matrices: "Matrices") -> list[Path]:
+    """Write pictures, and the matrices as arrays ``factor/source``."""
+    import io
+
+    import numpy as np
+
+    from unknot.engine.checkpoint import write_whole
+
+    arrays = {
+        f"{factor}/{source}": matrix.numpy()
+        for factor, own in matrices.items()
+        for source, matrix in own.items()
+    }
+    data = io.BytesIO()
+    np.savez(data, **arrays)  # type: ignore[arg-type]
+    everything = {**files, "distances.npz": data.getvalue()}
+    for name, content in everything.items():
+        write_whole(folder / name, content)
+    return [folder / name for name in everything]

@@ -1,0 +1,159 @@
+"""Clouds of codes in two dimensions with their linearity, axis alignment and orientation."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from torch.nn.functional import pad
+
+from unknot.core import noise
+from unknot.core.representation import Representation
+from unknot.metrics.axis_alignment import axis_alignment
+from unknot.metrics.linearity import linearity
+from unknot.metrics.orientation import orientation
+from unknot.metrics.traversals import Walking, grid_traversals
+from unknot.report.distances import colour_scale, heading
+from unknot.report.style import LIGHT, Theme, number
+
+RATIOS = {"linearity": linearity, "axis_alignment": axis_alignment, "orientation": orientation}
+TURNS = (0.0, 15.0, 30.0, 45.0)
+WIDTHS = (0.05, 0.3, 0.6, 1.0)
+ROUND = 0.005
+"""Linearity below which a cloud is shown as round."""
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Points around their middle, the value of a factor at each, and their ratios."""
+
+    name: str
+    points: Float[np.ndarray, "n 2"]
+    value: Float[np.ndarray, " n"]
+    axes: tuple[str, str]
+    linearity: float
+    axis_alignment: float
+    orientation: float
+
+
+def turned_clouds(
+    turns: Sequence[float] = TURNS, widths: Sequence[float] = WIDTHS, *, points: int = 400
+) -> list[list[Cloud]]:
+    r"""Normal clouds of deviations 1 and a width, turned by degrees; a row for each width.
+
+    With eigenvalues $\lambda_1 \ge \lambda_2$ and turn $\theta$ linearity is
+    $(\lambda_1 - \lambda_2) / (\lambda_1 + \lambda_2)$, axis alignment $|\cos 2 \theta|$ of that,
+    and orientation $|\cos 2 \theta|$.
+
+    Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
+    overlapping data" (dissertation), figure 4.3.
+    """
+    drawn = noise.normal(0, "report/clouds", 0, points, 2, dtype=torch.float64)
+    # Exactly as wide as it says: the ratios are then those of the formulas.
+    drawn = drawn - drawn.mean(0)
+    drawn = drawn @ torch.linalg.inv(torch.linalg.cholesky(drawn.T @ drawn / points)).T
+    along = drawn[:, 0].numpy()
+    order = along.argsort()
+    rows = []
+    for width in widths:
+        row = []
+        for turn in turns:
+            cos, sin = math.cos(math.radians(turn)), math.sin(math.radians(turn))
+            turning = torch.tensor([[cos, sin], [-sin, cos]], dtype=torch.float64)
+            codes = drawn * torch.tensor([1.0, width], dtype=torch.float64) @ turning
+            ranks = np.empty(points, np.int64)
+            ranks[order] = np.arange(points)
+            ratios = {
+                name: float(score(codes.numpy(), ranks[:, None], protocol="paper"))
+                for name, score in RATIOS.items()
+            }
+            name = f"{turn:g}°, width {width:g}"
+            row.append(Cloud(name, codes.numpy(), ranks / points, ("z0", "z1"), **ratios))
+        rows.append(row)
+    return rows
+
+
+def factor_clouds(codes: Representation, *, traversals: int = 64, seed: int = 0) -> list[Cloud]:
+    """Codes along the traversals of each factor, about their middles, in the two that move most.
+
+    The ratios are of all codes, after Michlo 2022 with as many traversals.
+    """
+    space = codes.space
+    walking = Walking(traversals=traversals)
+    parts = {
+        name: score(codes, protocol=walking, seed=seed).parts["per_factor"]
+        for name, score in RATIOS.items()
+    }
+    moving = [i for i, size in enumerate(space.sizes) if size > 1]
+    clouds = []
+    for place, factor in enumerate(moving):
+        index = grid_traversals(space, factor, traversals, seed)
+        z = codes.codes(index).double().cpu()
+        away = z - z.mean(1, keepdim=True)
+        if away.shape[-1] == 1:  # a lone code moves along a line of its own
+            away = pad(away, (0, 1))
+        first, second = away.square().mean((0, 1)).topk(2).indices.tolist()
+        value = torch.linspace(0, 1, index.shape[1]).repeat(len(index))
+        clouds.append(
+            Cloud(
+                space.names[factor],
+                away[..., [first, second]].flatten(0, 1).numpy(),
+                value.double().numpy(),
+                (f"z{first}", f"z{second}"),
+                **{name: float(each[place]) for name, each in parts.items()},
+            )
+        )
+    return clouds
+
+
+def cloud_figure(
+    rows: Sequence[Sequence[Cloud]], *, title: str, note: str = "", theme: Theme = LIGHT
+) -> Figure:
+    """A panel for each cloud, of one scale in both directions, its ratios above it.
+
+    Args:
+        rows: Clouds side by side, row by row.
+        title: What they are.
+        note: A line below the title.
+        theme: Colours.
+    """
+    across = max(len(row) for row in rows)
+    size = (max(1.9 * across, 4.2), 0.7 + 2.25 * len(rows))
+    figure = Figure(figsize=size, layout="constrained", facecolor=theme.paper)
+    figure.suptitle(title, x=0.012, ha="left", fontsize=10.5, fontweight="bold", color=theme.ink)
+    cells = figure.subplots(len(rows), across, squeeze=False)
+    for axes in cells.flat:
+        axes.set_visible(False)
+    for row, line in zip(rows, cells, strict=True):
+        for cloud, axes in zip(row, line, strict=False):
+            axes.set_visible(True)
+            axes.set_facecolor(theme.paper)
+            x, y = cloud.points.T
+            axes.scatter(
+                x, y, c=0.25 + 0.75 * cloud.value, cmap=colour_scale(theme), vmin=0, vmax=1, s=4
+            )
+            reach = float(np.abs(cloud.points).max()) * 1.1 or 1.0
+            axes.set_xlim(-reach, reach)
+            axes.set_ylim(-reach, reach)
+            axes.set_aspect("equal")
+            axes.axhline(0, color=theme.rule, linewidth=0.6, zorder=0)
+            axes.axvline(0, color=theme.rule, linewidth=0.6, zorder=0)
+            # Of a round cloud there is no direction to speak of.
+            direction = f"{cloud.orientation:.2f}" if cloud.linearity >= ROUND else "–"
+            ratios = f"linear {cloud.linearity:.2f}, axis {cloud.axis_alignment:.2f}"
+            heading(axes, cloud.name, (ratios, f"orientation {direction}"), theme)
+            for axis in (axes.xaxis, axes.yaxis):
+                axis.set_major_locator(MaxNLocator(3, symmetric=True))
+                axis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
+            axes.set_xlabel(cloud.axes[0], fontsize=8, color=theme.muted, labelpad=1)
+            axes.set_ylabel(cloud.axes[1], fontsize=8, color=theme.muted, labelpad=1)
+            axes.tick_params(labelsize=7, labelcolor=theme.muted, color=theme.rule, length=2)
+            for spine in axes.spines.values():
+                spine.set_color(theme.rule)
+    if note:
+        figure.supxlabel(note, x=0.012, ha="left", fontsize=8, color=theme.muted)
+    return figure

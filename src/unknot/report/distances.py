@@ -1,0 +1,290 @@
+"""Distances along factors: matrices of them, and their distributions."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
+from torch import Tensor
+
+from unknot.core.likelihood import likelihood_of
+from unknot.core.overlap import Overlap
+from unknot.core.posterior import Posterior
+from unknot.core.representation import Once
+from unknot.data.dataset import FactorDataset
+from unknot.metrics.distances import Spread
+from unknot.metrics.perceived import RANDOM
+from unknot.metrics.traversal_distances import (
+    Matrices,
+    Source,
+    of_factors,
+    of_images,
+    of_means,
+    of_posteriors,
+)
+from unknot.report.latents import check_member
+from unknot.report.style import LIGHT, Theme, number
+from unknot.report.traversals import decode
+from unknot.study.run import Run
+
+LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31")
+"""Colours of Okabe and Ito but for yellow, which white paper swallows."""
+TRUTH = "factors"
+WORDS = {
+    "gaussian": "squared error",
+    "bernoulli": "cross-entropy",
+    "box": "box blur",
+    "gaussian_blur": "Gaussian blur",
+}
+SIDE = 1.75
+"""Inches of a matrix."""
+READABLE = 8
+"""Matrices up to this size have their numbers in them."""
+POINTS = 400
+"""Of a line that shows a distribution."""
+
+
+def data_sources(dataset: FactorDataset, loss: str | Overlap = "gaussian") -> dict[str, Source]:
+    """What a dataset alone has distances of: factors, and images in [0, 1]."""
+    return {
+        "factors": of_factors(dataset.space),
+        "images": of_images(lambda index: dataset.unit(dataset.batch(index)), loss),
+    }
+
+
+def own_loss(run: Run) -> str | Overlap:
+    """The loss under which a run's images are compared: its overlap loss, or the squared error."""
+    own = likelihood_of(run.spec.objective.settings)
+    return own if isinstance(own, Overlap) else "gaussian"
+
+
+def run_sources(
+    run: Run, member: int = 0, *, loss: str | Overlap | None = None
+) -> dict[str, Source]:
+    """The dataset's sources and the model's: codes, posteriors, reconstructions from codes.
+
+    Args:
+        run: The trained models.
+        member: Which of them.
+        loss: Of images and reconstructions; `own_loss` by default.
+
+    Raises:
+        ConfigError: The run has no such member, or there is no such loss.
+    """
+    check_member(run, member)
+    chosen = loss or own_loss(run)
+
+    def encode(index: Tensor) -> Tensor:
+        q = run.posteriors(index)
+        both = torch.cat([q.mean, q.logvar], dim=-1)
+        return both if run.spec.lone else both[member]
+
+    known = Once(encode)
+
+    def posteriors(index: Tensor) -> Posterior:
+        return Posterior(*known(index).chunk(2, dim=-1))
+
+    def reconstructions(index: Tensor) -> Tensor:
+        z = posteriors(index).mean
+        y = decode(run, z.expand(len(run.spec.seed_list), *z.shape))[member]
+        return run.dataset.unit(y).float().cpu()
+
+    return {
+        **data_sources(run.dataset, chosen),
+        "codes": of_means(posteriors),
+        "posteriors": of_posteriors(posteriors),
+        "reconstructions": of_images(reconstructions, chosen),
+    }
+
+
+def captions(loss: str | Overlap) -> dict[str, str]:
+    """A line for each source that says what its distances are."""
+    if isinstance(loss, Overlap):
+        loss = "gaussian_blur" if loss.kernel == "gaussian" else loss.kernel
+    words = WORDS.get(loss, "learnt kernel")
+    return {
+        "factors": "ground truth",
+        "images": words,
+        "codes": "distance of means",
+        "posteriors": "symmetric KL",
+        "reconstructions": words,
+    }
+
+
+def matrices_figure(
+    matrices: Matrices,
+    *,
+    title: str,
+    lines: Mapping[str, str] | None = None,
+    theme: Theme = LIGHT,
+) -> Figure:
+    """A row of matrices for each factor and a column for each source, of one colour scale.
+
+    Ground truth is known beforehand, and factors of few values would vanish beside those of many:
+    there, each matrix goes to its own maximum.
+
+    Args:
+        matrices: Mean distances by factor and source.
+        title: What they are of.
+        lines: A line below the name of a source, such as `captions`.
+        theme: Colours.
+    """
+    names, sources = list(matrices), list(next(iter(matrices.values())))
+    size = (0.6 + (SIDE + 0.3) * len(sources), 1.5 + (SIDE + 0.24) * len(names))
+    figure = Figure(figsize=size, layout="constrained", facecolor=theme.paper)
+    figure.suptitle(title, x=0.012, ha="left", fontsize=11, fontweight="bold", color=theme.ink)
+    cells = figure.subplots(len(names), len(sources), squeeze=False)
+    for j, source in enumerate(sources):
+        column = [matrices[name][source].numpy() for name in names]
+        tops = [float(shown.max()) for shown in column]
+        unit = 10.0 ** thousands(max(tops))
+        for axes, shown, own in zip(cells[:, j], column, tops, strict=True):
+            top = (own if source == TRUTH else max(tops)) / unit or 1.0
+            drawn = axes.imshow(shown / unit, cmap=colour_scale(theme), vmin=0, vmax=top)
+            _dress_matrix(axes, shown / unit, top, theme)
+        power = thousands(max(tops))
+        below = [(lines or {}).get(source, ""), f"× 10{_raised(power)}" if power else ""]
+        heading(cells[0, j], source, sorted(below, key=lambda line: not line), theme)
+        bar = figure.colorbar(
+            drawn, ax=cells[:, j], orientation="horizontal", fraction=0.04, pad=0.01, aspect=16
+        )
+        bar.ax.xaxis.set_major_locator(MaxNLocator(3))
+        bar.ax.tick_params(labelsize=8, labelcolor=theme.muted, color=theme.rule, length=2)
+        bar.outline.set_edgecolor(theme.rule)
+        if source == TRUTH:
+            bar.set_ticks([0, top], labels=["0", "largest"])
+    for axes, name in zip(cells[:, 0], names, strict=True):
+        axes.set_ylabel(name, fontsize=9.5, fontweight="bold", color=theme.ink, labelpad=4)
+    return figure
+
+
+def heading(axes: Axes, name: str, lines: Sequence[str], theme: Theme) -> None:
+    """A name above a panel in bold, and lines below it; empty ones keep their room."""
+    axes.set_title(name, fontsize=9, fontweight="bold", color=theme.ink, pad=5 + 11 * len(lines))
+    for i, line in enumerate(reversed(lines)):
+        axes.annotate(
+            line,
+            (0.5, 1),
+            xytext=(0, 5 + 11 * i),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+            color=theme.ink,
+        )
+
+
+def _dress_matrix(axes: Axes, shown: Float[np.ndarray, "v v"], most: float, theme: Theme) -> None:
+    values = len(shown)
+    if values <= READABLE:
+        for (u, v), distance in np.ndenumerate(shown):
+            ink = theme.paper if distance > 0.45 * most else theme.ink
+            text = two_figures(float(distance))
+            axes.text(v, u, text, ha="center", va="center", fontsize=6, color=ink)
+    ticks = sorted({0, values - 1})
+    axes.set_xticks(ticks, [str(t + 1) for t in ticks])
+    axes.set_yticks(ticks, [str(t + 1) for t in ticks])
+    axes.tick_params(labelsize=7, labelcolor=theme.muted, length=0, pad=2)
+    for spine in axes.spines.values():
+        spine.set_color(theme.rule)
+
+
+def colour_scale(theme: Theme) -> LinearSegmentedColormap:
+    """From paper over the accent to ink."""
+    return LinearSegmentedColormap.from_list("distance", [theme.paper, theme.accent, theme.ink])
+
+
+def thousands(most: float) -> int:
+    """The power of 10, a multiple of 3, in whose unit a number lies between 1 and 1000.
+
+    Example:
+        >>> [thousands(x) for x in (0.0104, 7.0, 999.0, 12_288.0, 0.0)]
+        [-3, 0, 0, 3, 0]
+    """
+    return 3 * math.floor(math.log10(most) / 3) if most > 0 else 0
+
+
+def two_figures(value: float) -> str:
+    """A number of at least two figures in as little room as possible.
+
+    Example:
+        >>> [two_figures(x) for x in (0.0, 0.042, 0.51, 3.14159, 10.417, 128.0, 2.0)]
+        ['0', '.04', '.51', '3.1', '10', '128', '2']
+    """
+    if value < 0.005:
+        return "0"
+    if value < 0.995:
+        return f"{value:.2f}"[1:]
+    return f"{value:.1f}".removesuffix(".0") if value < 9.95 else f"{value:.0f}"
+
+
+def _raised(power: int) -> str:
+    return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def importance_figure(found: Mapping[str, Spread], *, title: str, theme: Theme = LIGHT) -> Figure:
+    """Share of pairs along each factor up to a distance, and of random pairs.
+
+    Args:
+        found: Distances by factor, the most important first; ``random`` is drawn dashed.
+        title: What they are of.
+        theme: Colours.
+    """
+    figure = Figure(figsize=(6.6, 3.6), layout="constrained", facecolor=theme.paper)
+    axes = figure.add_subplot()
+    axes.set_facecolor(theme.paper)
+    far = max(float(spread.distances[-1]) for spread in found.values())
+    for i, (name, spread) in enumerate(found.items()):
+        x, share = distribution(spread)
+        x, share = np.concatenate([[0.0], x, [far * 1.03]]), np.concatenate([[0.0], share, [1.0]])
+        alone = name == RANDOM
+        axes.step(
+            x,
+            share,
+            where="post",
+            color=theme.ink if alone else LINES[i % len(LINES)],
+            linestyle="--" if alone else "-" if i < len(LINES) else ":",
+            # Thinner and thinner, so that lines which coincide are all seen.
+            linewidth=1.2 + 2.0 * (1 - (i + 1) / len(found)),
+            label=f"{name}  {spread.mean:.3g} ± {spread.deviation:.3g}",
+        )
+    axes.set_xlim(0, far * 1.03)
+    axes.set_ylim(0, 1.02)
+    axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold", color=theme.ink)
+    axes.set_xlabel("distance", fontsize=9, color=theme.muted, loc="right", labelpad=2)
+    axes.set_ylabel("share of pairs up to it", fontsize=9, color=theme.muted)
+    axes.tick_params(labelsize=9, labelcolor=theme.muted, color=theme.rule, length=3)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.grid(color=theme.rule, linewidth=0.6, alpha=0.6)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("bottom", "left"))
+        spine.set_color(theme.rule)
+    legend = axes.legend(
+        title="mean ± deviation, largest first",
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
+        fontsize=8.5,
+        title_fontsize=8.5,
+        frameon=False,
+        labelcolor=theme.ink,
+        alignment="left",
+    )
+    legend.get_title().set_color(theme.muted)
+    return figure
+
+
+def distribution(
+    spread: Spread, points: int = POINTS
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Distances, and the share of pairs up to each: all of them, or some evenly chosen."""
+    distances = spread.distances.double().cpu()
+    at = torch.linspace(0, len(distances) - 1, min(points, len(distances))).round().long()
+    chosen = distances[at].unique()
+    return chosen.numpy(), spread.cdf(chosen).double().cpu().numpy()

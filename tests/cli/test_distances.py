@@ -1,0 +1,130 @@
+"""``unknot distances`` and ``unknot data distances``: what they print, write and refuse."""
+
+import json
+
+import numpy as np
+import pytest
+
+
+@pytest.mark.parametrize("verb", [("distances",), ("data", "distances")])
+def test_help_has_an_example(unknot, verb):
+    code, out, _ = unknot(*verb, "--help")
+    assert code == 0
+    assert "Example" in out
+
+
+def test_data_distances_are_printed_and_drawn(unknot, tiny, tmp_path):
+    words = ("data", "distances", "arrays", "--set", f"path={tiny}")
+    code, out, _ = unknot(*words, "--out", tmp_path / "seen")
+    assert code == 0
+    assert all(word in out for word in ("factor_0", "random", "deviation", "rank"))
+    assert {path.name for path in (tmp_path / "seen").iterdir()} == {
+        "matrices.png",
+        "importance.png",
+        "distances.npz",
+    }
+    with np.load(tmp_path / "seen" / "distances.npz") as saved:
+        assert (
+            saved["factor_2/factors"].tolist()
+            == np.abs(np.subtract.outer(range(4), range(4))).tolist()
+        )
+        # Blocks of 4 in 64 pixels whose shades are 65 / 255 apart.
+        step = 4 / 64 * (65 / 255) ** 2
+        assert saved["factor_2/images"][0] == pytest.approx([0, step, 4 * step, 9 * step])
+
+
+def test_data_distances_as_json(unknot, tmp_path, monkeypatch):
+    """XYSquares at spacing 8 in closed form: 128 / 12288 along every factor, and table 4.2."""
+    monkeypatch.chdir(tmp_path)
+    words = ("data", "distances", "xysquares", "--traversals", 3, "--pairs", 500, "--json")
+    code, out, _ = unknot(*words)
+    assert code == 0
+    rows = {row["factor"]: row for row in json.loads(out)}
+    assert list(rows)[-1] == "random"
+    for name in ("x_r", "y_b"):
+        assert rows[name]["mean"] == pytest.approx(128 / 12288)
+        assert (rows[name]["linear"], rows[name]["rank"]) == pytest.approx((0.522, 0.580), abs=1e-3)
+        assert rows[name]["quantiles"]["0.5"] == pytest.approx(128 / 12288)
+    assert len(rows["x_r"]["quantiles"]) == 21
+    assert not list(tmp_path.iterdir()), "JSON draws nothing"
+
+
+def test_published_pairs_raise_the_correlation_of_random_ones(unknot):
+    """Table 6.1: 0.55 and 0.36 where honest pairs have 0.25 and 0.23."""
+    words = ("data", "distances", "xysquares", "--traversals", 1, "--pairs", 2000, "--json")
+    honest, published = (
+        {row["factor"]: row for row in json.loads(unknot(*words, *more)[1])}["random"]
+        for more in ((), ("--published-pairs",))
+    )
+    assert (honest["linear"], honest["rank"]) == pytest.approx((0.25, 0.23), abs=0.05)
+    assert (published["linear"], published["rank"]) == pytest.approx((0.55, 0.36), abs=0.05)
+    assert honest["mean"] == published["mean"]
+
+
+def test_a_run_is_compared_with_its_data(unknot, train, tmp_path):
+    train("--seeds", "0,1")
+    run = tmp_path / "run"
+    words = ("distances", run, "--member", 1, "--device", "cpu")
+    code, out, _ = unknot(*words, "--traversals", 4)
+    assert code == 0
+    assert "factor_1" in out
+    assert {path.name for path in (run / "distances").iterdir()} == {
+        "matrices.png",
+        "clouds.png",
+        "thresholds.png",
+        "distances.npz",
+    }
+    with np.load(run / "distances" / "distances.npz") as saved:
+        sources = {name.partition("/")[2] for name in saved.files}
+        assert sources == {"factors", "images", "codes", "posteriors", "reconstructions"}
+        assert all(saved[name].shape == (4, 4) for name in saved.files)
+    code, out, _ = unknot(*words, "--json", "--loss", "bernoulli")
+    assert code == 0
+    rows = json.loads(out)
+    assert [row["factor"] for row in rows] == ["factor_0", "factor_1", "factor_2"]
+    for row in rows:
+        assert row["ratios"]["axis"] <= row["ratios"]["linearity"] + 1e-9
+        assert list(row["with images"]) == ["codes", "posteriors", "reconstructions"]
+        assert all(abs(value) < 1 + 1e-9 for value in row["with factors"].values())
+
+
+def test_bad_input_is_one_line(unknot, train, tiny, tmp_path):
+    train()
+    run, file = tmp_path / "run", tmp_path / "file"
+    file.write_text("in the way")
+    data = ("data", "distances", "arrays", "--set", f"path={tiny}")
+    plain = tmp_path / "plain.npz"
+    np.savez(plain, images=np.zeros((5, 8, 8), np.uint8))
+    for words, message in [
+        ((*data, "--out", file), "is a file and no folder"),
+        (("distances", run, "--out", file), "is a file and no folder"),
+        ((*data, "--loss", "gaussiam"), "There is no loss 'gaussiam'; did you mean 'gaussian'?"),
+        (("distances", run, "--loss", "nonsense"), "There is no loss 'nonsense'"),
+        ((*data, "--loss", "box"), "blur of radius 31 reaches further than images of 8 x 8"),
+        (("data", "distances", "arrays", "--set", f"path={plain}"), "arrays has none"),
+        (("distances", run, "--member", 1), "This run has members 0 .. 0; got 1."),
+        (("distances", tmp_path / "nowhere"), "nowhere"),
+    ]:
+        code, _, err = unknot(*words)
+        assert code == 2, words
+        assert message in err
+        assert len(err.strip().splitlines()) == 1, err
+
+
+def test_a_run_without_factors_is_refused(unknot, tmp_path):
+    plain = tmp_path / "plain.npz"
+    np.savez(plain, images=np.random.default_rng(0).integers(0, 255, (32, 8, 8), np.uint8))
+    unknot(
+        *("train", "--data", "arrays", "--set", f"data.path={plain}", "--net", "linear"),
+        *("--steps", 2, "--batch", 4, "--device", "cpu", "--out", tmp_path / "run"),
+    )
+    code, _, err = unknot("distances", tmp_path / "run", "--device", "cpu")
+    assert code == 2
+    assert "arrays has none; add 'factors' to its file" in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_the_list_says_that_textures_are_not_imagenet(unknot):
+    rows = {row["name"]: row for row in json.loads(unknot("data", "list", "--json")[1])}
+    assert "textures, not ImageNet" in rows["dsprites_imagenet"]["what"]
+    assert rows["dsprites_imagenet"]["images"] == 737_280
