@@ -12,7 +12,7 @@ def gallery(
     ] = None,
     data: Annotated[str, typer.Option(help="Dataset by name.")] = "dsprites",
     net: Annotated[str, typer.Option(help="Net by name.")] = "conv64",
-    steps: Annotated[int, typer.Option(help="Training steps of each.", min=1)] = 3_000,
+    steps: Annotated[int, typer.Option(help="Training steps of each.", min=1)] = 2_000,
     batch: Annotated[int, typer.Option(help="Images per step.", min=2)] = 32,
     lr: Annotated[float, typer.Option(help="Learning rate of Adam.")] = 1e-3,
     seed: Annotated[int, typer.Option(help="Seed of all of them.", min=0)] = 0,
