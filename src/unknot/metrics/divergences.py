@@ -1,6 +1,7 @@
 """Divergences between distributions: over finitely many outcomes, and between Gaussians."""
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import torch
 from jaxtyping import Float
@@ -8,7 +9,7 @@ from torch import Tensor
 
 from unknot.core.errors import DataError, ShapeError
 
-Convex = Callable[[Tensor], Tensor]
+Convex: TypeAlias = Callable[[Tensor], Tensor]
 
 
 def f_divergence(p: Float[Tensor, " n"], q: Float[Tensor, " n"], f: Convex) -> Float[Tensor, ""]:
@@ -28,7 +29,8 @@ def f_divergence(p: Float[Tensor, " n"], q: Float[Tensor, " n"], f: Convex) -> F
     _check(p, q)
     if bool(((q == 0) & (p > 0)).any()):
         raise DataError("Expected q to have mass wherever p has; its ratio to p is infinite.")
-    return (q * f(torch.where(q > 0, p / q, 1.0))).sum()
+    of_ratios = f(torch.where(q > 0, p / q, 1.0))
+    return (q * of_ratios).sum()
 
 
 def kl(p: Float[Tensor, " n"], q: Float[Tensor, " n"]) -> Float[Tensor, ""]:
@@ -42,7 +44,8 @@ def kl(p: Float[Tensor, " n"], q: Float[Tensor, " n"]) -> Float[Tensor, ""]:
         (0.1438, 0.1308)
     """
     _check(p, q)
-    return (torch.special.xlogy(p, p) - torch.special.xlogy(p, q)).sum()
+    each: Tensor = torch.special.xlogy(p, p) - torch.special.xlogy(p, q)
+    return each.sum()
 
 
 def jensen_shannon(p: Float[Tensor, " n"], q: Float[Tensor, " n"]) -> Float[Tensor, ""]:
@@ -121,7 +124,8 @@ def kl_gaussian(
     trace = torch.linalg.solve(other_cov, cov).diagonal().sum()
     square = away @ torch.linalg.solve(other_cov, away)
     volume = torch.logdet(other_cov) - torch.logdet(cov)
-    return (trace + square - len(mean) + volume) / 2
+    divergence: Tensor = (trace + square - len(mean) + volume) / 2
+    return divergence
 
 
 def _check(p: Tensor, q: Tensor) -> None:
