@@ -1,0 +1,113 @@
+"""Words beside points, placed so that none lies on another or on a point."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+SIZE = 7.0
+"""Points of a letter's height."""
+POINT = 4.0
+"""Points around a mark that stay free."""
+THIN = 0.8
+"""Points around a line that stay free."""
+DIRECTIONS = ((1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1))
+DISTANCES = (6.0, 11.0, 17.0, 24.0)
+
+Box = tuple[float, float, float, float]
+
+
+def place_labels(
+    figure: Figure,
+    axes: Axes,
+    points: Sequence[tuple[float, float]],
+    words: Sequence[str],
+    colours: Sequence[str],
+    *,
+    paths: Sequence[Sequence[tuple[float, float]]] = (),
+    texts: Sequence[Text] = (),
+) -> list[int]:
+    """Write words beside points, the first points first; far ones get a thin line.
+
+    Args:
+        figure: Everything but the words is drawn in it.
+        axes: Where the points are.
+        points: In units of the data.
+        words: One for each point.
+        colours: One for each point.
+        paths: Lines that words keep away from, as the points they join.
+        texts: Words that are there already.
+
+    Returns:
+        The places of the points for which there was no room.
+    """
+    figure.draw_without_rendering()
+    scale = 72 / figure.dpi
+    left, bottom, right, top = (v * scale for v in axes.bbox.extents)
+    spots = _on_paper(axes, points, scale)
+    held: list[Box] = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in spots.tolist()]
+    held += [_extent(text, scale) for text in texts]
+    for path in paths:
+        held += _along(_on_paper(axes, path, scale))
+    homeless = []
+    for i, (word, colour) in enumerate(zip(words, colours, strict=True)):
+        x, y = spots[i].tolist()
+        others = held[:i] + held[i + 1 :]
+        for distance, dx, dy in ((d, *way) for d in DISTANCES for way in DIRECTIONS):
+            box = _box(word, x + distance * dx, y + distance * dy, dx, dy)
+            within = left < box[0] and box[2] < right and bottom < box[1] and box[3] < top
+            if within and not any(_meet(box, other) for other in others):
+                break
+        else:
+            homeless.append(i)
+            continue
+        held.append(box)
+        line = {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
+        said = axes.annotate(
+            word, points[i], xytext=(distance * dx, distance * dy), textcoords="offset points",
+            ha=("right", "center", "left")[dx + 1], va=("top", "center", "bottom")[dy + 1],
+            fontsize=SIZE, color=colour,
+            arrowprops=line if distance > DISTANCES[0] else None,
+        )  # fmt: skip
+        said.set_in_layout(False)
+    return homeless
+
+
+def _on_paper(
+    axes: Axes, points: Sequence[tuple[float, float]], scale: float
+) -> Float[np.ndarray, "n 2"]:
+    """Where points of the data lie, in points of the page."""
+    at: np.ndarray = axes.transData.transform(np.array(points, dtype=float).reshape(-1, 2))
+    return at * scale
+
+
+def _extent(text: Text, scale: float) -> Box:
+    left, bottom, right, top = (float(v) * scale for v in text.get_window_extent().extents)
+    return left, bottom, right, top
+
+
+def _along(spots: Float[np.ndarray, "n 2"]) -> list[Box]:
+    """Small boxes along the line that joins points."""
+    found = []
+    for start, end in pairwise(spots):
+        steps = max(int(np.hypot(*(end - start)) / 3), 1)
+        for share in np.linspace(0, 1, steps + 1):
+            x, y = (start + share * (end - start)).tolist()
+            found.append((x - THIN, y - THIN, x + THIN, y + THIN))
+    return found
+
+
+def _box(word: str, x: float, y: float, dx: int, dy: int) -> Box:
+    """About where a word lies that is anchored at a point."""
+    wide, high = 0.62 * SIZE * len(word), SIZE
+    left = x - wide * (0.5 - dx / 2)
+    low = y - high * (0.5 - dy / 2)
+    return left, low, left + wide, low + high
+
+
+def _meet(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -1,0 +1,15 @@
+"""Figures of a study from its plain table, one function each.
+
+Each gives a `Drawn`: the figure, and the numbers in it as rows for a CSV file.
+"""
+
+from unknot.report.study_plane import rate_distortion as rate_distortion
+from unknot.report.study_spread import cumulative as cumulative
+from unknot.report.study_spread import split_violins as split_violins
+from unknot.report.study_spread import spread as spread
+from unknot.report.study_strength import strength_lines as strength_lines
+from unknot.report.study_strength import trade_off as trade_off
+from unknot.report.study_style import Drawn as Drawn
+from unknot.report.study_tables import beside_published as beside_published
+from unknot.report.study_tables import correlation_map as correlation_map
+from unknot.report.study_tables import share_bars as share_bars

@@ -1,0 +1,300 @@
+"""Figures of a study: how scores spread over seeds."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
+
+from unknot.core.errors import ConfigError
+from unknot.metrics.plain_table import PlainTable, column, split_table
+from unknot.report.study_style import (
+    FEW,
+    ROW,
+    Drawn,
+    Look,
+    dress,
+    footnote,
+    legend,
+    lines_of,
+    looks,
+    panels,
+)
+from unknot.report.style import LIGHT, Theme
+from unknot.study.cells import Cell, Taken, cells, chosen_scores, plain_columns, taken, text
+
+HALF = 0.4
+"""Of the height of a row: half of a violin or box."""
+
+
+def spread(
+    table: PlainTable,
+    scores: Sequence[str] | None = None,
+    *,
+    kind: Literal["box", "violin"] = "box",
+    by: Literal["setting", "objective"] = "setting",
+    across: int = 4,
+    theme: Theme = LIGHT,
+) -> Drawn:
+    """Each score over the seeds of each setting, or over all runs of each objective.
+
+    A box is the middle half, its line the median, the cross the mean; whiskers reach to the last
+    run within one and a half boxes, runs beyond are dots. Of ten runs and fewer all are dots.
+
+    Args:
+        table: One row a run, of one dataset.
+        scores: A panel each; all there are unless given.
+        kind: Boxes, or violins, whose width is the density of the runs.
+        by: What has a box of its own.
+        across: Panels side by side.
+        theme: Colours.
+
+    Raises:
+        ConfigError: There is no such score.
+    """
+    given = plain_columns(table)
+    names = chosen_scores(given, scores)
+    found = cells(given) if by == "setting" else _objectives(given)
+    lines, looked = lines_of(found), looks(cell.objective for cell in found)
+    size = (2.15, ROW * (lines.length + 1.5) + 0.35)
+    figure, drawn = panels(
+        len(names), across=across, size=size, head=0.75, title=f"Scores by {by}", theme=theme
+    )
+    rows = []
+    for i, (score, axes) in enumerate(zip(names, drawn, strict=True)):
+        for cell, place in zip(found, lines.places, strict=True):
+            own = taken(cell.runs, score)
+            _draw(axes, own.values, place, kind, looked[cell.objective].colour, theme)
+            _mark_missing(axes, own, place, theme)
+            rows += _rows(cell, score)
+        dress(axes, score, theme, grid="x", ticks=3)
+        lines.dress(axes, looked, theme, first=i % across == 0)
+    footnote(figure, (_legend_words(kind), _missing_words(found, names)), theme)
+    return Drawn(figure, rows)
+
+
+def split_violins(
+    table: PlainTable, score: str, halves: str, *, title: str = "", theme: Theme = LIGHT
+) -> Drawn:
+    """One score over seeds, two values of a column back to back at each setting.
+
+    Args:
+        table: One row a run.
+        score: Name of a column.
+        halves: Name of a column of two values: the first above, the second below the line.
+        title: What is shown.
+        theme: Colours.
+
+    Raises:
+        ConfigError: There is no such column, or it has not two values.
+    """
+    given = plain_columns(table)
+    chosen_scores(given, [score])
+    column(given, halves)
+    parts = split_table(given, halves)
+    if len(parts) != 2:
+        raise ConfigError(
+            f"A violin has two halves; '{halves}' has {len(parts)} values: "
+            f"{', '.join(map(text, parts))}."
+        )
+    looked = looks(map(text, parts))
+    sides = [
+        {cell.label: cell for cell in cells({n: held for n, held in p.items() if n != halves})}
+        for p in parts.values()
+    ]
+    order = list({**sides[1], **sides[0]}.values())
+    lines = lines_of(order)
+    size = (5.6, ROW * 1.35 * (lines.length + 1.5) + 0.3)
+    figure, (axes,) = panels(
+        1, across=1, size=size, head=0.9, title=title or f"{score}, by {halves}", theme=theme
+    )
+    rows: list[dict[str, Any]] = []
+    for side, value, own in zip((-1, 1), parts, sides, strict=True):
+        for cell, place in zip(order, lines.places, strict=True):
+            if cell.label not in own:
+                continue
+            runs = taken(own[cell.label].runs, score)
+            _half(axes, runs.values, place, side, looked[text(value)].colour, theme)
+            _mark_missing(axes, runs, place + 0.25 * side, theme)
+            rows += [{halves: value, **row} for row in _rows(own[cell.label], score)]
+    dress(axes, "", theme, grid="x", ticks=6)
+    plain = {cell.objective: Look(theme.ink, "", "-") for cell in order}
+    lines.dress(axes, plain, theme, first=True)
+    axes.set_xlabel(score, fontsize=8.5, color=theme.muted, loc="right")
+    bars = {name: Look(look.colour, "s", "") for name, look in looked.items()}
+    legend(
+        figure,
+        bars,
+        theme,
+        notes=(_missing_words([*sides[0].values(), *sides[1].values()], [score]),),
+    )
+    return Drawn(figure, rows)
+
+
+def cumulative(
+    table: PlainTable,
+    scores: Sequence[str] | None = None,
+    *,
+    by: Literal["setting", "objective"] = "objective",
+    across: int = 3,
+    theme: Theme = LIGHT,
+) -> Drawn:
+    """Share of runs up to each value of a score, a line for each objective or setting.
+
+    Runs without the score, diverged ones among them, count as below all others: a line that starts
+    above 0 has lost as many.
+
+    Args:
+        table: One row a run, of one dataset.
+        scores: A panel each; all there are unless given.
+        by: What has a line of its own.
+        across: Panels side by side.
+        theme: Colours.
+
+    Raises:
+        ConfigError: There is no such score.
+    """
+    given = plain_columns(table)
+    names = chosen_scores(given, scores)
+    found = cells(given) if by == "setting" else _objectives(given)
+    looked = looks(cell.label for cell in found)
+    figure, drawn = panels(
+        len(names), across=across, size=(2.9, 2.1), head=0.85,
+        title="Share of runs up to a score", theme=theme,
+    )  # fmt: skip
+    rows = []
+    for score, axes in zip(names, drawn, strict=True):
+        for cell in found:
+            own = taken(cell.runs, score)
+            values = np.sort(own.values)
+            share = (own.runs - len(values) + np.arange(1, len(values) + 1)) / own.runs
+            look = looked[cell.label]
+            if len(values):
+                axes.step(
+                    np.concatenate([values[:1], values]),
+                    np.concatenate([[(own.runs - len(values)) / own.runs], share]),
+                    where="post", color=look.colour, linestyle=look.dash, linewidth=1.5,
+                )  # fmt: skip
+            rows += [
+                {"objective": cell.objective, "strength": cell.strength, "score": score,
+                 "value": float(v), "share": float(s)}
+                for v, s in zip(values, share, strict=True)
+            ]  # fmt: skip
+        dress(axes, score, theme, grid="both")
+        axes.set_ylim(0, 1.02)
+        axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    plain = {name: Look(look.colour, "", look.dash) for name, look in looked.items()}
+    legend(figure, plain, theme, across=4, notes=(_lost_words(found, names),))
+    return Drawn(figure, rows)
+
+
+def _objectives(given: dict[str, list[Any]]) -> list[Cell]:
+    """All runs of each objective as one cell."""
+    parts = split_table(given, "objective")
+    return [Cell(str(name), "", "", {}, runs) for name, runs in parts.items()]
+
+
+def _draw(
+    axes: Axes, values: Float[np.ndarray, " n"], y: float, kind: str, colour: str, theme: Theme
+) -> None:
+    if not len(values):
+        return
+    if len(values) <= FEW:
+        axes.plot(values, np.full(len(values), y), "o", color=colour, markersize=3, alpha=0.6)
+    elif kind == "violin":
+        grid, wide = density(values)
+        axes.fill_between(grid, y - HALF * wide, y + HALF * wide, color=colour, linewidth=0.4)
+        axes.plot(np.median(values), y, "|", color=theme.paper, markersize=5, markeredgewidth=1.2)
+    else:
+        q1, middle, q3 = np.quantile(values, (0.25, 0.5, 0.75))
+        reach = 1.5 * (q3 - q1)
+        inside = values[(values >= q1 - reach) & (values <= q3 + reach)]
+        axes.hlines(y, inside.min(), inside.max(), color=colour, linewidth=0.9)
+        axes.barh(
+            y, q3 - q1, left=q1, height=1.6 * HALF, color=theme.paper, edgecolor=colour,
+            linewidth=0.9, zorder=2,
+        )  # fmt: skip
+        axes.vlines(middle, y - 0.8 * HALF, y + 0.8 * HALF, color=colour, linewidth=1.8, zorder=3)
+        beyond = values[(values < q1 - reach) | (values > q3 + reach)]
+        axes.plot(beyond, np.full(len(beyond), y), ".", color=colour, markersize=1.8, alpha=0.7)
+    axes.plot(values.mean(), y, "x", color=theme.ink, markersize=3, markeredgewidth=0.9, zorder=4)
+
+
+def _half(
+    axes: Axes, values: Float[np.ndarray, " n"], y: float, side: int, colour: str, theme: Theme
+) -> None:
+    if not len(values):
+        return
+    if len(values) <= FEW:
+        at = np.full(len(values), y + 0.2 * side)
+        axes.plot(values, at, "o", color=colour, markersize=2.6, alpha=0.7)
+        return
+    grid, wide = density(values)
+    axes.fill_between(grid, y, y + side * 1.05 * HALF * wide, color=colour, linewidth=0.4)
+    middle = np.median(values)
+    axes.vlines(middle, y, y + side * HALF, color=theme.ink, linewidth=1.1, zorder=3)
+
+
+def density(
+    values: Float[np.ndarray, " n"], points: int = 120
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Density of values between their ends, at most 1; a single value is a spike."""
+    from scipy.stats import gaussian_kde
+
+    if np.ptp(values) < 1e-9 * max(1.0, float(np.abs(values).max())):
+        return np.repeat(values[:1], 2), np.ones(2)
+    grid = np.linspace(values.min(), values.max(), points)
+    wide = gaussian_kde(values)(grid)
+    return grid, wide / wide.max()
+
+
+def _mark_missing(axes: Axes, own: Taken, y: float, theme: Theme) -> None:
+    lost = own.runs - len(own.values)
+    if lost:
+        axes.annotate(
+            f"−{lost}", (1, y), xycoords=axes.get_yaxis_transform(), xytext=(1, 0),
+            textcoords="offset points", va="center", fontsize=7, color=theme.alarm,
+            annotation_clip=False,
+        )  # fmt: skip
+
+
+def _rows(cell: Cell, score: str) -> list[dict[str, Any]]:
+    names = ("seed", "status")
+    return [
+        {
+            "objective": cell.objective,
+            "strength": cell.strength,
+            **{n: cell.runs[n][i] for n in names if n in cell.runs},
+            "score": score,
+            "value": value,
+        }
+        for i, value in enumerate(cell.runs[score])
+    ]
+
+
+def _legend_words(kind: str) -> str:
+    if kind == "violin":
+        return f"Width: density of the runs; notch: median; cross: mean; dots: up to {FEW} runs."
+    return f"Box: middle half; bar: median; cross: mean; dots: far runs, or all of up to {FEW}."
+
+
+def _missing_words(found: Sequence[Cell], scores: Sequence[str]) -> str:
+    said = lost(found, scores)
+    return f"Not shown, counted at the right of their rows: {said}." if said else ""
+
+
+def _lost_words(found: Sequence[Cell], scores: Sequence[str]) -> str:
+    said = lost(found, scores)
+    return f"Counted as below all others: {said}." if said else ""
+
+
+def lost(found: Sequence[Cell], scores: Sequence[str]) -> str:
+    """How many runs of these cells lack a score, by what became of them."""
+    most = {
+        why: sum(max(getattr(taken(c.runs, s), why) for s in scores) for c in found)
+        for why in ("diverged", "undefined", "unfinished")
+    }
+    return ", ".join(f"{n} {why}" for why, n in most.items() if n)

@@ -1,0 +1,246 @@
+"""What figures of a study share: looks of objectives, panels, rows of settings, files."""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from unknot.engine.checkpoint import write_whole
+from unknot.report.distances import LINES
+from unknot.report.style import Theme, number, png
+from unknot.study.cells import Cell, short, text
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
+HATCHES = ("", "////", "....", "xxxx")
+WIDE = 3.0
+"""Times the smallest value from which on an axis is logarithmic."""
+ROW = 0.165
+"""Inches of one setting."""
+FEW = 10
+"""Runs up to which each is a dot of its own: quartiles of fewer say nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A figure, and the numbers in it as rows."""
+
+    figure: Figure
+    rows: list[dict[str, Any]]
+
+    @property
+    def csv(self) -> str:
+        """The rows as the text of a CSV file; what is not a number stays empty."""
+        file = io.StringIO()
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        table = csv.DictWriter(file, names, restval="", lineterminator="\n")
+        table.writeheader()
+        table.writerows(
+            {name: "" if _nothing(value) else value for name, value in row.items()}
+            for row in self.rows
+        )
+        return file.getvalue()
+
+    @property
+    def svg(self) -> bytes:
+        """The figure as the bytes of an SVG file, the same at every call."""
+        data = io.BytesIO()
+        with matplotlib.rc_context({"svg.hashsalt": "unknot"}):
+            self.figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None})
+        return data.getvalue()
+
+    def save(self, folder: Path, name: str) -> list[Path]:
+        """Write figure and numbers as PNG, SVG and CSV.
+
+        Raises:
+            WriteError: The disk refused.
+        """
+        parts = {"png": png(self.figure), "svg": self.svg, "csv": self.csv.encode()}
+        for ending, data in parts.items():
+            write_whole(folder / f"{name}.{ending}", data)
+        return [folder / f"{name}.{ending}" for ending in parts]
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one of several groups is drawn: told apart by colour, and without it."""
+
+    colour: str
+    marker: str
+    dash: Any
+
+
+def looks(names: Iterable[str]) -> dict[str, Look]:
+    """A look for each name, always the same for the same list."""
+    distinct = dict.fromkeys(names)
+    return {
+        name: Look(
+            LINES[i % len(LINES)],
+            MARKERS[(i + i // len(LINES)) % len(MARKERS)],
+            DASHES[(i + i // len(LINES)) % len(DASHES)],
+        )
+        for i, name in enumerate(distinct)
+    }
+
+
+def panels(
+    n: int, *, across: int, size: tuple[float, float], head: float, title: str, theme: Theme
+) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels of a size in inches, row by row, and room for a title."""
+    across = min(n, across)
+    down = math.ceil(n / across)
+    width = max(size[0] * across, 4.6)
+    figure = Figure(
+        figsize=(width, size[1] * down + head), layout="constrained", facecolor=theme.paper
+    )
+    figure.suptitle(
+        title, x=0.1 / width, ha="left", fontsize=10.5, fontweight="bold", color=theme.ink
+    )
+    found = [figure.add_subplot(down, across, i + 1) for i in range(n)]
+    for axes in found:
+        axes.set_facecolor(theme.paper)
+    return figure, found
+
+
+def footnote(figure: Figure, words: Sequence[str], theme: Theme) -> None:
+    """Lines below the panels of a figure without a legend; none when there is nothing to say."""
+    if said := "\n".join(word for word in words if word):
+        width = float(figure.get_size_inches()[0])
+        figure.supxlabel(said, x=0.1 / width, ha="left", fontsize=8, color=theme.muted)
+
+
+def dress(axes: Axes, name: str, theme: Theme, *, grid: str = "y", ticks: int = 4) -> None:
+    """Title, grid and quiet axes, as in all our figures."""
+    axes.set_title(name, loc="left", fontsize=9.5, fontweight="bold", color=theme.ink)
+    axes.tick_params(labelsize=8, labelcolor=theme.muted, color=theme.rule, length=3)
+    axes.tick_params(which="minor", length=0)
+    for axis, on in ((axes.xaxis, grid in ("x", "both")), (axes.yaxis, grid in ("y", "both"))):
+        if on:
+            axis.set_major_locator(MaxNLocator(ticks))
+            axis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
+            axis.grid(visible=True, color=theme.rule, linewidth=0.6, alpha=0.6)
+    axes.set_axisbelow(True)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side == "bottom" or (side == "left" and grid == "both"))
+        spine.set_color(theme.rule)
+
+
+def maybe_log(axes: Axes, which: str, values: np.ndarray) -> None:
+    """A logarithmic axis for what spans more than a few times its smallest value."""
+    low, high = float(values.min()), float(values.max())
+    if low <= 0 or high < WIDE * low:
+        return
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
+
+
+def legend(
+    figure: Figure,
+    names: Mapping[str, Look],
+    theme: Theme,
+    *,
+    across: int = 3,
+    notes: Sequence[str] = (),
+) -> None:
+    """The looks in rows below the panels, and lines above them that say what else to know."""
+    shown = [
+        Line2D(
+            [], [], color=look.colour, marker=look.marker, markersize=4.5, linestyle=look.dash,
+            linewidth=1.6,
+        )
+        for look in names.values()
+    ]  # fmt: skip
+    below(figure, shown, list(names), theme, across=across, notes=notes)
+
+
+def below(
+    figure: Figure,
+    shown: Sequence[Artist],
+    names: Sequence[str],
+    theme: Theme,
+    *,
+    across: int,
+    notes: Sequence[str] = (),
+) -> None:
+    """A legend of these below the panels."""
+    placed = figure.legend(
+        shown, names, loc="outside lower left", ncols=min(len(names), across), fontsize=8,
+        frameon=False, labelcolor=theme.ink, handlelength=3.2, alignment="left",
+        title="\n".join(note for note in notes if note) or None, title_fontsize=8,
+    )  # fmt: skip
+    placed.get_title().set_color(theme.muted)
+
+
+def darker(colour: str, theme: Theme) -> str:
+    """A colour for letters: light ones cannot be read."""
+    own, ink = np.array(to_rgb(colour)), np.array(to_rgb(theme.ink))
+    red, green, blue = (0.6 * own + 0.4 * ink).tolist()
+    return to_hex((red, green, blue))
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Settings one below the other, each objective under its name."""
+
+    places: tuple[float, ...]
+    """Of the settings, from the top down."""
+    names: tuple[str, ...]
+    heads: tuple[tuple[float, str], ...]
+    """Names of objectives and where they stand."""
+    length: float
+
+    def dress(self, axes: Axes, named: Mapping[str, Look], theme: Theme, *, first: bool) -> None:
+        """Put the words on the axis; only the first panel of a row has them."""
+        axes.set_ylim(self.length - 0.4, -0.8)
+        axes.set_yticks(
+            [*self.places, *(place for place, _ in self.heads)],
+            [*self.names, *(name for _, name in self.heads)] if first else None,
+        )
+        axes.tick_params(axis="y", length=0, labelcolor=theme.ink, labelleft=first)
+        for place, _ in self.heads:
+            axes.axhline(place - 0.55, color=theme.rule, linewidth=0.6)
+        if first:
+            for label in axes.get_yticklabels()[len(self.places) :]:
+                label.set_fontweight("bold")
+                label.set_color(darker(named[label.get_text()].colour, theme))
+
+
+def lines_of(cells: Sequence[Cell]) -> Lines:
+    """Where each cell stands; an objective of one cell needs no line of its own."""
+    places, names, heads = [], [], []
+    at = 0.0
+    previous = None
+    for cell in cells:
+        alone = sum(other.objective == cell.objective for other in cells) == 1
+        if cell.objective != previous and not alone:
+            heads.append((at, cell.objective))
+            at += 1
+        previous = cell.objective
+        places.append(at)
+        names.append(cell.label if alone else strength_words(cell))
+        at += 1
+    return Lines(tuple(places), tuple(names), tuple(heads), at)
+
+
+def strength_words(cell: Cell) -> str:
+    """A cell's strength with the name of its setting."""
+    return " ".join(word for word in (short(cell.axis), text(cell.strength)) if word)
+
+
+def _nothing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))

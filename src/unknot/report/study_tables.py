@@ -1,0 +1,252 @@
+"""Figures of a study: how scores agree, where differences come from, and published values."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import Patch
+
+from unknot.core.errors import DataError
+from unknot.metrics.agreements import ScoreAgreement
+from unknot.metrics.plain_table import PlainTable
+from unknot.metrics.variances import VarianceShares
+from unknot.report.study_style import (
+    HATCHES,
+    ROW,
+    Drawn,
+    Look,
+    below,
+    dress,
+    footnote,
+    legend,
+    lines_of,
+    looks,
+    panels,
+)
+from unknot.report.style import LIGHT, Theme, number
+from unknot.study.cells import Cell
+from unknot.study.comparison import FAR, Comparison
+from unknot.study.statistics import correlations, shares
+
+CHANCE = 0.05
+"""p-values above this are shown as no more than chance."""
+DEEP = 0.88
+"""Correlations above this are so dark that light letters are easier to read."""
+
+
+def correlation_map(
+    table: PlainTable, scores: Sequence[str] | None = None, *, title: str = "", theme: Theme = LIGHT
+) -> Drawn:
+    """Spearman's correlation of each pair of scores times 100, in colours and numbers.
+
+    Grey numbers in brackets have a p-value above 0.05.
+
+    Args:
+        table: One row a run, of one dataset.
+        scores: Names of columns; all that are scores unless given.
+        title: What is shown.
+        theme: Colours.
+
+    Raises:
+        ConfigError: There is no such score.
+        DataError: All runs diverged.
+    """
+    found = correlations(table, scores)
+    n = len(found.names)
+    side = 0.46 * n
+    figure, (axes,) = panels(
+        1, across=1, size=(side + 2.1, side + 1.25), head=0.45,
+        title=title or "Rank correlation of scores × 100", theme=theme,
+    )  # fmt: skip
+    ends = (theme.alarm, theme.paper, theme.accent)
+    axes.imshow(
+        found.spearman, cmap=LinearSegmentedColormap.from_list("sign", ends), vmin=-1, vmax=1
+    )
+    for i in range(n):
+        for j in range(n):
+            value, chance = found.spearman[i, j], found.spearman_p[i, j] > CHANCE
+            words = f"{100 * value:.0f}".replace("-", "−")
+            axes.text(
+                j, i, f"({words})" if chance else words, ha="center", va="center", fontsize=8,
+                color=theme.muted if chance else theme.paper if value > DEEP else theme.ink,
+            )  # fmt: skip
+    axes.set_xticks(range(n), found.names, rotation=40, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(n), found.names)
+    axes.tick_params(labelsize=8, length=0, labelcolor=theme.ink)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    runs = f"{found.n.min():,}" if found.n.min() == found.n.max() else (
+        f"{found.n.min():,} to {found.n.max():,}"
+    )  # fmt: skip
+    footnote(figure, (f"Over {runs} runs.", *found.remarks), theme)
+    return Drawn(figure, _pairs(found))
+
+
+def share_bars(
+    table: PlainTable,
+    scores: Sequence[str] | None = None,
+    *,
+    title: str = "",
+    theme: Theme = LIGHT,
+) -> Drawn:
+    """Shares of each score's variance that objective, strength and seed account for.
+
+    Args:
+        table: One row a run, of one dataset.
+        scores: Names of columns; all that are scores unless given.
+        title: What is shown.
+        theme: Colours.
+
+    Raises:
+        ConfigError: There is no such score.
+        DataError: All runs diverged, no cell has two seeds, or no score varies.
+    """
+    found = shares(table, scores)
+    if not found:
+        raise DataError("No score varies over these runs: there is nothing to explain.")
+    parts = list(found[0].shares)
+    colours = dict(zip(parts, (theme.accent, theme.alarm, theme.rule), strict=True))
+    figure, (axes,) = panels(
+        1, across=1, size=(6.4, 0.29 * len(found) + 0.45), head=0.8,
+        title=title or "Where differences in scores come from", theme=theme,
+    )  # fmt: skip
+    for y, one in enumerate(found):
+        start = 0.0
+        for part, hatch in zip(parts, HATCHES, strict=False):
+            share = one.shares[part]
+            axes.barh(
+                y, share, left=start, height=0.72, color=colours[part], edgecolor=theme.paper,
+                hatch=hatch, linewidth=0.8,
+            )  # fmt: skip
+            if share >= 0.04:
+                axes.text(
+                    start + share / 2, y, f"{share:.0%}", ha="center", va="center", fontsize=8,
+                    color=theme.ink, bbox={"facecolor": theme.paper, "edgecolor": "none",
+                                           "pad": 1.2},
+                )  # fmt: skip
+            start += share
+    axes.set_yticks(range(len(found)), [one.score for one in found])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    axes.set_xticks([])
+    axes.tick_params(axis="y", labelsize=8.5, length=0, labelcolor=theme.ink)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    shown = [
+        Patch(facecolor=colours[part], hatch=hatch, edgecolor=theme.paper)
+        for part, hatch in zip(parts, HATCHES, strict=False)
+    ]
+    remarks = sorted({remark for one in found for remark in one.remarks})
+    below(figure, shown, parts, theme, across=len(parts), notes=remarks)
+    return Drawn(figure, [_share_row(one) for one in found])
+
+
+def beside_published(
+    found: Comparison,
+    *,
+    baselines: Mapping[str, Mapping[str, float]] | None = None,
+    across: int = 4,
+    title: str = "Ours beside published",
+    theme: Theme = LIGHT,
+) -> Drawn:
+    """Means of our settings beside the published ones, with two standard errors on each side.
+
+    Args:
+        found: From `unknot.study.comparison.compare`.
+        baselines: Values by name and score, drawn as dashed lines.
+        across: Panels side by side.
+        title: What is shown.
+        theme: Colours.
+
+    Raises:
+        DataError: There is nothing to compare.
+    """
+    if not found.differences:
+        raise DataError("No setting is in both tables: there is nothing to compare.")
+    order = {
+        (d.ours.label, str(d.ours.settings)): Cell(
+            d.ours.objective, d.ours.strength, d.ours.axis, {}, {}
+        )
+        for d in found.differences
+    }
+    lines = lines_of(list(order.values()))
+    at = dict(zip(order, lines.places, strict=True))
+    scores = list(dict.fromkeys(d.ours.score for d in found.differences))
+    size = (2.15, ROW * 1.15 * (lines.length + 1.5) + 0.45)
+    figure, drawn = panels(
+        len(scores), across=across, size=size, head=1.1, title=title, theme=theme
+    )
+    levels = looks([f"baseline: {name}" for name in baselines or {}])
+    for i, (score, axes) in enumerate(zip(scores, drawn, strict=True)):
+        for name, look in zip(baselines or {}, levels.values(), strict=True):
+            if (value := (baselines or {})[name].get(score)) is not None:
+                axes.axvline(value, color=look.colour, linestyle="--", linewidth=0.9, zorder=0)
+        for d in found.differences:
+            if d.ours.score != score:
+                continue
+            y = at[d.ours.label, str(d.ours.settings)]
+            for one, colour, fill, up in (
+                (d.published, theme.muted, theme.paper, -0.17),
+                (d.ours, theme.alarm if d.flagged else theme.accent, None, 0.17),
+            ):
+                wide = 2 * (0.0 if np.isnan(one.se) else one.se)
+                axes.hlines(y + up, one.mean - wide, one.mean + wide, color=colour, linewidth=1.1)
+                axes.plot(
+                    one.mean, y + up, "o", color=colour, markersize=3.2,
+                    markerfacecolor=fill or colour, markeredgewidth=0.9,
+                )  # fmt: skip
+            if d.flagged:
+                axes.annotate(
+                    f"{number(round(d.z, 1))}", (1, y), xycoords=axes.get_yaxis_transform(),
+                    xytext=(1, 0), textcoords="offset points", va="center", fontsize=6.5,
+                    color=theme.alarm, annotation_clip=False,
+                )  # fmt: skip
+        dress(axes, score, theme, grid="x", ticks=3)
+        plain = {name: Look(theme.ink, "", "-") for _, name in lines.heads}
+        lines.dress(axes, plain, theme, first=i % across == 0)
+    dots = {
+        "published": Look(theme.muted, "o", ""),
+        "ours": Look(theme.accent, "o", ""),
+        f"ours, |z| > {FAR:g}": Look(theme.alarm, "o", ""),
+    }
+    lined = {name: Look(look.colour, "", "--") for name, look in levels.items()}
+    legend(figure, {**dots, **lined}, theme, across=4, notes=_beside_words(found))
+    return Drawn(figure, found.rows())
+
+
+def _beside_words(found: Comparison) -> list[str]:
+    sizes = [sorted({getattr(d, w).n for d in found.differences}) for w in ("ours", "published")]
+    ours, theirs = (str(s[0]) if len(s) == 1 else f"{s[0]} to {s[-1]}" for s in sizes)
+    flagged = sum(d.flagged for d in found.differences)
+    lost = sum(d.ours.runs - d.ours.n for d in found.differences)
+    differs = sorted({words for d in found.differences for words in d.differs})
+    return [
+        f"Runs of a setting: ours {ours}, published {theirs}. Bars: two standard errors. "
+        f"{flagged} of {len(found.differences)} differ by more than {FAR:g} of them.",
+        f"{lost} values of ours are missing." if lost else "",
+        f"Not the same: {'; '.join(differs[:4])}{' ...' if len(differs) > 4 else ''}."
+        if differs
+        else "",
+    ]
+
+
+def _pairs(found: ScoreAgreement) -> list[dict[str, Any]]:
+    return [
+        {
+            "first": a,
+            "second": b,
+            "spearman": float(found.spearman[i, j]),
+            "spearman_p": float(found.spearman_p[i, j]),
+            "pearson": float(found.pearson[i, j]),
+            "pearson_p": float(found.pearson_p[i, j]),
+            "n": int(found.n[i, j]),
+        }
+        for i, a in enumerate(found.names)
+        for j, b in enumerate(found.names)
+    ]
+
+
+def _share_row(one: VarianceShares) -> dict[str, Any]:
+    corrected = {f"{name}.corrected": share for name, share in one.corrected.items()}
+    return {"score": one.score, **one.shares, **corrected, "n": one.n}

@@ -1,0 +1,311 @@
+"""Figures of a study: what is drawn where, which numbers come with it, and that it can be read."""
+
+import csv
+import io
+import itertools
+import math
+
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+from unknot.core.errors import ConfigError, DataError
+from unknot.report import study_figures as figures
+from unknot.report.labels import place_labels
+from unknot.report.study_spread import density
+from unknot.report.study_style import Drawn, looks, panels
+from unknot.report.style import DARK, LIGHT, png
+from unknot.study.comparison import compare
+from unknot.study.statistics import shares, summaries
+
+OBJECTIVES = {"beta_vae": "beta", "factor_vae": "gamma", "dip_vae_i": "lambda_od",
+              "dip_vae_ii": "lambda_od", "beta_tcvae": "beta", "annealed_vae": "c"}  # fmt: skip
+STRENGTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 100.0)
+
+
+def study(seeds=12, *, data="dsprites", shift=0.0):
+    """36 settings with scores that grow and losses that grow faster; the last run diverged."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for (i, (name, axis)), (k, strength), seed in itertools.product(
+        enumerate(OBJECTIVES.items()), enumerate(STRENGTHS), range(seeds)
+    ):
+        noise = rng.normal(size=4)
+        rows.append(
+            {
+                "data": data,
+                "objective": name,
+                f"objective.{axis}": strength,
+                "seed": seed,
+                "status": "done",
+                "mig": 0.1 + 0.05 * k + 0.02 * i + 0.02 * noise[0] + shift,
+                "dci.disentanglement": 0.2 + 0.04 * k + 0.03 * noise[1],
+                "recon": 20 * 1.4**k + 2 * i + noise[2],
+                "kl": 40 / 1.3**k + i + 0.3 * noise[3],
+            }
+        )
+    rows[-1] |= {"status": "diverged", "mig": 1e6, "kl": 1e6}
+    return rows
+
+
+@pytest.fixture(scope="module")
+def table():
+    return study()
+
+
+def words(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def boxes(figure, texts):
+    """Where words lie once the figure is drawn, in pixels; without the lines to their points."""
+    figure.draw_without_rendering()
+    return [Text.get_window_extent(text) for text in texts if text.get_text()]
+
+
+def overlaps(found):
+    """Pairs that share more than a rounding of a pixel."""
+    return [
+        (a, b)
+        for a, b in itertools.combinations(found, 2)
+        if min(a.x1, b.x1) - max(a.x0, b.x0) > 0.5 and min(a.y1, b.y1) - max(a.y0, b.y0) > 0.5
+    ]
+
+
+# Spread
+
+
+@pytest.mark.parametrize("kind", ["box", "violin"])
+def test_a_row_for_each_setting_in_which_no_words_overlap(table, kind):
+    drawn = figures.spread(table, ["mig", "recon"], kind=kind)
+    left, right = drawn.figure.axes
+    names = [label.get_text() for label in left.get_yticklabels()]
+    assert len(names) == 36 + 6
+    assert names[:2] == ["beta 1", "beta 2"]
+    assert names[36:] == list(OBJECTIVES)
+    assert not overlaps(boxes(drawn.figure, left.get_yticklabels()))
+    inside = drawn.figure.bbox
+    for box in boxes(drawn.figure, left.get_yticklabels()):
+        assert box.x0 >= inside.x0, "no name is cut off at the left"
+    assert words(left) == words(right) == ["−1"]
+    assert len(drawn.rows) == 2 * 36 * 12
+
+
+def test_diverged_runs_move_no_axis_and_are_counted(table):
+    drawn = figures.spread(table, ["mig"])
+    (axes,) = drawn.figure.axes
+    assert axes.get_xlim()[1] < 1
+    assert "1 diverged" in drawn.figure.get_supxlabel()
+    (row,) = (r for r in drawn.rows if r["status"] == "diverged")
+    assert row["value"] == 1e6
+
+
+def test_boxes_from_their_quartiles():
+    values = [0.0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 40]
+    rows = [{"objective": "vae", "seed": i, "mig": v} for i, v in enumerate(values)]
+    (axes,) = figures.spread(rows, ["mig"]).figure.axes
+    (box,) = axes.patches
+    q1, middle, q3 = np.quantile(values, (0.25, 0.5, 0.75))
+    assert (box.get_x(), box.get_x() + box.get_width()) == pytest.approx((q1, q3))
+    whisker, median = axes.collections
+    assert [p[0] for p in whisker.get_segments()[0]] == [0, 10]
+    assert median.get_segments()[0][0][0] == middle
+    beyond, mean = axes.lines
+    assert beyond.get_xdata().tolist() == [40]
+    assert mean.get_xdata() == pytest.approx([np.mean(values)])
+
+
+def test_few_runs_are_dots():
+    rows = [{"objective": "vae", "seed": i, "mig": i / 10} for i in range(5)]
+    (axes,) = figures.spread(rows, ["mig"]).figure.axes
+    assert not axes.patches
+    assert axes.lines[0].get_xdata() == pytest.approx([0, 0.1, 0.2, 0.3, 0.4])
+
+
+def test_objectives_as_one_box_each(table):
+    (axes,) = figures.spread(table, ["mig"], by="objective").figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(OBJECTIVES)
+    assert len(axes.patches) == 6
+
+
+def test_densities():
+    grid, wide = density(np.random.default_rng(0).normal(size=4000))
+    assert wide.max() == 1
+    assert wide == pytest.approx(np.exp(-(grid**2) / 2), abs=0.08)
+    grid, wide = density(np.full(20, 0.6))
+    assert (grid.tolist(), wide.tolist()) == ([0.6, 0.6], [1, 1])
+
+
+def test_split_violins_back_to_back(table):
+    drawn = figures.split_violins([*table, *study(data="cars3d", shift=0.1)], "mig", "data")
+    (axes,) = drawn.figure.axes
+    halves = [c for c in axes.collections if hasattr(c, "get_paths") and len(c.get_paths()) == 1]
+    first = halves[0].get_paths()[0].vertices
+    assert first[:, 1].max() == pytest.approx(1), "above the line of the first setting, y is down"
+    assert first[:, 1].min() < 1
+    assert {row["data"] for row in drawn.rows} == {"dsprites", "cars3d"}
+    assert len(drawn.rows) == 2 * 36 * 12
+    with pytest.raises(ConfigError, match="'data' has 1 values: dsprites"):
+        figures.split_violins(table, "mig", "data")
+
+
+def test_shares_of_runs_up_to_a_score():
+    rows = [{"objective": "vae", "seed": i, "mig": v} for i, v in enumerate([0.3, 0.1, 0.2])]
+    rows += [{"objective": "vae", "seed": 3, "status": "diverged"}]
+    drawn = figures.cumulative(rows, ["mig"])
+    (line,) = drawn.figure.axes[0].lines
+    assert line.get_xdata().tolist() == [0.1, 0.1, 0.2, 0.3]
+    assert line.get_ydata().tolist() == [0.25, 0.5, 0.75, 1]
+    assert [(r["value"], r["share"]) for r in drawn.rows] == [(0.1, 0.5), (0.2, 0.75), (0.3, 1)]
+    assert "below all others: 1 diverged" in drawn.figure.legends[0].get_title().get_text()
+
+
+# Strength
+
+
+def test_lines_over_strength_with_their_intervals(table):
+    drawn = figures.strength_lines(table, ["mig", "recon"])
+    found = summaries(table, ["mig"])
+    axes = drawn.figure.axes[0]
+    assert len(axes.lines) == 6
+    assert axes.lines[0].get_ydata() == pytest.approx([s.mean for s in found[:6]])
+    ends = [segment[:, 1].tolist() for segment in axes.collections[0].get_segments()]
+    assert ends == [pytest.approx([s.mean_low, s.mean_high]) for s in found[:6]]
+    (legend,) = drawn.figure.legends
+    assert legend.get_texts()[0].get_text() == "beta_vae: beta 1, 2, 4, 8, 16, 100"
+    assert len(drawn.rows) == 72
+
+
+def test_lines_of_datasets_stand_at_their_strengths(table):
+    both = [*table, *study(data="cars3d")]
+    beta = [row for row in both if row["objective"] == "beta_vae"]
+    axes = figures.strength_lines(beta, ["mig"], lines="data").figure.axes[0]
+    ticks = [label.get_text() for label in axes.get_xticklabels()]
+    assert ticks == ["1", "2", "4", "8", "16", "100"]
+    assert axes.get_xlabel() == "beta"
+    with pytest.raises(ConfigError, match="needs one data; got cars3d, dsprites"):
+        figures.strength_lines(both, ["mig"])
+
+
+def test_the_trade_off_has_its_front_and_words_that_do_not_overlap(table):
+    drawn = figures.trade_off(table, "mig")
+    (axes,) = drawn.figure.axes
+    assert not overlaps(boxes(drawn.figure, axes.texts))
+    on = [(r["recon"], r["mig"]) for r in drawn.rows if r["on_front"]]
+    rings = axes.lines[-1]
+    assert sorted(zip(rings.get_xdata(), rings.get_ydata(), strict=True)) == sorted(on)
+    assert axes.get_xscale() == "log"
+    assert max(r["mig"] for r in drawn.rows) < 1
+
+
+def test_rate_and_distortion_with_lines_of_equal_elbo(table):
+    drawn = figures.rate_distortion(table)
+    (axes,) = drawn.figure.axes
+    grey = [line for line in axes.lines if line.get_color() == LIGHT.rule]
+    assert len(grey) >= 3
+    names = [text for text in words(axes) if text.startswith("ELBO")]
+    for line, name in zip(grey, names, strict=True):
+        total = float(name.removeprefix("ELBO −").replace(",", ""))
+        assert np.add(line.get_xdata(), line.get_ydata()) == pytest.approx(total)
+    assert "1 runs that diverged" in drawn.figure.legends[0].get_title().get_text()
+    assert sum(not row["shown"] for row in drawn.rows) == 1
+
+
+# Tables
+
+
+def test_the_correlation_map_has_each_number():
+    a = np.arange(20.0)
+    rows = {
+        "objective": ["vae"] * 20,
+        "up": a,
+        "down": -(a**3),
+        "noise": np.random.default_rng(0).normal(size=20),
+    }
+    drawn = figures.correlation_map(rows)
+    (axes,) = drawn.figure.axes
+    assert words(axes)[:2] == ["100", "−100"]
+    assert words(axes)[2].startswith("(")
+    by = {(r["first"], r["second"]): r for r in drawn.rows}
+    assert by["up", "down"]["spearman"] == -1
+    assert by["up", "down"]["pearson"] > -1
+    assert by["up", "noise"]["spearman_p"] > 0.05
+    assert not overlaps(boxes(drawn.figure, axes.texts))
+
+
+def test_bars_of_shares_add_up(table):
+    drawn = figures.share_bars(table)
+    (axes,) = drawn.figure.axes
+    widths = [patch.get_width() for patch in axes.patches]
+    for row, found in zip(drawn.rows, shares(table), strict=True):
+        own = [widths.pop(0) for _ in range(3)]
+        assert sum(own) == pytest.approx(1)
+        assert own == pytest.approx(list(found.shares.values()))
+        assert row["seed"] == found.shares["seed"]
+    notes = drawn.figure.legends[0].get_title().get_text()
+    assert notes == "1 runs that diverged were left out"
+    with pytest.raises(DataError, match="No score varies"):
+        figures.share_bars([{"objective": "vae", "mig": 1.0}] * 2)
+
+
+def test_ours_beside_published_with_baselines(table):
+    ours = [{**row, "mig": row["mig"] + 1, "steps": 10} for row in table if row["seed"] < 3]
+    theirs = [{**row, "steps": 99} for row in table]
+    found = compare(summaries(ours, ["mig", "recon"]), summaries(theirs, ["mig", "recon"]))
+    drawn = figures.beside_published(found, baselines={"VAE": {"mig": 0.3}})
+    left, right = drawn.figure.axes
+    dashed = [line for line in left.lines if line.get_linestyle() == "--"]
+    assert [line.get_xdata()[0] for line in dashed] == [0.3]
+    assert not any(line.get_linestyle() == "--" for line in right.lines)
+    assert len(words(left)) == sum(r["flagged"] for r in drawn.rows if r["score"] == "mig") == 36
+    notes = drawn.figure.legends[0].get_title().get_text()
+    assert "Runs of a setting: ours 3, published 11 to 12." in notes
+    assert "Not the same: steps 10, not 99." in notes
+    assert len(drawn.rows) == 72
+    assert not overlaps(boxes(drawn.figure, left.get_yticklabels()))
+    with pytest.raises(DataError, match="No setting is in both"):
+        figures.beside_published(compare([], summaries(theirs, ["mig"])))
+
+
+# All of them
+
+
+def test_words_find_room_or_are_left_out():
+    figure, (axes,) = panels(1, across=1, size=(3.0, 3.0), head=0.0, title="", theme=LIGHT)
+    points = [(0.5 + i / 500, 0.5) for i in range(60)]
+    axes.plot(*np.transpose(points), ".")
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    without = place_labels(figure, axes, points, ["100"] * 60, ["#000000"] * 60)
+    assert 0 < len(without) < 60
+    assert len(axes.texts) == 60 - len(without)
+    assert not overlaps(boxes(figure, axes.texts))
+
+
+def test_looks_differ_in_more_than_colour():
+    found = list(looks(map(str, range(14))).values())
+    assert len({(look.colour, look.marker) for look in found}) == 14
+    assert len({look.marker for look in found[:7]}) == len({look.colour for look in found[:7]}) == 7
+
+
+def test_numbers_as_csv(tmp_path):
+    rows = [{"a": 1.5, "b": math.nan}, {"a": None, "c": "x,y"}]
+    drawn = Drawn(panels(1, across=1, size=(1.0, 1.0), head=0.0, title="", theme=LIGHT)[0], rows)
+    read = list(csv.DictReader(io.StringIO(drawn.csv)))
+    assert read == [{"a": "1.5", "b": "", "c": ""}, {"a": "", "b": "", "c": "x,y"}]
+    paths = drawn.save(tmp_path, "figure")
+    assert [path.name for path in paths] == ["figure.png", "figure.svg", "figure.csv"]
+    assert paths[0].read_bytes()[:4] == b"\x89PNG"
+    assert b"<svg" in paths[1].read_bytes()[:600]
+
+
+def test_the_same_bytes_at_every_call_and_both_themes():
+    rows = study(3)
+
+    def drawn(theme):
+        return figures.trade_off(rows, "mig", theme=theme)
+
+    one, again, dark = drawn(LIGHT), drawn(LIGHT), drawn(DARK)
+    assert png(one.figure) == png(again.figure) != png(dark.figure)
+    assert one.svg == again.svg
+    assert one.csv == dark.csv
