@@ -145,6 +145,24 @@ def test_score_takes_log_variances_where_the_file_has_them(unknot, train, tmp_pa
     assert (code, "`logvar`" in err) == (2, True)
 
 
+def test_score_takes_a_test_set_from_the_file(unknot, tmp_path):
+    """Codes that predict the training factors and not those of the test set."""
+    draw = np.random.default_rng(0)
+    factors = np.stack([draw.integers(0, 3, 300), draw.integers(0, 4, 300)], axis=1)
+    arrays = {"codes": factors + 0.01 * draw.normal(size=(300, 2)), "factors": factors}
+    np.savez(tmp_path / "half.npz", **arrays, codes_test=arrays["codes"])
+    code, _, said = unknot("score", tmp_path / "half.npz", "--metrics", "dci")
+    assert code == 2
+    assert "has codes_test but no other half of a test set" in said
+    shuffled = {"codes_test": arrays["codes"], "factors_test": draw.permutation(factors)}
+    np.savez(tmp_path / "both.npz", **arrays, **shuffled)
+    code, out, _ = unknot("score", tmp_path / "both.npz", "--metrics", "dci", "--json")
+    assert code == 0
+    values = json.loads(out)["scores"]["dci"]["values"]
+    assert values["dci.train_informativeness"] == 1
+    assert values["dci.informativeness"] < 0.5
+
+
 def test_lists_as_tables_and_as_json(unknot):
     for room, name in [("objectives", "beta_vae"), ("datasets", "dsprites"), ("nets", "conv64")]:
         assert name in unknot("list", room)[1]

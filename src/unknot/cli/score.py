@@ -10,14 +10,15 @@ def score(
     file: Annotated[
         Path,
         typer.Argument(
-            help="An npz file with codes [n, z], factors [n, f], perhaps logvars [n, z]."
+            help="An npz file with codes [n, z], factors [n, f], perhaps logvars [n, z], "
+            "codes_test and factors_test."
         ),
     ],
     metrics: Annotated[
         str | None, typer.Option(help="Names with commas between, such as mig,dci [all].")
     ] = None,
     protocol: Annotated[
-        str, typer.Option(help="unknot, study2019, carbonneau or paper.")
+        str, typer.Option(help="unknot, study2019, study2019_fast, carbonneau or paper.")
     ] = "unknot",
     seed: Annotated[int, typer.Option(help="Of everything the scores draw.", min=0)] = 0,
     member: Annotated[
@@ -28,7 +29,8 @@ def score(
     """Score codes from anywhere: no model and no training needed.
 
     With the posteriors' log-variances as `logvars`, their means being the codes, the scores of
-    posteriors come too.
+    posteriors come too. Scores that learn take `codes_test` and `factors_test` as their test rows,
+    and split the rows without.
 
     Example: `unknot score codes.npz --metrics mig,sap,dci --protocol study2019`
     """
@@ -39,7 +41,7 @@ def score(
 
     from unknot import metrics as scores
     from unknot.cli.screen import say
-    from unknot.study.arrays import codes_and_factors, logvars
+    from unknot.study.arrays import codes_and_factors, held_arrays, logvars
 
     codes, factors = codes_and_factors(file, member)
     names = [name.strip() for name in metrics.split(",")] if metrics else None
@@ -50,6 +52,7 @@ def score(
         protocol=protocol,
         metrics=names,
         seed=seed,
+        test=held_arrays(file, member),
     )
     if json:
         facts = {

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 from unknot.core import registry
@@ -38,7 +39,7 @@ class Table:
         return {key: value for score in self.scores.values() for key, value in score.values.items()}
 
     def __repr__(self) -> str:
-        wide = max([14, *(len(name) + 1 for name in (*self.scores, *self.skipped))])
+        wide = max([14, *(len(name) + 1 for name in self.scores)])
         lines = [f"{'score':<{wide}}{'value':>8}{'ceiling':>9}{'relative':>10}  remarks"]
         for name, score in self.scores.items():
             ceiling = "" if score.ceiling is None else f"{score.ceiling:.3f}"
@@ -47,9 +48,11 @@ class Table:
                 f"{name:<{wide}}{float(score):>8.4f}{ceiling:>9}{relative:>10}  "
                 f"{'; '.join(score.remarks)}".rstrip()
             )
-        lines += [
-            f"{name:<{wide}}{'-':>8}{'':>19}  {reason}" for name, reason in self.skipped.items()
-        ]
+        reasons: dict[str, list[str]] = {}
+        for name, reason in self.skipped.items():
+            reasons.setdefault(reason, []).append(name)
+        for reason, left_out in reasons.items():
+            lines.append(fill(f"left out: {', '.join(left_out)}. {reason}", 100))
         return "\n".join(lines)
 
 
@@ -98,6 +101,9 @@ def evaluate(
     skipped: dict[str, str] = {}
     for name in metrics if metrics is not None else names():
         try:
+            if metrics is None and (known := protocols.of(name)) and protocol not in known:
+                skipped[name] = f"A score here has no protocol '{protocol}'."
+                continue
             function = registry.get("metrics", name)
             scores[name] = _call(function, codes, factors, logvar, protocol, seed, test)
         except (ConfigError, DataError) as error:

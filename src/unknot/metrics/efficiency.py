@@ -146,7 +146,9 @@ def _inputs(train: Rows, held: Rows, learner: Learner, scaled: bool) -> tuple[Te
     if not scaled:
         largest = torch.finfo(torch.float32).max
         if learner == "boosting" and float(train.codes.abs().max()) > largest:
-            raise DataError("Codes above 3e38 do not fit trees of single precision; divide them first.")
+            raise DataError(
+                "Codes above 3e38 do not fit trees of single precision; divide them first."
+            )
         return train.codes, held.codes
     if learner in ("linear", "linear cv"):
         return standardised(train, held)

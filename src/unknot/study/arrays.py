@@ -37,6 +37,22 @@ def codes_and_factors(path: Path, member: int | None = None) -> tuple[np.ndarray
     return codes, factors
 
 
+def held_arrays(path: Path, member: int | None = None) -> tuple[np.ndarray, np.ndarray] | None:
+    """The arrays ``codes_test`` and ``factors_test`` of a file that `codes_and_factors` has read.
+
+    Raises:
+        DataError: One of the two is missing.
+    """
+    with np.load(path, allow_pickle=False) as archive:
+        found = [name for name in ("codes_test", "factors_test") if name in archive.files]
+        if not found:
+            return None
+        if len(found) == 1:
+            raise DataError(f"{path} has {found[0]} but no other half of a test set beside it.")
+        codes, factors = archive["codes_test"], archive["factors_test"]
+    return codes[member] if codes.ndim == 3 and member is not None else codes, factors
+
+
 def logvars(path: Path, member: int | None = None) -> np.ndarray | None:
     """The log-variances in a file that `codes_and_factors` has read; ``None`` if it holds none."""
     with np.load(path, allow_pickle=False) as archive:
