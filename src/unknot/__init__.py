@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from unknot.study.run import Run as Run
     from unknot.study.run import load as load
     from unknot.study.run import resume as resume
+    from unknot.study.study import Study as Study
 
 _HOMES = {
     "train": "unknot.api",
@@ -37,6 +38,7 @@ _HOMES = {
     "Run": "unknot.study.run",
     "load": "unknot.study.run",
     "resume": "unknot.study.run",
+    "Study": "unknot.study.study",
     "FactorSpace": "unknot.core.factors",
     "FactorDataset": "unknot.data.dataset",
     "Cosine": "unknot.core.hyper",

@@ -20,6 +20,7 @@ VERBS = [
     "learn-loss",
     "distances",
     "list",
+    "study",
     "data",
 ]
 
@@ -28,7 +29,13 @@ def test_help_names_every_verb_and_each_has_an_example(unknot):
     code, out, _ = unknot("--help")
     assert code == 0
     assert all(verb in out for verb in VERBS)
-    for verb in [*VERBS[:-1], ("data", "list"), ("data", "show")]:
+    for verb in [
+        *VERBS[:-2],
+        *(("study", verb) for verb in ("plan", "run", "status", "table", "take")),
+        ("data", "list"),
+        ("data", "show"),
+        ("data", "distances"),
+    ]:
         code, out, _ = unknot(*([verb] if isinstance(verb, str) else verb), "--help")
         assert code == 0
         assert "Example" in out

@@ -18,9 +18,11 @@ from unknot.cli import (
     gallery,
     learn_loss,
     list_,
+    report,
     resume,
     score,
     show,
+    study,
     train,
 )
 from unknot.core.errors import UnknotError
@@ -44,9 +46,11 @@ app.command("learn-loss")(learn_loss.learn_loss)
 app.command("score")(score.score)
 app.command("distances")(distances.distances)
 app.command("show")(show.show)
+app.command("report")(report.report)
 app.command("gallery")(gallery.gallery)
 app.command("list")(list_.list_)
 app.add_typer(data.app, name="data")
+app.add_typer(study.app, name="study")
 
 
 def _version(wanted: bool) -> bool:

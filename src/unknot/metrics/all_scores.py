@@ -101,8 +101,8 @@ def evaluate(
     skipped: dict[str, str] = {}
     for name in metrics if metrics is not None else names():
         try:
-            if metrics is None and (known := protocols.of(name)) and protocol not in known:
-                skipped[name] = f"A score here has no protocol '{protocol}'."
+            if metrics is None and (own := protocols.of(name)) and protocol not in own:
+                skipped[name] = f"It has no protocol '{protocol}'."
                 continue
             function = registry.get("metrics", name)
             scores[name] = _call(function, codes, factors, logvar, protocol, seed, test)

@@ -4,8 +4,9 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_origin, get_type_hints
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError
@@ -15,6 +16,9 @@ from unknot.core.objective import Adam
 from unknot.data.draw import named
 from unknot.data.draw_weights import WEIGHTS, Weight
 from unknot.study.spec import FORMAT, Choice, TrainSpec, plain
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 T = TypeVar("T")
 DEFAULTS = {"data": "dsprites", "net": "conv64", "objective": "beta_vae"}
@@ -159,7 +163,7 @@ def build(kind: type[T], table: Mapping[str, Any], where: str = "") -> T:
     """
     prefix = f"{where}." if where else ""
     known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
-    hints = get_type_hints(kind)
+    hints = _hints(kind)  # type: ignore[arg-type]
     for name in table:
         if name not in known:
             raise ConfigError(f"Unknown key '{prefix}{name}'{registry.nearest(name, [*known])}")
@@ -171,7 +175,7 @@ def build(kind: type[T], table: Mapping[str, Any], where: str = "") -> T:
 
 def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
     """A value that fits its annotation; whole numbers are welcome where reals are wanted."""
-    from pydantic import ConfigDict, TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     if kind == Hyper and isinstance(value, dict):
         return _of_kind(name, "schedule", SCHEDULES, value)
@@ -186,11 +190,24 @@ def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
     if get_origin(kind) is tuple and isinstance(value, list):  # TOML has lists only
         value = tuple(value)
     try:
-        config = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
-        return TypeAdapter(kind, config=config).validate_python(value)
+        return _adapter(kind).validate_python(value)
     except ValidationError as error:
         said = error.errors()[0]["msg"].removeprefix("Input ")
         raise ConfigError(f"{name} {said}; got {value!r}.") from error
+
+
+# A study of thousands of settings asks for the same few types again and again.
+@cache
+def _hints(kind: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+    return get_type_hints(kind)
+
+
+@cache
+def _adapter(kind: Any) -> "TypeAdapter[Any]":  # noqa: ANN401 - any annotation
+    from pydantic import ConfigDict, TypeAdapter
+
+    config = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
+    return TypeAdapter(kind, config=config)
 
 
 def _of_kind(name: str, what: str, kinds: Mapping[str, Any], given: Any) -> Any:  # noqa: ANN401

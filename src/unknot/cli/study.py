@@ -1,0 +1,286 @@
+"""``unknot study``: grids of runs, planned, run, continued and read."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from unknot.study.plan import Plan
+    from unknot.study.study import Study
+
+app = typer.Typer(help="Plan, run and read studies: grids of runs.", no_args_is_help=True)
+
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A setting, such as train.steps=100; may be repeated."),
+]
+Grid = Annotated[
+    list[str] | None,
+    typer.Option("--grid", help="An axis, such as objective.beta=1,2,4; may be repeated."),
+]
+Seeds = Annotated[str | None, typer.Option(help="7, or 0,3,5, or 0..9.")]
+Metrics = Annotated[str | None, typer.Option(help="Scores with commas between, or all.")]
+Protocol = Annotated[str | None, typer.Option(help="Of the scores, such as study2019.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")]
+Workers = Annotated[
+    int | None, typer.Option(help="Processes [one for each core; one on a GPU].", min=1)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Folder = Annotated[Path, typer.Argument(help="A study's folder.")]
+
+
+@app.command("plan")
+def plan(
+    file: Annotated[Path | None, typer.Argument(help="A study file.")] = None,
+    set_: Set = None,
+    grid: Grid = None,
+    seeds: Seeds = None,
+    metrics: Metrics = None,
+    protocol: Protocol = None,
+    device: Device = "auto",
+    workers: Workers = None,
+    estimate: Annotated[
+        bool, typer.Option(help="Time a few steps of each kind of run, to say how long.")
+    ] = True,
+    json: Json = False,
+) -> None:
+    """Say what a study would run, and how long that would take here; nothing is written.
+
+    Examples:
+    `unknot study plan three-betas.toml`
+
+    `unknot study plan --set train.steps=100 --grid objective.beta=1,2,4 --seeds 0..4`
+    """
+    from unknot.study.estimate import estimate as measured
+    from unknot.study.execute import planned
+    from unknot.study.machine import machine
+    from unknot.study.plan import members_for, shards
+    from unknot.study.study_file import asked
+
+    words = {"set_": set_ or [], "grid": grid or [], "seeds": seeds}
+    given = planned(asked(file, **words, metrics=metrics, protocol=protocol))  # type: ignore[arg-type]
+    here = machine(len(given.runs), device=device, workers=workers)
+    members = given.sweep.members or members_for(len(given.runs), here.workers, gpu=here.gpu)
+    populations = shards(given, members=members)
+    facts: dict[str, Any] = {
+        "name": given.sweep.name,
+        "runs": len(given.runs),
+        "settings": len(given.settings),
+        "seeds": len(given.sweep.seeds),
+        "doubles": given.doubles,
+        "populations": len(populations),
+        "steps": given.steps,
+        "metrics": given.sweep.metrics if given.sweep.metrics is not None else "all",
+        "protocol": given.sweep.protocol,
+        "device": here.device,
+        "workers": here.workers,
+        "threads": here.threads,
+    }
+    if estimate:
+        found = measured(given, populations, here)
+        facts["seconds"] = found.seconds if found.measured else None
+        facts["estimate"] = found.words
+    _say_plan(given, facts, here.words, json)
+
+
+def _say_plan(given: "Plan", facts: dict[str, Any], here: str, json: bool) -> None:
+    import json as text
+
+    from unknot.cli.screen import say, table
+    from unknot.study import export
+    from unknot.study.plan import setting_table
+    from unknot.study.study import flat
+
+    settings = [flat(setting_table(spec)) for spec in given.settings]
+    if json:
+        typer.echo(text.dumps({**facts, "plan": settings, "ids": [r.id for r in given.runs]}))
+        return
+    if varied := export.varied(settings):
+        table(*_short(varied, settings), False)
+        if len(settings) > MOST_LINES:
+            say(f"... and {len(settings) - MOST_LINES:,} more settings")
+    say(
+        f"{facts['name']}: {facts['runs']:,} runs ({facts['settings']:,} settings x "
+        f"{facts['seeds']:,} seeds) in {facts['populations']:,} populations, "
+        f"{facts['steps']:,} steps"
+    )
+    if facts["doubles"]:
+        say(f"{facts['doubles']:,} settings were asked for more than once and count once.")
+    say(f"On {here}.")
+    if "estimate" in facts:
+        say(f"Time: {facts['estimate']}.")
+
+
+MOST_LINES = 40
+"""Of a table for people; files and --json have all."""
+
+
+def _short(
+    names: list[str], rows: "Sequence[Mapping[str, Any]]"
+) -> tuple[list[str], list[dict[str, str]]]:
+    """A table for people: the first lines, and short names where they are clear."""
+    from unknot.study.export import cell
+
+    brief = [name.removeprefix("objective.") for name in names]
+    heads = [b if brief.count(b) == 1 else n for n, b in zip(names, brief, strict=True)]
+    pairs = [*zip(heads, names, strict=True)]
+    return heads, [{head: cell(row.get(n)) for head, n in pairs} for row in rows[:MOST_LINES]]
+
+
+@app.command("run")
+def run(
+    study: Annotated[Path | None, typer.Argument(help="A study file, or a study's folder.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder [studies/NAME].")] = None,
+    set_: Set = None,
+    grid: Grid = None,
+    seeds: Seeds = None,
+    metrics: Metrics = None,
+    protocol: Protocol = None,
+    device: Device = "auto",
+    workers: Workers = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Go on with a study file that has changed.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Run a study, or go on with it: what is done is not done again.
+
+    Ctrl-C stops with a state to go on from, and so does any other end.
+
+    Examples:
+    `unknot study run three-betas.toml --out studies/betas`
+
+    `unknot study run studies/betas`
+    """
+    import signal
+
+    from unknot.cli.study_screen import watching
+    from unknot.core.errors import ConfigError
+    from unknot.study import execute
+    from unknot.study.study_file import asked, slug
+
+    text, folder = None, study
+    if study is None or not study.is_dir():
+        words = {"set_": set_ or [], "grid": grid or [], "seeds": seeds}
+        text = asked(study, **words, metrics=metrics, protocol=protocol)  # type: ignore[arg-type]
+        folder = out or Path("studies") / slug(text)
+    elif set_ or grid or seeds or metrics or protocol or out:
+        raise ConfigError(
+            f"Flags change a study file, not a folder: edit {study}/study.toml and say --update."
+        )
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with watching(quiet=json) as (begun, watch):
+        try:
+            done = execute.run(
+                folder or Path(),
+                text,
+                device=device,
+                workers=workers,
+                update=update,
+                begun=begun,
+                watch=watch,
+            )
+        except KeyboardInterrupt:
+            typer.echo(f"Stopped. Go on with: unknot study run {folder}", err=True)
+            raise typer.Exit(130) from None
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    _say_status(done, json)
+    raise typer.Exit(1 if done.status()["failures"] else 0)
+
+
+@app.command("status")
+def status(study: Folder, json: Json = False) -> None:
+    """Say how far a study is.
+
+    Example: `unknot study status studies/betas`
+    """
+    from unknot.study.study import Study
+
+    _say_status(Study.open(study), json)
+
+
+def _say_status(study: "Study", json: bool) -> None:
+    import json as text
+
+    from rich.markup import escape
+
+    from unknot.cli.screen import say
+
+    facts = study.status()
+    if json:
+        typer.echo(text.dumps(facts, indent=1))
+        return
+    for what in ("runs", "populations"):
+        counts = [f"{n:,} {name}" for name, n in facts[what].items() if name != "all"]
+        say(f"{facts[what]['all']:,} {what}: {', '.join(counts)}")
+    done, steps = facts["steps"]["done"], facts["steps"]["all"]
+    say(f"{done:,} of {steps:,} steps ({done / max(steps, 1):.0%}), {facts['scores']:,} scores")
+    for failure in facts["failures"]:
+        say(escape(f"{failure['populations']} failed: {failure['error']}"))
+    if facts["driver"]:
+        say("A process is at work on it.")
+    elif facts["runs"].get("waiting") or facts["failures"]:
+        say(f"Go on with: unknot study run {study.path}")
+
+
+@app.command("table")
+def table(
+    study: Folder,
+    csv: Annotated[Path | None, typer.Option(help="Write CSV to a file; - for the screen.")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Write Parquet; needs pyarrow.")] = None,
+    dropped: Annotated[
+        bool, typer.Option("--dropped", help="Also runs the file no longer asks for.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Give one line for each run: settings, how it ended, scores.
+
+    Example: `unknot study table studies/betas --csv betas.csv`
+    """
+    import json as text
+
+    from unknot.cli.screen import say
+    from unknot.cli.screen import table as shown
+    from unknot.study import export
+    from unknot.study.study import Study
+
+    opened = Study.open(study)
+    rows = opened.table(dropped=dropped)
+    if csv:
+        if str(csv) == "-":
+            typer.echo(export.csv(rows), nl=False)
+            return
+        export.write_csv(rows, csv)
+    if parquet:
+        export.write_parquet(rows, parquet)
+    if csv or parquet:
+        say(f"{len(rows):,} runs in {', '.join(str(path) for path in (csv, parquet) if path)}")
+    elif json:
+        typer.echo(text.dumps(rows))
+    else:
+        shown(*_short(export.telling(rows, opened.scores()), rows), False)
+        if len(rows) > MOST_LINES:
+            say(f"... and {len(rows) - MOST_LINES:,} more; all with --csv FILE or --json")
+
+
+@app.command("take")
+def take(
+    study: Folder,
+    run: Annotated[str, typer.Argument(help="The id of a run, or its first digits.")],
+    out: Annotated[Path | None, typer.Option(help="Run folder [runs/ID].")] = None,
+    device: Device = "auto",
+) -> None:
+    """Write one model of a study as a run folder of its own, with its scores.
+
+    Example: `unknot study take studies/betas 3f5a --out runs/best`
+    """
+    from unknot.cli.screen import say
+    from unknot.study import export
+    from unknot.study.study import Study
+
+    folder = export.take(Study.open(study), run, out, device=device)
+    say(f"Done: {folder}. Next: unknot show {folder}")

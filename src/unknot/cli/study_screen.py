@@ -1,0 +1,156 @@
+"""What the terminal shows while a study runs."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.live import Live
+from rich.markup import escape
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from unknot.cli.screen import beside
+
+if TYPE_CHECKING:
+    from unknot.study.events import Event
+    from unknot.study.machine import Machine
+    from unknot.study.store import Store
+
+PAUSE = 10.0
+"""Seconds between two lines where there is no terminal."""
+SHOWN = 12
+"""Populations at work that fit the screen."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """Counts of a running study, from the events of its driver."""
+
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Models and steps of each population."""
+    at: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """What is being done to those at work, and how far it is."""
+    ended: dict[str, bool] = field(default_factory=dict)
+    """Whether those at their end got there well."""
+    tally: Counter[str] = field(default_factory=Counter)
+    """Model steps seen, and workers lost, since this process began."""
+    clock: list[float] = field(default_factory=lambda: [time.monotonic()])
+
+    def begin(self, store: "Store", here: "Machine") -> None:
+        """Learn what there is to do."""
+        wanted = "key IN (SELECT population FROM plan WHERE wanted = 1)"
+        query = f"SELECT key, members, steps, status FROM populations WHERE {wanted}"  # noqa: S608
+        for key, members, steps, status in store.rows(query):
+            self.sizes[key] = members, steps
+            if status == "done":
+                self.ended[key] = True
+        self.clock[0] = time.monotonic()
+        beside.print(
+            f"{len(self.sizes):,} populations, {len(self.ended):,} of them done; "
+            f"on {here.words}, into {store.folder}",
+            soft_wrap=True,
+        )
+
+    def hear(self, event: "Event") -> None:
+        """Learn of an event."""
+        from unknot.study.events import Done, Failed, Lost, Progress
+
+        if isinstance(event, Progress):
+            before = self.at.get(event.key)
+            self.at[event.key] = event.phase, event.done
+            if event.phase == "train" and before and before[0] == "train":
+                gained = max(0, event.done - before[1])
+                self.tally["steps"] += gained * self.sizes[event.key][0]
+            return
+        self.at.pop(event.key, None)
+        if isinstance(event, Done | Failed):
+            self.ended[event.key] = isinstance(event, Done)
+        if isinstance(event, Failed):
+            beside.print(escape(f"failed: {event.key}: {event.error}"), soft_wrap=True)
+        if isinstance(event, Lost):
+            self.tally["lost"] += 1
+            said = f"worker lost ({event.how}); {event.key} goes on from its last checkpoint"
+            beside.print(escape(said), soft_wrap=True)
+
+    @property
+    def share(self) -> float:
+        """Of all steps, those that are done."""
+        everything = sum(members * steps for members, steps in self.sizes.values())
+        return self._done() / max(everything, 1)
+
+    def _done(self) -> int:
+        done = 0
+        for key, (members, steps) in self.sizes.items():
+            if key in self.ended:
+                done += members * steps
+            elif key in self.at:
+                phase, at = self.at[key]
+                done += members * (at if phase == "train" else steps)
+        return done
+
+    def line(self) -> str:
+        """All of it in a line."""
+        from unknot.study.estimate import duration
+
+        spent = time.monotonic() - self.clock[0]
+        models = {True: 0, False: 0}
+        for key, well in self.ended.items():
+            models[well] += self.sizes[key][0]
+        parts = [f"{self.share:.0%}", f"{models[True]:,} of {self.models:,} models done"]
+        if models[False]:
+            parts.append(f"{models[False]:,} failed")
+        if self.tally["lost"]:
+            parts.append(f"{self.tally['lost']} workers lost")
+        pace = self.tally["steps"] / max(spent, 1e-9)
+        parts.append(f"{duration(spent)} spent")
+        if pace > 0 and self.share < 1:
+            left = sum(m * s for m, s in self.sizes.values()) - self._done()
+            parts.append(f"{pace:,.0f} model steps a second")
+            parts.append(f"{duration(left / pace)} of training left")
+        return ", ".join(parts)
+
+    @property
+    def models(self) -> int:
+        """All of them."""
+        return sum(members for members, _ in self.sizes.values())
+
+    def __rich__(self) -> Group:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for name in ("population", "models", "doing", "", "steps"):
+            table.add_column(name)
+        for key, (phase, done) in [*self.at.items()][:SHOWN]:
+            members, steps = self.sizes[key]
+            training = phase == "train"
+            bar = ProgressBar(total=steps, completed=done if training else steps, width=24)
+            said = f"{done:,}/{steps:,}" if training else f"{done:,} scores"
+            table.add_row(key, str(members), phase, bar, said)
+        return Group(*([table] if self.at else []), Text(self.line()))
+
+
+@contextmanager
+def watching(
+    *, quiet: bool = False
+) -> "Iterator[tuple[Callable[[Store, Machine], None], Callable[[Event], None]]]":
+    """A live table of a study; a line now and then where there is no terminal."""
+    if quiet:
+        yield lambda _, __: None, lambda _: None
+        return
+    board = Board()
+    if beside.is_terminal:
+        with Live(board, console=beside, refresh_per_second=4, transient=True):
+            yield board.begin, board.hear
+        return
+    said = [time.monotonic()]
+
+    def hear(event: "Event") -> None:
+        board.hear(event)
+        if time.monotonic() - said[0] >= PAUSE:
+            said[0] = time.monotonic()
+            beside.print(board.line(), soft_wrap=True)
+
+    yield board.begin, hear

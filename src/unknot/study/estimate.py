@@ -1,0 +1,112 @@
+"""How long a study will take here: a few steps of each kind of population, by the clock."""
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import torch
+
+from unknot.core.errors import UnknotError
+from unknot.study.machine import Machine
+from unknot.study.members import begin
+from unknot.study.plan import Plan, Shard, group_of
+from unknot.study.spec import TrainSpec
+
+PATIENCE = 2.0
+"""Seconds of steps for each kind; more are not needed to know the order of magnitude."""
+BUDGET = 60.0
+"""Seconds for all kinds together; those not reached are taken to be as the mean of the others."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Seconds of training; scoring and loading come on top."""
+
+    seconds: float
+    measured: int
+    kinds: int
+    problems: tuple[str, ...] = ()
+    """Why some kinds could not be measured."""
+
+    @property
+    def words(self) -> str:
+        """With what it rests on."""
+        if not math.isfinite(self.seconds):
+            return f"unknown: {'; '.join(self.problems) or 'nothing was measured'}"
+        rests = f"from a few steps of {self.measured} of {self.kinds} kinds of population"
+        return f"about {duration(self.seconds)} of training on this machine, {rests}; scores extra"
+
+
+def estimate(plan: Plan, shards: Sequence[Shard], here: Machine) -> Estimate:
+    """Train a few steps of one population of each kind and reckon from that.
+
+    It takes the workers not to slow each other down, and to be busy to the end.
+    """
+    kinds: dict[str, list[Shard]] = {}
+    groups = [group_of(spec) for spec in plan.settings]
+    for shard in shards:
+        kinds.setdefault(groups[shard.runs[0].setting], []).append(shard)
+    began = time.monotonic()
+    paces: dict[str, float] = {}
+    problems: dict[str, None] = {}
+    for kind, own in kinds.items():
+        if time.monotonic() - began > BUDGET:
+            break
+        members = own[0].runs if here.gpu else own[0].runs[:1]
+        try:
+            specs = [replace(plan.settings[run.setting], seeds=run.seed) for run in members]
+            with _threads(here.threads):
+                paces[kind] = _pace(specs, here.device)
+        except UnknotError as error:
+            problems[str(error)] = None
+    if not paces:
+        return Estimate(math.inf, 0, len(kinds), tuple(problems))
+    mean = sum(paces.values()) / len(paces)
+    work = sum(
+        paces.get(kind, mean) * len(shard.runs) * plan.settings[shard.runs[0].setting].updates
+        for kind, own in kinds.items()
+        for shard in own
+    )
+    return Estimate(work / here.workers, len(paces), len(kinds), tuple(problems))
+
+
+def _pace(specs: Sequence[TrainSpec], device: str) -> float:
+    """Seconds of a step of one model."""
+    population = begin(specs, device).population
+    population.advance(0, 1)
+    _wait(population.advance(1, 2))  # the first steps compile, or warm up
+    steps, began = 0, time.monotonic()
+    while (spent := time.monotonic() - began) < PATIENCE and steps < 200:
+        _wait(population.advance(3 + steps, population.pace))
+        steps += population.pace
+    return spent / steps / len(specs)
+
+
+def _wait(values: object) -> None:
+    if isinstance(values, dict):
+        float(values["loss"].sum())
+
+
+@contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def duration(seconds: float) -> str:
+    """A time for people.
+
+    Example:
+        >>> [duration(s) for s in (8.2, 150.0, 9e3, 2e5)]
+        ['8 s', '2.5 min', '2.5 h', '2.3 days']
+    """
+    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s"

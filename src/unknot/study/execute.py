@@ -1,0 +1,254 @@
+"""Execution: from a plan to records. The driver alone writes them; workers do the work."""
+
+import functools
+import json
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import unknot
+from unknot.core.errors import ConfigError, StoreError
+from unknot.engine.checkpoint import write_whole
+from unknot.study import lock, store, task
+from unknot.study.events import Done, Event, Failed, Pool, Progress
+from unknot.study.local import local
+from unknot.study.machine import Machine, machine
+from unknot.study.plan import Plan, members_for, plan, setting_table, shards
+from unknot.study.store import DONE, Store
+from unknot.study.study import Study
+from unknot.study.sweep import expand
+
+OURS = {".lock", store.FILE}
+"""All that a study killed at its birth leaves behind."""
+WRITE_EVERY = 2.0
+"""Seconds between two notes of progress in the records."""
+
+
+@contextmanager
+def driver(folder: Path) -> Iterator[Store]:
+    """Hold a study's folder to write its records.
+
+    Raises:
+        StoreError: Another process is at work on it.
+        WriteError: The disk refused.
+    """
+    refusal = f"Another process is at work on the study in {folder}; wait for it or stop it first."
+    with lock.held(folder, refusal):
+        opened = store.create(folder)
+        try:
+            opened.release()
+            yield opened
+        finally:
+            opened.close()
+
+
+def adopt(opened: Store, text: str, asked: Plan, here: Machine, *, update: bool = False) -> None:
+    """Write a plan into the records: the first time, or what is new in it.
+
+    Args:
+        opened: The records.
+        text: The study file.
+        asked: The plan that it makes.
+        here: Where it will run.
+        update: Allow another plan than the one that is there.
+
+    Raises:
+        ConfigError: The plan is another one, and that was not allowed.
+        WriteError: The disk refused.
+    """
+    facts = opened.facts()
+    known = {run: bool(wanted) for run, wanted in opened.rows("SELECT run, wanted FROM plan")}
+    wish = {
+        "name": asked.sweep.name,
+        "metrics": json.dumps(asked.sweep.metrics),
+        "protocol": asked.sweep.protocol,
+        "score_seed": str(asked.sweep.score_seed),
+    }
+    ids = [run.id for run in asked.runs]
+    if known and not update and (said := _difference(facts, wish, known, ids)):
+        raise ConfigError(
+            f"{opened.folder} holds a study that its file no longer describes: {said}. "
+            "Say --update to go on with the file, or choose another folder with --out; "
+            "no record is lost either way."
+        )
+    threads = facts.get("threads", str(here.threads or ""))
+    size = asked.sweep.members or members_for(len(ids), here.workers, gpu=here.gpu)
+    new = shards(asked, members=size, without=known)
+    opened.adopt(
+        settings=[setting_table(spec) for spec in asked.settings],
+        populations=[
+            {
+                "key": shard.key,
+                "steps": asked.settings[shard.runs[0].setting].updates,
+                "runs": [asdict(run) for run in shard.runs],
+            }
+            for shard in new
+        ],
+        wanted=ids,
+        again=any(facts.get(name) != value for name, value in wish.items() if name != "name"),
+        facts={**wish, "text": text, "threads": threads, "unknot": unknot.__version__},
+    )
+    write_whole(opened.folder / "study.toml", text.encode())
+
+
+def _difference(
+    facts: Mapping[str, str], asked: Mapping[str, str], known: Mapping[str, bool], ids: list[str]
+) -> str:
+    """What another plan would change, in words; empty if nothing."""
+    wanted = {run for run, still in known.items() if still}
+    counts = {"adds": len({*ids} - wanted), "drops": len(wanted - {*ids})}
+    said = [f"it {verb} {n:,} run{'s' * (n != 1)}" for verb, n in counts.items() if n]
+    said += [
+        f"{name} was {facts[name]} and is {asked[name]}"
+        for name in ("metrics", "protocol", "score_seed")
+        if facts[name] != asked[name]
+    ]
+    return ", ".join(said)
+
+
+def run(
+    folder: Path,
+    text: str | None = None,
+    *,
+    device: str = "auto",
+    workers: int | None = None,
+    update: bool = False,
+    pool: Pool | None = None,
+    begun: Callable[[Store, Machine], None] = lambda _, __: None,
+    watch: Callable[[Event], None] = lambda _: None,
+) -> Study:
+    """Run a study into a folder, or go on with the one that is there.
+
+    Args:
+        folder: Of the study.
+        text: A study file; the folder's own when None.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+        workers: Processes; one for each core, or one on a GPU, when None.
+        update: Go on even where the file asks for something else than what is there.
+        pool: Who performs the tasks; processes of this machine unless given.
+        begun: Told when the plan is written down and work begins.
+        watch: Told of every event.
+
+    Raises:
+        ConfigError: The file makes no sense, or asks for something else than what is there.
+        StoreError: There is nothing to go on with, or another process is at work on it.
+        WriteError: The disk refused.
+        KeyboardInterrupt: Asked to stop; the same call goes on.
+    """
+    known = _facts(folder)
+    if text is None:
+        if "text" not in known:
+            raise StoreError(f"{folder} holds no study; start one from its file.")
+        text = _own_text(folder, known["text"])
+    elif not known and folder.is_dir() and not {*map(_name, folder.iterdir())} <= OURS:
+        raise StoreError(f"{folder} is not an empty folder; choose another with --out.")
+    # What a bad file says must be said before anything is written.
+    asked = None if text == known.get("text") else planned(text)
+    here = machine(len(asked.runs) if asked else 1, device=device, workers=workers)
+    with driver(folder) as opened:
+        facts = opened.facts()
+        if facts.get("text") != text:
+            adopt(opened, text, asked or planned(text), here, update=update)
+        elif not (folder / "study.toml").exists():
+            write_whole(folder / "study.toml", text.encode())
+        threads = int(opened.facts()["threads"] or 0) or None
+        here = machine(1, device=device, workers=workers, threads=threads)
+        begun(opened, here)
+        execute(opened, here, pool=pool, watch=watch)
+    return Study.open(folder)
+
+
+def planned(text: str) -> Plan:
+    """The plan of a study file.
+
+    Raises:
+        ConfigError: The file makes no sense.
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"The study file is not TOML: {error}.") from error
+    return plan(expand(table))
+
+
+def _facts(folder: Path) -> dict[str, str]:
+    """What is known of the study in a folder; nothing where there is none."""
+    try:
+        opened = store.open_to_read(folder)
+    except StoreError:  # whoever writes to it next will say what is wrong
+        return {}
+    with closing(opened.db):
+        return opened.facts()
+
+
+def _name(file: Path) -> str:
+    return file.name.removesuffix("-wal").removesuffix("-shm").removesuffix("-journal")
+
+
+def _own_text(folder: Path, known: str) -> str:
+    """The study file of a folder, which its owner may have changed."""
+    try:
+        return (folder / "study.toml").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return known
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"Could not read {folder / 'study.toml'}: {error}.") from error
+
+
+def unfinished(opened: Store) -> list[str]:
+    """Keys of the populations that are left to do, in the order of the plan."""
+    query = """
+        SELECT key FROM populations WHERE status <> ? AND key IN (
+            SELECT population FROM plan WHERE wanted = 1
+        ) ORDER BY position
+    """
+    return [key for (key,) in opened.rows(query, (DONE,))]
+
+
+def execute(
+    opened: Store,
+    here: Machine,
+    *,
+    pool: Pool | None = None,
+    watch: Callable[[Event], None] = lambda _: None,
+) -> None:
+    """Do what is left of a study; what a task gives is recorded when it is on the disk.
+
+    Args:
+        opened: The records, held by `driver`.
+        here: The machine.
+        pool: Who performs the tasks; processes of this machine unless given.
+        watch: Told of every event.
+
+    Raises:
+        KeyboardInterrupt: Asked to stop; workers have saved what they were at.
+        WriteError: The disk refused.
+    """
+    tasks = [
+        task.of_store(opened, key, device=here.device, threads=here.threads)
+        for key in unfinished(opened)
+    ]
+    here_alone = functools.partial(local, workers=here.workers, threads=here.threads)
+    events = (pool or here_alone)(tasks)
+    told: dict[str, tuple[str, int]] = {}
+    written = 0.0
+    try:
+        for event in events:
+            if isinstance(event, Progress):
+                told[event.key] = event.phase, event.done
+            else:
+                told.pop(event.key, None)
+            if isinstance(event, Done):
+                opened.finish(event.key, asdict(event.outcome))
+            elif isinstance(event, Failed):
+                opened.fail(event.key, event.error)
+            elif time.monotonic() - written >= WRITE_EVERY:
+                written = time.monotonic()
+                opened.progress(told)
+            watch(event)
+    finally:
+        getattr(events, "close", lambda: None)()  # stops workers; a generator has it
+        opened.release()

@@ -1,0 +1,140 @@
+"""Plan: the runs of a study, and which of them train side by side."""
+
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unknot.core.errors import ConfigError
+from unknot.core.hyper import shape_key
+from unknot.study import config
+from unknot.study.spec import TrainSpec
+from unknot.study.sweep import Sweep
+
+MOST_ON_A_CPU, MOST_ON_A_GPU = 16, 64
+"""Members of a population unless the study says otherwise. A GPU is faster the more there are; on a
+CPU they take turns, and more would only make what a killed worker loses larger."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One run: a setting by number, and a seed."""
+
+    id: str
+    setting: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Runs that train side by side, in the order of the plan."""
+
+    key: str
+    """A function of its runs' ids alone."""
+    runs: tuple[Planned, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs of a study in order: settings as the file has them, seeds of each one by one."""
+
+    sweep: Sweep
+    settings: tuple[TrainSpec, ...]
+    """Without doubles; each has all seeds of the study."""
+    runs: tuple[Planned, ...]
+    doubles: int
+    """Settings that were asked for more than once, and are counted once."""
+
+    @property
+    def steps(self) -> int:
+        """Updates of all runs together."""
+        return sum(spec.updates * len(spec.seed_list) for spec in self.settings)
+
+
+def plan(sweep: Sweep) -> Plan:
+    """Check every setting of a sweep and name its runs.
+
+    Raises:
+        ConfigError: A setting does not make sense; the message says in which grid.
+    """
+    settings: list[TrainSpec] = []
+    runs: list[Planned] = []
+    known: set[str] = set()
+    doubles = 0
+    for place, table in zip(sweep.places, sweep.settings, strict=True):
+        try:
+            spec = config.spec({**table, "seeds": list(sweep.seeds)})
+        except ConfigError as error:
+            raise ConfigError(f"In {place}: {error}") from error
+        ids = spec.ids()
+        if ids[0] in known:
+            doubles += 1
+            continue
+        known.update(ids)
+        number = len(settings)
+        runs += [Planned(i, number, s) for i, s in zip(ids, spec.seed_list, strict=True)]
+        settings.append(spec)
+    return Plan(sweep, tuple(settings), tuple(runs), doubles)
+
+
+def group_of(spec: TrainSpec) -> str:
+    """What must agree between runs that train side by side, as a text."""
+    shared = {k: v for k, v in spec.table().items() if k not in ("seeds", "objective", "optim")}
+    shared.pop("order_seed", None)  # each member may have its own
+    shapes = repr((shape_key(spec.objective.settings), shape_key(spec.optim)))
+    return json.dumps([shared, spec.objective.name, shapes], sort_keys=True)
+
+
+def shards(plan: Plan, *, members: int, without: Collection[str] = ()) -> list[Shard]:
+    """Runs of equal shape in populations of at most some members, of about equal size.
+
+    Args:
+        plan: The runs.
+        members: The most in one population.
+        without: Ids of runs that have a population already.
+    """
+    of_setting = [group_of(spec) for spec in plan.settings]
+    groups: dict[str, list[Planned]] = {}
+    for run in plan.runs:
+        if run.id not in without:
+            groups.setdefault(of_setting[run.setting], []).append(run)
+    return [
+        Shard(key_of(run.id for run in part), part)
+        for group in groups.values()
+        for part in _even(group, members)
+    ]
+
+
+def key_of(ids: Iterable[str]) -> str:
+    """The name of a population: 12 hex digits of its members' ids."""
+    return hashlib.blake2b(" ".join(ids).encode(), digest_size=6).hexdigest()
+
+
+def _even(runs: Sequence[Planned], members: int) -> list[tuple[Planned, ...]]:
+    parts = math.ceil(len(runs) / members)
+    cuts = [round(i * len(runs) / parts) for i in range(parts + 1)]
+    return [tuple(runs[a:b]) for a, b in itertools.pairwise(cuts)]
+
+
+def members_for(runs: int, workers: int, *, gpu: bool) -> int:
+    """The most members of a population where the study does not say.
+
+    On a CPU they are few enough that each worker has a share.
+
+    Example:
+        >>> members_for(4, 2, gpu=False), members_for(1_800, 2, gpu=False)
+        (2, 16)
+        >>> members_for(1_800, 1, gpu=True)
+        64
+    """
+    if gpu:
+        return MOST_ON_A_GPU
+    return max(1, min(MOST_ON_A_CPU, runs // workers))
+
+
+def setting_table(spec: TrainSpec) -> dict[str, Any]:
+    """A setting as plain values, without its seeds."""
+    return {name: value for name, value in spec.table().items() if name != "seeds"}

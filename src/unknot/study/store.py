@@ -1,0 +1,298 @@
+"""Store: the records of a study in one SQLite file, written by one process, read by any.
+
+Scores are never overwritten. A score computed with other settings, another seed or by another
+version of the code is another measure, and adds rows.
+"""
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unknot.core.errors import StoreError, WriteError
+
+FORMAT = "1"
+FILE = "study.db"
+WAIT = 30.0
+"""Seconds that a reader or the writer waits for the other."""
+
+# Nothing here is SQLite's alone, so that a server can hold the same tables.
+SCHEMA = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+INSERT INTO facts VALUES ('format', '1');
+CREATE TABLE settings (number INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE);
+CREATE TABLE populations (
+    key TEXT PRIMARY KEY,
+    position INTEGER NOT NULL,
+    members INTEGER NOT NULL,
+    steps INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    phase TEXT NOT NULL,
+    done INTEGER NOT NULL,
+    error TEXT
+);
+CREATE TABLE plan (
+    run TEXT PRIMARY KEY,
+    position INTEGER NOT NULL,
+    setting INTEGER NOT NULL REFERENCES settings (number),
+    seed BIGINT NOT NULL,
+    population TEXT NOT NULL REFERENCES populations (key),
+    member INTEGER NOT NULL,
+    wanted INTEGER NOT NULL
+);
+CREATE TABLE runs (
+    run TEXT PRIMARY KEY REFERENCES plan (run),
+    status TEXT NOT NULL,
+    diverged_at INTEGER,
+    step INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    device TEXT NOT NULL,
+    versions TEXT NOT NULL,
+    last TEXT NOT NULL
+);
+CREATE TABLE measures (
+    number INTEGER PRIMARY KEY,
+    metric TEXT NOT NULL,
+    protocol TEXT NOT NULL,
+    options TEXT NOT NULL,
+    code TEXT NOT NULL,
+    UNIQUE (metric, protocol, options, code)
+);
+CREATE TABLE scores (
+    run TEXT NOT NULL REFERENCES plan (run),
+    measure INTEGER NOT NULL REFERENCES measures (number),
+    name TEXT NOT NULL,
+    value REAL,
+    remark TEXT NOT NULL,
+    PRIMARY KEY (run, measure, name)
+);
+"""
+PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
+
+
+@dataclass(frozen=True)
+class Store:
+    """An open study.db."""
+
+    folder: Path
+    db: sqlite3.Connection
+
+    def facts(self) -> dict[str, str]:
+        """What is known of the study as a whole."""
+        return dict(self.rows("SELECT name, value FROM facts"))
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The answer to a query.
+
+        Raises:
+            StoreError: The file is damaged or of another kind.
+        """
+        with _refusals(self.folder):
+            return self.db.execute(query, values).fetchall()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: all of it is on the disk at its end, or nothing.
+
+        Raises:
+            WriteError: The disk refused.
+        """
+        with _refusals(self.folder), self.db:
+            yield self.db
+
+    def close(self) -> None:
+        """Leave one plain file behind, unless someone is reading it."""
+        with contextlib.suppress(sqlite3.Error):
+            self.db.execute("PRAGMA busy_timeout = 0")
+            self.db.execute("PRAGMA journal_mode = DELETE")
+        self.db.close()
+
+    def adopt(
+        self,
+        *,
+        settings: Sequence[Mapping[str, Any]],
+        populations: Sequence[Mapping[str, Any]],
+        wanted: Sequence[str],
+        again: bool,
+        facts: Mapping[str, str],
+    ) -> None:
+        """Take up a plan: new runs are added, those no longer wanted keep their records.
+
+        Args:
+            settings: Of all runs that are new.
+            populations: Of the new runs: ``key``, ``steps``, and ``runs``, each an ``id``, a
+                ``setting`` as a place among the settings, and a ``seed``.
+            wanted: Ids of all runs of the plan, in order.
+            again: Whether populations that are done have to be scored anew.
+            facts: Of the study.
+        """
+        with self.writing() as db:
+            numbers = _numbers(db, "settings", "spec", [(json.dumps(s),) for s in settings])
+            first = db.execute("SELECT count(*) FROM populations").fetchone()[0]
+            db.executemany(
+                "INSERT INTO populations VALUES (?, ?, ?, ?, ?, 'train', 0, NULL)",
+                (
+                    (p["key"], first + i, len(p["runs"]), p["steps"], PENDING)
+                    for i, p in enumerate(populations)
+                ),
+            )
+            db.executemany(
+                "INSERT INTO plan VALUES (?, 0, ?, ?, ?, ?, 1)",
+                (
+                    (run["id"], numbers[run["setting"]], run["seed"], p["key"], member)
+                    for p in populations
+                    for member, run in enumerate(p["runs"])
+                ),
+            )
+            db.execute("UPDATE plan SET wanted = 0")
+            db.executemany(
+                "UPDATE plan SET wanted = 1, position = ? WHERE run = ?", enumerate(wanted)
+            )
+            if again:
+                db.execute("UPDATE populations SET status = ? WHERE status = ?", (PENDING, DONE))
+            _note(db, facts)
+
+    def progress(self, told: Mapping[str, tuple[str, int]]) -> None:
+        """How far populations are: what is being done, and how many steps or scores of it."""
+        with self.writing() as db:
+            db.executemany(
+                "UPDATE populations SET status = ?, phase = ?, done = ? WHERE key = ?",
+                ((RUNNING, phase, done, key) for key, (phase, done) in told.items()),
+            )
+
+    def release(self) -> None:
+        """Nothing is running: the process that said so is gone."""
+        with self.writing() as db:
+            db.execute("UPDATE populations SET status = ? WHERE status = ?", (PENDING, RUNNING))
+
+    def fail(self, key: str, error: str) -> None:
+        """A population could not be trained or scored."""
+        with self.writing() as db:
+            db.execute(
+                "UPDATE populations SET status = ?, error = ? WHERE key = ?", (FAILED, error, key)
+            )
+
+    def finish(self, key: str, outcome: Mapping[str, Any]) -> None:
+        """Record what came of a population; records that are there stay as they are.
+
+        Args:
+            key: Of the population.
+            outcome: The fields of a `task.Outcome`.
+        """
+        members, scores = outcome["members"], outcome["scores"]
+        share = outcome["seconds"] / len(members)
+        shared = outcome["step"], share, outcome["device"], json.dumps(outcome["versions"])
+        with self.writing() as db:
+            db.executemany(
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
+                (
+                    (m["id"], m["status"], m["diverged_at"], *shared, json.dumps(m["last"]))
+                    for m in members
+                ),
+            )
+            measures = [
+                (s["metric"], s["protocol"], json.dumps(s["options"], sort_keys=True), s["code"])
+                for s in scores
+            ]
+            columns = "metric, protocol, options, code"
+            numbers = _numbers(db, "measures", columns, measures)
+            db.executemany(
+                "INSERT INTO scores VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (
+                    (s["id"], number, name, value, s["remark"])
+                    for s, number in zip(scores, numbers, strict=True)
+                    # A score that does not apply is a row too: it says why there is no number.
+                    for name, value in (s["values"] or {s["metric"]: None}).items()
+                ),
+            )
+            db.execute(
+                "UPDATE populations SET status = ?, error = NULL, done = steps, phase = 'train' "
+                "WHERE key = ?",
+                (DONE, key),
+            )
+
+
+def _note(db: sqlite3.Connection, facts: Mapping[str, str]) -> None:
+    db.executemany(
+        "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        facts.items(),
+    )
+
+
+def _numbers(
+    db: sqlite3.Connection, table: str, columns: str, rows: Sequence[tuple[str, ...]]
+) -> list[int]:
+    """Numbers of rows in a table of things that are written once; new ones are added."""
+    find = f"SELECT {columns}, number FROM {table}"  # noqa: S608 - names of our own
+    marks = ", ".join("?" * len(columns.split(",")))
+    known = {tuple(row): number for *row, number in db.execute(find)}
+    new = [row for row in dict.fromkeys(rows) if row not in known]
+    add = f"INSERT INTO {table} ({columns}, number) VALUES ({marks}, ?)"  # noqa: S608
+    numbered: Iterable[tuple[Any, ...]] = (
+        (*row, len(known) + i) for i, row in enumerate(new, start=1)
+    )
+    db.executemany(add, numbered)
+    known |= {row: len(known) + i for i, row in enumerate(new, start=1)}
+    return [known[row] for row in rows]
+
+
+def create(folder: Path) -> Store:
+    """A store to write to; made where there is none.
+
+    Raises:
+        StoreError: It is damaged or of another format.
+        WriteError: The disk refused.
+    """
+    with _refusals(folder):
+        store = Store(folder, sqlite3.connect(folder / FILE, timeout=WAIT))
+        store.db.execute("PRAGMA journal_mode = WAL")
+        store.db.execute("PRAGMA synchronous = FULL")
+        if not store.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'facts'").fetchall():
+            store.db.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+    return _checked(store)
+
+
+def open_to_read(folder: Path) -> Store:
+    """A store to read from.
+
+    Raises:
+        StoreError: There is none, or it is damaged or of another format.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        raise StoreError(f"{folder} holds no study: there is no {FILE} in it.")
+    for how in ("mode=ro", "immutable=1"):  # the second where no reader may write beside it
+        try:
+            db = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=WAIT)
+            db.execute("SELECT 1 FROM facts").fetchall()
+        except sqlite3.OperationalError:
+            continue
+        except sqlite3.Error:
+            break
+        return _checked(Store(folder, db))
+    raise StoreError(f"{path} cannot be read as the records of a study.")
+
+
+def _checked(store: Store) -> Store:
+    if (version := store.facts().get("format")) != FORMAT:
+        raise StoreError(
+            f"{store.folder / FILE} has format {version}; this version reads format {FORMAT}."
+        )
+    return store
+
+
+@contextmanager
+def _refusals(folder: Path) -> Iterator[None]:
+    """What SQLite refuses, as a line for people."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise WriteError(
+            f"Could not write the records in {folder / FILE}: {error}. What is there is whole."
+        ) from error
+    except sqlite3.Error as error:
+        raise StoreError(f"{folder / FILE} is damaged: {error}.") from error

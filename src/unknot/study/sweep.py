@@ -1,0 +1,293 @@
+"""Sweep: from a study file to the settings of its runs.
+
+```toml
+name = "three betas"
+seeds = "0..4"
+metrics = ["mig", "sap"]
+
+[train]                                   # what all runs share, as in a file of `unknot train`
+steps = 20_000
+
+[across]                                  # axes that multiply every grid
+data = ["dsprites", "xysquares"]
+
+[[grid]]                                  # grids are added up; the lists in one multiply
+objective.name = "beta_vae"
+objective.beta = [1, 2, 4]
+
+[[grid]]
+objective.name = "dip_vae_i"
+objective.lambda_od = [1, 2, 5]
+objective.lambda_d = "= 10 * objective.lambda_od"
+```
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unknot.core import registry
+from unknot.core.errors import ConfigError
+from unknot.metrics import protocols
+from unknot.study import config, evaluate
+from unknot.study.formula import compute, is_formula
+
+KEYS = (
+    *("version", "name", "seeds", "metrics", "protocol", "score_seed", "members"),
+    *("train", "across", "grid"),
+)
+FORMAT = 1
+MOST = 1_000_000
+"""Runs of one study; more are a slip of the hand."""
+NAMED = ("data", "net", "objective", "draw")
+"""Tables whose name may stand for them: ``data = "dsprites"``."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A study as asked for: settings of its runs, their seeds, and how to score them."""
+
+    name: str
+    seeds: tuple[int, ...]
+    settings: tuple[dict[str, Any], ...]
+    """Tables such as `config.spec` takes, each with the place it came from in ``places``."""
+    places: tuple[str, ...]
+    metrics: tuple[str, ...] | None = ()
+    """Scores by name; none when empty, all that apply when None."""
+    protocol: str = "unknot"
+    score_seed: int = 0
+    members: int | None = None
+    """The most models in one population; None leaves it to the machine."""
+
+
+def expand(table: Mapping[str, Any]) -> Sweep:
+    """The runs that a study file asks for: what is across all, then grids, then their axes.
+
+    The first axis is the slowest, and seeds are the fastest.
+
+    Raises:
+        ConfigError: A key is unknown (the message gives the nearest), a grid is empty, an axis
+            comes twice, or axes to be zipped are of unequal lengths.
+
+    Example:
+        >>> sweep = expand({"grid": [{"objective": {"beta": [1, 2], "likelihood": "gaussian"}}]})
+        >>> [setting["objective"] for setting in sweep.settings]
+        [{'likelihood': 'gaussian', 'beta': 1}, {'likelihood': 'gaussian', 'beta': 2}]
+    """
+    for key in table:
+        if key not in KEYS:
+            hint = registry.nearest(key, [*KEYS])
+            if key in ("data", "net", "objective", "optim", "draw", "steps", "batch"):
+                hint = "; what all runs share stands under [train]."
+            raise ConfigError(f"Unknown key '{key}' in a study{hint}")
+    if (version := table.get("version", FORMAT)) != FORMAT:
+        raise ConfigError(f"Study version {version!r} is not known; this release reads {FORMAT}.")
+    base = _inner("[train]", table.get("train", {}))
+    if "seeds" in base:
+        raise ConfigError("Seeds of a study stand at its top, not under [train].")
+    seeds = _seeds(table.get("seeds", 0))
+    across = _axes("[across]", _inner("[across]", table.get("across", {})))
+    grids = _grids(table, across)
+    points = sum(math.prod(len(axis) for axis in axes) for _, axes in grids)
+    runs = len(seeds) * points * math.prod(len(axis) for axis in across)
+    if runs > MOST:
+        raise ConfigError(f"The study would have {runs:,} runs; at most {MOST:,} can be planned.")
+    settings, places = [], []
+    for outer in itertools.product(*across):
+        for place, axes in grids:
+            for inner in itertools.product(*axes):
+                settings.append(_setting(place, base, [*itertools.chain(*outer, *inner)]))
+                places.append(place)
+    return Sweep(
+        name=_text("name", table.get("name", "study")),
+        seeds=seeds,
+        settings=tuple(settings),
+        places=tuple(places),
+        metrics=_metrics(table.get("metrics", [])),
+        protocol=_protocol(table.get("protocol", "unknot")),
+        score_seed=_whole("score_seed", table.get("score_seed", 0), 0),
+        members=_whole("members", table["members"], 1) if "members" in table else None,
+    )
+
+
+Axis = list[list[tuple[str, Any]]]
+"""Each of its points sets one path, or several that run in step."""
+
+
+def _grids(table: Mapping[str, Any], across: Sequence[Axis]) -> list[tuple[str, list[Axis]]]:
+    given = table.get("grid", [{}])
+    if isinstance(given, dict):
+        raise ConfigError("Grids are written [[grid]], with two brackets; got one [grid].")
+    if not isinstance(given, list) or not given:
+        raise ConfigError(f"grid must be one or more tables [[grid]]; got {given!r}.")
+    grids = []
+    for n, grid in enumerate(given, start=1):
+        place = f"grid {n}" if "grid" in table else "the study"
+        if "grid" in table and not grid:
+            raise ConfigError(f"{place} is empty; name at least one setting in it, or remove it.")
+        axes = _axes(place, _inner(place, grid))
+        _check_paths(place, [path for axis in (*across, *axes) for path, _ in axis[0]])
+        grids.append((place, axes))
+    return grids
+
+
+def _axes(place: str, block: dict[str, Any]) -> list[Axis]:
+    """What a block says, in its order: settings are axes of one point, zipped ones a single axis.
+
+    Settings of one value come first, so that a file of them reads as it would under [train].
+    """
+    zips = block.get("zip", [])
+    shape = isinstance(zips, list) and all(isinstance(z, list) for z in zips)
+    if not shape or any(not isinstance(path, str) for z in zips for path in z):
+        raise ConfigError(f'{place}: zip looks like [["optim.lr", "batch"]]; got {zips!r}.')
+    leaves = {}
+    for path, value in _leaves({k: v for k, v in block.items() if k != "zip"}):
+        if value == []:
+            raise ConfigError(f"{place}: {path} is an empty list; an axis needs a value or more.")
+        points = value if isinstance(value, list) else [value]
+        if path in NAMED and all(isinstance(point, str) for point in points):
+            path = f"{path}.name"  # data = "dsprites" is short for it
+        if path in leaves:
+            raise ConfigError(f"{place}: the axis {path} comes twice.")
+        leaves[path] = points
+    partner = _partners(place, zips, leaves)
+    axes: list[Axis] = []
+    for path in sorted(leaves, key=lambda path: len(leaves[path]) > 1):
+        together = partner.get(path, (path,))
+        if path == together[0]:
+            columns = [[(p, value) for value in leaves[p]] for p in together]
+            axes.append([list(point) for point in zip(*columns, strict=True)])
+    return axes
+
+
+def _partners(
+    place: str, zips: Sequence[Sequence[str]], leaves: Mapping[str, list[Any]]
+) -> dict[str, tuple[str, ...]]:
+    partner: dict[str, tuple[str, ...]] = {}
+    for group in zips:
+        paths = tuple(f"{p}.name" if p in NAMED and p not in leaves else p for p in group)
+        for path in paths:
+            if path not in leaves:
+                raise ConfigError(f"{place}: zip names {path}{registry.nearest(path, [*leaves])}")
+            if path in partner or paths.count(path) > 1:
+                raise ConfigError(f"{place}: {path} is zipped twice.")
+            partner[path] = paths
+        lengths = {path: len(leaves[path]) for path in paths}
+        if len({*lengths.values()}) > 1:
+            said = ", ".join(f"{path} has {length}" for path, length in lengths.items())
+            raise ConfigError(f"{place}: zipped axes must be of one length; {said}.")
+    return partner
+
+
+def _check_paths(place: str, paths: Sequence[str]) -> None:
+    for i, path in enumerate(paths):
+        if path in paths[:i]:
+            raise ConfigError(f"{place}: the axis {path} comes twice, here and under [across].")
+        if inside := [p for p in paths[:i] if p.startswith(f"{path}.")]:
+            raise ConfigError(f"{place}: {path} would undo {inside[0]}, which is set before it.")
+        if path == "seeds" or path.startswith("seeds."):
+            raise ConfigError(f"{place}: seeds of a study stand at its top, for all runs.")
+
+
+def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _setting(place: str, base: dict[str, Any], point: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """One table of settings: the base with a point of the grid put in and formulas computed."""
+    table = _copy(base)
+    formulas: dict[str, str] = {}
+    for path, value in (*((p, v) for p, v in _leaves(base) if is_formula(v)), *point):
+        formulas.pop(path, None)
+        if is_formula(value):
+            formulas[path] = value
+        else:
+            _put(table, path, value)
+    asked: set[str] = set()
+
+    def lookup(path: str) -> object:
+        if path in asked & {*formulas}:
+            raise ConfigError(f"{place}: {path} = '{formulas[path]}' depends on itself.")
+        if path in formulas:
+            settle(path)
+        found: Any = table
+        for key in path.split("."):
+            if not isinstance(found, dict) or key not in found:
+                known = registry.nearest(path, [p for p, _ in _leaves(table)])
+                raise ConfigError(f"{place}: a formula names {path}, which is not set{known}")
+            found = found[key]
+        return found
+
+    def settle(path: str) -> None:
+        asked.add(path)
+        _put(table, path, compute(formulas[path], lookup))
+        del formulas[path]
+
+    while formulas:
+        settle(next(iter(formulas)))
+    return table
+
+
+def _put(table: dict[str, Any], path: str, value: Any) -> None:  # noqa: ANN401
+    *outer, last = path.split(".")
+    for key in outer:
+        if isinstance(table.get(key), str) and key in NAMED:
+            table[key] = {"name": table[key]}
+        elif not isinstance(table.get(key), dict):  # a number gives way to a schedule
+            table[key] = {}
+        table = table[key]
+    table[last] = _copy(value) if isinstance(value, dict) else value
+
+
+def _copy(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: _copy(v) if isinstance(v, dict) else v for k, v in table.items()}
+
+
+def _inner(place: str, given: Any) -> dict[str, Any]:  # noqa: ANN401
+    if not isinstance(given, dict):
+        raise ConfigError(f"{place} must be a table of settings; got {given!r}.")
+    return given
+
+
+def _seeds(given: Any) -> tuple[int, ...]:  # noqa: ANN401
+    read = config.seeds(given) if isinstance(given, str) else given
+    listed = read if isinstance(read, list) else [read]
+    if not listed or any(isinstance(s, bool) or not isinstance(s, int) or s < 0 for s in listed):
+        raise ConfigError(f'seeds look like 7, [0, 3, 5] or "0..9"; got {given!r}.')
+    return tuple(listed)
+
+
+def _metrics(given: Any) -> tuple[str, ...] | None:  # noqa: ANN401
+    if given == "all":
+        return None
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        raise ConfigError(f'metrics look like ["mig", "sap"], or "all"; got {given!r}.')
+    for name in given:
+        if name not in (known := evaluate.everything()):
+            raise ConfigError(f"There is no score '{name}'{registry.nearest(name, known)}")
+    return tuple(dict.fromkeys(given))
+
+
+def _protocol(given: Any) -> str:  # noqa: ANN401
+    if given not in protocols.MEANINGS:
+        hint = registry.nearest(str(given), [*protocols.MEANINGS])
+        raise ConfigError(f"There is no protocol {given!r}{hint}")
+    return str(given)
+
+
+def _text(key: str, given: Any) -> str:  # noqa: ANN401
+    if not isinstance(given, str) or not given.strip():
+        raise ConfigError(f"{key} must be a text; got {given!r}.")
+    return given
+
+
+def _whole(key: str, given: Any, least: int) -> int:  # noqa: ANN401
+    if isinstance(given, bool) or not isinstance(given, int) or given < least:
+        raise ConfigError(f"{key} must be a whole number from {least} on; got {given!r}.")
+    return given

@@ -1,0 +1,261 @@
+"""Task: one population of a study, trained and scored; plain data in, plain data out.
+
+A task can be performed anywhere that sees the study's folder, any number of times: what is there
+already is not done again, and what was interrupted goes on from the last checkpoint.
+
+```
+<study>/populations/<key>/
+  checkpoints/step-N/     to continue from, until the weights are there
+  weights.safetensors     one tensor per weight, members first
+  curves.safetensors      the logged values, [log steps, members]
+  population.json         who the members are, who diverged, versions, device; written last
+  scores.jsonl            one line for each score of each member
+```
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import unknot
+from unknot.core.errors import ConfigError, DataError, StoreError
+from unknot.study import config, evaluate
+from unknot.study.evaluate import Record
+from unknot.study.lock import held
+from unknot.study.members import (
+    Stopped,
+    Trained,
+    begin,
+    export,
+    is_trained,
+    load,
+    train_to_the_end,
+)
+from unknot.study.run import Run
+from unknot.study.spec import TrainSpec
+from unknot.study.store import Store
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker is told; JSON and back gives the same."""
+
+    key: str
+    folder: str
+    """Of the population, absolute."""
+    settings: list[dict[str, Any]]
+    """Settings without seeds, each used by at least one member."""
+    members: list[dict[str, Any]]
+    """Of each member its ``id``, ``seed`` and ``setting``, a place in the list above."""
+    metrics: list[str] | None = field(default_factory=list)
+    """None: all that apply."""
+    protocol: str = "unknot"
+    score_seed: int = 0
+    device: str = "auto"
+    threads: int | None = None
+    """Of the CPU; the same for all tasks of a study, since another number gives other bits."""
+
+    def json(self) -> str:
+        """As one line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of_json(cls, line: str) -> "Task":
+        """Back from a line."""
+        return cls(**json.loads(line))
+
+    def specs(self) -> list[TrainSpec]:
+        """The members as runs of their own.
+
+        Raises:
+            StoreError: They have other ids than in the plan.
+        """
+        specs = [
+            config.spec({**self.settings[member["setting"]], "seeds": member["seed"]})
+            for member in self.members
+        ]
+        for spec, member in zip(specs, self.members, strict=True):
+            if spec.ids() != [member["id"]]:
+                raise StoreError(
+                    f"Run {member['id']} was planned by another version of unknot, whose settings "
+                    "have other names; finish the study with that version."
+                )
+        return specs
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a task, as plain values."""
+
+    key: str
+    step: int
+    seconds: float
+    device: str
+    versions: dict[str, Any]
+    members: list[dict[str, Any]]
+    """Of each member: ``id``, ``status`` (done or diverged), ``diverged_at`` and ``last``, the
+    values of the last log step by name."""
+    scores: list[dict[str, Any]]
+    """Of each score: ``id``, ``metric``, ``protocol``, ``options``, ``code``, and ``values`` by
+    name, or for one that does not apply none and the ``remark`` that says why."""
+
+    def json(self) -> str:
+        """As one line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of_json(cls, line: str) -> "Outcome":
+        """Back from a line."""
+        return cls(**json.loads(line))
+
+
+def of_store(
+    store: Store, population: str, *, device: str = "auto", threads: int | None = None
+) -> Task:
+    """The task of a planned population."""
+    facts = store.facts()
+    query = """
+        SELECT plan.run, plan.seed, settings.spec FROM plan
+        JOIN settings ON settings.number = plan.setting
+        WHERE plan.population = ? ORDER BY plan.member
+    """
+    rows = store.rows(query, (population,))
+    specs = [*dict.fromkeys(spec for *_, spec in rows)]
+    return Task(
+        population,
+        str((store.folder / "populations" / population).absolute()),
+        [json.loads(spec) for spec in specs],
+        [{"id": run, "seed": seed, "setting": specs.index(spec)} for run, seed, spec in rows],
+        json.loads(facts["metrics"]),
+        facts["protocol"],
+        int(facts["score_seed"]),
+        device,
+        threads,
+    )
+
+
+Tell = Callable[[str, int], None]
+"""Told what is being done (``train`` or ``score``) and how far: steps, or scores of all members."""
+
+
+def perform(
+    task: Task, *, tell: Tell = lambda _, __: None, stop: Callable[[], bool] = lambda: False
+) -> Outcome:
+    """Train a population to its end and score it.
+
+    Args:
+        task: What to do.
+        tell: Called after every few steps and scores.
+        stop: Asked after every few steps and scores.
+
+    Raises:
+        Stopped: Asked to stop; what is on the disk is enough to go on from.
+        UnknotError: A setting, the data or the disk refused.
+    """
+    folder, specs = Path(task.folder), task.specs()
+    before = torch.get_num_threads()
+    # A killed driver's worker needs a moment to notice.
+    with held(folder, f"Another process is training in {folder}.", patience=60.0):
+        try:
+            torch.set_num_threads(task.threads or before)
+            trained = _trained(folder, specs, task.device, tell, stop)
+            scores = [*_scores(task, trained, folder, tell, stop)]
+        finally:
+            torch.set_num_threads(before)
+    facts = trained.facts
+    members = [{k: v for k, v in m.items() if k != "seed"} for m in facts["members"]]
+    kept = {name: facts[name] for name in ("step", "seconds", "device", "versions")}
+    return Outcome(key=task.key, members=members, scores=scores, **kept)
+
+
+def _trained(
+    folder: Path, specs: Sequence[TrainSpec], device: str, tell: Tell, stop: Callable[[], bool]
+) -> Trained:
+    if is_trained(folder):
+        return load(folder, specs, device)
+    fresh = begin(specs, device)
+    ended = train_to_the_end(fresh, folder, tell=lambda step: tell("train", step), stop=stop)
+    return export(ended, folder)
+
+
+def _scores(
+    task: Task, trained: Trained, folder: Path, tell: Tell, stop: Callable[[], bool]
+) -> Iterator[dict[str, Any]]:
+    """Scores of each member that did not diverge; those that the folder has are not computed."""
+    if task.metrics == []:
+        return
+    known = evaluate.read(folder)
+    done = 0
+    for i, member in enumerate(trained.facts["members"]):
+        if member["status"] == "diverged":
+            continue
+
+        def heard(scores: int, before: int = done) -> None:
+            tell("score", before + scores)
+            if stop():
+                raise Stopped
+
+        records, skipped = _scored(task, trained.run(i), known, heard)
+        evaluate.append(folder, records)
+        done += len(records) + len(skipped)
+        yield from map(_score, records)
+        for metric, why in skipped.items():
+            yield {
+                "id": member["id"],
+                "metric": metric,
+                "protocol": task.protocol,
+                "options": {"seed": task.score_seed},
+                "code": unknot.__version__,
+                "values": {},
+                "remark": why,
+            }
+
+
+def _scored(
+    task: Task, run: Run, known: Sequence[Record], heard: Callable[[int], None]
+) -> tuple[list[Record], dict[str, str]]:
+    """The scores of one run, and why others do not apply."""
+    skipped: dict[str, str] = {}
+
+    def scored(metrics: list[str] | None, known: Sequence[Record]) -> list[Record]:
+        (found,) = evaluate.evaluate(
+            run,
+            protocol=task.protocol,
+            metrics=metrics,
+            seed=task.score_seed,
+            known=known,
+            on_score=heard,
+            on_skip=skipped.__setitem__,
+        )
+        return found
+
+    try:
+        return scored(task.metrics, known), skipped
+    except (ConfigError, DataError):
+        if task.metrics is None:
+            raise
+    # A score that was named and does not apply to this run is a fact, not the study's end.
+    records: list[Record] = []
+    for metric in task.metrics:
+        try:
+            records += scored([metric], known)
+        except (ConfigError, DataError) as error:
+            skipped[metric] = str(error)
+    return records, skipped
+
+
+def _score(record: Record) -> dict[str, Any]:
+    options = {k: v for k, v in record.protocol.items() if k != "name"}
+    return {
+        "id": record.id,
+        "metric": record.metric,
+        "protocol": record.protocol["name"],
+        "options": options,
+        "code": record.unknot,
+        "values": record.values,
+        "remark": "; ".join(record.remarks),
+    }

@@ -1,0 +1,81 @@
+"""A worker: a process that takes tasks, one JSON line each, and tells how they go.
+
+It lives as long as its standard input is open, so that no worker outlives a killed driver.
+"""
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from types import FrameType
+from typing import Any, TextIO
+
+PAUSE = 0.3
+"""Seconds between two words about progress."""
+
+
+def main() -> None:
+    """Work until the input ends, a signal asks to stop, or a task is interrupted by one."""
+    # What libraries print must not get between our lines.
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    tasks: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
+    stop = threading.Event()
+
+    def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python's signature
+        stop.set()
+        tasks.put(None)
+
+    signal.signal(signal.SIGTERM, ask)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides
+    from unknot.study.members import Stopped
+
+    _say(out, {"event": "ready"})
+    while (line := tasks.get()) is not None and not stop.is_set():
+        try:
+            _work(line, out, stop)
+        except Stopped:
+            break
+
+
+def _listen(tasks: "queue.SimpleQueue[str | None]") -> None:
+    for line in sys.stdin:
+        tasks.put(line)
+    os._exit(1)  # the driver is gone: at once, there is a checkpoint to go on from
+
+
+def _work(line: str, out: TextIO, stop: threading.Event) -> None:
+    from unknot.core.errors import UnknotError
+    from unknot.study.members import Stopped
+    from unknot.study.task import Task, perform
+
+    said = [0.0]
+
+    def tell(phase: str, done: int) -> None:
+        if time.monotonic() - said[0] >= PAUSE:
+            said[0] = time.monotonic()
+            _say(out, {"event": "progress", "phase": phase, "done": done})
+
+    try:
+        outcome = perform(Task.of_json(line), tell=tell, stop=stop.is_set)
+        _say(out, {"event": "done", "outcome": outcome.json()})
+    except Stopped:
+        raise
+    except UnknotError as error:
+        _say(out, {"event": "failed", "error": str(error)})
+    except Exception as error:  # whatever a run does, the others go on
+        _say(out, {"event": "failed", "error": f"{type(error).__name__}: {error}"})
+
+
+def _say(out: TextIO, fact: Mapping[str, Any]) -> None:
+    out.write(json.dumps(fact) + "\n")
+    out.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""``unknot study``: what it prints, writes and answers to nonsense."""
+
+import csv
+import importlib.util
+import io
+import json
+
+import pytest
+
+import unknot as library
+from unknot.study import estimate
+from unknot.study.study import Study
+
+
+@pytest.fixture(scope="module")
+def made(tiny, tmp_path_factory):
+    """A study of four tiny runs, run by the command with processes of its own."""
+    import subprocess
+    import sys
+
+    folder = tmp_path_factory.mktemp("made")
+    file = folder / "two betas.toml"
+    file.write_text(
+        'seeds = "0,1"\nmetrics = ["mig"]\n[train]\nsteps = 10\nbatch = 8\n'
+        f'data = {{name = "arrays", path = "{tiny}"}}\nnet = {{name = "linear", latents = 3}}\n'
+        "[[grid]]\nobjective.beta = [1, 4]\n"
+    )
+    command = [sys.executable, "-c", "from unknot.cli.main import main; main()", "study", "run"]
+    done = subprocess.run(
+        [*command, file.name, "--device", "cpu"], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "4 runs: 4 done" in done.stdout
+    assert "into studies/two-betas" in done.stderr
+    return file, folder / "studies" / "two-betas"
+
+
+def test_every_verb_has_an_example(unknot):
+    for verb in ("plan", "run", "status", "table", "take"):
+        code, out, _ = unknot("study", verb, "--help")
+        assert code == 0
+        assert "Example" in out
+
+
+def test_a_plan_says_how_much_there_is_to_do_and_writes_nothing(
+    unknot, made, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(estimate, "PATIENCE", 0.01)
+    code, out, _ = unknot("study", "plan", made[0], "--device", "cpu")
+    assert code == 0
+    assert "4 runs (2 settings x 2 seeds)" in out
+    assert "40 steps" in out
+    assert "of training on this machine" in out
+    code, out, _ = unknot("study", "plan", made[0], "--json", "--no-estimate", "--device", "cpu")
+    facts = json.loads(out)
+    assert (facts["runs"], facts["settings"], facts["steps"]) == (4, 2, 40)
+    assert facts["ids"] == [row["id"] for row in Study.open(made[1]).table()]
+    assert "seconds" not in facts
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_plan_from_flags(unknot):
+    words = ("--set", "train.steps=100", "--grid", "objective.beta=1,2,4", "--seeds", "0..4")
+    code, out, _ = unknot("study", "plan", *words, "--no-estimate", "--json")
+    assert code == 0
+    assert json.loads(out)["runs"] == 15
+    code, out, _ = unknot(
+        "study", "plan", *words, "--grid", "objective.beta=1,1.0", "--no-estimate"
+    )
+    assert code == 2
+
+
+def test_status_table_and_take(unknot, made, tmp_path):
+    _, folder = made
+    code, out, _ = unknot("study", "status", folder, "--json")
+    assert code == 0
+    assert json.loads(out)["runs"] == {"all": 4, "done": 4}
+    code, out, _ = unknot("study", "table", folder, "--json")
+    rows = json.loads(out)
+    assert [row["objective.beta"] for row in rows] == [1, 1, 4, 4]
+    assert all(isinstance(row["mig"], float) for row in rows)
+    code, out, _ = unknot("study", "table", folder)
+    assert code == 0
+    assert rows[0]["id"] in out
+    file = tmp_path / "table.csv"
+    code, out, _ = unknot("study", "table", folder, "--csv", file)
+    (first, *_) = read = list(csv.DictReader(io.StringIO(file.read_text())))
+    assert len(read) == 4
+    assert float(first["mig"]) == rows[0]["mig"]
+    assert first["status"] == "done"
+    code, out, _ = unknot("study", "table", folder, "--csv", "-")
+    assert list(csv.DictReader(io.StringIO(out))) == read
+    taken = tmp_path / "one"
+    code, out, _ = unknot("study", "take", folder, rows[2]["id"][:6], "--out", taken)
+    assert code == 0
+    assert f"unknot show {taken}" in out
+    assert library.load(taken, device="cpu").spec.ids() == [rows[2]["id"]]
+
+
+def test_going_on_with_what_is_done_and_with_a_file_that_changed(unknot, made, monkeypatch):
+    file, folder = made
+    monkeypatch.chdir(file.parent)
+    code, out, _ = unknot("study", "run", folder, "--device", "cpu")
+    assert (code, "4 runs: 4 done" in out) == (0, True)
+    code, out, _ = unknot("study", "run", file.name, "--device", "cpu", "--json")
+    assert (code, json.loads(out)["runs"]["done"]) == (0, 4)
+    code, _, err = unknot("study", "run", file.name, "--seeds", "0..2", "--device", "cpu")
+    assert code == 2
+    assert "adds 2 runs. Say --update" in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.skipif(bool(importlib.util.find_spec("pyarrow")), reason="pyarrow is installed")
+def test_parquet_without_its_package_says_what_to_install(unknot, made, tmp_path):
+    code, _, err = unknot("study", "table", made[1], "--parquet", tmp_path / "t.parquet")
+    assert code == 2
+    assert "pip install pyarrow" in err
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="pyarrow is not installed")
+def test_parquet_holds_the_table(unknot, made, tmp_path):
+    code, _, _ = unknot("study", "table", made[1], "--parquet", tmp_path / "t.parquet")
+    assert code == 0
+    parquet = importlib.import_module("pyarrow.parquet")
+    rows = parquet.read_table(tmp_path / "t.parquet").to_pylist()
+    assert [row["id"] for row in rows] == [row["id"] for row in Study.open(made[1]).table()]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("plan",), "Name a study file"),
+        (("plan", "nowhere.toml"), "Could not read nowhere.toml"),
+        (("plan", "--grid", "objective.betta=1"), "did you mean 'beta'"),
+        (("plan", "--grid", "objective.beta="), "Expected an axis"),
+        (("plan", "--set", "sedes=3"), "did you mean 'seeds'"),
+        (("plan", "--grid", "batch=1", "--device", "tpu"), "Devices are"),
+        (("plan", "--grid", "batch=1", "--metrics", "mgi"), "did you mean 'mig'"),
+        (("run", "nowhere.toml"), "Could not read"),
+        (("run", "."), "holds no study"),
+        (("run", ".", "--seeds", "3"), "Flags change a study file"),
+        (("status", "."), "holds no study"),
+        (("table", "nowhere"), "holds no study"),
+        (("take", ".", "abc"), "holds no study"),
+    ],
+)
+def test_nonsense_is_one_line_and_leaves_nothing(unknot, tmp_path, monkeypatch, words, said):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = unknot("study", *words)
+    assert code == 2
+    assert said in err
+    assert len(err.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_run_and_an_occupied_folder(unknot, made, tmp_path):
+    code, _, err = unknot("study", "take", made[1], "zzz", "--out", tmp_path / "x")
+    assert (code, "has no run 'zzz'" in err) == (2, True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("mine")
+    code, _, err = unknot("study", "run", made[0], "--out", tmp_path / "mine")
+    assert (code, "not an empty folder" in err) == (2, True)

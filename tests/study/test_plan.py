@@ -1,0 +1,178 @@
+"""Plans: which runs there are, what they are called, and who trains beside whom."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unknot.core.errors import ConfigError
+from unknot.engine.population import Setting, populate
+from unknot.study import config
+from unknot.study import estimate as estimates
+from unknot.study.estimate import estimate
+from unknot.study.machine import machine
+from unknot.study.plan import Planned, _even, group_of, plan, setting_table, shards
+from unknot.study.sweep import expand
+from unknot.study.train import begin
+
+
+def planned(**table):
+    return plan(expand(table))
+
+
+def test_runs_are_settings_by_seeds_and_have_the_ids_of_lone_runs():
+    found = planned(seeds=[3, 1], grid=[{"objective": {"beta": [1, 4]}}])
+    assert [(run.setting, run.seed) for run in found.runs] == [(0, 3), (0, 1), (1, 3), (1, 1)]
+    for run in found.runs:
+        table = {**setting_table(found.settings[run.setting]), "seeds": run.seed}
+        assert config.spec(table).ids() == [run.id]
+    assert found.steps == 4 * 20_000
+
+
+def test_ids_do_not_change_with_the_version_of_python_or_the_way_a_number_is_written():
+    """Frozen from the first version: another value means that studies cannot be continued."""
+    (run,) = planned(grid=[{"objective": {"beta": 4}}]).runs
+    (same,) = planned(train={"log_every": 7, "objective": {"name": "beta_vae", "beta": 4.0}}).runs
+    assert run.id == same.id == "c475c6f6dece"
+
+
+def test_a_setting_asked_for_twice_counts_once():
+    found = planned(grid=[{"objective": {"beta": [1, 4]}}, {"objective": {"beta": [4.0, 2]}}])
+    assert (len(found.runs), found.doubles) == (3, 1)
+    assert len({run.id for run in found.runs}) == 3
+
+
+def test_what_may_differ_inside_a_population_is_put_together_and_nothing_else():
+    found = planned(
+        seeds=[0, 1],
+        grid=[
+            {"objective": {"beta": [1, 4]}, "optim": {"lr": [1e-3, 1e-4]}, "order_seed": [1, 2]},
+            {"objective": {"name": "dip_vae_i", "lambda_od": [1, 2]}},
+            {"objective": {"likelihood": "gaussian"}},
+            {"batch": [8, 16]},
+            {"net": {"latents": 3}},
+            {"steps": 5},
+        ],
+    )
+    groups = shards(found, members=1_000)
+    sizes = [len(shard.runs) for shard in groups]
+    # The batch of 8 and of 16 are alone; a batch of 64 with beta 4 is in the first.
+    assert sizes == [16, 4, 2, 2, 2, 2, 2]
+    for shard in groups:
+        members = [m for run in shard.runs for m in _members(found, run)]
+        assert len({member.group for member in members}) == 1
+
+
+def _members(found, run):
+    return replace(found.settings[run.setting], seeds=run.seed).members()
+
+
+def test_a_planned_population_is_one_that_the_engine_takes(tiny):
+    """The planner's idea of equal shapes must not be wider than the engine's."""
+    base = {"data": {"name": "arrays", "path": str(tiny)}, "net": {"name": "linear", "latents": 2}}
+    found = planned(
+        train={**base, "batch": 8}, grid=[{"objective": {"beta": [1, 2]}, "optim": {"lr": [1, 2]}}]
+    )
+    (shard,) = shards(found, members=10)
+    setting = begin(found.settings[0], "cpu").setting
+    assert isinstance(setting, Setting)
+    assert populate(setting, [m for run in shard.runs for m in _members(found, run)]).members == 4
+
+
+def test_a_schedule_and_a_number_do_not_share_a_population():
+    beta = {"kind": "linear", "start": 0, "end": 4, "steps": 10}
+    found = planned(grid=[{"objective": {"beta": [4, beta]}}])
+    assert len(shards(found, members=9)) == 2
+
+
+@given(st.integers(1, 60), st.integers(1, 20))
+def test_parts_are_even_and_hold_each_run_once(runs, members):
+    listed = [Planned(str(i), 0, i) for i in range(runs)]
+    parts = _even(listed, members)
+    assert [run for part in parts for run in part] == listed
+    sizes = [len(part) for part in parts]
+    assert max(sizes) <= members
+    assert max(sizes) - min(sizes) <= 1
+    assert len(parts) == -(-runs // members)
+
+
+def test_runs_that_are_there_keep_their_populations_and_names_are_functions_of_members():
+    old = planned(seeds=[0, 1], grid=[{"objective": {"beta": [1, 4]}}])
+    new = planned(seeds=[0, 1, 2], grid=[{"objective": {"beta": [1, 4, 8]}}])
+    added = shards(new, members=3, without={run.id for run in old.runs})
+    assert [(run.setting, run.seed) for shard in added for run in shard.runs] == [
+        *[(0, 2), (1, 2), (2, 0)],
+        *[(2, 1), (2, 2)],
+    ]
+    again = shards(new, members=3, without={run.id for run in old.runs})
+    assert [shard.key for shard in added] == [shard.key for shard in again]
+    assert len({shard.key for shard in added}) == 2
+
+
+def test_ten_thousand_runs_are_planned_from_their_settings_not_one_by_one(monkeypatch):
+    built = []
+    real = config.spec
+    monkeypatch.setattr(config, "spec", lambda table: built.append(1) or real(table))
+    found = planned(seeds="0..999", grid=[{"objective": {"beta": [*range(1, 11)]}}])
+    assert (len(found.runs), len(built)) == (10_000, 10)
+    assert len(shards(found, members=16)) == 625
+
+
+def test_machines_share_their_cores_out(monkeypatch):
+    monkeypatch.setattr("unknot.study.machine._cores", lambda: 8)
+    spread = [(m.workers, m.threads) for m in (machine(n, device="cpu") for n in (1, 2, 3, 8, 99))]
+    assert spread == [(1, 8), (2, 4), (3, 2), (8, 1), (8, 1)]
+    assert machine(99, device="cpu", workers=4).threads == 2
+    assert machine(99, device="cpu", workers=30).threads == 1
+    begun = machine(1, device="cpu", threads=1)  # goes on with the threads it began with
+    assert (begun.workers, begun.threads) == (8, 1)
+    with pytest.raises(ConfigError, match="a worker or more"):
+        machine(9, workers=0)
+
+
+def test_an_estimate_is_pace_by_steps_of_all_models_shared_by_the_workers(tiny, monkeypatch):
+    base = {"data": {"name": "arrays", "path": str(tiny)}, "net": {"name": "linear", "latents": 2}}
+    found = planned(
+        train={**base, "batch": 8, "steps": 300},
+        grid=[{"objective": {"beta": [1, 2]}}, {"objective": {"name": "dip_vae_i"}}],
+    )
+    here = machine(3, device="cpu", workers=2, threads=1)
+    monkeypatch.setattr(estimates, "PATIENCE", 0.01)
+    said = estimate(found, shards(found, members=2), here)
+    assert (said.measured, said.kinds) == (2, 2)
+    assert 0 < said.seconds < 600
+    assert "on this machine" in said.words
+    paces = iter([0.5, 2.0])
+    monkeypatch.setattr(estimates, "_pace", lambda specs, device: next(paces))
+    said = estimate(found, shards(found, members=2), here)
+    assert said.seconds == (2 * 300 * 0.5 + 1 * 300 * 2.0) / 2
+
+
+def test_kinds_that_there_was_no_time_for_count_as_the_others_do(monkeypatch):
+    found = planned(grid=[{"steps": [10, 20, 30]}])
+    monkeypatch.setattr(estimates, "BUDGET", -1.0)
+    here = machine(3, device="cpu", workers=1, threads=1)
+    assert estimate(found, shards(found, members=2), here).measured == 0
+    times = iter([0.0, 0.0, 1.0, 2.0])  # began, then before each kind
+    monkeypatch.setattr(estimates.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(estimates, "BUDGET", 0.5)
+    monkeypatch.setattr(estimates, "_pace", lambda specs, device: 0.25)
+    said = estimate(found, shards(found, members=2), here)
+    assert (said.seconds, said.measured, said.kinds) == (0.25 * 60, 1, 3)
+
+
+def test_an_estimate_of_what_cannot_begin_says_why():
+    missing = {"name": "arrays", "path": "/nowhere/x.npz"}
+    found = planned(train={"data": missing})
+    said = estimate(found, shards(found, members=1), machine(1, device="cpu"))
+    assert "unknown" in said.words
+    assert "/nowhere/x.npz" in said.words
+
+
+def test_groups_are_texts_that_other_processes_make_the_same():
+    (spec,) = planned().settings
+    shared = json.loads(group_of(spec))[0]
+    assert shared["net"]["name"] == "conv64"
+    assert "seeds" not in shared

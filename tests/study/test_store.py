@@ -1,0 +1,349 @@
+"""Records of a study: what is kept, what is never overwritten, and who may write."""
+
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from unknot.core.errors import ConfigError, StoreError, WriteError
+from unknot.study import config, execute, store
+from unknot.study.execute import adopt, driver, planned
+from unknot.study.machine import Machine
+from unknot.study.study import Study, flat
+
+HERE = Machine("cpu", 2, 1)
+TEXT = """
+name = "toy"
+seeds = [0, 1]
+metrics = ["mig"]
+[[grid]]
+objective.beta = [1, 4]
+[[grid]]
+objective.name = "annealed_vae"
+objective.c = {kind = "linear", start = 0, end = 25, steps = 1000}
+"""
+
+
+def outcome(opened, key, scores=(), status="done", seconds=6.0):
+    rows = opened.rows("SELECT run FROM plan WHERE population = ? ORDER BY member", (key,))
+    lost = 700 if status == "diverged" else None
+    return {
+        "step": 20_000,
+        "seconds": seconds,
+        "device": "cpu",
+        "versions": {"unknot": "1"},
+        "members": [
+            {
+                "id": run,
+                "status": status,
+                "diverged_at": lost,
+                "last": {"loss": 2.5, "loss.weight": 1.0},
+            }
+            for (run,) in rows
+        ],
+        "scores": [{"id": run, **score} for (run,) in rows for score in scores],
+    }
+
+
+def score(value=0.5, *, protocol="unknot", seed=0, code="1", metric="mig"):
+    values = {} if value is None else {metric: value}
+    remark = "does not apply" if value is None else ""
+    measure = {"metric": metric, "protocol": protocol, "options": {"seed": seed}, "code": code}
+    return {**measure, "values": values, "remark": remark}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with driver(tmp_path / "study") as opened:
+        adopt(opened, TEXT, planned(TEXT), HERE)
+    return tmp_path / "study"
+
+
+def test_a_table_has_a_row_for_each_run_with_its_settings(folder):
+    rows = Study.open(folder).table()
+    assert [(r["objective"], r.get("objective.beta"), r["seed"]) for r in rows] == [
+        ("beta_vae", 1.0, 0),
+        ("beta_vae", 1.0, 1),
+        ("beta_vae", 4.0, 0),
+        ("beta_vae", 4.0, 1),
+        ("annealed_vae", None, 0),
+        ("annealed_vae", None, 1),
+    ]
+    assert [r["id"] for r in rows] == [run.id for run in planned(TEXT).runs]
+    assert rows[-1]["objective.c.end"] == 25.0
+    assert (rows[0]["net.latents"], rows[0]["data"], rows[0]["steps"]) == (10, "dsprites", 20_000)
+    assert {(r["status"], r["diverged"], r["seconds"], r["error"]) for r in rows} == {
+        ("waiting", None, None, None)
+    }
+    assert "log_every" not in rows[0]  # every other number is taken for a score
+
+
+def test_outcomes_fill_the_rows(folder):
+    with driver(folder) as opened:
+        first, second, third = execute.unfinished(opened)
+        opened.finish(first, outcome(opened, first, [score(0.25)]))
+        opened.finish(second, outcome(opened, second, status="diverged"))
+        opened.fail(third, "no data")
+        assert execute.unfinished(opened) == [third]
+    study = Study.open(folder)
+    rows = study.table()
+    by_key = {row["population"]: row for row in rows}
+    good, lost, failed = by_key[first], by_key[second], by_key[third]
+    assert (good["status"], good["diverged"], good["mig"], good["loss"]) == (
+        "done",
+        False,
+        0.25,
+        2.5,
+    )
+    assert good["seconds"] == 6.0 / sum(row["population"] == first for row in rows)
+    assert "loss.weight" not in good
+    assert (lost["status"], lost["diverged"], "mig" in lost) == ("diverged", True, False)
+    assert (failed["status"], failed["error"]) == ("failed", "no data")
+    status = study.status()
+    assert status["runs"] == {"all": 6, "done": 2, "diverged": 2, "failed": 2}
+    assert status["failures"] == [{"error": "no data", "populations": 1}]
+    assert status["steps"] == {"done": 80_000, "all": 120_000}
+
+
+def test_scores_are_never_overwritten_and_the_newest_measure_is_shown(folder):
+    with driver(folder) as opened:
+        key = execute.unfinished(opened)[0]
+        for scores in (
+            [score(0.1)],
+            [score(0.9)],  # the same measure again: stays as it was
+            [score(0.2, code="2"), score(0.3, protocol="study2019")],
+            [score(None, metric="elbo")],
+        ):
+            opened.finish(key, outcome(opened, key, scores))
+        kept = opened.rows("SELECT value, remark FROM scores ORDER BY measure, run")
+    assert [value for value, _ in kept] == [0.1, 0.1, 0.2, 0.2, 0.3, 0.3, None, None]
+    assert kept[-1][1] == "does not apply"
+    study = Study.open(folder)
+    row = study.table()[0]
+    assert (row["mig"], row["mig@study2019"], row["elbo"]) == (0.2, 0.3, None)
+    assert study.scores() == ["mig", "mig@study2019", "elbo"]
+
+
+def test_a_score_that_is_not_a_number_is_none(folder):
+    with driver(folder) as opened:
+        key = execute.unfinished(opened)[0]
+        opened.finish(key, outcome(opened, key, [score(float("nan"))]))
+    assert Study.open(folder).table()[0]["mig"] is None
+
+
+def test_names_of_ours_win_over_what_an_objective_logs(folder):
+    with driver(folder) as opened:
+        key = execute.unfinished(opened)[0]
+        given = outcome(opened, key)
+        for member in given["members"]:
+            member["last"] = {"diverged": 0.0, "seconds": 9.0}
+        opened.finish(key, given)
+    row = Study.open(folder).table()[0]
+    assert row["diverged"] is False
+    assert row["seconds"] == 3.0
+
+
+def test_more_seeds_and_settings_add_runs_and_leave_the_others_alone(folder):
+    with driver(folder) as opened:
+        done = execute.unfinished(opened)[0]
+        opened.finish(done, outcome(opened, done, [score()]))
+    before = Study.open(folder).table()
+    more = TEXT.replace("[0, 1]", "[0, 1, 2]").replace("[1, 4]", "[1, 4, 8]")
+    with driver(folder) as opened:
+        with pytest.raises(ConfigError, match=r"adds 6 runs. Say --update") as refused:
+            adopt(opened, more, planned(more), HERE)
+        assert "\n" not in str(refused.value)
+        adopt(opened, more, planned(more), HERE, update=True)
+        assert done not in execute.unfinished(opened)
+    after = Study.open(folder).table()
+    assert [row["id"] for row in after] == [run.id for run in planned(more).runs]
+    assert len(after) == 12
+    kept = {row["id"]: row for row in after}
+    assert all(kept[row["id"]] == row for row in before)
+    assert (folder / "study.toml").read_text() == more
+
+
+def test_dropped_runs_keep_their_records_and_come_back(folder):
+    with driver(folder) as opened:
+        for key in execute.unfinished(opened):
+            opened.finish(key, outcome(opened, key, [score()]))
+    fewer = TEXT.replace("[0, 1]", "[1]")
+    with driver(folder) as opened:
+        with pytest.raises(ConfigError, match="drops 3 runs"):
+            adopt(opened, fewer, planned(fewer), HERE)
+        adopt(opened, fewer, planned(fewer), HERE, update=True)
+    study = Study.open(folder)
+    assert [row["seed"] for row in study.table()] == [1, 1, 1]
+    assert len(study.table(dropped=True)) == 6
+    assert study.status()["runs"] == {"all": 3, "done": 3}
+    with driver(folder) as opened:
+        adopt(opened, TEXT, planned(TEXT), HERE, update=True)
+        assert execute.unfinished(opened) == []
+    assert len(Study.open(folder).table()) == 6
+
+
+def test_other_scores_are_explained_and_make_populations_due_again(folder):
+    with driver(folder) as opened:
+        for key in execute.unfinished(opened):
+            opened.finish(key, outcome(opened, key, [score()]))
+        assert execute.unfinished(opened) == []
+        other = TEXT.replace('["mig"]', '["mig", "sap"]')
+        with pytest.raises(ConfigError, match=r'metrics was \["mig"\] and is \["mig", "sap"\]'):
+            adopt(opened, other, planned(other), HERE)
+        adopt(opened, other, planned(other), HERE, update=True)
+        assert len(execute.unfinished(opened)) == len(opened.rows("SELECT key FROM populations"))
+
+
+def test_a_file_that_changed_in_its_comments_only_is_the_same_study(folder):
+    same = TEXT + "# a remark\n"
+    with driver(folder) as opened:
+        adopt(opened, same, planned(same), HERE)
+    assert (folder / "study.toml").read_text() == same
+
+
+def test_threads_are_those_the_study_began_with(folder):
+    more = TEXT.replace("[0, 1]", "[0, 1, 2]")
+    with driver(folder) as opened:
+        adopt(opened, more, planned(more), Machine("cpu", 1, 8), update=True)
+        assert opened.facts()["threads"] == "1"
+
+
+def test_a_second_driver_is_refused_in_one_line(folder):
+    refused = pytest.raises(StoreError, match="Another process is at work")
+    with driver(folder), refused as said, driver(folder):
+        pass
+    assert "\n" not in str(said.value)
+    assert not Study.open(folder).status()["driver"]
+    with driver(folder):
+        assert Study.open(folder).status()["driver"]
+
+
+def test_a_transaction_is_all_or_nothing(folder):
+    with driver(folder) as opened:
+        key = execute.unfinished(opened)[0]
+        bad = outcome(opened, key, [score()])
+        bad["scores"][-1]["id"] = None  # against the table's rules, after the runs are written
+        with pytest.raises(StoreError):
+            opened.finish(key, bad)
+        assert opened.rows("SELECT count(*) FROM runs") == [(0,)]
+        assert opened.rows("SELECT count(*) FROM scores") == [(0,)]
+        assert key in execute.unfinished(opened)
+
+
+def test_reading_takes_as_many_statements_for_many_runs_as_for_few(tmp_path, monkeypatch):
+    counts = []
+    for n, seeds in enumerate(("0..1", "0..499")):
+        text = TEXT.replace("[0, 1]", f'"{seeds}"')
+        with driver(tmp_path / str(n)) as opened:
+            adopt(opened, text, planned(text), HERE)
+        study = Study.open(tmp_path / str(n))
+        heard = []
+        study.store.db.set_trace_callback(heard.append)
+        with monkeypatch.context() as patch:
+            patch.setattr(config, "spec", lambda table: pytest.fail("a spec was built"))
+            assert len(study.table()) == study.status()["runs"]["all"]
+        counts.append(len(heard))
+    assert counts[0] == counts[1] < 15
+    assert study.status()["runs"]["all"] == 1_500
+
+
+def test_a_reader_sees_the_last_whole_state_while_the_driver_writes(folder):
+    with driver(folder) as opened:
+        key = execute.unfinished(opened)[0]
+        with closing(Study.open(folder).store.db), opened.writing() as db:
+            db.execute("UPDATE populations SET status = 'failed'")
+            assert "failed" not in Study.open(folder).status()["runs"]
+        opened.progress({key: ("train", 500)})
+        assert Study.open(folder).status()["runs"]["running"] == 2
+    with driver(folder):  # whoever was running is gone
+        assert "running" not in Study.open(folder).status()["runs"]
+
+
+def test_no_study_a_damaged_one_and_one_of_the_future(tmp_path, folder):
+    with pytest.raises(StoreError, match="holds no study"):
+        Study.open(tmp_path)
+    with closing(sqlite3.connect(folder / "study.db")) as db, db:
+        db.execute("UPDATE facts SET value = '9' WHERE name = 'format'")
+    with pytest.raises(StoreError, match="has format 9"):
+        Study.open(folder)
+    (folder / "study.db").write_bytes(b"not a database" * 1000)
+    with pytest.raises(StoreError, match="cannot be read"):
+        Study.open(folder)
+    with pytest.raises(StoreError, match="damaged"), driver(folder):
+        pass
+
+
+def test_a_study_killed_at_its_birth_is_never_planned_and_can_be_begun(tmp_path):
+    with driver(tmp_path / "study"):
+        pass
+    with pytest.raises(StoreError, match="never planned"):
+        Study.open(tmp_path / "study")
+    with driver(tmp_path / "study") as opened:
+        adopt(opened, TEXT, planned(TEXT), HERE)
+    assert len(Study.open(tmp_path / "study").table()) == 6
+
+
+def test_runs_are_found_by_their_first_digits(folder):
+    study = Study.open(folder)
+    first = study.table()[0]["id"]
+    assert study.find(first[:8]) == first
+    with pytest.raises(StoreError, match="6 start so"):
+        study.find("")
+    with pytest.raises(StoreError, match="has no run 'zz'"):
+        study.find("zz")
+    with pytest.raises(StoreError, match="is not trained yet"):
+        study.run(first)
+
+
+def test_a_disk_that_refuses_is_one_clear_line(folder, monkeypatch):
+    with driver(folder) as opened:
+        opened.db.execute("PRAGMA max_page_count = 1")  # SQLite's own way to be out of space
+        key = execute.unfinished(opened)[0]
+        many = [score(code=str(code)) for code in range(2_000)]
+        with pytest.raises(WriteError, match="is full") as refused:
+            opened.finish(key, outcome(opened, key, many))
+        assert "\n" not in str(refused.value)
+    assert len(Study.open(folder).table()) == 6
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders have no such rights there")
+def test_a_folder_that_may_not_be_written_is_one_clear_line(folder, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.open", refuse)  # root may write anywhere, so ask nicely
+    with pytest.raises(WriteError, match="Permission denied"), driver(folder):
+        pass
+
+
+def test_a_folder_without_rights_can_be_read(folder):
+    for path in (folder / "study.db", folder):
+        path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
+    try:
+        assert len(Study.open(folder).table()) == 6
+    finally:
+        folder.chmod(0o755)
+
+
+def test_paths_of_settings_are_flat_and_names_stand_for_their_tables():
+    spec = {"version": 1, "steps": 5, "draw": {"name": "singles", "weights": [1]}, "log_every": 3}
+    assert flat(spec) == {"steps": 5, "draw": "singles", "draw.weights": [1]}
+
+
+def test_reading_a_study_imports_no_torch(folder):
+    """It would take longer than all the rest."""
+    code = "import sys; from unknot.study.study import Study; Study.open(sys.argv[1]).table(); "
+    words = [sys.executable, "-c", code + "sys.exit('torch' in sys.modules)", str(folder)]
+    assert subprocess.run(words).returncode == 0
+
+
+def test_statements_are_not_for_sqlite_alone():
+    """A team's server shall run the same ones: none of SQLite's own clauses."""
+    import inspect
+
+    source = inspect.getsource(store).upper()
+    for word in ("OR REPLACE", "OR IGNORE", "AUTOINCREMENT", "ROWID", "IFNULL", "GLOB "):
+        assert word not in source
