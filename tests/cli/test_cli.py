@@ -20,6 +20,7 @@ VERBS = [
     "learn-loss",
     "distances",
     "list",
+    "report",
     "study",
     "data",
 ]

@@ -1,0 +1,188 @@
+"""Blocks of a study's page: figures with their files, and tables that sort."""
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from unknot.engine.checkpoint import write_whole
+from unknot.report.html import data_uri
+from unknot.report.study_style import Drawn
+from unknot.report.style import number
+
+FIGURES = "figures"
+"""Folder of the figures, beside the page."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure on the page."""
+
+    name: str
+    """Of its files, without the ending."""
+    uri: str
+    alt: str
+    inches: float
+    """Its width, so that letters have one size in all figures."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of a table."""
+
+    text: str
+    key: str
+    """What it is sorted by: a number or words; empty goes last."""
+    small: str = ""
+    share: float | None = None
+    """From 0 to 1: how dark it is."""
+    alarm: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table that sorts."""
+
+    head: list[str]
+    rows: list[list[Entry]]
+    heat: bool = False
+    note: str = ""
+    title: str = ""
+    file: str = ""
+    """Name of the CSV file with these numbers."""
+
+
+@dataclass(frozen=True)
+class More:
+    """What opens on request."""
+
+    summary: str
+    grids: list[Grid] = field(default_factory=list)
+    figures: list[Shown] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, words, and what stands below them."""
+
+    id: str
+    title: str
+    words: str
+    grids: list[Grid] = field(default_factory=list)
+    figures: list[Shown] = field(default_factory=list)
+    more: list[More] = field(default_factory=list)
+    paired: bool = False
+    """Whether figures stand side by side where there is room."""
+
+
+@dataclass(frozen=True)
+class Album:
+    """The folder that figures and tables go to; keeps count of what is there."""
+
+    folder: Path
+    files: list[Path] = field(default_factory=list)
+
+    def keep(self, name: str, drawn: Drawn, alt: str = "") -> Shown:
+        """Write a figure as PNG, SVG and CSV, and give it for the page.
+
+        Raises:
+            WriteError: The disk refused.
+        """
+        files = drawn.save(self.folder / FIGURES, name)
+        self.files.extend(files)
+        width = float(drawn.figure.get_size_inches()[0])
+        title = drawn.figure.get_suptitle()
+        return Shown(name, data_uri(lighter(files[0].read_bytes())), alt or title, width)
+
+    def table(self, name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+        """Write rows as a CSV file; gives its name."""
+        text = io.StringIO()
+        names = list(dict.fromkeys(key for row in rows for key in row))
+        writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({k: "" if _nan(v) else v for k, v in row.items()} for row in rows)
+        path = self.folder / FIGURES / f"{name}.csv"
+        write_whole(path, text.getvalue().encode())
+        self.files.append(path)
+        return f"{name}.csv"
+
+
+def lighter(data: bytes) -> bytes:
+    """A PNG in 256 colours: a third of the size, and no eye sees it on a figure of few colours."""
+    picture = Image.open(io.BytesIO(data)).convert("RGB")
+    found = io.BytesIO()
+    few = picture.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    few.save(found, format="png", optimize=True)
+    return found.getvalue()
+
+
+def across(n: int) -> int:
+    """Panels side by side, so that rows are about equally long.
+
+    Example:
+        >>> [across(n) for n in (1, 4, 6, 8, 9, 11)]
+        [1, 4, 3, 4, 5, 4]
+    """
+    return n if n <= 4 else -(-n // -(-n // 5))
+
+
+def words(text: str, *, key: str | None = None) -> Entry:
+    """A cell of words."""
+    return Entry(text, text if key is None else key)
+
+
+def value(
+    number_: float | None, *, small: str = "", digits: int = 3, share: float | None = None
+) -> Entry:
+    """A cell of a number; a dash where there is none.
+
+    Example:
+        >>> [value(v).text for v in (0.12345, 113.125, 1234567.0, float("nan"))]
+        ['0.123', '113.1', '1,234,567', '–']
+    """
+    if number_ is None or math.isnan(number_):
+        return Entry("–", "")
+    return Entry(brief(number_, digits), repr(float(number_)), small, share)
+
+
+def brief(x: float, digits: int = 3) -> str:
+    """A number with so many digits behind the point, fewer for large ones.
+
+    Example:
+        >>> [brief(x) for x in (0.12345, -0.0004, 27.71, 113.125, 18000.0)]
+        ['0.123', '−0.000', '27.71', '113.1', '18,000']
+    """
+    if not math.isfinite(x):
+        return number(x)
+    size = abs(x)
+    kept = digits if size < 10 else max(0, digits - 1) if size < 100 else 1 if size < 1000 else 0
+    return f"{x:,.{kept}f}".replace("-", "−")
+
+
+def interval(low: float, high: float, digits: int = 3) -> str:
+    """From one end to the other; nothing where there is none.
+
+    Example:
+        >>> interval(0.1234, 0.2345)
+        '0.123 to 0.234'
+    """
+    return "" if math.isnan(low) else f"{brief(low, digits)} to {brief(high, digits)}"
+
+
+def count(n: int) -> Entry:
+    """A cell of a whole number."""
+    return Entry(f"{n:,}", str(n))
+
+
+def percent(share: float) -> Entry:
+    """A cell of a share."""
+    return Entry("–", "") if math.isnan(share) else Entry(f"{share:.0%}", repr(float(share)))
+
+
+def _nan(held: object) -> bool:
+    return held is None or (isinstance(held, float) and math.isnan(held))

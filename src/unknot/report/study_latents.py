@@ -1,0 +1,132 @@
+"""Figures of one model's latents: posteriors of active and passive ones, and codes of all data."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from unknot.core import noise
+from unknot.report.latents import UNUSED, latents, sample_rows
+from unknot.report.study_blocks import across
+from unknot.report.study_spread import density
+from unknot.report.study_style import Drawn, dress, footnote, panels
+from unknot.report.style import LIGHT, Theme
+from unknot.study.run import Run
+
+SAMPLE = 2_048
+BINS = 40
+REACH = 4.0
+"""Of the axis of codes at least, in deviations of the prior."""
+INSIDE = 0.998
+"""Share of codes that the axis holds where they go further."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posteriors:
+    """Means and deviations of one model's posteriors over a sample of images."""
+
+    mean: Float[np.ndarray, "n z"]
+    sd: Float[np.ndarray, "n z"]
+    order: list[int]
+    """Latents, the most informative first."""
+    used: Bool[np.ndarray, " z"]
+    kl: Float[np.ndarray, " z"]
+
+
+def posteriors(run: Run, *, sample: int = SAMPLE) -> Posteriors:
+    """Of a run of one seed."""
+    q = run.posteriors(sample_rows(run, sample))
+    (found,) = latents(run, sample=sample)
+    mean, sd = q.mean.double().cpu().numpy(), (0.5 * q.logvar.double()).exp().cpu().numpy()
+    return Posteriors(mean, sd, found.order, found.used, found.kl)
+
+
+def posterior_densities(found: Posteriors, *, title: str, theme: Theme = LIGHT) -> Drawn:
+    """Densities of posterior means and deviations over images, active and passive latents apart.
+
+    A passive latent keeps the prior for every image: mean 0, deviation 1. Each density is scaled
+    to its own highest point.
+
+    Paper: Mushom 2020, figure 5.6.
+
+    Args:
+        found: Of one model.
+        title: Whose they are.
+        theme: Colours.
+    """
+    groups = {
+        "active": [z for z in found.order if found.used[z]],
+        "passive": [z for z in found.order if not found.used[z]],
+    }
+    shown = {name: own for name, own in groups.items() if own}
+    figure, drawn = panels(
+        2 * len(shown), across=2, size=(3.3, 1.7), head=0.7, title=title, theme=theme
+    )
+    rows = []
+    places = [(name, what) for name in shown for what in ("mean", "deviation")]
+    for (name, what), axes in zip(places, drawn, strict=True):
+        for rank, z in enumerate(shown[name]):
+            values = (found.mean if what == "mean" else found.sd)[:, z]
+            grid, height = density(values)
+            colour = theme.accent if name == "active" else theme.muted
+            axes.plot(grid, height, color=colour, linewidth=1.2, alpha=1 - 0.6 * rank / 10)
+            rows += [
+                {"latent": f"z{z}", "group": name, "of": what, "value": float(v),
+                 "density": float(h)}
+                for v, h in zip(grid, height, strict=True)
+            ]  # fmt: skip
+        dress(axes, f"{name}: posterior {what}", theme, grid="x")
+        axes.set_yticks([])
+        axes.axvline(0 if what == "mean" else 1, color=theme.ink, linewidth=0.7, linestyle=":")
+    footnote(
+        figure,
+        (f"A line for each latent; dotted: the prior. Active: {UNUSED} nats or more.",),
+        theme,
+    )
+    return Drawn(figure, rows)
+
+
+def aggregate_histograms(found: Posteriors, *, title: str, theme: Theme = LIGHT) -> Drawn:
+    """Codes of all images together, a histogram for each latent, with the prior as a line.
+
+    One code is drawn from each image's posterior. Latents go from the most informative to the
+    least.
+
+    Paper: Mushom 2020, figure 5.12.
+
+    Args:
+        found: Of one model.
+        title: Whose they are.
+        theme: Colours.
+    """
+    eps = noise.normal(0, "report", 2, *found.mean.shape).double().numpy()
+    codes = found.mean + found.sd * eps
+    reach = max(REACH, float(np.ceil(np.quantile(np.abs(codes), INSIDE))))
+    edges = np.linspace(-reach, reach, BINS + 1)
+    middle = (edges[1:] + edges[:-1]) / 2
+    figure, drawn = panels(
+        len(found.order),
+        across=across(len(found.order)),
+        size=(1.75, 1.45),
+        head=0.65,
+        title=title,
+        theme=theme,
+    )
+    normal = np.exp(-0.5 * middle**2) / np.sqrt(2 * np.pi)
+    rows, beyond = [], 0
+    for z, axes in zip(found.order, drawn, strict=True):
+        counts, _ = np.histogram(codes[:, z], edges)
+        beyond += len(codes) - int(counts.sum())
+        heights = counts / len(codes) / (edges[1] - edges[0])
+        colour = theme.accent if found.used[z] else theme.rule
+        axes.bar(middle, heights, width=edges[1] - edges[0], color=colour)
+        axes.plot(middle, normal, color=theme.alarm, linewidth=1.2)
+        dress(axes, f"z{z}, {found.kl[z]:.2f} nats", theme, grid="x")
+        axes.set_yticks([])
+        rows += [
+            {"latent": f"z{z}", "value": float(v), "density": float(h), "prior": float(p)}
+            for v, h, p in zip(middle, heights, normal, strict=True)
+        ]
+    said = f"{beyond} of {codes.size:,} codes lie outside of ±{reach:g}." if beyond else ""
+    footnote(figure, ("Line: the prior. Grey: passive latents.", said), theme)
+    return Drawn(figure, rows)

@@ -1,0 +1,297 @@
+"""Tables of a study's page: cells, bests, ranks, numbers of seeds, published values."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from unknot.metrics.plain_table import PlainTable
+from unknot.report import study_seeds as seeds
+from unknot.report.study_blocks import (
+    Album,
+    Entry,
+    Grid,
+    More,
+    Section,
+    brief,
+    count,
+    interval,
+    percent,
+    value,
+    words,
+)
+from unknot.study.cells import Cell, short, text
+from unknot.study.comparison import FAR, Comparison
+from unknot.study.ranking import DIGITS, LOWER, best_strengths, means_of, ranking
+from unknot.study.statistics import DRAWS, LEVEL, Summary
+
+MOST_CELLS = 100
+"""Settings of which the file of seed counts has all pairs."""
+
+
+def overview(found: Sequence[Summary], scores: Sequence[str]) -> Grid:
+    """A row for each setting, a column of means for each score, darker where it is better."""
+    by_cell: dict[str, dict[str, Summary]] = {}
+    for one in found:
+        by_cell.setdefault(f"{one.label}|{one.settings}", {})[one.score] = one
+    ends = {s: _ends([one.mean for one in found if one.score == s]) for s in scores}
+    rows: list[list[Entry]] = []
+    for own in by_cell.values():
+        first = next(iter(own.values()))
+        lost = max(own.values(), key=lambda one: one.runs - one.n)
+        rows.append(
+            [
+                setting_entry(first, len(rows)),
+                count(first.runs),
+                *(_heat(own[s], ends[s], s in LOWER) for s in scores),
+                words(lost.missing),
+            ]
+        )
+    lower = [s for s in scores if s in LOWER]
+    note = f"Mean, and below it the {LEVEL:.0%} interval of the mean. Darker is better"
+    note += f"; of {', '.join(lower)} less is." if lower else "."
+    head = ["setting", "runs", *scores, "missing"]
+    if not any(row[-1].text for row in rows):
+        head, rows = head[:-1], [row[:-1] for row in rows]
+    return Grid(head, rows, heat=True, note=note)
+
+
+def details(found: Sequence[Summary], score: str) -> Grid:
+    """All numbers of one score: a row for each setting."""
+    rows = [
+        [
+            setting_entry(one, place),
+            count(one.n),
+            value(one.mean),
+            Entry(interval(one.mean_low, one.mean_high) or "–", _key(one.mean_low)),
+            value(one.median),
+            Entry(interval(one.median_low, one.median_high) or "–", _key(one.median_low)),
+            value(one.sd),
+            value(one.low),
+            value(one.high),
+            words(one.missing),
+        ]
+        for place, one in enumerate(one for one in found if one.score == score)
+    ]
+    head = [
+        "setting", "runs", "mean", f"{LEVEL:.0%}", "median", f"{LEVEL:.0%} ", "sd",
+        "lowest", "highest", "missing",
+    ]  # fmt: skip
+    return Grid(head, rows, title=score)
+
+
+def setting_entry(one: Summary, place: int) -> Entry:
+    """Objective and strength; sorted by name, then as the settings come."""
+    said = " ".join(w for w in (short(one.axis), text(one.strength)) if w)
+    return Entry(one.objective, f"{one.objective} {place:06d}", said)
+
+
+def winners(cells: Sequence[Cell], scores: Sequence[str]) -> tuple[Grid, dict[str, list[str]]]:
+    """The setting with the best mean of each score and how sure that is; scores by setting."""
+    means, drawn = means_of(cells, scores, DRAWS, 0)
+    rows, won = [], dict[str, list[str]]()
+    for k, score in enumerate(scores):
+        sign = -1.0 if score in LOWER else 1.0
+        there = np.flatnonzero(np.isfinite(means[:, k]))
+        if not len(there):
+            continue
+        place = int(there[np.argmax(sign * means[there, k])])
+        tied = int((means[there, k].round(DIGITS) == means[place, k].round(DIGITS)).sum())
+        label = cells[place].label if tied == 1 else f"{tied} settings alike"
+        again = sign * drawn[:, there, k]
+        best = again == again.max(1, keepdims=True)
+        share = (best / best.sum(1, keepdims=True)).mean(0)[int(np.flatnonzero(there == place)[0])]
+        ends = np.quantile(drawn[:, place, k], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        ranged = interval(*ends.tolist()) if np.ptp(drawn[:, place, k]) else ""
+        worst = int(there[np.argmin(sign * means[there, k])])
+        sure = float(share) if ranged else math.nan
+        rows.append(
+            [
+                words(score),
+                words(label),
+                value(float(means[place, k])),
+                Entry(ranged or "–", _key(float(ends[0])) if ranged else ""),
+                percent(sure),
+                words(cells[worst].label),
+                value(float(means[worst, k])),
+            ]
+        )
+        won.setdefault(label, []).append(score)
+    head = ["score", "best setting", "mean", f"{LEVEL:.0%}", "best again", "worst setting", "mean "]
+    note = (
+        "Best again: the share of studies, with seeds drawn anew from these, in which the same "
+        "setting is best."
+    )
+    return Grid(head, rows, note=note), won
+
+
+def ranks(table: PlainTable, scores: Sequence[str], album: Album, name: str) -> Section | None:
+    """Objectives by their mean rank over the scores."""
+    found = ranking(table, scores)
+    if (~np.isnan(found.ranks)).sum(0).max() < 2:
+        return None
+    wins = found.wins()
+    rows = [
+        [
+            words(objective),
+            value(float(found.mean_rank[i]), digits=2),
+            Entry(
+                interval(float(found.mean_rank_low[i]), float(found.mean_rank_high[i]), 2) or "–",
+                _key(float(found.mean_rank_low[i])),
+            ),
+            count(wins[objective][0]),
+            *(
+                Entry("–", "")
+                if math.isnan(found.ranks[i, k])
+                else Entry(
+                    f"{found.ranks[i, k]:g}",
+                    repr(float(found.ranks[i, k])),
+                    brief(float(found.means[i, k])),
+                    1 - (found.ranks[i, k] - 1) / max(len(found.objectives) - 1, 1),
+                )
+                for k in range(len(found.scores))
+            ),
+        ]
+        for i, objective in enumerate(found.objectives)
+    ]
+    rows.sort(key=lambda row: float(row[1].key or "inf"))
+    head = ["objective", "mean rank", f"{LEVEL:.0%}", "wins", *found.scores]
+    note = "; ".join(("1 is best; below, the mean over an objective's settings", *found.remarks))
+    file = album.table(f"{name}ranking", found.rows())
+    return Section(
+        f"{name}ranking",
+        "Which objective ranks first",
+        "Every strength of an objective weighs the same, those that nobody would choose too: a "
+        "rank says how an objective does over its whole grid. The interval is over seeds.",
+        [Grid(head, rows, heat=True, note=f"{note}.", file=file)],
+    )
+
+
+def strengths(table: PlainTable, scores: Sequence[str], album: Album, name: str) -> Section | None:
+    """The best strength of each objective for each score."""
+    found = best_strengths(table, scores)
+    if all(len(best.shares) < 2 for best in found):
+        return None
+    by = {(best.objective, best.score): best for best in found}
+    objectives = list(dict.fromkeys(best.objective for best in found))
+    rows = []
+    for objective in objectives:
+        own = [by.get((objective, score)) for score in scores]
+        axis = next((short(best.axis) for best in own if best and best.axis), "")
+        rows.append(
+            [
+                words(objective),
+                words(axis),
+                *(
+                    Entry(
+                        text(best.strength),
+                        repr(best.strength) if isinstance(best.strength, float) else best.strength,
+                        f"{best.share:.0%}",
+                        best.share,
+                    )
+                    if best
+                    else Entry("–", "")
+                    for best in own
+                ),
+            ]
+        )
+    return Section(
+        f"{name}strengths",
+        "Which strength is best",
+        "The strength with the best mean of each score. Below it, and in its colour, how often "
+        "seeds drawn anew from these would choose it again: a pale cell is a coin toss.",
+        [
+            Grid(
+                ["objective", "setting", *scores],
+                rows,
+                heat=True,
+                file=album.table(f"{name}strengths", [best.row() for best in found]),
+            )
+        ],
+    )
+
+
+def seed_counts(
+    cells: Sequence[Cell], scores: Sequence[str], album: Album, name: str
+) -> Section | None:
+    """How likely n seeds show which of two settings is better."""
+    grids: dict[str, Grid] = {}
+    for score in scores:
+        rows, remarks = [], dict[str, None]()
+        for pair in seeds.contrasts(cells, score):
+            found = seeds.counted(pair, score)
+            remarks |= dict.fromkeys(found.remarks)
+            rows.append(
+                [
+                    words(pair[0].label),
+                    words(pair[1].label),
+                    value(found.difference),
+                    *(value(found.probability[n - 1], digits=2) for n in seeds.AT),
+                    Entry(f"over {seeds.MOST}", repr(1e9))
+                    if found.needed is None
+                    else count(found.needed),
+                ]
+            )
+        if rows:
+            numbers = [f"{n} {'seed' if n == 1 else 'seeds'}" for n in seeds.AT]
+            head = ["better", "worse", "difference", *numbers, f"seeds for {LEVEL:.0%}"]
+            note = f"{'; '.join(remarks)}.".capitalize() if remarks else ""
+            grids[score] = Grid(head, rows, note=note, title=score)
+    if not grids:
+        return None
+    pairs = [row for score in scores for row in seeds.every_pair(cells[:MOST_CELLS], score)]
+    file = album.table(f"{name}seeds", pairs)
+    first, *others = grids.values()
+    return Section(
+        f"{name}seeds",
+        "How many seeds it takes",
+        "The probability that means of n seeds of each setting come out in the order of all that "
+        "are here; 0.5 is a coin toss. Within each objective its best strength and its worst; then "
+        "the best settings of objectives that follow each other. The file has all pairs.",
+        [replace(first, file=file)],
+        more=[More("By the other scores", others)] if others else [],
+    )
+
+
+def beside(found: Comparison, file: str) -> Grid:
+    """Our means beside the published ones."""
+    rows = [
+        [
+            setting_entry(d.ours, place),
+            words(d.ours.score),
+            value(d.ours.mean, small=f"n {d.ours.n}"),
+            value(d.published.mean, small=f"n {d.published.n}"),
+            value(d.difference),
+            _z(d.z, d.flagged),
+            words("; ".join(d.differs)),
+        ]
+        for place, d in enumerate(found.differences)
+    ]
+    head = ["setting", "score", "ours", "published", "difference", "z", "not the same"]
+    note = f"z: the difference in standard errors of both means. Beyond {FAR:g} it is marked."
+    return Grid(head, rows, note=note, file=file)
+
+
+def _z(z: float, flagged: bool) -> Entry:
+    if math.isnan(z):
+        return Entry("–", "")
+    return Entry(brief(z, 1), repr(z), alarm=flagged)
+
+
+def _heat(one: Summary, ends: tuple[float, float], lower: bool) -> Entry:
+    if math.isnan(one.mean):
+        return Entry("–", "")
+    low, high = ends
+    share = (one.mean - low) / (high - low) if high > low else 0.0
+    small = interval(one.mean_low, one.mean_high)
+    return value(one.mean, small=small, share=1 - share if lower else share)
+
+
+def _ends(means: Sequence[float]) -> tuple[float, float]:
+    known = [mean for mean in means if not math.isnan(mean)]
+    return (min(known), max(known)) if known else (0.0, 0.0)
+
+
+def _key(x: float) -> str:
+    return "" if math.isnan(x) else repr(x)

@@ -1,0 +1,190 @@
+"""Where a report's runs come from: a study's folder, a table, or the published runs of 2019."""
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from unknot.core import registry
+from unknot.core.errors import ConfigError, DataError, StoreError
+from unknot.metrics.plain_table import numbers
+from unknot.study import published
+from unknot.study.cells import Columns, chosen_scores, has_diverged, plain_columns, score_names
+from unknot.study.study import Study
+
+PUBLISHED = (*published.SEVEN, "modularity")
+TERMS = ("recon", "kl", "loss")
+"""What every run logs; shown where there are no scores."""
+KNOWN_PARTS = ("dci.disentanglement", "dci.completeness", "dci.informativeness")
+MOST = 12
+"""Scores that have figures unless others are asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Runs as columns, and what a page says of them."""
+
+    title: str
+    table: Columns
+    scores: tuple[str, ...]
+    """Those that have figures."""
+    others: tuple[str, ...]
+    """Those that have none."""
+    study: Study | None = None
+    published: bool = False
+
+
+def read(path: Path, scores: Sequence[str] | None = None) -> Source:
+    """A study's folder, a CSV table with a row for each run, or files of the 2019 study.
+
+    Args:
+        path: Folder or file.
+        scores: Those that get figures; chosen by what is there unless given.
+
+    Raises:
+        StoreError: There is nothing, or no study in the folder.
+        DataError: It holds no runs.
+        ConfigError: It holds no scores, or not those asked for.
+    """
+    if not path.exists():
+        raise StoreError(f"There is no study and no table at {path}.")
+    if path.is_dir() and not (path / "study.db").exists():
+        if not any(path.glob("*.csv")):
+            raise StoreError(f"{path} holds neither a study (study.db) nor tables (*.csv).")
+        return _of_2019(path, scores)
+    if path.is_dir():
+        return _of_study(path, scores)
+    if is_published(path):
+        return _of_2019(path, scores)
+    table = read_csv(path)
+    return _source(path.stem, table, scores, _registered(table))
+
+
+def is_published(file: Path) -> bool:
+    """Whether a file has the columns of the 2019 study."""
+    try:
+        with file.open(encoding="utf-8", newline="") as opened:
+            head = opened.readline()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"Cannot read the table {file}: {error}.") from error
+    return "model_num" in head and "model_name" in head
+
+
+def read_csv(file: Path) -> Columns:
+    """A CSV file as columns: numbers, truth values and words; nothing for empty cells.
+
+    Raises:
+        DataError: It cannot be read, or has no rows.
+    """
+    try:
+        with file.open(encoding="utf-8", newline="") as opened:
+            rows = list(csv.DictReader(opened))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"Cannot read the table {file}: {error}.") from error
+    if not rows:
+        raise DataError(f"The table {file} has no rows.")
+    if any(None in row for row in rows):
+        raise DataError(f"The table {file} has rows that are longer than its first line.")
+    return {name: [plain(row[name]) for row in rows] for name in rows[0]}
+
+
+def plain(text: str | None) -> Any:  # noqa: ANN401 - what the text says
+    """What a cell of a CSV file holds.
+
+    Example:
+        >>> [plain(text) for text in ("", "4", "0.5", "True", "vae", "nan")]
+        [None, 4, 0.5, True, 'vae', None]
+    """
+    if text is None or text.strip().lower() in ("", "nan", "none"):
+        return None
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        number = json.loads(text)
+    except ValueError:
+        return text
+    return number if isinstance(number, int | float) else text
+
+
+def _of_study(path: Path, scores: Sequence[str] | None) -> Source:
+    study = Study.open(path)
+    rows = study.table()
+    if not rows:
+        raise StoreError(f"The study in {path} has no runs.")
+    table = plain_columns(rows)
+    ended = [state in ("done", "diverged") for state in table["status"]]
+    if not any(ended):
+        raise StoreError(
+            f"No run of the study in {path} has ended yet; go on with `unknot study run {path}`."
+        )
+    return _source(study.name, table, scores, study.scores(), study)
+
+
+def _of_2019(path: Path, scores: Sequence[str] | None) -> Source:
+    title = "Published runs of the 2019 study"
+    return replace(_source(title, published.read(path), scores, PUBLISHED), published=True)
+
+
+def _source(
+    title: str,
+    table: Columns,
+    scores: Sequence[str] | None,
+    known: Sequence[str],
+    study: Study | None = None,
+) -> Source:
+    given = plain_columns(table)
+    if "objective" not in given:
+        raise ConfigError(
+            "A table needs a column 'objective' that says what each run was trained with; got "
+            f"{', '.join(list(given)[:12])}."
+        )
+    every = score_names(given)
+    if scores is not None:
+        chosen_scores(given, scores)
+        if strange := [name for name in scores if name not in every]:
+            raise ConfigError(
+                f"The column '{strange[0]}' holds no scores; there are {_some(every)}"
+            )
+        chosen = list(scores)
+    else:
+        chosen = _headline(given, [name for name in known if name in every]) or [
+            name for name in TERMS if name in every and _there(given, name)
+        ]
+    if not chosen:
+        raise ConfigError(f"The table has no scores; its columns are {_some(list(given))}")
+    if all(has_diverged(given)):
+        raise DataError(f"All {len(given['objective'])} runs diverged: there is nothing to show.")
+    others = tuple(name for name in every if name not in chosen and _there(given, name))
+    return Source(title, given, tuple(chosen), others, study)
+
+
+def _headline(given: Columns, names: Sequence[str]) -> list[str]:
+    """The scores to show: no parts of others but well-known ones, none twice, none that are not."""
+    kept: list[str] = []
+    for name in names:
+        whole = [n for n in names if name.startswith(f"{n}.")]
+        known = name.partition("@")[0] in KNOWN_PARTS
+        double = any(given[name] == given[n] for n in whole)
+        if _there(given, name) and (not whole or known) and not double:
+            kept.append(name)
+    return kept[:MOST]
+
+
+def _there(given: Columns, name: str) -> bool:
+    """Whether some run that did not diverge has a number."""
+    found = numbers(given, name)
+    return any(v == v and not out for v, out in zip(found, has_diverged(given), strict=True))
+
+
+def _registered(table: Columns) -> list[str]:
+    """Columns named after scores of ours; all that hold numbers where there is none."""
+    every = score_names(plain_columns(table))
+    metrics = registry.names("metrics")
+    own = [n for n in every if n.partition("@")[0].partition(".")[0] in metrics]
+    return own or [name for name in every if name not in TERMS]
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:12])}{', ...' if len(names) > 12 else ''}."

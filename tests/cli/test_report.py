@@ -1,0 +1,81 @@
+"""``unknot report``: what it writes, and what it answers to nonsense."""
+
+import csv
+
+import pytest
+import torch
+from report import small_study
+
+
+@pytest.fixture
+def scores(tmp_path):
+    file = tmp_path / "scores.csv"
+    lines = [f"vae,{beta},{seed},{0.1 * beta + 0.01 * seed}" for beta in (1, 2) for seed in (0, 1)]
+    file.write_text("\n".join(["objective,objective.beta,seed,mig", *lines]))
+    return file
+
+
+def test_a_table_becomes_a_page(unknot, scores, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = unknot("report", scores)
+    assert code == 0
+    assert "reports/scores/index.html" in out
+    assert (tmp_path / "reports" / "scores" / "index.html").exists()
+    with (tmp_path / "reports" / "scores" / "figures" / "summary.csv").open() as opened:
+        means = [float(row["mean"]) for row in csv.DictReader(opened)]
+    assert means == pytest.approx([0.105, 0.205])
+
+
+def test_it_draws_with_one_thread(unknot, scores, tmp_path):
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        assert unknot("report", scores, "--out", tmp_path / "page", "--metrics", "mig")[0] == 0
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_published_values_are_held_against(unknot, scores, tmp_path):
+    code, _, _ = unknot("report", scores, "--published", scores, "--out", tmp_path / "page")
+    assert code == 0
+    with (tmp_path / "page" / "figures" / "published.csv").open() as opened:
+        assert [float(row["difference"]) for row in csv.DictReader(opened)] == [0, 0]
+
+
+@pytest.mark.slow
+def test_a_study_keeps_its_page_in_its_folder(unknot, tiny, tmp_path):
+    small_study.train(tmp_path / "study", tiny, seeds="[0]", steps=10, metrics='["mig"]')
+    code, out, _ = unknot("report", tmp_path / "study")
+    assert code == 0
+    assert (tmp_path / "study" / "report" / "index.html").exists()
+    assert "study/report/index.html" in out
+
+
+def test_nonsense_is_one_line(unknot, scores, tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "words.csv").write_text("objective,comment\nvae,nice\n")
+    (tmp_path / "nothing.csv").write_text("")
+    (tmp_path / "bytes.csv").write_bytes(bytes(range(256)))
+    for words, said in (
+        ((tmp_path / "nowhere",), "no study and no table"),
+        ((tmp_path / "empty",), "neither a study"),
+        ((tmp_path / "words.csv",), "no scores"),
+        ((tmp_path / "nothing.csv",), "no rows"),
+        ((tmp_path / "bytes.csv",), "Cannot read"),
+        ((scores, "--out", scores), "is a file"),
+        ((scores, "--metrics", "mgi"), "mig"),
+        ((scores, "--published", tmp_path / "nowhere"), "no study and no table"),
+    ):
+        code, out, err = unknot("report", *words)
+        assert code == 2, words
+        assert said in err
+        assert err.startswith("unknot: ")
+        assert err.count("\n") == 1
+        assert "Traceback" not in err + out
+
+
+def test_the_command_has_an_example(unknot):
+    code, out, _ = unknot("report", "--help")
+    assert code == 0
+    assert "Example" in out
