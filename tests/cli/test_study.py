@@ -4,11 +4,13 @@ import csv
 import importlib.util
 import io
 import json
+import tomllib
 
 import pytest
 
 import unknot as library
-from unknot.study import estimate
+from unknot.core.errors import ConfigError
+from unknot.study import estimate, execute
 from unknot.study.study import Study
 
 
@@ -36,7 +38,7 @@ def made(tiny, tmp_path_factory):
 
 
 def test_every_verb_has_an_example(unknot):
-    for verb in ("plan", "run", "status", "table", "take"):
+    for verb in ("plan", "run", "list", "status", "table", "take"):
         code, out, _ = unknot("study", verb, "--help")
         assert code == 0
         assert "Example" in out
@@ -69,6 +71,50 @@ def test_a_plan_from_flags(unknot):
         "study", "plan", *words, "--grid", "objective.beta=1,1.0", "--no-estimate"
     )
     assert code == 2
+
+
+def test_presets_are_listed_with_their_runs_and_planned_by_name(unknot, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = unknot("study", "list", "--json")
+    rows = {row["name"]: row for row in json.loads(out)}
+    assert code == 0
+    assert (rows["hartmann2021"]["runs"], rows["mushom2020"]["runs"]) == (1_800, 170)
+    code, out, _ = unknot("study", "list")
+    assert code == 0
+    assert all(name in out for name in rows)
+    for words, runs in (((), "runs"), (("--quick",), "quick")):
+        code, out, _ = unknot("study", "plan", "mushom2020", *words, "--json", "--no-estimate")
+        assert (code, json.loads(out)["runs"]) == (0, rows["mushom2020"][runs])
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_budget_is_in_hours_of_one_gpu_and_times_nothing(unknot, monkeypatch):
+    monkeypatch.setattr(estimate, "estimate", None)
+    code, out, _ = unknot("study", "plan", "mushom2020", "--budget")
+    assert code == 0
+    assert "h in bf16 of training on one H200" in out
+    assert "Scores and critics come on top" in out
+    code, out, _ = unknot("study", "plan", "mushom2020", "--budget", "--json")
+    hours = json.loads(out)["budget_hours"]
+    assert hours["float32"] > hours["tf32"] > hours["bf16"] > 0
+
+
+def test_a_quick_version_is_run_into_a_folder_of_its_own(unknot, made, monkeypatch):
+    asked = []
+
+    def stop(folder, text, **_):
+        asked.append((str(folder), tomllib.loads(text)))
+        raise ConfigError("far enough")
+
+    monkeypatch.setattr(execute, "run", stop)
+    for words in (("quickstart",), ("quickstart", "--quick")):
+        assert unknot("study", "run", *words)[0] == 2
+    (full, whole), (quick, short) = asked
+    assert (full, quick) == ("studies/quickstart", "studies/quickstart-quick")
+    assert whole["train"]["steps"] > short["train"]["steps"]
+    assert "quick" not in {*whole, *short}
+    code, _, err = unknot("study", "run", made[1], "--quick")
+    assert (code, "Flags change a study file" in err) == (2, True)
 
 
 def test_status_table_and_take(unknot, made, tmp_path):
@@ -137,7 +183,11 @@ def test_parquet_holds_the_table(unknot, made, tmp_path):
         (("plan", "--set", "sedes=3"), "did you mean 'seeds'"),
         (("plan", "--grid", "batch=1", "--device", "tpu"), "Devices are"),
         (("plan", "--grid", "batch=1", "--metrics", "mgi"), "did you mean 'mig'"),
+        (("plan", "quickstrat"), "did you mean 'quickstart'"),
+        (("plan", "michlo2022_e8"), "unknot learn-loss"),
+        (("plan", "--quick"), "no quick version"),
         (("run", "nowhere.toml"), "Could not read"),
+        (("run", "hartmann"), "did you mean 'hartmann2021'"),
         (("run", "."), "holds no study"),
         (("run", ".", "--seeds", "3"), "Flags change a study file"),
         (("status", "."), "holds no study"),

@@ -28,13 +28,17 @@ Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")]
 Workers = Annotated[
     int | None, typer.Option(help="Processes [one for each core; one on a GPU].", min=1)
 ]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Its short version: what the file has under [quick].")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Folder = Annotated[Path, typer.Argument(help="A study's folder.")]
 
 
 @app.command("plan")
 def plan(
-    file: Annotated[Path | None, typer.Argument(help="A study file.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="A study file, or a preset.")] = None,
+    quick: Quick = False,
     set_: Set = None,
     grid: Grid = None,
     seeds: Seeds = None,
@@ -45,6 +49,9 @@ def plan(
     estimate: Annotated[
         bool, typer.Option(help="Time a few steps of each kind of run, to say how long.")
     ] = True,
+    budget: Annotated[
+        bool, typer.Option("--budget", help="Say what it costs on one H200; times nothing here.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Say what a study would run, and how long that would take here; nothing is written.
@@ -52,8 +59,11 @@ def plan(
     Examples:
     `unknot study plan three-betas.toml`
 
+    `unknot study plan hartmann2021 --budget`
+
     `unknot study plan --set train.steps=100 --grid objective.beta=1,2,4 --seeds 0..4`
     """
+    from unknot.study.budget import budget as reckoned
     from unknot.study.estimate import estimate as measured
     from unknot.study.execute import planned
     from unknot.study.machine import machine
@@ -61,7 +71,7 @@ def plan(
     from unknot.study.study_file import asked
 
     words = {"set_": set_ or [], "grid": grid or [], "seeds": seeds}
-    given = planned(asked(file, **words, metrics=metrics, protocol=protocol))  # type: ignore[arg-type]
+    given = planned(asked(file, **words, metrics=metrics, protocol=protocol, quick=quick))  # type: ignore[arg-type]
     here = machine(len(given.runs), device=device, workers=workers)
     members = given.sweep.members or members_for(len(given.runs), here.workers, gpu=here.gpu)
     populations = shards(given, members=members)
@@ -79,7 +89,11 @@ def plan(
         "workers": here.workers,
         "threads": here.threads,
     }
-    if estimate:
+    if budget:
+        cost = reckoned(given)
+        facts["budget_hours"] = {name: s / 3_600 for name, s in cost.seconds.items()}
+        facts["budget"] = cost.words
+    elif estimate:
         found = measured(given, populations, here)
         facts["seconds"] = found.seconds if found.measured else None
         facts["estimate"] = found.words
@@ -112,6 +126,8 @@ def _say_plan(given: "Plan", facts: dict[str, Any], here: str, json: bool) -> No
     say(f"On {here}.")
     if "estimate" in facts:
         say(f"Time: {facts['estimate']}.")
+    if "budget" in facts:
+        say(f"Budget: {facts['budget']}.")
 
 
 MOST_LINES = 40
@@ -132,7 +148,10 @@ def _short(
 
 @app.command("run")
 def run(
-    study: Annotated[Path | None, typer.Argument(help="A study file, or a study's folder.")] = None,
+    study: Annotated[
+        Path | None, typer.Argument(help="A study file, a preset, or a study's folder.")
+    ] = None,
+    quick: Quick = False,
     out: Annotated[Path | None, typer.Option(help="Folder [studies/NAME].")] = None,
     set_: Set = None,
     grid: Grid = None,
@@ -153,6 +172,8 @@ def run(
     Examples:
     `unknot study run three-betas.toml --out studies/betas`
 
+    `unknot study run quickstart`
+
     `unknot study run studies/betas`
     """
     import signal
@@ -165,9 +186,9 @@ def run(
     text, folder = None, study
     if study is None or not study.is_dir():
         words = {"set_": set_ or [], "grid": grid or [], "seeds": seeds}
-        text = asked(study, **words, metrics=metrics, protocol=protocol)  # type: ignore[arg-type]
+        text = asked(study, **words, metrics=metrics, protocol=protocol, quick=quick)  # type: ignore[arg-type]
         folder = out or Path("studies") / slug(text)
-    elif set_ or grid or seeds or metrics or protocol or out:
+    elif set_ or grid or seeds or metrics or protocol or quick or out:
         raise ConfigError(
             f"Flags change a study file, not a folder: edit {study}/study.toml and say --update."
         )
@@ -190,6 +211,32 @@ def run(
             signal.signal(signal.SIGTERM, before)
     _say_status(done, json)
     raise typer.Exit(1 if done.status()["failures"] else 0)
+
+
+@app.command("list")
+def list_(json: Json = False) -> None:
+    """List the presets: published studies that `plan` and `run` take by name.
+
+    Example: `unknot study list`
+    """
+    import tomllib
+
+    from unknot.cli.screen import say
+    from unknot.cli.screen import table as shown
+    from unknot.study import presets
+    from unknot.study.study_file import asked
+    from unknot.study.sweep import expand
+
+    rows: list[dict[str, Any]] = []
+    for name in presets.names():
+        row: dict[str, Any] = {"name": name}
+        for key, quick in (("runs", False), ("quick", True)):
+            sweep = expand(tomllib.loads(asked(Path(name), quick=quick)))
+            row[key] = len(sweep.settings) * len(sweep.seeds)
+        rows.append({**row, "about": presets.summary(name)})
+    shown(["name", "runs", "quick", "about"], rows, json)
+    if not json:
+        say(f"Files to copy and change: {presets.FOLDER}")
 
 
 @app.command("status")

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from unknot.core.errors import ConfigError
-from unknot.study import config
+from unknot.study import config, presets
+from unknot.study.quick import quickened, without_quick
 from unknot.study.spec import to_toml
 from unknot.study.sweep import NAMED
 
@@ -21,29 +22,33 @@ def asked(
     seeds: str | None = None,
     metrics: str | None = None,
     protocol: str | None = None,
+    quick: bool = False,
 ) -> str:
     """The text of a study: the file as it is, or what flags make of it.
 
     Args:
-        file: A TOML file; None to build a study from flags alone.
+        file: A TOML file, or the name of a preset; None to build a study from flags alone.
         set_: Words such as ``train.steps=100``.
         grid: Axes such as ``objective.beta=1,2,4``; they multiply every grid of the file.
         seeds: Such as ``0..4``.
         metrics: Names with commas between, or ``all``.
         protocol: Of the scores.
+        quick: Put what the file has under ``[quick]`` in its place; else that is left out.
 
     Raises:
         ConfigError: The file cannot be read, or a word makes no sense.
     """
+    file = found(file) if file else None
     given = config.read(file) if file else {}
-    if not (set_ or grid or seeds or metrics or protocol):
+    if not (set_ or grid or seeds or metrics or protocol or quick):
         if file is None:
             raise ConfigError(
                 "Name a study file, or at least one axis such as --grid objective.beta=1,2,4."
             )
-        text = file.read_text(encoding="utf-8")
+        text = without_quick(file.read_text(encoding="utf-8"), given)
         return text if "name" in given else to_toml({"name": file.stem}) + text
     given.setdefault("name", file.stem if file else "study")
+    given = quickened(given) if quick else {k: v for k, v in given.items() if k != "quick"}
     table = config.assign(given, set_)
     across = copy.deepcopy(table.get("across", {}))
     if not isinstance(across, dict):
@@ -63,6 +68,17 @@ def asked(
     if protocol is not None:
         table["protocol"] = protocol
     return to_toml(table)
+
+
+def found(file: Path) -> Path:
+    """A file that is there, or the preset of that name where it is a bare word.
+
+    Raises:
+        ConfigError: There is neither.
+    """
+    if file.is_file() or file.suffix or len(file.parts) > 1:
+        return file
+    return presets.file(str(file))
 
 
 def slug(text: str) -> str:

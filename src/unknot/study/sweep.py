@@ -268,8 +268,9 @@ def _metrics(given: Any) -> tuple[str, ...] | None:  # noqa: ANN401
         return None
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         raise ConfigError(f'metrics look like ["mig", "sap"], or "all"; got {given!r}.')
+    known = evaluate.everything()
     for name in given:
-        if name not in (known := evaluate.everything()):
+        if name not in known:
             raise ConfigError(f"There is no score '{name}'{registry.nearest(name, known)}")
     return tuple(dict.fromkeys(given))
 

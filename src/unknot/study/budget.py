@@ -1,0 +1,85 @@
+"""What a study costs on one GPU, from measured speeds."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unknot.engine.device import Precision
+from unknot.study.plan import MOST_ON_A_GPU, Plan, Shard, shards
+from unknot.study.spec import TrainSpec
+
+SPEEDS: dict[Precision, dict[int, float]] = {
+    "float32": {1: 885, 8: 860, 64: 2_277},
+    "tf32": {1: 1_046, 8: 1_945, 64: 3_632},
+    "bf16": {1: 1_175, 8: 3_735, 64: 5_828},
+}
+"""Steps of one model a second on an H200 by members of the population: `conv64`, batches of 64
+images of one channel (docs/benchmarks.md)."""
+BATCH = 64
+COMPILE = 31.0
+"""Seconds that each population takes before its first step; 25 to 37 were measured."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Seconds of training on one H200 in each precision, compilation included."""
+
+    seconds: dict[Precision, float]
+    populations: int
+    asked: tuple[Precision, ...]
+    """Precisions that the study's own runs have."""
+
+    @property
+    def words(self) -> str:
+        """With what it rests on."""
+        each = ", ".join(f"{s / 3_600:,.1f} h in {name}" for name, s in self.seconds.items())
+        speeds = ", ".join(f"{SPEEDS[name][MOST_ON_A_GPU]:,}" for name in self.seconds)
+        return (
+            f"{each} of training on one H200; the study asks for {' and '.join(self.asked)}. "
+            f"Assumed are {speeds} model-steps a second, measured with conv64, {MOST_ON_A_GPU} "
+            f"members and {BATCH} images a step, less for smaller populations, in proportion to "
+            f"images, and the compilation of {self.populations:,} populations. Scores and critics "
+            "come on top"
+        )
+
+
+def budget(plan: Plan) -> Budget:
+    """Reckon the time of training on one H200 from the speeds that were measured there.
+
+    Every net counts as `conv64` with one channel; a population of fewer than 64 is slower for each
+    model, in between the sizes that were measured.
+    """
+    populations = shards(plan, members=plan.sweep.members or MOST_ON_A_GPU)
+    seconds = {
+        precision: sum(_seconds(plan.settings, shard, precision) for shard in populations)
+        for precision in SPEEDS
+    }
+    asked = dict.fromkeys(spec.precision for spec in plan.settings)
+    return Budget(seconds, len(populations), tuple(asked))
+
+
+def images(spec: TrainSpec) -> int:
+    """Images that one model sees in all its steps."""
+    return spec.updates * spec.batch * int(spec.objective.settings.views)
+
+
+def _seconds(settings: Sequence[TrainSpec], shard: Shard, precision: Precision) -> float:
+    steps = sum(images(settings[run.setting]) for run in shard.runs) / BATCH
+    return COMPILE + steps / speed(len(shard.runs), precision)
+
+
+def speed(members: int, precision: Precision) -> float:
+    """Steps a second of all models of a population together, between measured sizes by logarithm.
+
+    Example:
+        >>> speed(64, "bf16"), speed(1, "tf32"), speed(200, "float32")
+        (5828.0, 1046.0, 2277.0)
+    """
+    known = SPEEDS[precision]
+    sizes = sorted(known)
+    for low, high in itertools.pairwise(sizes):
+        if members <= high:
+            share = (math.log(members) - math.log(low)) / (math.log(high) - math.log(low))
+            return float(known[low] + share * (known[high] - known[low]))
+    return float(known[sizes[-1]])

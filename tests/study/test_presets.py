@@ -1,0 +1,294 @@
+"""Presets: published sweeps have their published sizes, and quick ones fit ten minutes."""
+
+import functools
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from unknot.core.errors import ConfigError
+from unknot.objectives.losses import beta_of_means
+from unknot.study import budget as budgets
+from unknot.study import presets
+from unknot.study.budget import Budget, budget, images, speed
+from unknot.study.execute import planned
+from unknot.study.plan import plan
+from unknot.study.quick import quickened, without_quick
+from unknot.study.study_file import asked, found
+from unknot.study.sweep import expand
+
+ROOT = Path(__file__).parents[2]
+PUBLISHED = {
+    # 6 datasets x 36 settings x 50 seeds (Hartmann 2021, section 5); we have one of the datasets.
+    "hartmann2021": 10_800 // 6,
+    # Kumar et al. 2018, section 4: 13 betas with that of table 1, 8 and 8 strengths; our 3 seeds.
+    "kumar2018": (13 + 8 + 8) * 3,
+    # Michlo 2022, tables A.3 to A.7; of the five datasets of E1 and E4 to E7 we have two.
+    "michlo2022_e1": 160 * 2 // 5,
+    "michlo2022_e2": 160,
+    "michlo2022_e3": 40,
+    "michlo2022_e4": 180 * 2 // 5,
+    "michlo2022_e5": 320 * 2 // 5,
+    "michlo2022_e6": 100 * 2 // 5,
+    "michlo2022_e7": 20 * 2 // 5,
+    "michlo2022_e9": 240 * 3 // 4,  # of its four losses one is learnt first
+    "michlo2022_e10": 48,
+    "michlo2022_e11": 60,
+    # Mushom 2020, table 5.4.
+    "mushom2020": 17 * 10,
+    # Özcan 2024: 8 models x 36 (section 3.2.2) and 3 x 36 of table 7.4; our 36 for table 6.2.
+    "ozcan2024": 288 + 108 + 36,
+    "quickstart": 4,
+}
+FIRST = {
+    "hartmann2021": "1b85e80b5150",
+    "kumar2018": "ef7ecb1e76ec",
+    "michlo2022_e1": "476408b943d1",
+    "michlo2022_e2": "510ed1e4c226",
+    "michlo2022_e3": "d7f7a1f737a9",
+    "michlo2022_e4": "2a392e1c46d5",
+    "michlo2022_e5": "05008a3b2849",
+    "michlo2022_e6": "2485c2265591",
+    "michlo2022_e7": "d1c87e2b5178",
+    "michlo2022_e9": "6dd8a8aa436c",
+    "michlo2022_e10": "cac068d0d667",
+    "michlo2022_e11": "79bd06afdc5f",
+    "mushom2020": "42ee86a7d747",
+    "ozcan2024": "da80a3e3a118",
+    "quickstart": "d3aada304cb8",
+}
+STEPS = {  # of a run, where all have the same number
+    "hartmann2021": 300_000,  # Locatello et al. 2019
+    "michlo2022_e1": 115_200,  # the others: Michlo 2022, tables A.3 to A.7
+    **dict.fromkeys([f"michlo2022_e{n}" for n in (2, 3, 4, 5, 9, 10, 11)], 57_600),
+    **dict.fromkeys(["michlo2022_e6", "michlo2022_e7"], 86_400),
+    "mushom2020": 345_600,  # 30 epochs of 737,280 / 64
+}
+
+
+@functools.cache
+def preset(name, *, quick=False):
+    return planned(asked(Path(name), quick=quick))
+
+
+def settings_of(name, **wanted):
+    """Objectives of the settings whose objective has these values."""
+    specs = [spec.objective.settings for spec in preset(name).settings]
+    return [s for s in specs if all(getattr(s, k, None) == v for k, v in wanted.items())]
+
+
+def test_there_is_a_number_for_each_preset():
+    assert presets.names() == sorted(PUBLISHED, key=lambda n: (n.partition("_")[0], len(n), n))
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_runs_are_as_many_as_published(name):
+    made = preset(name)
+    assert len(made.runs) == PUBLISHED[name]
+    assert made.doubles == 0
+    assert made.sweep.name == name
+    if name in STEPS:
+        assert {spec.steps for spec in made.settings} == {STEPS[name]}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_ids_do_not_change(name):
+    """Frozen from the first version: another value means that studies cannot be continued."""
+    assert preset(name).runs[0].id == FIRST[name]
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_quick_fits_ten_minutes_of_two_cores_with_time_left_for_scores(name):
+    """About 0.06 s for a step of 64 images with conv64 on two cores (docs/benchmarks.md)."""
+    made = preset(name, quick=True)
+    seconds = 0.06 * sum(images(made.settings[run.setting]) for run in made.runs) / 64
+    assert seconds < 8 * 60
+    # These need codes of the whole grid, two minutes a model, or grow trees.
+    assert not {"beta_vae", "factor_vae", "dci", "efficiency"} & {*made.sweep.metrics}
+    assert made.sweep.name == f"{name} quick"
+    assert len(made.settings) > 1
+    full = {spec.objective.name for spec in preset(name).settings}
+    assert {spec.objective.name for spec in made.settings} == full
+
+
+def test_a_first_study_is_done_in_three_and_a_half_minutes():
+    made = preset("quickstart")
+    seconds = 0.06 * sum(images(made.settings[run.setting]) for run in made.runs) / 64
+    assert seconds < 3 * 60
+    assert len({spec.objective.name for spec in made.settings}) == 2
+    assert made.sweep.seeds == (0, 1)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_preset_opens_with_what_it_is_and_where_it_differs(name):
+    lines = presets.file(name).read_text(encoding="utf-8").splitlines()
+    head = "\n".join(line for line in lines[: lines.index(f'name = "{name}"')])
+    assert presets.summary(name).endswith(".")
+    assert name == "quickstart" or all(f"# {w}: " in head for w in ("Document", "Compares"))
+    assert name == "quickstart" or "# Differs: " in head
+    assert max(map(len, lines)) <= 100
+
+
+def test_hartmanns_runs_are_numbered_as_the_models_of_2019():
+    """Model number = dataset * 1800 + objective * 300 + strength * 50 + seed."""
+    made = preset("hartmann2021")
+    order = ["beta_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "beta_tcvae", "annealed_vae"]
+    for number in (0, 49, 299, 300, 3 * 300 + 4 * 50 + 17, 1_799):
+        run = made.runs[number]
+        assert made.settings[run.setting].objective.name == order[number // 300]
+        assert run.seed == number % 50
+        assert run.setting == number // 50
+    dip = made.settings[3 * 6 + 4].objective.settings
+    assert (dip.lambda_od, dip.lambda_d) == (20, 20)
+    ends = [made.settings[30 + i].objective.settings.c for i in range(6)]
+    assert [(c.start, c.end, c.steps) for c in ends] == [
+        (0, end, 100_000) for end in (5, 10, 25, 50, 75, 100)
+    ]
+    assert {spec.updates for spec in made.settings[6:12]} == {150_000}
+
+
+def test_strengths_of_dip_vaes_follow_each_other_as_published():
+    shapes = settings_of("kumar2018", lambda_3=200.0)
+    assert [(s.lambda_od, s.lambda_d) for s in shapes][:2] == [(1, 1), (2, 2)]
+    first = [s for s in settings_of("kumar2018") if hasattr(s, "lambda_od") and s not in shapes]
+    assert {s.lambda_d / s.lambda_od for s in first} == {10}
+    assert {(s.lambda_od, s.lambda_d) for s in settings_of("mushom2020", lambda_3=0.0)} == {
+        (v, v) for v in (1, 3, 10, 30)
+    }
+
+
+def test_ozcans_models_have_36_configurations_each():
+    made = preset("ozcan2024")
+    models = Counter(
+        (s.name, getattr(s.settings, "beta", None), getattr(s.settings, "variant", None))
+        for s in (spec.objective for spec in made.settings)
+    )
+    assert set(models.values()) == {36}
+    assert len(models) == 8 + 3 + 1
+    assert {s.objective.settings.likelihood for s in made.settings} == {"sigmoid_gaussian"}
+
+
+def test_michlos_betas_are_those_of_means_over_pixels_and_latents():
+    """Table A.3; beta 0.01 of the RGB images and 25 latents is 4.9 of sums."""
+    made = preset("michlo2022_e1")
+    published = (0.000316, 0.001, 0.00316, 0.01, 0.0316, 0.1, 0.316, 1.0)
+    for data, channels in (("dsprites", 1), ("xysquares", 3)):
+        for latents in (9, 25):
+            own = [
+                spec.objective.settings.beta
+                for spec in made.settings
+                if (spec.data.name, spec.net.settings.latents) == (data, latents)
+                and spec.objective.name == "ada_gvae"
+            ]
+            pixels = channels * 64 * 64
+            wanted = [beta_of_means(b, pixels=pixels, latents=latents) for b in published]
+            assert own == pytest.approx(wanted)
+    assert all(spec.data.settings.standardise for spec in made.settings)
+    assert {spec.objective.settings.likelihood for spec in made.settings} == {"gaussian"}
+
+
+def test_michlos_triplets_have_the_settings_of_their_own_presets():
+    """On XYSquares, for which table A.5 gives them; 512 triplets are two rounds of 256 images."""
+    from unknot.objectives.ada_tvae import PRESETS
+    from unknot.study.config import spec
+
+    made = [s for s in preset("michlo2022_e6").settings if s.data.name == "xysquares"]
+    for name in PRESETS:
+        whole = spec({"objective": {"name": "ada_tvae", "preset": name}, "steps": 86_400})
+        assert whole.objective.settings in [s.objective.settings for s in made]
+    assert Counter(s.draw.settings.order for s in made) == {"distance": 10, "scaled": 10}
+    rounds = {s.objective.settings.rounds * s.batch for s in preset("michlo2022_e7").settings}
+    assert rounds == {512, 1024}
+
+
+def test_an_unknown_name_gives_the_nearest_and_a_file_comes_before_a_preset(tmp_path, monkeypatch):
+    with pytest.raises(ConfigError, match="did you mean 'hartmann2021'"):
+        found(Path("hartman2021"))
+    with pytest.raises(ConfigError, match="unknot learn-loss"):
+        found(Path("michlo2022_e8"))
+    monkeypatch.chdir(tmp_path)
+    Path("quickstart").mkdir()
+    assert found(Path("quickstart")) == presets.file("quickstart")
+    Path("mushom2020").write_text("seeds = 3")
+    assert found(Path("mushom2020")) == Path("mushom2020")
+    assert found(Path("./folder/quickstart")) == Path("folder/quickstart")
+
+
+FULL = 'name = "a"\nseeds = 9 # nine\n[train]\nsteps = 8\noptim.lr = 1e-3\n'
+
+
+def test_quick_settings_take_the_place_of_those_that_are_there():
+    text = f"{FULL}[[grid]]\nbatch = [1, 2]\n[quick]\nseeds = 1\ntrain.steps = 2\n"
+    table = tomllib.loads(f"{text}[[quick.grid]]\nbatch = 7\n")
+    made = plan(expand(quickened(table)))
+    assert [(s.steps, s.optim.lr, s.batch, s.seed_list) for s in made.settings] == [
+        (2, 1e-3, 7, (1,))
+    ]
+    assert "quick" in table
+
+
+def test_without_quick_the_text_is_as_written(tmp_path):
+    text = f"{FULL}[quick] # last\nseeds = 1\n"
+    assert without_quick(text, tomllib.loads(text)) == FULL
+    file = tmp_path / "a.toml"
+    file.write_text(text)
+    assert asked(file) == FULL
+    assert "quick" not in tomllib.loads(asked(file, seeds="3"))
+    assert tomllib.loads(asked(file, quick=True, seeds="3")) == {
+        "name": "a quick",
+        "seeds": 3,
+        "train": {"steps": 8, "optim": {"lr": 1e-3}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ("", "no quick version"),
+        ("[quick]\n", "no quick version"),
+        ("[quick]\nmetrics = []\n", "sets metrics, which the study does not"),
+        ("[quick]\ntrain.stesp = 1\n", "sets train.stesp.*did you mean 'train.steps'"),
+        ("[quick]\ntrain.optim.beta1 = 0.5\n", "sets train.optim.beta1"),
+    ],
+)
+def test_quick_settings_that_are_nowhere_in_the_file_are_refused(end, said):
+    with pytest.raises(ConfigError, match=said):
+        quickened(tomllib.loads(FULL + end))
+
+
+def test_what_comes_after_quick_is_refused():
+    text = f"{FULL}[quick]\nseeds = 1\n[across]\nbatch = [3]\n"
+    with pytest.raises(ConfigError, match="must come last"):
+        without_quick(text, tomllib.loads(text))
+
+
+def test_a_budget_is_images_by_speed_and_compilation():
+    table = {"seeds": "0..63", "train": {"steps": 5_828, "batch": 128}}
+    single = budget(plan(expand(table)))
+    assert single.populations == 1
+    wanted = budgets.COMPILE + 64 * 5_828 * 2 / 5_828
+    assert single.seconds["bf16"] == pytest.approx(wanted)
+    pairs = {**table, "grid": [{"objective": {"name": "ada_gvae"}}]}
+    assert budget(plan(expand(pairs))).seconds["bf16"] == pytest.approx(
+        2 * wanted - budgets.COMPILE
+    )
+    assert 3.7 < budget(preset("mushom2020")).seconds["bf16"] / 3_600 < 4.2
+
+
+def test_speeds_are_those_measured_and_lie_between_them_elsewhere():
+    """docs/benchmarks.md, one H200."""
+    for precision, known in budgets.SPEEDS.items():
+        assert {size: speed(size, precision) for size in known} == known
+    assert 3_735 < speed(20, "bf16") < 5_828
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8").replace("*", "")
+    for precision, known in budgets.SPEEDS.items():
+        for size, value in known.items():
+            assert f"| stacked conv64, {precision} | {size} | {value:,} |" in text
+
+
+def test_a_budget_says_what_it_rests_on():
+    words = Budget({"float32": 7_200.0}, 3, ("float32",)).words
+    assert words.startswith("2.0 h in float32 of training on one H200")
+    for said in ("2,277 model-steps a second", "3 populations", "Scores and critics come on top"):
+        assert said in words
