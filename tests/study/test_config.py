@@ -98,7 +98,7 @@ BAD = {
     "unknown draw": ({"draw": "pair"}, "There is no draw 'pair'; did you mean 'pairs'?"),
     "number for a draw": ({"draw": {"name": 3}}, "draw.name must be the name of a draw; got 3"),
     "list for a draw": ({"draw": []}, "draw must be a table or a name; got []"),
-    "key of a draw": ({"draw": {"name": "pairs", "chnged": 1}}, "did you mean 'changed'?"),
+    "key of a draw": ({"draw": {"name": "pairs", "changedd": 1}}, "did you mean 'changed'?"),
     "views of another number": (
         {"draw": "pairs"},
         "The draw Pairs gives 2 views and BetaVAE takes 1",
