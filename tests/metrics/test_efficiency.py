@@ -105,5 +105,5 @@ def test_bad_input_is_one_clear_error():
         with pytest.raises(ConfigError, match="needs a learner, and labels with 100"):
             efficiency(codes, values, protocol=settings)
     study = Settings(("boosting",), labels=(10, 100, 200), test_samples=200)
-    with pytest.raises(DataError, match="do not fit the trees"):
+    with pytest.raises(DataError, match="do not fit trees"):
         efficiency(1e200 * codes, values, protocol=study)
