@@ -3,15 +3,15 @@
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.blur import blur_by_rows, box_row, check_reach, convolve, gaussian_row
+from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError, DataError
-from unknot.core.registry import nearest
 
 Pixels: TypeAlias = Literal["bernoulli", "gaussian", "sigmoid_gaussian"]
 Kernel: TypeAlias = Literal["box", "gaussian", "learnt"]
@@ -58,10 +58,7 @@ class Overlap:
     pixels: Pixels = "gaussian"
 
     def __post_init__(self) -> None:
-        for name, kind in (("kernel", Kernel), ("pixels", Pixels)):
-            value, known = getattr(self, name), list(get_args(kind))
-            if value not in known:
-                raise ConfigError(f"Overlap.{name} has no choice {value!r}{nearest(value, known)}")
+        check_choices(self, "kernel", "pixels")
         for name, owner in (("sigma", "gaussian"), ("path", "learnt"), ("sha256", "learnt")):
             if getattr(self, name) is not None and self.kernel != owner:
                 raise ConfigError(

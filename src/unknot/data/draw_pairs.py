@@ -8,10 +8,11 @@ from jaxtyping import Int
 from torch import Tensor
 
 from unknot.core import noise
+from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
 from unknot.core.noise import Count
 from unknot.data.dataset import FactorDataset
-from unknot.data.draw_singles import Rows, check_choice, check_factors, column, singles
+from unknot.data.draw_singles import Rows, check_factors, column, singles
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Pairs:
     def __post_init__(self) -> None:
         if self.changed is not None and self.changed < 1:
             raise ConfigError(f"Pairs.changed must be 1 or more; got {self.changed}.")
-        check_choice(self, "sampler")
+        check_choices(self, "sampler")
 
     def on(self, dataset: FactorDataset, device: torch.device) -> Rows:
         """The draw from a dataset."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import torch
 from jaxtyping import Int
@@ -11,7 +11,6 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.errors import ConfigError
 from unknot.core.noise import Count
-from unknot.core.registry import nearest
 from unknot.data.dataset import FactorDataset
 from unknot.data.draw_weights import Weight, table
 
@@ -107,15 +106,3 @@ def check_factors(dataset: FactorDataset, who: str, instead: str = "") -> None:
             f"{who} compare factors and {dataset.name} has none; "
             f"add 'factors' to its file{instead}."
         )
-
-
-def check_choice(thing: Any, name: str) -> None:  # noqa: ANN401 - any dataclass
-    """Check that a field annotated ``Literal[...]`` holds one of its names.
-
-    Raises:
-        ConfigError: It does not.
-    """
-    kind, value = type(thing), getattr(thing, name)
-    known = [*get_args(kind.__annotations__[name])]
-    if value not in known:
-        raise ConfigError(f"{kind.__name__}.{name} has no choice {value!r}{nearest(value, known)}")

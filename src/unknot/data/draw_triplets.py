@@ -8,12 +8,13 @@ from typing import ClassVar, Literal, TypeAlias
 import torch
 from torch import Tensor
 
+from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.noise import Count
 from unknot.core.registry import nearest
 from unknot.data.dataset import FactorDataset
-from unknot.data.draw_singles import Rows, check_choice, check_factors, column, independent
+from unknot.data.draw_singles import Rows, check_factors, column, independent
 from unknot.data.draw_weights import Weight
 
 Order: TypeAlias = Literal["category", "factors", "distance", "scaled", "recon"]
@@ -58,8 +59,7 @@ class Triplets:
     views: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
-        check_choice(self, "order")
-        check_choice(self, "ties")
+        check_choices(self, "order", "ties")
         if (self.factor is None) == (self.order == "category"):
             raise ConfigError(
                 f"Triplets.factor names the factor of the order 'category' and goes with it alone; "

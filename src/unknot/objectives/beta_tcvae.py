@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Note, Step, Term, Terms
 from unknot.core.posterior import Posterior
-from unknot.objectives.choices import check_choices
 from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
 
 Estimator: TypeAlias = Literal["none", "mws", "mixture", "mss"]

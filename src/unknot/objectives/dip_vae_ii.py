@@ -6,10 +6,10 @@ from typing import ClassVar, Literal, TypeAlias
 from jaxtyping import Int
 from torch import Tensor
 
+from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Note, Own, Step, Term, Terms
-from unknot.objectives.choices import check_choices
 from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
 from unknot.objectives.moments import (
     covariance,

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from unknot.core.choices import check_choices
 from unknot.core.objective import Net, Note, Own, Step, Term, Terms
-from unknot.objectives.choices import check_choices
 from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
 
 

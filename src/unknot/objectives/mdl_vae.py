@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, at_least, lift
 from unknot.core.objective import Net, Note, Own, Step, Term, Terms
-from unknot.objectives.choices import check_choices
 from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
 
 Variant: TypeAlias = Literal["strong", "weak", "v1", "v2", "v3"]

@@ -16,9 +16,9 @@ from typing import Any, Literal, TypeAlias
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Step
-from unknot.objectives.choices import check_choices
 
 Kernel: TypeAlias = Literal["rbf", "imq"]
 Scales: TypeAlias = tuple[float, ...]

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from unknot.core.choices import check_choices
 from unknot.core.objective import Net, Note, Own, Step, Term, Terms
-from unknot.objectives.choices import check_choices
 from unknot.objectives.losses import kl_normal, reconstruction
 
 LOWEST = -6.0

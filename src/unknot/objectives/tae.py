@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Note, Step, Term, Terms
 from unknot.core.posterior import Posterior
-from unknot.objectives.choices import check_choices
 from unknot.objectives.losses import Likelihood, reconstruction
 from unknot.objectives.triplets import Margin, Norm, distance, triplet, violations
 

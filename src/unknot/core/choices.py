@@ -1,4 +1,4 @@
-"""A check of fields that choose between named forms of an objective."""
+"""A check of fields that choose between named forms."""
 
 from functools import cache
 from typing import Any, get_args, get_type_hints
@@ -10,7 +10,7 @@ from unknot.core.registry import nearest
 def check_choices(thing: Any, *names: str) -> None:  # noqa: ANN401 - any dataclass
     """Check that fields annotated ``Literal[...]`` hold one of its names; for ``__post_init__``.
 
-    Files are checked as they are read; this is for objectives made in Python.
+    Files are checked as they are read; this is for what is made in Python.
 
     Raises:
         ConfigError: One does not.
