@@ -76,3 +76,13 @@ def runtime(device: str = "auto", precision: Precision = "float32") -> Runtime:
     if precision == "tf32" and found.type == "cpu":
         raise ConfigError("Precision tf32 exists on GPUs only; use float32 or bf16 on the CPU.")
     return Runtime(found, precision)
+
+
+def to_read(device: str, precision: Precision) -> Runtime:
+    """The runtime to use trained weights in: weights of tf32 are read on a CPU in float32.
+
+    Raises:
+        ConfigError: There is no such device or it cannot compute so.
+    """
+    on_cpu = runtime(device).device.type == "cpu"
+    return runtime(device, "float32" if precision == "tf32" and on_cpu else precision)

@@ -231,7 +231,7 @@ def load(folder: Path, specs: Sequence[TrainSpec], device: str = "auto") -> Trai
     _tidy(folder)
     weights = checkpoint.read_weights(folder / "weights.safetensors")
     curves = checkpoint.read_weights(folder / "curves.safetensors")
-    setting = train.begin(specs[0], device).setting
+    setting = train.begin(specs[0], device, trained=True).setting
     return Trained(tuple(specs), setting, weights, Curves.of(curves, facts["curves"]), facts)
 
 

@@ -218,7 +218,7 @@ def load(path: str | Path, *, device: str = "auto") -> Run:
         StoreError: There is no finished run, or its weights are of another net.
     """
     folder = Folder(Path(path))
-    training = begin(folder.spec(), device)
+    training = begin(folder.spec(), device, trained=True)
     if not folder.weights.exists():
         raise StoreError(f"{path} is not finished; continue it with `unknot resume {path}`.")
     weights = checkpoint.read_weights(folder.weights)

@@ -19,7 +19,7 @@ from unknot.core.likelihood import likelihood_of, of_pixels
 from unknot.core.overlap import Overlap
 from unknot.engine import checkpoint
 from unknot.engine.checkpoint import Checkpoint
-from unknot.engine.device import runtime
+from unknot.engine.device import runtime, to_read
 from unknot.engine.loop import fit
 from unknot.engine.population import Population, Setting, State, populate
 from unknot.study.curves import Curves
@@ -80,14 +80,19 @@ class Training:
             self.diverged.setdefault(member, step)
 
 
-def begin(spec: TrainSpec, device: str = "auto") -> Training:
+def begin(spec: TrainSpec, device: str = "auto", *, trained: bool = False) -> Training:
     """A fresh population for a spec.
+
+    Args:
+        spec: What to train.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+        trained: Whether it is there to take the weights of a finished run.
 
     Raises:
         ConfigError: The device or precision is not to be had, or the draw not from this data.
         DataError: The dataset cannot be loaded.
     """
-    chosen = runtime(device, spec.precision)
+    chosen = (to_read if trained else runtime)(device, spec.precision)
     dataset = spec.data.settings.load().to(chosen.device)
     likelihood = likelihood_of(spec.objective.settings)
     if isinstance(likelihood, Overlap):
