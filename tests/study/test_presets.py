@@ -35,7 +35,9 @@ PUBLISHED = {
     "michlo2022_e9": 240 * 3 // 4,  # of its four losses one is learnt first
     "michlo2022_e10": 48,
     "michlo2022_e11": 60,
-    "michlo2022_xysquares": 10 * 5,  # ours: parts of E2, E3, E5 and E6 in short
+    # Ours: parts of E2 and E3, and of E5 and E6, in short.
+    "michlo2022_overlap": 8 * 5,
+    "michlo2022_triplets": 2 * 5,
     # Mushom 2020, table 5.4.
     "mushom2020": 17 * 10,
     # Özcan 2024: 8 models x 36 (section 3.2.2) and 3 x 36 of table 7.4; our 36 for table 6.2.
@@ -55,7 +57,8 @@ FIRST = {
     "michlo2022_e9": "6dd8a8aa436c",
     "michlo2022_e10": "cac068d0d667",
     "michlo2022_e11": "79bd06afdc5f",
-    "michlo2022_xysquares": "df623b249101",
+    "michlo2022_overlap": "df623b249101",
+    "michlo2022_triplets": "f886c6b0d3dc",
     "mushom2020": "42ee86a7d747",
     "ozcan2024": "da80a3e3a118",
     "quickstart": "d3aada304cb8",
@@ -65,7 +68,7 @@ STEPS = {  # of a run, where all have the same number
     "michlo2022_e1": 115_200,  # the others: Michlo 2022, tables A.3 to A.7
     **dict.fromkeys([f"michlo2022_e{n}" for n in (2, 3, 4, 5, 9, 10, 11)], 57_600),
     **dict.fromkeys(["michlo2022_e6", "michlo2022_e7"], 86_400),
-    "michlo2022_xysquares": 8_000,
+    **dict.fromkeys(["michlo2022_overlap", "michlo2022_triplets"], 8_000),
     "mushom2020": 345_600,  # 30 epochs of 737,280 / 64
 }
 
