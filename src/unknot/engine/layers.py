@@ -4,6 +4,9 @@ Images are held as ``[p, b, h, w, c]``, so a convolution is a gather of windows 
 matrix product; its gradient is another product and a sum of slices, with no atomic scatter. Weights
 are kept in the layout that the product wants, and `pack` and `unpack` translate from and to
 PyTorch's own layout when a state comes or goes.
+
+On a GPU, convolutions that halve an image or double it are Triton kernels instead, which gather
+their windows as they multiply (`unknot.engine.kernels`).
 """
 
 from collections.abc import Callable, Mapping
@@ -177,9 +180,15 @@ class StackedModule:
         return self.layers[prefix].unpack(kind, value) if prefix in self.layers else value
 
 
-def stacked(module: nn.Module) -> StackedModule:
-    """The member-axis version of a module: our own layers, or `vmap` for modules beyond them."""
-    plan = _plan(list(module.named_children())) if type(module) is nn.Sequential else None
+def stacked(module: nn.Module, *, kernels: bool = False) -> StackedModule:
+    """The member-axis version of a module: our own layers, or `vmap` for modules beyond them.
+
+    Args:
+        module: What one member has.
+        kernels: Use Triton kernels where there are any for a layer.
+    """
+    children = list(module.named_children())
+    plan = _plan(children, kernels) if type(module) is nn.Sequential else None
     return plan or _mapped(module)
 
 
@@ -197,7 +206,7 @@ Call: TypeAlias = Callable[[Weights, Tensor], Tensor]
 POINTWISE = (nn.ReLU, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.ELU, nn.SiLU, nn.GELU, nn.Identity)
 
 
-def _plan(children: list[tuple[str, nn.Module]]) -> StackedModule | None:
+def _plan(children: list[tuple[str, nn.Module]], kernels: bool) -> StackedModule | None:
     """Our layers for the children of an ``nn.Sequential``; None where one of them is unknown.
 
     Types are compared exactly: a subclass may compute something else.
@@ -207,6 +216,7 @@ def _plan(children: list[tuple[str, nn.Module]]) -> StackedModule | None:
     channels = 0  # of an image that is held channels last, else 0
     order = 0  # channels of an image that was flattened channels last, else 0
     linear = ""  # the linear layer whose output the present features are
+    rectified = False  # the image comes from a kernel that has done the ReLU behind it
     for i, (name, module) in enumerate(children):
         after = type(children[i + 1][1]) if i + 1 < len(children) else None
         layer = _layer(module)
@@ -214,7 +224,16 @@ def _plan(children: list[tuple[str, nn.Module]]) -> StackedModule | None:
             if not channels:
                 calls.append(lambda _, x: x.permute(0, 1, 3, 4, 2))
             layers[name], channels = layer, module.out_channels  # type: ignore[assignment]
-            calls.append(_weighted(name, layer))
+            if kernels and _has_kernel(layer):
+                relu = (
+                    after is nn.ReLU
+                    and i + 2 < len(children)
+                    and _has_kernel(_layer(children[i + 2][1]))
+                )
+                calls.append(_kernel(name, layer, relu, rectified))
+                rectified = relu
+            else:
+                calls.append(_weighted(name, layer))
         elif isinstance(layer, Linear) and not channels:
             if order:
                 layer = Linear(_channels_last(order, module.in_features))  # type: ignore[arg-type]
@@ -236,7 +255,8 @@ def _plan(children: list[tuple[str, nn.Module]]) -> StackedModule | None:
                 size, channels = (h, w, c), c
             calls.append(_reshape(size))
         elif type(module) in POINTWISE:
-            calls.append(_pointwise(module))
+            if not rectified:
+                calls.append(_pointwise(module))
         else:
             return None
     if channels:
@@ -277,6 +297,38 @@ def _convolution(module: nn.Conv2d | nn.ConvTranspose2d) -> Conv | ConvTranspose
 def _channels_last(channels: int, features: int) -> Tensor:
     """Where each feature of an image flattened channels last stands in PyTorch's order."""
     return torch.arange(features).reshape(channels, -1).T.flatten()
+
+
+def _has_kernel(layer: Layer | None) -> bool:
+    halves = isinstance(layer, Conv) and (layer.kernel, layer.stride, layer.padding) in (
+        (4, 2, 1),
+        (2, 2, 0),
+    )
+    return halves or isinstance(layer, ConvTranspose)
+
+
+def _kernel(name: str, layer: Conv | ConvTranspose, relu: bool, rectified: bool) -> Call:
+    """A layer by its kernel, or as it is for images or numbers that have none.
+
+    The ReLU between two such layers is computed by the first and differentiated by the second. One
+    that goes without a kernel does all of it: a second ReLU, or a second mask, changes nothing.
+    """
+
+    def run(weights: Weights, x: Tensor) -> Tensor:
+        weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]
+        even = isinstance(layer, ConvTranspose) or x.shape[2] % 2 == x.shape[3] % 2 == 0
+        if even and x.dtype in (torch.bfloat16, torch.float32) and x[0].numel() < 2**29:
+            if isinstance(layer, ConvTranspose):
+                op, kernel = torch.ops.unknot.double, 4
+            else:
+                op, kernel = torch.ops.unknot.halve, layer.kernel
+            phases = isinstance(layer, ConvTranspose)
+            out: Tensor = op(x.contiguous(), weight, bias, None, kernel, phases, relu, rectified)
+            return out
+        y = layer(F.relu(x) if rectified else x, weight, bias)
+        return F.relu(y) if relu else y
+
+    return run
 
 
 def _weighted(name: str, layer: Layer) -> Call:

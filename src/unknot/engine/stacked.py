@@ -15,6 +15,7 @@ from unknot.core.hyper import at, stack
 from unknot.core.objective import Adam, Adversarial, Net, Objective, Step, no_critic, total
 from unknot.core.overlap import learnt_kernel
 from unknot.core.posterior import Posterior
+from unknot.engine.kernels import ready
 from unknot.engine.layers import StackedModule, stacked
 from unknot.engine.optim import adam
 from unknot.engine.population import Member, Rows, Setting, State, carried, log_of, recoded
@@ -50,7 +51,8 @@ class Stacked:
         objective = stack([m.objective for m in members], device, dtype)
         parts = setting.modules(objective)
         weights = setting.weights(parts, seeds)
-        modules = {name: stacked(module) for name, module in parts.items()}
+        kernels = device.type == "cuda" and ready(device)
+        modules = {name: stacked(module, kernels=kernels) for name, module in parts.items()}
         own = setting.own(objective, seeds)
         weights |= {f"own.{name}": value for name, value in own.learnt.items()}
         packed = {name: _pack(modules, name, w).to(device) for name, w in weights.items()}

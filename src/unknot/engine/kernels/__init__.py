@@ -1,0 +1,50 @@
+"""Triton kernels for convolutions that halve an image or double it, for all members at once.
+
+A convolution of stride 2 takes a big image to a small one with half its height and width; a
+transposed one takes a small image to a big one. The two are each other's adjoint, so three kernels
+serve both layers and all of their gradients:
+
+========== ===================== ========================== ==========================
+kernel     computes              in a convolution           in a transposed one
+========== ===================== ========================== ==========================
+`halve`    small from big        the output                 the gradient of the input
+`double`   big from small        the gradient of the input  the output
+`correlate` weights from both    the gradient of the weight the gradient of the weight
+========== ===================== ========================== ==========================
+
+Images are ``[p, b, h, w, c]``, contiguous; CB and CS are the channels of the big and the small
+image. A kernel is 4 x 4 with padding 1, or 2 x 2 without.
+`ready` says whether they run on a device, and loads the operators ``torch.ops.unknot``.
+"""
+
+import importlib
+import warnings
+from functools import cache
+
+import torch
+
+
+class SlowerWarning(UserWarning):
+    """Something is computed in a slower way than it could be."""
+
+
+@cache
+def ready(device: torch.device) -> bool:
+    """Whether the kernels run on a device; a `SlowerWarning` says once why they do not."""
+    try:
+        importlib.import_module("triton")
+        from unknot.engine.kernels.ops import trial
+
+        with torch.cuda.device(device):
+            trial(device)
+    # Whatever keeps a compiler from its work: no Triton, no C compiler, too old a device.
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        warnings.warn(
+            f"Convolutions train without Triton kernels, at about half the speed, because they do "
+            f"not run on {device}: {type(error).__name__}: {reason}",
+            SlowerWarning,
+            stacklevel=3,
+        )
+        return False
+    return True

@@ -1,0 +1,91 @@
+"""How a kernel is cut into blocks."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a kernel is compiled for."""
+
+    kernel: str
+    """``halve``, ``double``, ``correlate`` or ``correlate_few``."""
+    height: int
+    """Of the small image."""
+    cb: int
+    cs: int
+    size: int
+    """4 or 2."""
+    phases: bool
+    """Whether weights lie as those of a transposed layer."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Block sizes, warps of a program, and loads in flight."""
+
+    bm: int
+    bn: int
+    bk: int
+    warps: int
+    stages: int
+    programs: int = 1024
+    """How many programs `correlate` aims at, by splitting its sums."""
+
+
+TUNED = {
+    Shape("halve", 32, 1, 32, 4, False): Config(128, 32, 16, 4, 3),
+    Shape("correlate_few", 32, 1, 32, 4, False): Config(128, 32, 16, 2, 1),
+    Shape("halve", 16, 32, 32, 4, False): Config(128, 32, 32, 4, 4),
+    Shape("double", 16, 32, 32, 4, False): Config(128, 64, 128, 4, 1),
+    Shape("correlate", 16, 32, 32, 4, False): Config(128, 128, 128, 4, 2, 256),
+    Shape("halve", 8, 32, 64, 4, False): Config(128, 64, 32, 4, 4),
+    Shape("double", 8, 32, 64, 4, False): Config(128, 128, 64, 8, 3),
+    Shape("correlate", 8, 32, 64, 4, False): Config(128, 128, 64, 4, 2, 256),
+    Shape("halve", 4, 64, 64, 4, False): Config(128, 64, 64, 8, 4),
+    Shape("double", 4, 64, 64, 4, False): Config(128, 128, 64, 8, 3),
+    Shape("correlate", 4, 64, 64, 4, False): Config(128, 128, 128, 4, 2, 512),
+    Shape("halve", 4, 64, 64, 4, True): Config(128, 64, 64, 8, 4),
+    Shape("double", 4, 64, 64, 4, True): Config(128, 128, 32, 8, 4),
+    Shape("correlate", 4, 64, 64, 4, True): Config(128, 128, 128, 4, 2, 512),
+    Shape("halve", 8, 32, 64, 4, True): Config(128, 64, 32, 8, 4),
+    Shape("double", 8, 32, 64, 4, True): Config(128, 128, 64, 8, 3),
+    Shape("correlate", 8, 32, 64, 4, True): Config(128, 128, 128, 4, 3, 256),
+    Shape("halve", 16, 32, 32, 4, True): Config(256, 32, 32, 8, 4),
+    Shape("double", 16, 32, 32, 4, True): Config(64, 128, 32, 4, 3),
+    Shape("correlate", 16, 32, 32, 4, True): Config(128, 128, 128, 4, 2, 256),
+    Shape("halve", 32, 1, 32, 4, True): Config(128, 32, 16, 4, 3),
+    Shape("double", 32, 1, 32, 4, True): Config(128, 16, 128, 4, 1),
+    Shape("correlate_few", 32, 1, 32, 4, True): Config(128, 32, 16, 2, 2),
+    Shape("halve", 8, 32, 64, 2, False): Config(128, 64, 64, 4, 2),
+    Shape("double", 8, 32, 64, 2, False): Config(64, 64, 64, 4, 1),
+    Shape("correlate", 8, 32, 64, 2, False): Config(128, 128, 64, 4, 2, 2048),
+    Shape("halve", 4, 64, 64, 2, False): Config(64, 64, 64, 4, 3),
+    Shape("double", 4, 64, 64, 2, False): Config(64, 128, 64, 4, 1),
+    Shape("correlate", 4, 64, 64, 2, False): Config(128, 128, 64, 4, 3),
+}
+"""The fastest of a grid on an H200 in bfloat16, 64 members, batch 64: ``bench/kernels.py``."""
+
+
+def config(shape: Shape, item: int, capability: tuple[int, int]) -> Config:
+    """The block sizes for numbers of ``item`` bytes on a GPU of a compute capability."""
+    if item == 2 and capability == (9, 0) and shape in TUNED:
+        return TUNED[shape]
+    # Numbers of twice the size, half as many of them at a time: shared memory stays the same.
+    deep = 128 // item
+    n, k = extent(shape)
+    if shape.kernel.startswith("correlate"):
+        return Config(deep, block(n, 64), block(k, 128), 4, 3)
+    return Config(128, block(n, 64), block(k, deep), 4, 3)
+
+
+def extent(shape: Shape) -> tuple[int, int]:
+    """How far a kernel's n and k go."""
+    taps = shape.size * shape.size
+    if shape.kernel in ("double", "correlate"):
+        return 4 * shape.cb, taps // 4 * shape.cs
+    return shape.cs, taps * shape.cb
+
+
+def block(n: int, most: int) -> int:
+    """The power of two that holds ``n``, from 16, the least side of a matrix product, to most."""
+    return min(most, max(16, 1 << (n - 1).bit_length()))

@@ -1,0 +1,243 @@
+"""The kernels as PyTorch operators, with gradients.
+
+A ReLU between two layers is computed by the first and differentiated by the second, which reads its
+output anyway. So a layer called with ``relu`` must be followed by one called with ``rectified``:
+the second one's gradient of its input is zero where that input is not positive, and the first one
+takes the gradient as it comes.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unknot.engine.kernels.configs import Config, Shape, config, extent
+from unknot.engine.kernels.correlate import (
+    add_up_kernel,
+    correlate_few_kernel,
+    correlate_kernel,
+)
+from unknot.engine.kernels.double import double_kernel
+from unknot.engine.kernels.halve import halve_kernel
+
+FEW = 4
+"""Up to so many channels of the big image, its windows cost less than the small image's."""
+
+
+@torch.library.custom_op("unknot::halve", mutates_args=())
+def halve(
+    big: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    mask: Tensor | None,
+    kernel: int,
+    phases: bool,
+    relu: bool,
+    rectified: bool,  # noqa: ARG001
+) -> Tensor:
+    """Small images ``[p, b, h, w, cs]`` from big ones ``[p, b, 2 h, 2 w, cb]``.
+
+    Args:
+        big: Contiguous images of even height and width.
+        weight: ``[p, k * k * cb, cs]``, or ``[p, 4 * cs, 4 * cb]`` by phases.
+        bias: ``[p, cs]``, added where given.
+        mask: Like the output, which is set to zero where this is not positive.
+        kernel: 4, with a padding of 1, or 2, without.
+        phases: The weight's layout is that of a transposed convolution.
+        relu: Followed by a ReLU whose gradient the next layer takes.
+        rectified: The big images are the output of a ReLU whose gradient this layer takes.
+    """
+    return run_halve(big, weight, bias, mask, kernel, phases, relu)
+
+
+@torch.library.custom_op("unknot::double", mutates_args=())
+def double(
+    small: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    mask: Tensor | None,
+    kernel: int,
+    phases: bool,
+    relu: bool,
+    rectified: bool,  # noqa: ARG001
+) -> Tensor:
+    """Big images ``[p, b, 2 h, 2 w, cb]`` from small ones ``[p, b, h, w, cs]``; see `halve`."""
+    return run_double(small, weight, bias, mask, kernel, phases, relu)
+
+
+@torch.library.custom_op("unknot::correlate", mutates_args=())
+def correlate(
+    big: Tensor, small: Tensor, weight: Tensor, kernel: int, phases: bool
+) -> tuple[Tensor, Tensor]:
+    """Gradients of a weight, which gives shape and type, and of its bias."""
+    return run_correlate(big, small, weight, kernel, phases)
+
+
+@halve.register_fake
+def _(big, weight, bias, mask, kernel, phases, relu, rectified):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
+    return big.new_empty(_small(big, weight, phases))
+
+
+@double.register_fake
+def _(small, weight, bias, mask, kernel, phases, relu, rectified):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
+    return small.new_empty(_big(small, weight, phases, kernel))
+
+
+@correlate.register_fake
+def _(big, small, weight, kernel, phases):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
+    channels = (big if phases else small).shape[-1]
+    return torch.empty_like(weight), weight.new_empty(len(weight), channels)
+
+
+def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401, ARG001
+    image, weight, _, _, ctx.kernel, ctx.phases, _, ctx.rectified = inputs
+    ctx.save_for_backward(image, weight)
+
+
+def _halve_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+    big, weight = ctx.saved_tensors
+    gradient = gradient.contiguous()
+    mask = big if ctx.rectified else None
+    back = None
+    if ctx.needs_input_grad[0]:
+        back = double(gradient, weight, None, mask, ctx.kernel, ctx.phases, False, False)
+    taps, sums = correlate(big, gradient, weight, ctx.kernel, ctx.phases)
+    return back, taps, sums, None, None, None, None, None
+
+
+def _double_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+    small, weight = ctx.saved_tensors
+    gradient = gradient.contiguous()
+    mask = small if ctx.rectified else None
+    back = None
+    if ctx.needs_input_grad[0]:
+        back = halve(gradient, weight, None, mask, ctx.kernel, ctx.phases, False, False)
+    taps, sums = correlate(gradient, small, weight, ctx.kernel, ctx.phases)
+    return back, taps, sums, None, None, None, None, None
+
+
+halve.register_autograd(_halve_backward, setup_context=_save)
+double.register_autograd(_double_backward, setup_context=_save)
+
+
+def _small(big: Tensor, weight: Tensor, phases: bool) -> tuple[int, ...]:
+    p, b, height, width, _ = big.shape
+    return p, b, height // 2, width // 2, weight.shape[1] // 4 if phases else weight.shape[2]
+
+
+def _big(small: Tensor, weight: Tensor, phases: bool, kernel: int) -> tuple[int, ...]:
+    p, b, height, width, _ = small.shape
+    channels = weight.shape[2] // 4 if phases else weight.shape[1] // (kernel * kernel)
+    return p, b, 2 * height, 2 * width, channels
+
+
+def _precision() -> str:
+    """How float32 numbers are multiplied, as the engine has set it."""
+    return "tf32" if torch.backends.cuda.matmul.allow_tf32 else "ieee"
+
+
+def run_halve(
+    big: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    mask: Tensor | None,
+    kernel: int,
+    phases: bool,
+    relu: bool,
+    how: Config | None = None,
+) -> Tensor:
+    """`halve` without gradients, cut as asked."""
+    small = big.new_empty(_small(big, weight, phases))
+    p, b, height, width, cs = small.shape
+    cb, rows = big.shape[-1], b * height * width
+    how = how or _config(big, Shape("halve", height, cb, cs, kernel, phases))
+    halve_kernel[-(-rows // how.bm), -(-cs // how.bn), p](
+        big, weight, small if bias is None else bias, small if mask is None else mask, small, rows,
+        height, width, cb, cs, kernel, phases,
+        bias is not None, relu, mask is not None, _precision(),
+        how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
+    )  # fmt: skip
+    return small
+
+
+def run_double(
+    small: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    mask: Tensor | None,
+    kernel: int,
+    phases: bool,
+    relu: bool,
+    how: Config | None = None,
+) -> Tensor:
+    """`double` without gradients, cut as asked."""
+    p, b, height, width, cs = small.shape
+    big = small.new_empty(_big(small, weight, phases, kernel))
+    cb = big.shape[-1]
+    how = how or _config(small, Shape("double", height, cb, cs, kernel, phases))
+    rows = b * _windows(height, width, kernel)
+    double_kernel[-(-rows // how.bm), -(-4 * cb // how.bn), p](
+        small, weight, big if bias is None else bias, big if mask is None else mask, big, b,
+        height, width, cb, cs, kernel, phases,
+        bias is not None, relu, mask is not None, _precision(),
+        how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
+    )  # fmt: skip
+    return big
+
+
+def run_correlate(
+    big: Tensor,
+    small: Tensor,
+    weight: Tensor,
+    kernel: int,
+    phases: bool,
+    how: Config | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`correlate`, cut as asked."""
+    p, b, height, width, cs = small.shape
+    cb, size = big.shape[-1], weight[0].numel()
+    few = cb <= FEW
+    shape = Shape("correlate_few" if few else "correlate", height, cb, cs, kernel, phases)
+    how = how or _config(big, shape)
+    rows = b * (height * width if few else _windows(height, width, kernel))
+    n, k = extent(shape)
+    tiles = -(-k // how.bk) * -(-n // how.bn)
+    # No fewer than 8 blocks to add up in a program: the partial sums cost a pass each.
+    splits = max(1, min(how.programs // (tiles * p), rows // (8 * how.bm)))
+    chunk = -(-rows // (splits * how.bm)) * how.bm
+    splits = -(-rows // chunk)
+    lines, channels = (4 * splits, cb) if phases else (splits, cs)
+    parts = weight.new_empty(p, splits, size, dtype=torch.float32)
+    sums = weight.new_empty(p, lines, channels, dtype=torch.float32)
+    (correlate_few_kernel if few else correlate_kernel)[tiles, splits, p](
+        big, small, parts, sums, b,
+        height, width, cb, cs, kernel, phases, chunk, _precision(),
+        how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
+    )  # fmt: skip
+    taps, bias = torch.empty_like(weight), weight.new_empty(p, channels)
+    add_up_kernel[-(-max(size, channels) // 512), p](
+        parts, sums, taps, bias, splits, size, lines, channels, 512
+    )
+    return taps, bias
+
+
+def _windows(height: int, width: int, kernel: int) -> int:
+    """Windows of `double` in an image."""
+    return (height + kernel // 2 - 1) * (width + kernel // 2 - 1)
+
+
+def _config(image: Tensor, shape: Shape) -> Config:
+    capability = torch.cuda.get_device_capability(image.device) if image.is_cuda else (0, 0)
+    return config(shape, image.element_size(), capability)
+
+
+def trial(device: torch.device) -> None:
+    """Compile and run each kernel once on a tiny image."""
+    for kernel, dtype in ((4, torch.float32), (2, torch.bfloat16)):
+        big, small = (torch.ones(1, 1, n, n, 16, dtype=dtype, device=device) for n in (4, 2))
+        weight, bias = big.new_ones(1, kernel * kernel * 16, 16), big.new_ones(1, 16)
+        halve(big, weight, bias, None, kernel, False, True, False)
+        double(small, weight, None, big, kernel, False, False, False)
+        correlate(big, small, weight, kernel, False)
+    thin = weight.new_ones(1, 64, 4)
+    double(small, thin, thin[:, 0, :1].contiguous(), None, 4, True, False, False)
