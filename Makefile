@@ -47,3 +47,8 @@ clean:
 .venv/dev: .venv/core
 	$(PIP) -e '.[dev]'
 	@touch $@
+
+# For tests that open pages in a browser; they need chromium as well, and are skipped without.
+.venv/browser: .venv/dev
+	$(PIP) -e '.[browser]'
+	@touch $@

@@ -191,6 +191,33 @@ def test_lists_as_tables_and_as_json(unknot):
     assert rows["arrays"]["images"] == ""
 
 
+def test_draws_are_listed_with_those_of_other_packages(unknot, monkeypatch):
+    from importlib import metadata
+
+    from unknot.data import draw
+
+    rows = {row["name"]: row for row in json.loads(unknot("list", "draws", "--json")[1])}
+    assert list(rows) == ["pairs", "singles", "triplets"]
+    assert rows["pairs"]["settings"] == {"changed": "None", "sampler": "'exact'"}
+    assert [rows[name]["views"] for name in rows] == [2, 1, 3]
+    assert rows["triplets"]["paper"] == "Michlo 2022"
+    said = unknot("list", "draws")[1]
+    assert "singles  Rows one by one" in said
+    assert "changed=None sampler='exact'" in said
+
+    def entries(group):
+        own = [("walks", "unknot.data.draw:Pairs"), ("broken", "no_such_module:Draw")]
+        return [metadata.EntryPoint(n, at, group) for n, at in own if group == "unknot.draws"]
+
+    monkeypatch.setattr(metadata, "entry_points", entries)
+    monkeypatch.setattr(draw, "entry_points", entries)
+    rows = {row["name"]: row for row in json.loads(unknot("list", "draws", "--json")[1])}
+    assert list(rows) == ["broken", "pairs", "singles", "triplets", "walks"]
+    assert rows["walks"]["settings"] == rows["pairs"]["settings"]
+    assert "cannot be imported" in rows["broken"]["what it is"]
+    assert unknot("list", "draws")[0] == 0
+
+
 def test_a_gallery_goes_on_where_it_was(unknot, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = (

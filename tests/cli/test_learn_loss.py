@@ -25,7 +25,9 @@ def test_a_kernel_is_learnt_saved_and_trained_with(learn, unknot, tiny, tmp_path
     path = tmp_path / "kernel.safetensors"
     assert code == 0, err
     assert "factor_rank" in out
-    assert f"Kernel: {path}" in out
+    picture = tmp_path / "kernel.png"
+    assert out.splitlines()[-1] == f"Kernel: {path}; its picture: {picture}"
+    assert picture.read_bytes().startswith(b"\x89PNG")
     assert "rank correlation" in err
     kernel, sha256 = read_kernel(str(path))
     assert kernel.shape == (5, 5)
@@ -54,11 +56,13 @@ def test_results_for_programs_and_a_dataset_resaved(learn, tiny, tmp_path):
         assert blurred["images"].max() == 255
 
 
-def test_a_file_that_is_there_is_kept(learn, tmp_path):
-    (tmp_path / "kernel.safetensors").write_text("mine")
+@pytest.mark.parametrize("name", ["kernel.safetensors", "kernel.png"])
+def test_a_file_that_is_there_is_kept(learn, tmp_path, name):
+    (tmp_path / name).write_text("mine")
     code, _, err = learn()
     assert (code, "is there already" in err) == (2, True)
-    assert (tmp_path / "kernel.safetensors").read_text() == "mine"
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith("kernel")] == [name]
+    assert (tmp_path / name).read_text() == "mine"
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,15 @@ def test_published_values_are_held_against(unknot, scores, tmp_path):
         assert [float(row["difference"]) for row in csv.DictReader(opened)] == [0, 0]
 
 
+def test_baselines_by_name_and_number(unknot, scores, tmp_path):
+    words = ("--baseline", "vae beta 2", "--baseline", "mig=0.15")
+    code, _, err = unknot("report", scores, *words, "--out", tmp_path / "page")
+    assert code == 0, err
+    with (tmp_path / "page" / "figures" / "baselines.csv").open() as opened:
+        held = {row["baseline"]: float(row["value"]) for row in csv.DictReader(opened)}
+    assert held == pytest.approx({"vae beta 2": 0.205, "given": 0.15})
+
+
 @pytest.mark.slow
 def test_a_study_keeps_its_page_in_its_folder(unknot, tiny, tmp_path):
     small_study.train(tmp_path / "study", tiny, seeds="[0]", steps=10, metrics='["mig"]')
@@ -65,6 +74,7 @@ def test_nonsense_is_one_line(unknot, scores, tmp_path):
         ((tmp_path / "bytes.csv",), "Cannot read"),
         ((scores, "--out", scores), "is a file"),
         ((scores, "--metrics", "mgi"), "mig"),
+        ((scores, "--baseline", "vea"), "did you mean 'vae'"),
         ((scores, "--published", tmp_path / "nowhere"), "no study and no table"),
     ):
         code, out, err = unknot("report", *words)

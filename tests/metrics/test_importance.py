@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from unknot.core import noise
+from unknot.core.errors import ConfigError
 from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
 from unknot.metrics.importance import draw
@@ -35,3 +36,30 @@ def test_a_perfect_decoder_has_the_density_of_variance_a_half():
     flat = torch.full_like(X, 0.5)
     drawn = draw(net(lambda y: 0 * y), flat, likelihood="sigmoid_gaussian", draws=1, seed=0)
     assert drawn.likelihoods.flatten().tolist() == pytest.approx([-8 * math.log(math.pi)] * 60)
+
+
+@pytest.mark.parametrize("deviation", [0.05, 0.3, 2.0])
+def test_another_variance_is_that_of_the_normal_density(deviation):
+    model = net(torch.sigmoid)
+    seen = []
+
+    def variance(error):
+        seen.append(error)
+        return torch.full_like(error, deviation**2)
+
+    drawn = draw(model, X, likelihood="gaussian", draws=3, seed=1, variance=variance)
+    plain = draw(model, X, likelihood="gaussian", draws=3, seed=1)
+    eps = noise.normal(1, "metric/draws", torch.arange(3), 60, 2, dtype=torch.float64)
+    means = model.decode(X.flatten(1)[:, :2] + math.exp(-0.5) * eps)
+    density = torch.distributions.Normal(means, deviation).log_prob(X).sum((-3, -2, -1))
+    torch.testing.assert_close(drawn.likelihoods, density)
+    torch.testing.assert_close(drawn.ratios, plain.ratios)
+    error = (means - X).square().sum((-3, -2, -1)).mean()
+    assert [float(e) for e in seen] == pytest.approx([float(error)])
+    assert drawn.remarks == (f"the model's own variance of pixels, {deviation**2:.4g}",)
+    assert plain.remarks == ()
+
+
+def test_a_bernoulli_likelihood_has_no_variance():
+    with pytest.raises(ConfigError, match="has no variance"):
+        draw(net(lambda y: y), X, likelihood="bernoulli", draws=1, seed=0, variance=lambda e: e)

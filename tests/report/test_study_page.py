@@ -13,9 +13,17 @@ from report import small_study
 
 from unknot.core.errors import ConfigError, DataError, StoreError
 from unknot.metrics.seeds import seeds_needed
-from unknot.report import study_models, study_page, study_seeds, study_source
+from unknot.report import (
+    study_curves,
+    study_factors,
+    study_models,
+    study_page,
+    study_seeds,
+    study_source,
+)
 from unknot.report.study_blocks import brief
 from unknot.report.study_curves import bands, training_curves
+from unknot.report.thresholds import pair_deltas
 from unknot.study.cells import cells, taken
 from unknot.study.events import Failed
 from unknot.study.export import csv as as_csv
@@ -388,8 +396,13 @@ def test_the_page_of_a_study_shows_its_models(trained, page_of_study):
     assert [one.cell.objective for one in best] == ["beta_vae", "beta_tcvae"]
     for one in best:
         assert one.id in page.text
-        for kind in ("posteriors", "aggregate", "distances"):
+        for kind in ("posteriors", "aggregate", "distances", "clouds", "thresholds", "latents"):
             assert rows(out, f"model-{one.cell.objective}-{kind}")
+    named = {link.removeprefix("figures/") for link in page.links}
+    assert {path.name for path in (out / "figures").iterdir()} <= named, "no file goes unseen"
+    assert named - {""} <= {path.name for path in (out / "figures").iterdir()} | {
+        link for link in page.links if link.startswith(("#", "data:"))
+    }
     assert page.text.count("Reconstructions") == 2
     assert sum("moves from low to high" in image["alt"] for image in page.images) == 2 * 3
 
@@ -407,6 +420,17 @@ def test_curves_are_medians_and_ranges_over_seeds(trained):
         assert [r[name] for r in held] == pytest.approx(expected.tolist())
     assert {r["seeds"] for r in held} == {3}
     assert [axes.get_title(loc="left") for axes in drawn.figure.axes] == ["loss", "recon", "kl"]
+
+
+def test_curves_of_a_population_are_read_once(trained, monkeypatch):
+    read = []
+    true = study_curves.read_weights
+    monkeypatch.setattr(study_curves, "read_weights", lambda file: read.append(file) or true(file))
+    own = cells(trained.table())
+    bands(trained, own)
+    populations = {row["population"] for row in trained.table()}
+    assert len(populations) < len(trained.table())
+    assert sorted(file.parent.name for file in read) == sorted(populations)
 
 
 @pytest.mark.parametrize("score", ["mig", "recon"])
@@ -434,6 +458,36 @@ def test_differences_are_how_far_pixels_are_off(trained):
     assert (off == np.abs(image.astype(int) - model.astype(int))).all()
     data, drawn, apart = study_models.mean_images(run).astype(int)
     assert np.abs(np.abs(data - drawn) - apart).max() <= 1, "rounding alone"
+
+
+def test_numbers_behind_clouds_and_thresholds(trained):
+    run = trained.run(trained.table()[0]["id"], device="cpu")
+    drawn = dict(study_factors.along_factors(run, "a model"))
+    assert list(drawn) == ["distances", "clouds", "thresholds"]
+    names = list(run.dataset.space.names)
+    codes = run.codes().double().numpy()
+    for factor, own in itertools.groupby(drawn["clouds"].rows, key=lambda row: row["factor"]):
+        held = list(own)
+        place = names.index(factor)
+        grid = codes.reshape(*run.dataset.space.sizes, -1)
+        away = grid - grid.mean(place, keepdims=True)
+        first = int(held[0]["first"].removeprefix("z"))
+        # Points lie about the middles of lines along the factor.
+        points = np.array([row["x"] for row in held])
+        assert np.abs(points[:, None] - away[..., first].ravel()).min(1).max() < 1e-5
+        steps = np.linspace(0, 1, run.dataset.space.sizes[place])
+        assert sorted({row["value"] for row in held}) == pytest.approx(steps.tolist())
+    for factor, own in itertools.groupby(drawn["thresholds"].rows, key=lambda row: row["factor"]):
+        apart = {row["latent"]: row["distance"] for row in own}
+        assert apart == pytest.approx(
+            {f"z{z}": float(d) for z, d in enumerate(pair_deltas(run)[factor])}
+        )
+    shared = {(r["distance"] < (max_ + min_) / 2) == r["shared"]
+              for factor in names
+              for own in [[r for r in drawn["thresholds"].rows if r["factor"] == factor]]
+              for max_, min_ in [(max(r["distance"] for r in own), min(r["distance"] for r in own))]
+              for r in own}  # fmt: skip
+    assert shared == {True}
 
 
 def test_a_study_of_which_no_run_has_ended(tiny, tmp_path):

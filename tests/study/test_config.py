@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Cosine, Hyper, Linear
+from unknot.core.overlap import Overlap
 from unknot.data.arrays import Arrays
 from unknot.data.draw import Correlated, Pairs, Singles, Without
 from unknot.study import config
@@ -343,9 +344,26 @@ def test_words_without_a_key_are_refused(word):
         config.assign({}, [word])
 
 
-def test_a_value_is_no_table():
-    with pytest.raises(ConfigError, match="steps is a value"):
-        config.assign({"steps": 3}, ["steps.more=1"])
+def test_something_inside_of_a_word_or_number_makes_a_table_of_it():
+    asked = {"data": "xysquares", "objective": {"beta": 4, "likelihood": "bernoulli"}}
+    words = ["objective.likelihood.kind=overlap", "objective.likelihood.kernel=box"]
+    words += ["objective.beta.kind=linear", "objective.beta.end=2", "data.spacing=4"]
+    table = config.assign(asked, [*words, "objective.beta.start=0"])
+    assert asked["objective"] == {"beta": 4, "likelihood": "bernoulli"}, "the given stays"
+    assert table["data"] == {"name": "xysquares", "spacing": 4}, "a name stays a name"
+    settings = config.spec({**table, "steps": 10}).objective.settings
+    assert settings.likelihood == Overlap(kernel="box")
+    assert settings.beta == Linear(0.0, 2.0, 10.0)
+
+
+def test_tables_where_none_fit_are_refused():
+    with pytest.raises(ConfigError, match=r"^steps should be a valid integer; got \{'more': 1\}"):
+        config.spec(config.assign({"steps": 3}, ["steps.more=1"]))
+    with pytest.raises(ConfigError, match=r"^'seeds.more': seeds is a list; set it as a whole"):
+        config.assign({"seeds": [1, 2]}, ["seeds.more=1"])
+    asked = {"objective": {"likelihood": "gaussian"}}
+    with pytest.raises(ConfigError, match=r"likelihood.kind names no loss: None; known: overlap"):
+        config.spec(config.assign(asked, ["objective.likelihood.radius=3"]))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Scores of a run: which there are, what is kept of them, and what is not computed again."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,9 @@ import torch
 
 import unknot
 from unknot.core.errors import ConfigError, DataError, StoreError
-from unknot.metrics import all_scores, kl_per_dimension
+from unknot.core.objective import Net
+from unknot.core.posterior import Posterior
+from unknot.metrics import all_scores, elbo, kl_per_dimension
 from unknot.study import evaluate
 from unknot.study.evaluate import Record
 
@@ -141,3 +144,41 @@ def test_records_are_read_back_and_older_ones_too(trained, tmp_path):
     file.write_text("{}")
     with pytest.raises(StoreError, match="is damaged"):
         evaluate.read(tmp_path)
+
+
+@pytest.mark.parametrize("sigma", ["learnt", "analytic"])
+def test_a_sigma_vae_is_scored_with_its_own_sigma(options, tmp_path, sigma):
+    """The density of that normal, from the squared error that a variance of 1/2 gives away."""
+    run = unknot.train(
+        **options, objective="sigma_vae", sigma=sigma, seeds=[0, 1], out=tmp_path / "run"
+    )
+    pixels = run.dataset.shape[1] * run.dataset.shape[2]
+    x = run.dataset.batch(torch.arange(len(run.dataset)))
+    population = run.training.population
+    for source in (run, unknot.load(tmp_path / "run", device="cpu")):
+        for member, records in enumerate(evaluate.evaluate(source, metrics=["elbo"])):
+            net = Net(lambda x, m=member: _member(population.encode(x), m),
+                      lambda z, m=member: population.decode(z.expand(2, *z.shape))[m])  # fmt: skip
+            at_half = elbo(net, x, likelihood="sigmoid_gaussian").values["elbo.reconstruction"]
+            error = -at_half - 0.5 * pixels * math.log(math.pi)
+            if sigma == "learnt":
+                held = float(population.state()["own.log_sigma"][member])
+            else:
+                held = 0.5 * math.log(error / pixels)
+            deviation = math.exp(-6 + math.log1p(math.exp(held + 6)))
+            expected = -pixels * math.log(deviation * math.sqrt(2 * math.pi))
+            expected -= error / (2 * deviation**2)
+            (record,) = records
+            assert record.values["elbo.reconstruction"] == pytest.approx(expected, rel=1e-5)
+            assert record.values["elbo.reconstruction"] != pytest.approx(at_half, rel=1e-2)
+            assert record.remarks == [f"the model's own variance of pixels, {deviation**2:.4g}"]
+
+
+def _member(q, member):
+    return Posterior(q.mean[member], q.logvar[member])
+
+
+def test_the_literal_sigma_is_no_density(options):
+    run = unknot.train(**options, objective="sigma_vae", form="literal")
+    with pytest.raises(ConfigError, match=r"^elbo needs the density of a Gaussian: the literal"):
+        list(evaluate.evaluate(run, metrics=["elbo"]))

@@ -1,6 +1,5 @@
 """Plans: which runs there are, what they are called, and who trains beside whom."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -173,6 +172,10 @@ def test_an_estimate_of_what_cannot_begin_says_why():
 
 def test_groups_are_texts_that_other_processes_make_the_same():
     (spec,) = planned().settings
-    shared = json.loads(group_of(spec))[0]
-    assert shared["net"]["name"] == "conv64"
-    assert "seeds" not in shared
+    text = group_of(spec)
+    assert "conv64" in text
+    assert "seeds" not in text
+    assert " at 0x" not in text, "no address of this process"
+    assert text == group_of(replace(spec, seeds=(4, 5), order_seed=3))
+    for other in ({"steps": 7}, {"batch": 3}, {"precision": "bf16"}):
+        assert text != group_of(replace(spec, **other))

@@ -33,7 +33,8 @@ def learn_loss(
 ) -> None:
     """Learn a blur by which images are as far apart as their factors, and save it.
 
-    Nothing is written before the end; Ctrl-C leaves no file behind.
+    Its picture goes beside the kernel's file. Nothing is written before the end; Ctrl-C leaves no
+    file behind.
 
     Example: `unknot learn-loss --data xysquares --radius 31 --steps 300 --out kernel.safetensors`
 
@@ -45,6 +46,9 @@ def learn_loss(
     from unknot.cli.screen import bar, say, table
     from unknot.core import registry
     from unknot.core.errors import StoreError
+    from unknot.engine.checkpoint import write_whole
+    from unknot.report.kernels import kernel_figure
+    from unknot.report.style import png
     from unknot.study import config
     from unknot.study import learn_loss as learning
     from unknot.study.resave import resave as resaved
@@ -60,7 +64,8 @@ def learn_loss(
         "loss.seed": seed,
     }
     words = [f"{key}={value}" for key, value in given.items() if value is not None]
-    for path in (out, resave):
+    picture = out.with_name(f"{out.name.removesuffix('.safetensors')}.png")
+    for path in (out, picture, resave):
         if path is not None and path.exists():  # runs may depend on it
             raise StoreError(f"{path} is there already; choose another name.")
     asked = config.assign({"loss": {}}, [*words, *(set_ or [])])
@@ -75,6 +80,8 @@ def learn_loss(
             watch=lambda step, rank: update(step, f"rank correlation {rank:.3f}"),
         )
     found.save(out)
+    title = f"Kernel learnt on {name}, rank correlation {found.after.factor_rank:.2f}"
+    write_whole(picture, png(kernel_figure(found.kernel, title=title)))
     rows = [
         {"distances": what, **{key: round(value, 4) for key, value in asdict(each).items()}}
         for what, each in (("of pixels", found.before), ("learnt", found.after))
@@ -85,6 +92,6 @@ def learn_loss(
         with bar("resave", 2 * len(dataset), "images") as update:
             resaved(dataset, found.kernel, resave, on_images=lambda n: update(n, "blurred"))
     if not json:
-        say(f"Kernel: {out}")
         if resave is not None:
             say(f"Dataset: {resave}; train with --data arrays --set data.path={resave}")
+        say(f"Kernel: {out}; its picture: {picture}")

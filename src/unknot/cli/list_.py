@@ -1,16 +1,20 @@
 """``unknot list``: what there is to choose from."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+if TYPE_CHECKING:
+    from unknot.core.registry import Room
+
 
 class What(StrEnum):
-    """The four rooms that hold things with names."""
+    """Things with names."""
 
     objectives = "objectives"
     datasets = "datasets"
+    draws = "draws"
     metrics = "metrics"
     nets = "nets"
 
@@ -19,31 +23,68 @@ def list_(
     what: Annotated[What, typer.Argument(help="What to list.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the objectives, datasets, metrics or nets, ours and those of installed packages.
+    """List the objectives, datasets, draws, metrics or nets, ours and those of installed packages.
 
-    Settings are given with `--set objective.NAME=VALUE`, `--set data.NAME=VALUE` and so on; presets
-    are named sets of them, such as `--set objective.preset=study2019`.
+    Settings are given with `--set objective.NAME=VALUE`, `--set draw.NAME=VALUE` and so on; presets
+    are named sets of them, such as `--set objective.preset=study2019`. A draw says which images go
+    together: `--set draw.name=pairs`.
 
     Example: `unknot list objectives`
     """
     from rich.markup import escape
 
     from unknot.cli.screen import say, table
-    from unknot.core import registry
 
-    room: registry.Room = what.value
-    rows: list[dict[str, Any]] = []
-    for name in registry.names(room):
-        summary, paper = registry.summary(room, name), registry.paper(room, name)
-        settings, presets = registry.settings(room, name), registry.preset_names(room, name)
-        rows.append({"name": name, "what it is": summary, "paper": paper})
-        rows[-1] |= {"settings": settings, "presets": presets}
-        if json:
-            continue
-        say(f"[bold]{name}[/]  {escape(summary)}")
-        words = " ".join(f"{key}={usual}" if usual else key for key, usual in settings.items())
-        for line in (paper, words, f"presets: {', '.join(presets)}" if presets else ""):
-            if line:
-                say(f"  [dim]{escape(line)}[/]")
+    rows = _draws() if what is What.draws else _room(cast("Room", what.value))
     if json:
         table([], rows, True)
+        return
+    for row in rows:
+        say(f"[bold]{row['name']}[/]  {escape(row['what it is'])}")
+        words = " ".join(
+            f"{key}={usual}" if usual else key for key, usual in row["settings"].items()
+        )
+        presets = row.get("presets")
+        for line in (row["paper"], words, f"presets: {', '.join(presets)}" if presets else ""):
+            if line:
+                say(f"  [dim]{escape(line)}[/]")
+
+
+def _room(room: "Room") -> list[dict[str, Any]]:
+    from unknot.core import registry
+
+    return [
+        {
+            "name": name,
+            "what it is": registry.summary(room, name),
+            "paper": registry.paper(room, name),
+            "settings": registry.settings(room, name),
+            "presets": registry.preset_names(room, name),
+        }
+        for name in registry.names(room)
+    ]
+
+
+def _draws() -> list[dict[str, Any]]:
+    """They have no room of their own: `unknot.data.draw` names ours."""
+    import inspect
+    import re
+    from dataclasses import MISSING, fields
+    from importlib.metadata import entry_points
+
+    from unknot.core.errors import ConfigError
+    from unknot.data.draw import DRAWS, named
+
+    rows: list[dict[str, Any]] = []
+    for name in sorted({*DRAWS, *(entry.name for entry in entry_points(group="unknot.draws"))}):
+        try:
+            draw = named(name)
+        except ConfigError as error:  # one broken package must not hide the others
+            rows.append({"name": name, "what it is": str(error), "paper": "", "settings": {}})
+            continue
+        doc = inspect.getdoc(draw) or ""
+        paper = re.search(r"^Paper: (.*? \d{4})", doc, re.MULTILINE)
+        usual = {f.name: "" if f.default is MISSING else repr(f.default) for f in fields(draw)}
+        rows.append({"name": name, "what it is": doc.partition("\n")[0]})
+        rows[-1] |= {"paper": paper[1] if paper else "", "settings": usual, "views": draw.views}
+    return rows

@@ -1,9 +1,12 @@
 """``unknot report``: a study, or any table of runs, as one page."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def report(
@@ -23,6 +26,13 @@ def report(
     metrics: Annotated[
         str | None, typer.Option(help="Scores that get figures, with commas between.")
     ] = None,
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A line in the figures: an objective or setting by name, or mig=0.1; may be "
+            "repeated [what the study file says]."
+        ),
+    ] = None,
     device: Annotated[str, typer.Option(help="For pictures of models: cpu, cuda or auto.")] = "cpu",
 ) -> None:
     """Write one page that shows and explains a study, and all its figures as files.
@@ -35,23 +45,48 @@ def report(
 
     `unknot report studies/betas --published dsprites_full.csv --metrics mig,sap`
 
-    `unknot report scores.csv --out page`
+    `unknot report scores.csv --out page --baseline vae --baseline mig=0.1`
     """
-    import torch
-
     from unknot.cli.distances import check_folder
-    from unknot.cli.screen import beside, say
-    from unknot.report import study_page, study_source
+    from unknot.cli.screen import say
 
-    # A bootstrap is thousands of small tensors: threads that wait for each other make it slower.
-    torch.set_num_threads(1)
     in_study = study.is_dir() and (study / "study.db").exists()
     folder = check_folder(out or (study / "report" if in_study else Path("reports") / study.stem))
     scores = [name.strip() for name in metrics.split(",") if name.strip()] if metrics else None
-    source = study_source.read(study, scores)
-    theirs = study_source.read(published) if published else None
-    with beside.status("drawing") as status:
-        files = study_page.write_report(
-            source, folder, published=theirs, device=device, say=lambda what: status.update(what)
-        )
+    files = write(
+        *(study, folder),
+        scores=scores,
+        published=published,
+        baselines=baseline or [],
+        device=device,
+    )
     say(f"{len(files):,} files in {folder}. Open {files[0]}")
+
+
+def write(
+    study: Path,
+    folder: Path,
+    *,
+    scores: "Sequence[str] | None" = None,
+    published: Path | None = None,
+    baselines: "Sequence[str]" = (),
+    device: str = "cpu",
+) -> list[Path]:
+    """Write the page of what is at a path, and say on the way what is being drawn."""
+    import torch
+
+    from unknot.cli.screen import beside
+    from unknot.report import study_page
+
+    # A bootstrap is thousands of small tensors: threads that wait for each other make it slower.
+    torch.set_num_threads(1)
+    with beside.status("drawing") as status:
+        tell = status.update if beside.is_terminal else beside.print
+        return study_page.report(
+            *(study, folder),
+            published=published,
+            scores=scores,
+            baselines=baselines,
+            device=device,
+            say=tell,
+        )

@@ -1,6 +1,7 @@
 """Draws of a model's posteriors and what they weigh, for the scores that decode."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, get_args
 
@@ -19,6 +20,8 @@ from unknot.metrics.inputs import FEWEST, Rows
 from unknot.metrics.posteriors import divergence
 
 Likelihood: TypeAlias = Pixels
+Variance: TypeAlias = Callable[[Float[Tensor, "*p"]], Float[Tensor, "*p"]]
+"""Of a Gaussian likelihood, from the mean squared error of an image, summed over its pixels."""
 
 AT_ONCE = 256
 """Images that pass through a net at a time, which bounds the memory."""
@@ -36,6 +39,8 @@ class Draws:
     likelihood: Likelihood
     binary: bool
     """Whether all pixels are 0 or 1."""
+    variance: Float[Tensor, "*p"] | None = None
+    """Of a Gaussian likelihood that has one of its own; else it is 1/2."""
 
     @property
     def kl(self) -> Float[Tensor, "*p n"]:
@@ -45,7 +50,8 @@ class Draws:
     def member(self, i: int) -> "Draws":
         """The draws of one member of a population."""
         q = Posterior(self.q.mean[i], self.q.logvar[i])
-        return Draws(q, self.likelihoods[i], self.ratios[i], self.likelihood, self.binary)
+        own = None if self.variance is None else self.variance[i]
+        return Draws(q, self.likelihoods[i], self.ratios[i], self.likelihood, self.binary, own)
 
     def check(self) -> None:
         """Check that one model can be scored by these draws.
@@ -73,12 +79,20 @@ class Draws:
         """What one must know to read a likelihood of these images."""
         if self.likelihood == "bernoulli" and not self.binary:
             return ("pixels between 0 and 1 have a cross-entropy, but no Bernoulli likelihood",)
+        if self.variance is not None:
+            return (f"the model's own variance of pixels, {float(self.variance):.4g}",)
         return ()
 
 
 @torch.no_grad()
 def draw(
-    net: Net, x: Float[Tensor, "..."], *, likelihood: Likelihood, draws: int, seed: int
+    net: Net,
+    x: Float[Tensor, "..."],
+    *,
+    likelihood: Likelihood,
+    draws: int,
+    seed: int,
+    variance: Variance | None = None,
 ) -> Draws:
     """Points of each image's posterior, decoded.
 
@@ -93,14 +107,17 @@ def draw(
             and a constant.
         draws: Points for each image.
         seed: Of the noise.
+        variance: Of a Gaussian likelihood that has another one than 1/2.
 
     Raises:
-        ConfigError: There is no such likelihood, or nothing is drawn.
+        ConfigError: There is no such likelihood, it has no variance, or nothing is drawn.
         ShapeError: These are no images.
         DataError: There are too few of them, or they do not fit the likelihood.
     """
     if likelihood not in (known := get_args(Likelihood)):
         raise ConfigError(f"Likelihoods of pixels are {', '.join(known)}; got '{likelihood}'.")
+    if variance is not None and likelihood == "bernoulli":
+        raise ConfigError("A Bernoulli likelihood has no variance to choose.")
     if draws < 1:
         raise ConfigError(f"Expected 1 or more draws for each image; got {draws}.")
     if x.ndim != 4:
@@ -115,7 +132,7 @@ def draw(
         torch.cat([e.mean for e in encoded], dim=-2).double(),
         torch.cat([e.logvar for e in encoded], dim=-2).double(),
     )
-    likelihoods, ratios = [], []
+    losses, ratios = [], []
     for steps in torch.arange(draws).split(max(1, AT_ONCE // n)):
         eps = noise.normal(seed, "metric/draws", steps, n, q.mean.shape[-1], dtype=torch.float64)
         eps = eps.to(q.mean.device)
@@ -125,29 +142,42 @@ def draw(
         points = z.to(dtype).flatten(-3, -2).split(AT_ONCE, dim=-2)
         images = torch.arange(n).repeat(len(steps)).split(AT_ONCE)
         each = [
-            _log_likelihood(likelihood, net.decode(code), x[rows.to(x.device)])
+            _loss(likelihood, net.decode(code), x[rows.to(x.device)])
             for code, rows in zip(points, images, strict=True)
         ]
-        likelihoods.append(torch.cat(each, dim=-1).unflatten(-1, (len(steps), n)))
+        losses.append(torch.cat(each, dim=-1).unflatten(-1, (len(steps), n)))
     binary = bool(((x == 0) | (x == 1)).all())
+    loss = torch.cat(losses, dim=-2).cpu()
+    own = variance(loss.mean((-2, -1))).double() if variance else None
     return Draws(
         Posterior(q.mean.cpu(), q.logvar.cpu()),
-        torch.cat(likelihoods, dim=-2).cpu(),
+        -loss if likelihood == "bernoulli" else _normal(loss, own, x.shape[-3:].numel()),
         torch.cat(ratios, dim=-2).cpu(),
         likelihood,
         binary,
+        own,
     )
 
 
-def _log_likelihood(
+def _loss(
     likelihood: Likelihood, decoded: Float[Tensor, "*p n c h w"], x: Float[Tensor, "n c h w"]
 ) -> Float[Tensor, "*p n"]:
+    """Cross-entropy or squared error."""
     decoded, x = decoded.double(), x.to(decoded.device).double().expand_as(decoded)
     if likelihood == "bernoulli":
         losses = F.binary_cross_entropy_with_logits(decoded, x, reduction="none")
     else:
-        losses = (x - activated(likelihood, decoded)).square() + 0.5 * math.log(math.pi)
-    return -losses.sum((-3, -2, -1))
+        losses = (x - activated(likelihood, decoded)).square()
+    return losses.sum((-3, -2, -1))
+
+
+def _normal(
+    error: Float[Tensor, "*p k n"], variance: Float[Tensor, "*p"] | None, pixels: int
+) -> Float[Tensor, "*p k n"]:
+    """Log-density of so many pixels with a squared error, under one variance for all of them."""
+    chosen = torch.tensor(0.5, dtype=error.dtype) if variance is None else variance
+    chosen = chosen[..., None, None]
+    return -0.5 * (error / chosen + pixels * (2 * math.pi * chosen).log())
 
 
 def error(values: Float[Tensor, " n"]) -> Float[Tensor, ""]:

@@ -1,5 +1,6 @@
 """The sigma-VAE."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -9,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.choices import check_choices
+from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Note, Own, Step, Term, Terms
 from unknot.objectives.losses import kl_normal, reconstruction
 
@@ -57,11 +59,7 @@ class SigmaVAE:
         z = q.sample(step.normal("z", *q.mean.shape[-2:]))
         error = reconstruction(self.likelihood, net.decode(z), step.x)
         count = step.x.shape[-3:].numel() if self.form == "density" else 1
-        if self.sigma == "learnt":
-            log_sigma = net.own["log_sigma"].squeeze(-1)
-        else:
-            log_sigma = best_log_sigma(error, count)
-        log_sigma = soft_floor(log_sigma)
+        log_sigma = self._log_sigma(net.own, error, count)
         variance = (2 * log_sigma).exp()
         return {
             "recon": Term(error, 0.5 / variance),
@@ -70,6 +68,31 @@ class SigmaVAE:
             "sigma": Note(log_sigma.exp()),
             "beta": Note(2 * variance),
         }
+
+    def variance(
+        self, own: Mapping[str, Tensor], error: Float[Tensor, "*p"], count: int
+    ) -> Float[Tensor, "*p"]:
+        r"""$\sigma^2$ of the decoder.
+
+        Args:
+            own: What the objective has learnt.
+            error: $R$, of which the analytic one is the best.
+            count: $D$.
+
+        Raises:
+            ConfigError: The form is literal: no density has such a sigma.
+        """
+        if self.form == "literal":
+            raise ConfigError(
+                "the literal form of sigma_vae is no likelihood; train with form=density."
+            )
+        return (2 * self._log_sigma(own, error, count)).exp()
+
+    def _log_sigma(
+        self, own: Mapping[str, Tensor], error: Float[Tensor, "*p"], count: int
+    ) -> Float[Tensor, "*p"]:
+        learnt = self.sigma == "learnt"
+        return soft_floor(own["log_sigma"].squeeze(-1) if learnt else best_log_sigma(error, count))
 
 
 def best_log_sigma(error: Float[Tensor, "*p"], count: int) -> Float[Tensor, "*p"]:

@@ -106,10 +106,18 @@ class Album:
         writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows({k: "" if _nan(v) else v for k, v in row.items()} for row in rows)
-        path = self.folder / FIGURES / f"{name}.csv"
-        write_whole(path, text.getvalue().encode())
+        return self.file(f"{name}.csv", text.getvalue().encode())
+
+    def file(self, name: str, data: bytes) -> str:
+        """Write a file beside the figures; gives its name.
+
+        Raises:
+            WriteError: The disk refused.
+        """
+        path = self.folder / FIGURES / name
+        write_whole(path, data)
         self.files.append(path)
-        return f"{name}.csv"
+        return name
 
 
 def lighter(data: bytes) -> bytes:

@@ -35,19 +35,16 @@ def bands(study: Study, cells: Sequence[Cell]) -> list[Band]:
     Raises:
         StoreError: A file is missing or damaged.
     """
-    read: dict[str, Curves] = {}
+    read: dict[str, tuple[list[int], dict[str, np.ndarray]]] = {}
     found = []
     for cell in cells:
         lines: dict[str, list[tuple[list[int], np.ndarray]]] = {}
         for population, member in _members(cell):
             if population not in read:
-                read[population] = _curves(study, population)
-            curves = read[population]
-            for name in curve_names(curves):
-                if "*" not in name and not name.endswith(".weight"):
-                    lines.setdefault(name, []).append(
-                        (curves.steps, curves[name][:, member].numpy())
-                    )
+                read[population] = _terms(_curves(study, population))
+            steps, terms = read[population]
+            for name, values in terms.items():
+                lines.setdefault(name, []).append((steps, values[:, member]))
         found.append({name: _together(own) for name, own in lines.items()})
     return found
 
@@ -120,6 +117,12 @@ def _curves(study: Study, population: str) -> Curves:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{folder}/population.json cannot be read: {error}.") from error
     return Curves.of(read_weights(folder / "curves.safetensors"), names)
+
+
+def _terms(curves: Curves) -> tuple[list[int], dict[str, Float[np.ndarray, "s p"]]]:
+    """The terms that have panels, of all members of a population: put together once for all."""
+    names = [n for n in curve_names(curves) if "*" not in n and not n.endswith(".weight")]
+    return curves.steps, {name: curves[name].numpy() for name in names}
 
 
 def _together(

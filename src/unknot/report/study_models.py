@@ -1,35 +1,29 @@
 """Pictures of models of a study: of each objective one that stands for its best setting."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import UInt8
 
-from unknot.core.errors import UnknotError
-from unknot.data.draw_singles import check_factors
 from unknot.metrics.plain_table import numbers
-from unknot.metrics.traversal_distances import mean_matrices
-from unknot.report import distances, pictures, traversals
+from unknot.report import pictures, traversals
 from unknot.report.html import data_uri
-from unknot.report.latents import latents, sample_rows
+from unknot.report.latents import Latents, latents, sample_rows
 from unknot.report.sheet import enlargement, pixels, tiles
-from unknot.report.study_blocks import Shown
+from unknot.report.study_blocks import Album
+from unknot.report.study_factors import along_factors
 from unknot.report.study_latents import aggregate_histograms, posterior_densities, posteriors
-from unknot.report.study_style import Drawn
 from unknot.report.style import png
 from unknot.study.cells import Cell, has_diverged, taken
 from unknot.study.ranking import LOWER
 from unknot.study.run import Run
 
+GLOW = 16
+"""At most so many times as bright is a picture shown."""
 AVERAGED = 512
 """Images and samples of a mean image."""
-WALKS = 8
-"""Traversals of each factor behind a distance matrix."""
-
-Keep = Callable[[str, Drawn], Shown]
-"""Writes a figure's files and gives what the page shows of it."""
 
 
 @dataclass(frozen=True)
@@ -74,20 +68,28 @@ def _median(cell: Cell, score: str, sign: float) -> Chosen:
     return Chosen(cell, str(cell.runs["id"][i]), int(cell.runs["seed"][i]), float(values[i]))
 
 
-def shown(run: Run, name: str, title: str, keep: Keep) -> dict[str, Any]:
-    """Everything that the page has of one model.
+def shown(run: Run, name: str, title: str, album: Album) -> dict[str, Any]:
+    """Everything that the page has of one model; pictures are files as well.
 
     Args:
         run: A run of one seed.
         name: Start of the names of its files.
         title: Whose figures they are.
-        keep: Takes the figures.
+        album: Takes figures and pictures.
     """
     (found,) = latents(run)
     names = run.dataset.space.names
     still = traversals.sweep(run, [found], traversals.still_positions())[0]
     moving = traversals.sweep(run, [found], traversals.loop_positions())[0]
     seen = posteriors(run)
+    pairs, means = with_differences(run), mean_images(run)[None]
+    glow = brighter(means)
+    draws = _rows(pictures.draws(run, n=3 * pictures.ACROSS), 3)
+    album.file(f"{name}-traversals.png", png(traversals.traversal_picture(run, found=[found])))
+    album.file(f"{name}-traversals.gif", traversals.traversal_gif(run, found=[found]))
+    album.table(f"{name}-latents", _latents(found, names))
+    for what, images in (("reconstructions", pairs), ("samples", draws), ("means", means * glow)):
+        album.file(f"{name}-{what}.png", png(_table(images)))
     return {
         "used": int(found.used.sum()),
         "latents": [
@@ -101,13 +103,18 @@ def shown(run: Run, name: str, title: str, keep: Keep) -> dict[str, Any]:
             }
             for rank, z in enumerate(found.order)
         ],
-        "pairs": _tiles(with_differences(run)),
-        "draws": _tiles(_rows(pictures.draws(run, n=3 * pictures.ACROSS), 3)),
-        "means": _tiles(mean_images(run)[None]),
+        "pairs": _tiles(pairs),
+        "draws": _tiles(draws),
+        "means": _tiles(means * glow),
+        "glow": int(glow),
         "figures": [
-            keep(f"{name}-posteriors", posterior_densities(seen, title=f"Posteriors, {title}")),
-            keep(f"{name}-aggregate", aggregate_histograms(seen, title=f"All codes, {title}")),
-            *_distances(run, name, title, keep),
+            album.keep(
+                f"{name}-posteriors", posterior_densities(seen, title=f"Posteriors, {title}")
+            ),
+            album.keep(
+                f"{name}-aggregate", aggregate_histograms(seen, title=f"All codes, {title}")
+            ),
+            *(album.keep(f"{name}-{end}", drawn) for end, drawn in along_factors(run, title)),
         ],
     }
 
@@ -127,25 +134,29 @@ def mean_images(run: Run) -> UInt8[np.ndarray, "3 h w 3"]:
     return np.stack([data, drawn, np.abs(data - drawn)]).round().astype(np.uint8)
 
 
-def _distances(run: Run, name: str, title: str, keep: Keep) -> list[Shown]:
-    """Distance matrices along factors, where the data has factors to go along."""
-    try:
-        check_factors(run.dataset, "Distances along factors")
-        found = mean_matrices(distances.run_sources(run), run.dataset.space, traversals=WALKS)
-    except UnknotError:
-        return []
-    figure = distances.matrices_figure(
-        found,
-        title=f"Mean distances along each factor, {title}",
-        lines=distances.captions(distances.own_loss(run)),
-    )
-    rows = [
-        {"factor": factor, "source": source, "first": u, "second": v, "distance": float(value)}
-        for factor, own in found.items()
-        for source, matrix in own.items()
-        for (u, v), value in np.ndenumerate(matrix.numpy())
+def brighter(images: UInt8[np.ndarray, "..."]) -> np.uint8:
+    """The whole number that makes dark images as bright as can be: means of sparse ones are.
+
+    Example:
+        >>> int(brighter(np.array([3, 60], np.uint8))), int(brighter(np.array([0], np.uint8)))
+        (4, 1)
+    """
+    return np.uint8(255 // max(int(images.max()), 255 // GLOW)) if images.any() else np.uint8(1)
+
+
+def _latents(found: Latents, names: Sequence[str]) -> list[dict[str, Any]]:
+    """What is known of each latent, the most informative first."""
+    return [
+        {
+            "latent": f"z{z}",
+            "kl": float(found.kl[z]),
+            "active": bool(found.used[z]),
+            "mean": float(found.mean[z]),
+            "sd": float(found.sd[z]),
+            "factor": traversals.main_factor(found, z, names),
+        }
+        for z in found.order
     ]
-    return [keep(f"{name}-distances", Drawn(figure, rows))]
 
 
 def _rows(images: UInt8[np.ndarray, "n h w 3"], down: int) -> UInt8[np.ndarray, "r k h w 3"]:
@@ -153,7 +164,11 @@ def _rows(images: UInt8[np.ndarray, "n h w 3"], down: int) -> UInt8[np.ndarray, 
 
 
 def _tiles(images: UInt8[np.ndarray, "r k h w 3"]) -> str:
-    return data_uri(png(tiles(images, scale=enlargement(images.shape[2]))))
+    return data_uri(png(_table(images)))
+
+
+def _table(images: UInt8[np.ndarray, "r k h w 3"]) -> UInt8[np.ndarray, "height width 4"]:
+    return tiles(images, scale=enlargement(images.shape[2]))
 
 
 def _loop(images: UInt8[np.ndarray, "t h w 3"]) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from unknot.core.errors import UnknotError
 from unknot.metrics.plain_table import numbers
 from unknot.report import study_figures as figures
+from unknot.report.study_baselines import Baseline
 from unknot.report.study_blocks import Album, More, Section, Shown, across
 from unknot.report.study_curves import bands, objectives, training_curves
 from unknot.study.cells import Cell, Columns, setting_names, taken
@@ -34,7 +35,12 @@ def trying(album: Album, left_out: list[str]) -> Try:
 
 
 def spread(
-    table: Columns, found: Sequence[Cell], shown: Sequence[str], name: str, keep: Try
+    table: Columns,
+    found: Sequence[Cell],
+    shown: Sequence[str],
+    name: str,
+    keep: Try,
+    baselines: Sequence[Baseline] = (),
 ) -> Section:
     """How scores spread over seeds."""
     by_setting = len(found) <= MOST_ROWS
@@ -43,18 +49,22 @@ def spread(
     wide = across(len(shown))
     drawn = keep(
         f"{name}spread",
-        lambda: figures.spread(table, shown, by=by, across=wide),  # type: ignore[arg-type]
+        lambda: figures.spread(table, shown, by=by, across=wide, baselines=baselines),  # type: ignore[arg-type]
     )
     more = []
     several = len({cell.objective for cell in found}) > 1
     if several and by_setting and len(found) > len({c.objective for c in found}):
         pooled = keep(
             f"{name}spread-objectives",
-            lambda: figures.spread(table, shown, by="objective", kind="violin", across=wide),
+            lambda: figures.spread(
+                table, shown, by="objective", kind="violin", across=wide, baselines=baselines
+            ),
         )
         more.append(More("All runs of each objective, as violins", figures=pooled))
     if len(table["objective"]) > 2:
-        curves = keep(f"{name}cumulative", lambda: figures.cumulative(table, shown))
+        curves = keep(
+            f"{name}cumulative", lambda: figures.cumulative(table, shown, baselines=baselines)
+        )
         more.append(More("Cumulative distributions", figures=curves))
     for halves in _halves(table):
         split = keep(
@@ -72,7 +82,12 @@ def spread(
 
 
 def strength(
-    table: Columns, found: Sequence[Cell], shown: Sequence[str], name: str, keep: Try
+    table: Columns,
+    found: Sequence[Cell],
+    shown: Sequence[str],
+    name: str,
+    keep: Try,
+    baselines: Sequence[Baseline] = (),
 ) -> Section | None:
     """Scores over strength."""
     scales = {
@@ -87,7 +102,9 @@ def strength(
     own = {n: [v for v, on in zip(held, kept, strict=True) if on] for n, held in table.items()}
     drawn = keep(
         f"{name}strength",
-        lambda: figures.strength_lines(own, shown, across=2 if len(shown) in (2, 4) else 3),
+        lambda: figures.strength_lines(
+            own, shown, across=2 if len(shown) in (2, 4) else 3, baselines=baselines
+        ),
     )
     words = (
         "Means over seeds with 95 % intervals, from the weakest to the strongest regularisation of "
@@ -98,7 +115,12 @@ def strength(
 
 
 def trade(
-    table: Columns, found: Sequence[Cell], scores: Sequence[str], name: str, keep: Try
+    table: Columns,
+    found: Sequence[Cell],
+    scores: Sequence[str],
+    name: str,
+    keep: Try,
+    baselines: Sequence[Baseline] = (),
 ) -> Section | None:
     """Scores against reconstruction, and the rate-distortion plane."""
     held = [s for s in scores if s not in ("recon", "kl", "loss")]
@@ -108,7 +130,7 @@ def trade(
         for score in pairs
         for shown in keep(
             f"{name}trade-off-{score.replace('.', '-')}",
-            lambda score=score: figures.trade_off(table, score),  # type: ignore[misc]
+            lambda score=score: figures.trade_off(table, score, baselines=baselines),  # type: ignore[misc]
         )
     ]
     plane = []

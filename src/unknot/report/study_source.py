@@ -10,6 +10,7 @@ from typing import Any
 from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError, StoreError
 from unknot.metrics.plain_table import numbers
+from unknot.report import study_baselines
 from unknot.study import published
 from unknot.study.cells import Columns, chosen_scores, has_diverged, plain_columns, score_names
 from unknot.study.study import Study
@@ -34,20 +35,30 @@ class Source:
     """Those that have none."""
     study: Study | None = None
     published: bool = False
+    baselines: tuple[str, ...] = ()
+    """What figures hold scores against; see `unknot.report.study_baselines`."""
 
 
-def read(path: Path, scores: Sequence[str] | None = None) -> Source:
+def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[str] = ()) -> Source:
     """A study's folder, a CSV table with a row for each run, or files of the 2019 study.
 
     Args:
         path: Folder or file.
         scores: Those that get figures; chosen by what is there unless given.
+        baselines: Objectives, settings or ``score=number``; those of the study file unless given.
 
     Raises:
         StoreError: There is nothing, or no study in the folder.
         DataError: It holds no runs.
-        ConfigError: It holds no scores, or not those asked for.
+        ConfigError: It holds no scores, or not those or not the baselines asked for.
     """
+    source = _read(path, scores)
+    wanted = tuple(baselines) or source.baselines
+    study_baselines.baselines(source.table, wanted)
+    return replace(source, baselines=wanted)
+
+
+def _read(path: Path, scores: Sequence[str] | None) -> Source:
     if not path.exists():
         raise StoreError(f"There is no study and no table at {path}.")
     if path.is_dir() and not (path / "study.db").exists():
@@ -119,7 +130,8 @@ def _of_study(path: Path, scores: Sequence[str] | None) -> Source:
         raise StoreError(
             f"No run of the study in {path} has ended yet; go on with `unknot study run {path}`."
         )
-    return _source(study.name, table, scores, study.scores(), study)
+    source = _source(study.name, table, scores, study.scores(), study)
+    return replace(source, baselines=study.baselines())
 
 
 def _of_2019(path: Path, scores: Sequence[str] | None) -> Source:

@@ -10,6 +10,7 @@ from matplotlib.ticker import PercentFormatter
 
 from unknot.core.errors import ConfigError
 from unknot.metrics.plain_table import PlainTable, column, split_table
+from unknot.report.study_baselines import Baseline, mark, named
 from unknot.report.study_style import (
     FEW,
     ROW,
@@ -36,6 +37,7 @@ def spread(
     kind: Literal["box", "violin"] = "box",
     by: Literal["setting", "objective"] = "setting",
     across: int = 4,
+    baselines: Sequence[Baseline] = (),
     theme: Theme = LIGHT,
 ) -> Drawn:
     """Each score over the seeds of each setting, or over all runs of each objective.
@@ -49,6 +51,7 @@ def spread(
         kind: Boxes, or violins, whose width is the density of the runs.
         by: What has a box of its own.
         across: Panels side by side.
+        baselines: Lines across the panels.
         theme: Colours.
 
     Raises:
@@ -64,6 +67,7 @@ def spread(
     )
     rows = []
     for i, (score, axes) in enumerate(zip(names, drawn, strict=True)):
+        mark(axes, baselines, score, "x", theme)
         for cell, place in zip(found, lines.places, strict=True):
             own = taken(cell.runs, score)
             _draw(axes, own.values, place, kind, looked[cell.objective].colour, theme)
@@ -71,7 +75,8 @@ def spread(
             rows += _rows(cell, score)
         dress(axes, score, theme, grid="x", ticks=3)
         lines.dress(axes, looked, theme, first=i % across == 0)
-    footnote(figure, (_legend_words(kind), _missing_words(found, names)), theme)
+    said = (_legend_words(kind), _missing_words(found, names), named(baselines, names))
+    footnote(figure, said, theme)
     return Drawn(figure, rows)
 
 
@@ -139,6 +144,7 @@ def cumulative(
     *,
     by: Literal["setting", "objective"] = "objective",
     across: int = 3,
+    baselines: Sequence[Baseline] = (),
     theme: Theme = LIGHT,
 ) -> Drawn:
     """Share of runs up to each value of a score, a line for each objective or setting.
@@ -151,6 +157,7 @@ def cumulative(
         scores: A panel each; all there are unless given.
         by: What has a line of its own.
         across: Panels side by side.
+        baselines: Lines across the panels.
         theme: Colours.
 
     Raises:
@@ -182,12 +189,14 @@ def cumulative(
                  "value": float(v), "share": float(s)}
                 for v, s in zip(values, share, strict=True)
             ]  # fmt: skip
+        mark(axes, baselines, score, "x", theme)
         dress(axes, score, theme, grid="both")
         axes.set_ylim(0, 1.02)
         axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     plain = {name: Look(look.colour, "", look.dash) for name, look in looked.items()}
-    legend(figure, plain, theme, across=4, notes=(_lost_words(found, names),))
+    said = (_lost_words(found, names), named(baselines, names))
+    legend(figure, plain, theme, across=4, notes=said)
     return Drawn(figure, rows)
 
 

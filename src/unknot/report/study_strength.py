@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from unknot.core.errors import ConfigError
 from unknot.metrics.plain_table import PlainTable
 from unknot.report.labels import place_labels
+from unknot.report.study_baselines import Baseline, mark, named
 from unknot.report.study_style import (
     Drawn,
     darker,
@@ -30,6 +31,7 @@ def strength_lines(
     *,
     lines: Literal["objective", "data"] = "objective",
     across: int = 3,
+    baselines: Sequence[Baseline] = (),
     theme: Theme = LIGHT,
 ) -> Drawn:
     """Mean score over strengths, a line for each objective or dataset, with 95 % intervals.
@@ -42,6 +44,7 @@ def strength_lines(
         scores: A panel each; all there are unless given.
         lines: What has a line of its own. The other of the two must have one value.
         across: Panels side by side.
+        baselines: Lines across the panels.
         theme: Colours.
 
     Raises:
@@ -77,6 +80,7 @@ def strength_lines(
                 linewidth=1.3,
             )  # fmt: skip
             axes.vlines(x, low, high, color=look.colour, linewidth=1.3)
+        mark(axes, baselines, score, "y", theme)
         dress(axes, score, theme)
         _strength_axis(axes, scales[groups[0]] if same else [], max(map(len, scales.values())))
         axes.set_xlabel(
@@ -84,11 +88,19 @@ def strength_lines(
             fontsize=8, color=theme.muted, loc="right", labelpad=2,
         )  # fmt: skip
     words = {g: _words(g, [s for s in found if getattr(s, lines) == g], same) for g in groups}
-    legend(figure, {words[g]: looked[g] for g in groups}, theme, across=2)
+    notes = (named(baselines, names),)
+    legend(figure, {words[g]: looked[g] for g in groups}, theme, across=2, notes=notes)
     return Drawn(figure, [s.row() for s in found])
 
 
-def trade_off(table: PlainTable, score: str, *, cost: str = "recon", theme: Theme = LIGHT) -> Drawn:
+def trade_off(
+    table: PlainTable,
+    score: str,
+    *,
+    cost: str = "recon",
+    baselines: Sequence[Baseline] = (),
+    theme: Theme = LIGHT,
+) -> Drawn:
     """Mean score against mean reconstruction loss, a point for each setting, and the front.
 
     Rings mark settings that no other beats in one without losing in the other, and the grey stairs
@@ -99,6 +111,7 @@ def trade_off(table: PlainTable, score: str, *, cost: str = "recon", theme: Them
         table: One row a run, of one dataset.
         score: Name of a column.
         cost: Name of a column of which less is better.
+        baselines: Of the score, and of the cost where they have it.
         theme: Colours.
 
     Raises:
@@ -128,11 +141,13 @@ def trade_off(table: PlainTable, score: str, *, cost: str = "recon", theme: Them
         found.price[on], found.gain[on], "o", markersize=9.5, markerfacecolor="none",
         markeredgecolor=theme.ink, markeredgewidth=1.0,
     )  # fmt: skip
+    mark(axes, baselines, score, "y", theme)
+    mark(axes, baselines, cost, "x", theme)
     dress(axes, "", theme, grid="both", ticks=5)
     maybe_log(axes, "x", found.price)
     axes.set_xlabel(f"{cost}, less is better", fontsize=8.5, color=theme.muted, loc="right")
     axes.set_ylabel(score, fontsize=8.5, color=theme.muted)
-    legend(figure, looked, theme, notes=found.remarks)
+    legend(figure, looked, theme, notes=(*found.remarks, named(baselines, (score, cost))))
     points = [(float(x), float(y)) for x, y in zip(found.price, found.gain, strict=True)]
     first = [*on, *(i for i in range(len(points)) if not found.on[i])]
     place_labels(

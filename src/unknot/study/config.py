@@ -1,12 +1,13 @@
 """From TOML files and ``key=value`` words to a checked TrainSpec."""
 
+import copy
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_origin, get_type_hints
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError
@@ -17,10 +18,9 @@ from unknot.data.draw import named
 from unknot.data.draw_weights import WEIGHTS, Weight
 from unknot.study.spec import FORMAT, Choice, TrainSpec, plain
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 T = TypeVar("T")
+NAMED = ("data", "net", "objective", "draw")
+"""Tables whose name may stand for them: ``data = "dsprites"``."""
 DEFAULTS = {"data": "dsprites", "net": "conv64", "objective": "beta_vae"}
 ROOMS: dict[str, registry.Room] = {"data": "datasets", "net": "nets", "objective": "objectives"}
 
@@ -42,14 +42,19 @@ def read(path: Path) -> dict[str, Any]:
 def assign(table: dict[str, Any], words: Sequence[str]) -> dict[str, Any]:
     """A table with ``a.b=value`` words applied; values are TOML, bare words are strings.
 
+    A word or a number gives way to a table when something inside of it is set, as a weight does to
+    a schedule; the name of a dataset, net, objective or draw stays its name.
+
     Raises:
-        ConfigError: A word has no ``=``.
+        ConfigError: A word has no ``=``, or sets something inside of a list.
 
     Example:
         >>> assign({"steps": 5}, ["objective.beta=4", "data.name=dsprites"])
         {'steps': 5, 'objective': {'beta': 4}, 'data': {'name': 'dsprites'}}
+        >>> assign({"objective": "vae", "draw": {"n": 1}}, ["objective.beta=4", "draw.n.kind=a"])
+        {'objective': {'name': 'vae', 'beta': 4}, 'draw': {'n': {'kind': 'a'}}}
     """
-    result = {k: dict(v) if isinstance(v, dict) else v for k, v in table.items()}
+    result = copy.deepcopy(table)
     for word in words:
         path, equals, text = word.partition("=")
         keys = path.strip().split(".")
@@ -57,11 +62,12 @@ def assign(table: dict[str, Any], words: Sequence[str]) -> dict[str, Any]:
             raise ConfigError(f"Expected key=value such as objective.beta=4; got '{word}'.")
         inner = result
         for key in keys[:-1]:
-            if isinstance(inner.get(key), str):  # data = "dsprites" is short for data.name
-                inner[key] = {"name": inner[key]}
-            inner = inner.setdefault(key, {})
-            if not isinstance(inner, dict):
-                raise ConfigError(f"'{path.strip()}': {key} is a value, not a table.")
+            held = inner.get(key)
+            if isinstance(held, list):
+                raise ConfigError(f"'{path.strip()}': {key} is a list; set it as a whole.")
+            if not isinstance(held, dict):  # data = "dsprites" is short for data.name
+                inner[key] = {"name": held} if key in NAMED and isinstance(held, str) else {}
+            inner = inner[key]
         inner[keys[-1]] = _toml_value(text.strip())
     return result
 
@@ -162,21 +168,18 @@ def build(kind: type[T], table: Mapping[str, Any], where: str = "") -> T:
         ConfigError: A key is unknown or missing, or a value does not fit.
     """
     prefix = f"{where}." if where else ""
-    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]
-    hints = _hints(kind)  # type: ignore[arg-type]
+    needed, hints = _fields(kind)  # type: ignore[arg-type]
     for name in table:
-        if name not in known:
-            raise ConfigError(f"Unknown key '{prefix}{name}'{registry.nearest(name, [*known])}")
-    for name, f in known.items():
-        if name not in table and f.default is MISSING and f.default_factory is MISSING:
+        if name not in hints:
+            raise ConfigError(f"Unknown key '{prefix}{name}'{registry.nearest(name, [*hints])}")
+    for name in needed:
+        if name not in table:
             raise ConfigError(f"{prefix}{name} is needed; set it with --set {prefix}{name}=...")
     return kind(**{n: _checked(f"{prefix}{n}", hints[n], v) for n, v in table.items()})
 
 
 def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
     """A value that fits its annotation; whole numbers are welcome where reals are wanted."""
-    from pydantic import ValidationError
-
     if kind == Hyper and isinstance(value, dict):
         return _of_kind(name, "schedule", SCHEDULES, value)
     if kind == Likelihood and isinstance(value, dict):
@@ -189,25 +192,34 @@ def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
         return build(kind, value, name) if isinstance(value, dict) else value  # type: ignore[arg-type]
     if get_origin(kind) is tuple and isinstance(value, list):  # TOML has lists only
         value = tuple(value)
-    try:
-        return _adapter(kind).validate_python(value)
-    except ValidationError as error:
-        said = error.errors()[0]["msg"].removeprefix("Input ")
-        raise ConfigError(f"{name} {said}; got {value!r}.") from error
+    return _fitting(kind)(name, value)
 
 
 # A study of thousands of settings asks for the same few types again and again.
 @cache
-def _hints(kind: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
-    return get_type_hints(kind)
+def _fields(kind: Any) -> tuple[list[str], dict[str, Any]]:  # noqa: ANN401 - any dataclass
+    """Names of the fields without a default, and the annotations of all."""
+    hints, found = get_type_hints(kind), fields(kind)
+    needed = [f.name for f in found if f.default is MISSING and f.default_factory is MISSING]
+    return needed, {f.name: hints[f.name] for f in found}
 
 
 @cache
-def _adapter(kind: Any) -> "TypeAdapter[Any]":  # noqa: ANN401 - any annotation
-    from pydantic import ConfigDict, TypeAdapter
+def _fitting(kind: Any) -> Callable[[str, Any], Any]:  # noqa: ANN401 - any annotation
+    """Checks a value, under its name, against an annotation."""
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     config = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
-    return TypeAdapter(kind, config=config)
+    adapter: TypeAdapter[Any] = TypeAdapter(kind, config=config)
+
+    def fitting(name: str, value: Any) -> Any:  # noqa: ANN401
+        try:
+            return adapter.validate_python(value)
+        except ValidationError as error:
+            said = error.errors()[0]["msg"].removeprefix("Input ")
+            raise ConfigError(f"{name} {said}; got {value!r}.") from error
+
+    return fitting
 
 
 def _of_kind(name: str, what: str, kinds: Mapping[str, Any], given: Any) -> Any:  # noqa: ANN401

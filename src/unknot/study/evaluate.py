@@ -1,11 +1,12 @@
 """Scores of a run's members, kept in its folder and never written twice."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -32,6 +33,15 @@ IMAGES = 256
 """Images that the scores which decode look at: some ten thousand decoded points for each model."""
 LONGEST = 100
 """Parts of a score that are longer than this, such as one number for each image, are not kept."""
+
+
+@runtime_checkable
+class Calibrated(Protocol):
+    """An objective whose Gaussian decoder has a variance of its own."""
+
+    def variance(self, own: Mapping[str, Tensor], error: Tensor, count: int) -> Tensor:
+        """Of each member, from what it has learnt and its squared error over so many pixels."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -169,12 +179,31 @@ def _decoded(run: Run, protocol: str, seed: int) -> Callable[[str, int], Score]:
             likelihood=likelihood,
             draws=chosen.settings.draws,
             seed=seed,
+            variance=_variance(run, metric),
         )
 
     def score(metric: str, member: int) -> Score:
         return DECODING[metric](drawn(metric).member(member), protocol=protocol, seed=seed)
 
     return score
+
+
+def _variance(run: Run, metric: str) -> importance.Variance | None:
+    """That of the decoder, where the objective has one of its own."""
+    objective = run.spec.objective.settings
+    if not isinstance(objective, Calibrated):
+        return None
+    state = run.training.population.state()
+    own = {n.removeprefix("own."): v.double() for n, v in state.items() if n.startswith("own.")}
+    pixels = math.prod(run.dataset.shape)
+
+    def variance(error: Tensor) -> Tensor:
+        try:
+            return objective.variance(own, error, pixels)
+        except ConfigError as refusal:
+            raise ConfigError(f"{metric} needs the density of a Gaussian: {refusal}") from refusal
+
+    return variance
 
 
 def _same(record: Record, protocol: str, seed: int) -> bool:

@@ -2,10 +2,9 @@
 
 import hashlib
 import itertools
-import json
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from unknot.core.errors import ConfigError
@@ -17,6 +16,10 @@ from unknot.study.sweep import Sweep
 MOST_ON_A_CPU, MOST_ON_A_GPU = 16, 64
 """Members of a population unless the study says otherwise. A GPU is faster the more there are; on a
 CPU they take turns, and more would only make what a killed worker loses larger."""
+
+OF_MEMBERS = ("seeds", "order_seed", "objective", "optim")
+"""What each member may have of its own: seeds, and numbers of objective and optimiser."""
+SHARED = tuple(f.name for f in fields(TrainSpec) if f.name not in OF_MEMBERS)
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,9 @@ def plan(sweep: Sweep) -> Plan:
 
 def group_of(spec: TrainSpec) -> str:
     """What must agree between runs that train side by side, as a text."""
-    shared = {k: v for k, v in spec.table().items() if k not in ("seeds", "objective", "optim")}
-    shared.pop("order_seed", None)  # each member may have its own
-    shapes = repr((shape_key(spec.objective.settings), shape_key(spec.optim)))
-    return json.dumps([shared, spec.objective.name, shapes], sort_keys=True)
+    shared = {name: getattr(spec, name) for name in SHARED}
+    shapes = shape_key(spec.objective.settings), shape_key(spec.optim)
+    return repr((shared, spec.objective.name, shapes))
 
 
 def shards(plan: Plan, *, members: int, without: Collection[str] = ()) -> list[Shard]:

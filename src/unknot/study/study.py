@@ -221,6 +221,14 @@ class Study:
         """Names of the columns of the table that hold scores, newest measures last."""
         return [*dict.fromkeys(name for of_run in self._scores().values() for name in of_run)]
 
+    def baselines(self) -> tuple[str, ...]:
+        """What the study file wants scores to be held against, in words."""
+        import tomllib
+
+        from unknot.study.sweep import baselines
+
+        return baselines(tomllib.loads(self.store.facts()["text"]).get("baseline", []))
+
     def _scores(self) -> dict[str, dict[str, float | None]]:
         own = self.store.facts()["protocol"]
         suffix = {

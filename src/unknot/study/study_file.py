@@ -9,9 +9,9 @@ from typing import Any
 
 from unknot.core.errors import ConfigError
 from unknot.study import config, presets
+from unknot.study.config import NAMED
 from unknot.study.quick import quickened, without_quick
 from unknot.study.spec import to_toml
-from unknot.study.sweep import NAMED
 
 
 def asked(

@@ -32,17 +32,16 @@ from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.metrics import protocols
 from unknot.study import config, evaluate
+from unknot.study.config import NAMED
 from unknot.study.formula import compute, is_formula
 
 KEYS = (
-    *("version", "name", "seeds", "metrics", "protocol", "score_seed", "members"),
+    *("version", "name", "seeds", "metrics", "protocol", "score_seed", "members", "baseline"),
     *("train", "across", "grid"),
 )
 FORMAT = 1
 MOST = 1_000_000
 """Runs of one study; more are a slip of the hand."""
-NAMED = ("data", "net", "objective", "draw")
-"""Tables whose name may stand for them: ``data = "dsprites"``."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,8 @@ class Sweep:
     score_seed: int = 0
     members: int | None = None
     """The most models in one population; None leaves it to the machine."""
+    baselines: tuple[str, ...] = ()
+    """What its report holds scores against: objectives, settings or ``score=number``."""
 
 
 def expand(table: Mapping[str, Any]) -> Sweep:
@@ -109,6 +110,7 @@ def expand(table: Mapping[str, Any]) -> Sweep:
         protocol=_protocol(table.get("protocol", "unknot")),
         score_seed=_whole("score_seed", table.get("score_seed", 0), 0),
         members=_whole("members", table["members"], 1) if "members" in table else None,
+        baselines=baselines(table.get("baseline", [])),
     )
 
 
@@ -273,6 +275,18 @@ def _metrics(given: Any) -> tuple[str, ...] | None:  # noqa: ANN401
         if name not in known:
             raise ConfigError(f"There is no score '{name}'{registry.nearest(name, known)}")
     return tuple(dict.fromkeys(given))
+
+
+def baselines(given: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """The words under ``baseline``, one or a list.
+
+    Raises:
+        ConfigError: They are none.
+    """
+    words = [given] if isinstance(given, str) else given
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ConfigError(f'baseline looks like "vae" or ["vae", "mig=0.1"]; got {given!r}.')
+    return tuple(words)
 
 
 def _protocol(given: Any) -> str:  # noqa: ANN401

@@ -1,0 +1,93 @@
+"""Figures of one model along factors: distances, clouds of codes, latents that pairs share."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from unknot.core.errors import UnknotError
+from unknot.data.draw_singles import check_factors
+from unknot.metrics.traversal_distances import mean_matrices
+from unknot.objectives.sharing import shared_latents
+from unknot.report import clouds, distances, thresholds
+from unknot.report.study_blocks import across
+from unknot.report.study_style import Drawn
+from unknot.study.run import Run
+
+WALKS = 8
+"""Traversals of each factor behind a distance matrix."""
+POINTS = 16
+"""Traversals of each factor behind a cloud."""
+MIDDLE = 0.5
+"""The threshold whose shared latents are in the numbers: halfway, as in the Ada-GVAE."""
+
+
+def along_factors(run: Run, title: str) -> Iterator[tuple[str, Drawn]]:
+    """Figures and the ends of their names; none where the data has no factors to go along.
+
+    Args:
+        run: A run of one seed.
+        title: Whose figures they are.
+    """
+    try:
+        check_factors(run.dataset, "Distances along factors")
+        matrices = factor_distances(run, title)
+    except UnknotError:
+        return
+    yield "distances", matrices
+    yield "clouds", factor_clouds(run, title)
+    yield "thresholds", factor_thresholds(run, title)
+
+
+def factor_distances(run: Run, title: str) -> Drawn:
+    """Mean distance of each two values of a factor: of factors, images, codes and so on."""
+    found = mean_matrices(distances.run_sources(run), run.dataset.space, traversals=WALKS)
+    figure = distances.matrices_figure(
+        found,
+        title=f"Mean distances along each factor, {title}",
+        lines=distances.captions(distances.own_loss(run)),
+    )
+    rows = [
+        {"factor": factor, "source": source, "first": u, "second": v, "distance": float(value)}
+        for factor, own in found.items()
+        for source, matrix in own.items()
+        for (u, v), value in np.ndenumerate(matrix.numpy())
+    ]
+    return Drawn(figure, rows)
+
+
+def factor_clouds(run: Run, title: str) -> Drawn:
+    """Codes while one factor moves, in the two latents that move most."""
+    (codes,) = run.representations()
+    seen = clouds.factor_clouds(codes, traversals=POINTS)
+    wide = across(len(seen))
+    figure = clouds.cloud_figure(
+        [seen[i : i + wide] for i in range(0, len(seen), wide)],
+        title=f"Codes while one factor moves, {title}",
+        note="About their middles, in the two latents that move most; from light to dark as the "
+        "factor goes up.",
+    )
+    rows = [
+        {"factor": cloud.name, "value": float(value), "first": cloud.axes[0], "x": float(x),
+         "second": cloud.axes[1], "y": float(y), "linearity": cloud.linearity,
+         "axis_alignment": cloud.axis_alignment, "orientation": cloud.orientation}
+        for cloud in seen
+        for (x, y), value in zip(cloud.points, cloud.value, strict=True)
+    ]  # fmt: skip
+    return Drawn(figure, rows)
+
+
+def factor_thresholds(run: Run, title: str) -> Drawn:
+    """Distances of latents between two images that differ in one factor, and what is shared."""
+    found = thresholds.pair_deltas(run)
+    figure = thresholds.threshold_figure(
+        found, title=f"Latents that two images seem to share, {title}"
+    )
+    rows = []
+    for factor, delta in found.items():
+        values = delta.double().cpu()
+        shared = shared_latents(values[None], MIDDLE)[0]
+        rows += [
+            {"factor": factor, "latent": f"z{z}", "distance": float(d), "shared": bool(s)}
+            for z, (d, s) in enumerate(zip(values, shared, strict=True))
+        ]
+    return Drawn(figure, rows)

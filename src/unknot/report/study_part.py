@@ -1,0 +1,142 @@
+"""One dataset's part of a study's page: its sections, from the best settings to training."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from unknot.report import study_numbers as grids
+from unknot.report import study_sections as sections
+from unknot.report import study_words as words
+from unknot.report.study_baselines import Baseline, baselines, known
+from unknot.report.study_baselines import grid as listed
+from unknot.report.study_blocks import Album, More, Section, across
+from unknot.report.study_figures import beside_published
+from unknot.report.study_source import Source
+from unknot.study.cells import Columns, cells, taken
+from unknot.study.comparison import Comparison, compare
+from unknot.study.statistics import Summary, summaries
+
+
+def of_data(
+    source: Source,
+    table: Columns,
+    data: str,
+    several: bool,
+    published: Source | None,
+    album: Album,
+    keep: sections.Try,
+) -> dict[str, Any]:
+    """All that the page has of one dataset.
+
+    Args:
+        source: All runs.
+        table: Those of this dataset.
+        data: Its name.
+        several: Whether there are others.
+        published: Runs to hold these against.
+        album: Takes tables.
+        keep: Takes figures.
+    """
+    found = cells(table)
+    scores = [s for s in source.scores if any(len(taken(c.runs, s).values) for c in found)]
+    name = f"{data}-" if several else ""
+    if not scores:
+        return {"name": data, "several": several, "said": [], "sections": [], "cells": found}
+    panels = scores if "recon" in scores or "recon" not in table else [*scores, "recon"]
+    panels = [s for s in panels if any(len(taken(c.runs, s).values) for c in found)]
+    every = summaries(
+        table, [*panels, *(s for s in source.others if s in table and s not in panels)]
+    )
+    album.table(f"{name}summary", [one.row() for one in every])
+    held = baselines(table, [word for word in source.baselines if known(table, word)])
+    if held:
+        album.table(f"{name}baselines", [row for one in held for row in one.rows()])
+    best, won = grids.winners(found, scores)
+    blocks: list[Section | None] = [
+        Section(
+            f"{name}best",
+            "The best setting of each score",
+            "By the mean over seeds. It was chosen because it came out best, so that its mean is "
+            "a little too good.",
+            [best],
+        )
+        if len(found) > 1
+        else None,
+        _settings(every, panels, name, held),
+        sections.spread(table, found, panels, name, keep, held),
+        sections.strength(table, found, panels, name, keep, held),
+        sections.trade(table, found, scores, name, keep, held),
+        grids.strengths(table, scores, album, name) if len(found) > 1 else None,
+        grids.ranks(table, scores, album, name),
+        sections.agreement(table, panels, name, keep),
+        sections.shares(table, found, panels, name, keep),
+        grids.seed_counts(found, scores, album, name),
+        _beside(table, scores, published, name, keep),
+        sections.training(source.study, found, name, keep) if source.study else None,
+    ]
+    return {
+        "name": data,
+        "several": several,
+        "said": words.findings(table, found, scores, won),
+        "sections": [block for block in blocks if block is not None],
+        "cells": found,
+    }
+
+
+def _settings(
+    every: Sequence[Summary], panels: Sequence[str], name: str, held: Sequence[Baseline]
+) -> Section:
+    grid = grids.overview([one for one in every if one.score in panels], panels)
+    return Section(
+        f"{name}settings",
+        "All settings",
+        "Click on a column’s name to sort by it.",
+        [
+            replace(grid, file=f"{name}summary.csv"),
+            *([listed(held, panels, f"{name}baselines.csv")] if held else []),
+        ],
+        more=[
+            More(
+                "Each score by itself: mean, median, intervals and spread",
+                [grids.details(every, score) for score in panels],
+            )
+        ],
+    )
+
+
+def _beside(
+    table: Columns, scores: Sequence[str], published: Source | None, name: str, keep: sections.Try
+) -> Section | None:
+    """Our values beside published ones, where both have a score."""
+    if published is None:
+        return None
+    both = [s for s in (*scores, "recon", "kl") if s in table and s in published.table]
+    both = list(dict.fromkeys(both))
+    ours, theirs = ((summaries(t, both) if both else []) for t in (table, published.table))
+    found = compare([s for s in ours if s.n], theirs)
+    title = "Beside published values"
+    if not found.differences:
+        said = "No setting here is in that table: data, objective and strength must agree."
+        return Section(f"{name}published", title, said)
+    drawn = keep(f"{name}published", lambda: beside_published(found, across=across(len(both))))
+    file = f"{name}published.csv"
+    return Section(
+        f"{name}published",
+        title,
+        _agreement_words(found),
+        [grids.beside(found, file)],
+        drawn,
+    )
+
+
+def _agreement_words(found: Comparison) -> str:
+    cells_ = len(found.differences)
+    known = [d for d in found.differences if d.z == d.z]
+    said = f"{cells_} values have a published counterpart. "
+    if known:
+        within = sum(not d.flagged for d in known)
+        said += f"{within} of {len(known)} lie within three standard errors of it. "
+    differs = sorted({words_ for d in found.differences for words_ in d.differs})
+    if differs:
+        said += f"This is no reproduction: {'; '.join(differs[:4])}."
+    return said

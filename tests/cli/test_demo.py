@@ -1,0 +1,67 @@
+"""``unknot demo``: a study from plan to page that goes on where it was stopped."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from report import small_study
+
+from unknot.study import execute, presets, study_file
+
+
+@pytest.fixture
+def small(monkeypatch, tiny, tmp_path):
+    """The demo with a study of four tiny runs in place of the preset, in a folder of its own."""
+    text = small_study.text(tiny, seeds="[0, 1]", steps=20, metrics='["mig"]')
+    asked = []
+
+    def given(file, *, quick):
+        asked.append((file, quick))
+        return text
+
+    monkeypatch.setattr(study_file, "asked", given)
+    monkeypatch.chdir(tmp_path)
+    return asked
+
+
+@pytest.mark.slow
+def test_from_plan_to_page_and_on_after_a_stop(unknot, small, monkeypatch):
+    from unknot.cli import report
+
+    written = report.write
+    monkeypatch.setattr(report, "write", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    code, _, err = unknot("demo", "--device", "cpu")
+    folder = Path("studies/small-study")
+    assert code == 130
+    assert f"The same command goes on with {folder}." in err
+    assert "beta_vae and beta_tcvae, 6 models on arrays, 20 steps each" in err
+    weights = sorted(folder.glob("populations/*/weights.safetensors"))
+    before = [file.stat().st_mtime_ns for file in weights]
+
+    monkeypatch.setattr(report, "write", written)
+    code, out, err = unknot("demo", "--device", "cpu")
+    assert code == 0, err
+    assert [file.stat().st_mtime_ns for file in weights] == before, "nothing is trained again"
+    assert len(list(folder.glob("populations/*/curves.safetensors"))) == len(weights) > 0
+    figures = folder / "report" / "figures"
+    for name in ("beta_vae", "beta_tcvae"):
+        assert (figures / f"model-{name}-traversals.png").read_bytes().startswith(b"\x89PNG")
+        assert (figures / f"model-{name}-traversals.gif").read_bytes().startswith(b"GIF89a")
+        assert (figures / f"training-{name}.csv").exists()
+    *_, last = out.splitlines()
+    page = folder / "report" / "index.html"
+    assert last.startswith(f"Open {page}. Then try")
+    assert page.exists()
+    assert small == [(Path("quickstart"), False)] * 2
+    head = out.splitlines()[0].split()
+    assert head == ["seed", "status", "objective", "objective.beta", "mig", "recon", "kl"]
+
+
+def test_the_preset_is_a_small_real_study_and_what_to_try_next_adds_to_it():
+    plan = execute.planned(study_file.asked(Path("quickstart")))
+    assert len({spec.objective.name for spec in plan.settings}) >= 2
+    assert len(plan.sweep.seeds) >= 2
+    assert plan.sweep.metrics
+    more = execute.planned(study_file.asked(Path("quickstart"), seeds="0..4"))
+    assert {run.id for run in plan.runs} < {run.id for run in more.runs}
+    assert tomllib.loads(presets.file("quickstart").read_text())["name"] == "quickstart"
