@@ -87,6 +87,16 @@ def test_bounds_on_any_codes(seed, width):
     assert float(turn) == pytest.approx(float(axis) / float(line))
 
 
+def test_units_that_a_vae_has_pruned_count_as_little_as_they_move():
+    """Their means still follow the image by a hundredth; each alone tells the factors."""
+    codes, values = perfect(), factors()
+    pruned = 0.01 * codes @ np.random.default_rng(3).normal(size=(codes.shape[1], 20))
+    both = np.concatenate([codes, pruned], axis=1)
+    for protocol in ("paper", "unknot"):
+        assert axis_alignment(both, values, protocol=protocol)["axis_alignment"] > 0.95
+        assert linearity(both, values, protocol=protocol)["linearity"] > 0.95
+
+
 def test_a_ball_has_no_line_as_traversals_grow():
     """Normalised linearity of isotropic points falls with their number towards 0."""
     rng = np.random.default_rng(0)

@@ -45,7 +45,7 @@ def distances(
     axis-aligned codes move. Pictures are of the matrices, of codes while a factor moves, and of the
     latents that an adaptive threshold calls shared; distances.npz holds the matrices.
 
-    Example: `unknot distances runs/demo-1`
+    Example: `unknot distances runs/beta_vae-dsprites-1`
     """
     from unknot.cli.screen import beside, say, table
     from unknot.data.draw_singles import check_factors

@@ -21,7 +21,7 @@ def encode(
     The file holds `codes` [n, z] (or [models, n, z]), `logvars` of the same shape, `factors`
     [n, f], `index` [n] and `names` [f]; NumPy reads it with `np.load`.
 
-    Example: `unknot encode runs/demo-1 --rows 10000 --out codes.npz`
+    Example: `unknot encode runs/beta_vae-dsprites-1 --rows 10000 --out codes.npz`
     """
     import io
 

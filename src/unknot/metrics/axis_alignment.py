@@ -27,8 +27,8 @@ def axis_alignment(
 
     Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
     overlapping data" (dissertation), eq. 4.4 to 4.6.
-    Differs: codes that do not move count as equal variances. ``unknot`` divides codes by their
-    deviations and leaves dead ones out, also of $D$. A single code that moves scores 1.
+    Differs: codes that do not move count as equal variances. ``unknot`` leaves dead ones out, also
+    of $D$. A single code that moves scores 1.
     Range: 0 to 1, and never above `linearity`; ``.raw`` 1 / D to 1.
     Reads as: 1 means that each factor moves one code. It does not ask that different factors move
     different codes.
