@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo gallery test check format bench clean
+.PHONY: demo gallery test clusters check format bench clean
 
 demo: .venv/core
 	$(BIN)/unknot demo
@@ -16,6 +16,12 @@ gallery: .venv/core
 test: .venv/dev
 	$(BIN)/lint-imports
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# What `test` skips for want of packages: studies on Ray and SLURM, and exports to trackers.
+clusters: .venv/dev
+	$(PIP) -e '.[ray,slurm,parquet,tensorboard,wandb,mlflow]'
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/study/test_ray.py tests/study/test_slurm.py \
+		tests/study/test_tracking.py tests/cli/test_clusters.py
 
 check: .venv/dev
 	$(BIN)/ruff check .

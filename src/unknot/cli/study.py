@@ -1,5 +1,6 @@
 """``unknot study``: grids of runs, planned, run, continued and read."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,6 +9,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from unknot.study.machine import Cluster
     from unknot.study.plan import Plan
     from unknot.study.study import Study
 
@@ -27,6 +29,15 @@ Protocol = Annotated[str | None, typer.Option(help="Of the scores, such as study
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")]
 Workers = Annotated[
     int | None, typer.Option(help="Processes [one for each core; one on a GPU].", min=1)
+]
+On = Annotated[str, typer.Option(help="Where: local, ray or slurm.")]
+With = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        help="For --on ray: address=HOST:PORT. For --on slurm: an option of sbatch, such as "
+        "partition=gpu or time=4:00:00; may be repeated.",
+    ),
 ]
 Quick = Annotated[
     bool, typer.Option("--quick", help="Its short version: what the file has under [quick].")
@@ -67,13 +78,13 @@ def plan(
     from unknot.study.estimate import estimate as measured
     from unknot.study.execute import planned
     from unknot.study.machine import machine
-    from unknot.study.plan import members_for, shards
+    from unknot.study.plan import shards
     from unknot.study.study_file import asked
 
     words = {"set_": set_ or [], "grid": grid or [], "seeds": seeds}
     given = planned(asked(file, **words, metrics=metrics, protocol=protocol, quick=quick))  # type: ignore[arg-type]
     here = machine(len(given.runs), device=device, workers=workers)
-    members = given.sweep.members or members_for(len(given.runs), here.workers, gpu=here.gpu)
+    members = given.sweep.members or here.members(len(given.runs))
     populations = shards(given, members=members)
     facts: dict[str, Any] = {
         "name": given.sweep.name,
@@ -160,6 +171,8 @@ def run(
     protocol: Protocol = None,
     device: Device = "auto",
     workers: Workers = None,
+    on: On = "local",
+    with_: With = None,
     update: Annotated[
         bool, typer.Option("--update", help="Go on with a study file that has changed.")
     ] = False,
@@ -175,12 +188,17 @@ def run(
     `unknot study run quickstart`
 
     `unknot study run studies/betas`
+
+    `unknot study run three-betas.toml --on ray --device cuda`
+
+    `unknot study run three-betas.toml --on slurm --device cuda --with partition=gpu`
     """
     import signal
 
     from unknot.cli.study_screen import watching
     from unknot.core.errors import ConfigError
     from unknot.study import execute
+    from unknot.study.machine import machine
     from unknot.study.study_file import asked, slug
 
     text, folder = None, study
@@ -192,8 +210,8 @@ def run(
         raise ConfigError(
             f"Flags change a study file, not a folder: edit {study}/study.toml and say --update."
         )
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with watching(quiet=json) as (begun, watch):
+    with _cluster(on, with_ or [], workers) as cluster, watching(quiet=json) as (begun, watch):
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             done = execute.run(
                 folder or Path(),
@@ -203,14 +221,45 @@ def run(
                 update=update,
                 begun=begun,
                 watch=watch,
+                machine=cluster.machine if cluster else machine,
+                pool=cluster.pool if cluster else None,
             )
         except KeyboardInterrupt:
-            typer.echo(f"Stopped. Go on with: unknot study run {folder}", err=True)
+            same = f" --on {on}" * (on != "local")
+            typer.echo(f"Stopped. Go on with: unknot study run {folder}{same}", err=True)
             raise typer.Exit(130) from None
         finally:
             signal.signal(signal.SIGTERM, before)
     _say_status(done, json)
     raise typer.Exit(1 if done.status()["failures"] else 0)
+
+
+def _cluster(
+    on: str, given: list[str], workers: int | None
+) -> "AbstractContextManager[Cluster | None]":
+    """The cluster that a study runs on; None for this machine."""
+    from unknot.core.errors import ConfigError
+
+    options = {}
+    for word in given:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise ConfigError(f"--with takes NAME=VALUE, got '{word}'.")
+        options[name] = value
+    if on == "slurm":
+        from unknot.study import slurm_pool
+
+        return nullcontext(slurm_pool.slurm(options, workers=workers))
+    known = {"ray": ["address"], "local": []}
+    if on not in known:
+        raise ConfigError(f"--on takes local, ray or slurm, got '{on}'.")
+    if unknown := [name for name in options if name not in known[on]]:
+        raise ConfigError(f"--on {on} has no option '{unknown[0]}'; see --help.")
+    if on == "local":
+        return nullcontext(None)
+    from unknot.study import ray_pool
+
+    return ray_pool.connected(options.get("address"), workers=workers)
 
 
 @app.command("list")
@@ -312,6 +361,38 @@ def table(
         shown(*_short(export.telling(rows, opened.scores()), rows), False)
         if len(rows) > MOST_LINES:
             say(f"... and {len(rows) - MOST_LINES:,} more; all with --csv FILE or --json")
+
+
+@app.command("export")
+def export(
+    study: Folder,
+    to: Annotated[str, typer.Option(help="tensorboard, wandb or mlflow.")],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            help="TensorBoard's folder [STUDY/tensorboard], a project of W&B, or a tracking URI "
+            "of MLflow [what their own environment variables say]."
+        ),
+    ] = None,
+) -> None:
+    """Write ended runs to a tracker: settings, curves and scores; those it has are left alone.
+
+    Each needs its own package: `pip install 'unknot[tensorboard]'`, `[wandb]` or `[mlflow]`.
+
+    Examples:
+    `unknot study export studies/betas --to tensorboard`
+
+    `unknot study export studies/betas --to mlflow --out sqlite:///runs.db`
+    """
+    from unknot.cli.screen import say
+    from unknot.core.errors import ConfigError
+    from unknot.core.registry import nearest
+    from unknot.study.study import Study
+    from unknot.study.tracking import TRACKERS
+
+    if to not in TRACKERS:
+        raise ConfigError(f"There is no tracker '{to}'{nearest(to, [*TRACKERS])}")
+    say(f"Done: {TRACKERS[to](Study.open(study), out)}")
 
 
 @app.command("take")

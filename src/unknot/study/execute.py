@@ -15,8 +15,9 @@ from unknot.engine.checkpoint import write_whole
 from unknot.study import lock, store, task
 from unknot.study.events import Done, Event, Failed, Pool, Progress
 from unknot.study.local import local
-from unknot.study.machine import Machine, machine
-from unknot.study.plan import Plan, members_for, plan, setting_table, shards
+from unknot.study.machine import Machine
+from unknot.study.machine import machine as this_machine
+from unknot.study.plan import Plan, plan, setting_table, shards
 from unknot.study.store import DONE, Store
 from unknot.study.study import Study
 from unknot.study.sweep import expand
@@ -75,7 +76,7 @@ def adopt(opened: Store, text: str, asked: Plan, here: Machine, *, update: bool 
             "no record is lost either way."
         )
     threads = facts.get("threads", str(here.threads or ""))
-    size = asked.sweep.members or members_for(len(ids), here.workers, gpu=here.gpu)
+    size = asked.sweep.members or here.members(len(ids))
     new = shards(asked, members=size, without=known)
     opened.adopt(
         settings=[setting_table(spec) for spec in asked.settings],
@@ -116,6 +117,7 @@ def run(
     device: str = "auto",
     workers: int | None = None,
     update: bool = False,
+    machine: Callable[..., Machine] = this_machine,
     pool: Pool | None = None,
     begun: Callable[[Store, Machine], None] = lambda _, __: None,
     watch: Callable[[Event], None] = lambda _: None,
@@ -126,8 +128,10 @@ def run(
         folder: Of the study.
         text: A study file; the folder's own when None.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
-        workers: Processes; one for each core, or one on a GPU, when None.
+        workers: Processes; one for each core, or one on a GPU, or what a cluster has room for,
+            when None.
         update: Go on even where the file asks for something else than what is there.
+        machine: Says how the study is spread; a `Cluster` has its own.
         pool: Who performs the tasks; processes of this machine unless given.
         begun: Told when the plan is written down and work begins.
         watch: Told of every event.

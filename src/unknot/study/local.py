@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import IO, Any, TypeAlias
 
 from unknot.core.errors import UnknotError
-from unknot.study.events import Done, Event, Failed, Lost, Progress
-from unknot.study.task import Outcome, Task
+from unknot.study import answer
+from unknot.study.deaths import DEATHS, Deaths
+from unknot.study.events import Event, Lost
+from unknot.study.task import Task
 
-DEATHS = 3
-"""A task whose worker dies so often without getting any further is given up."""
 GRACE = 20.0
 """Seconds that workers have to save and leave when asked to stop; then they are killed, which costs
 no more than the steps since their last checkpoint."""
@@ -58,9 +58,7 @@ def local(tasks: Sequence[Task], *, workers: int, threads: int | None = None) ->
         UnknotError: Workers die before they can begin.
     """
     waiting, left, stillborn = collections.deque(tasks), len(tasks), 0
-    reached: dict[str, tuple[str, int]] = {}
-    deaths: dict[str, list[tuple[str, int]]] = {task.key: [] for task in tasks}
-    """How far each task was when a worker of it died."""
+    deaths = Deaths()
     said: Said = queue.SimpleQueue()
     alive: dict[Worker, Task | None] = {}
     ready: set[Worker] = set()
@@ -86,42 +84,25 @@ def local(tasks: Sequence[Task], *, workers: int, threads: int | None = None) ->
                     if stillborn > DEATHS:
                         raise UnknotError(f"Workers cannot start ({how}).")
                     continue
-                deaths[task.key].append(reached.get(task.key, ("", 0)))
-                if deaths[task.key][-DEATHS:] == deaths[task.key][-1:] * DEATHS:
-                    left -= 1
-                    yield Failed(
-                        task.key,
-                        f"Its worker died {DEATHS} times at the same place ({how}); "
-                        "there may be too little memory for it.",
-                    )
-                else:
+                event = deaths.died(task.key, how)
+                if isinstance(event, Lost):
                     waiting.appendleft(task)
-                    yield Lost(task.key, how)
+                else:
+                    left -= 1
+                yield event
             elif task is None:
                 continue
             elif fact["event"] == "progress":
-                reached[task.key] = max(
-                    reached.get(task.key, ("", 0)), (fact["phase"], fact["done"]), key=_far
-                )
-                yield Progress(task.key, fact["phase"], fact["done"])
+                yield deaths.progress(task.key, fact["phase"], fact["done"])
             else:
                 alive[worker] = None
                 left -= 1
-                if fact["event"] == "done":
-                    yield Done(task.key, Outcome.of_json(fact["outcome"]))
-                else:
-                    yield Failed(task.key, fact["error"])
+                yield answer.event(task.key, fact)
     finally:
         _stop([*alive])
 
 
-def _far(place: tuple[str, int]) -> tuple[bool, int]:
-    """Scores come after steps."""
-    return place[0] == "score", place[1]
-
-
 def _start(said: Said, threads: int | None) -> Worker:
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
     errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
     process = subprocess.Popen(
         [sys.executable, "-m", "unknot.study.worker"],
@@ -130,12 +111,18 @@ def _start(said: Said, threads: int | None) -> Worker:
         stderr=errors,
         text=True,
         encoding="utf-8",
-        env={**os.environ, **({name: str(threads) for name in names} if threads else {})},
+        env={**os.environ, **threads_in(threads)},
         start_new_session=True,  # Ctrl-C reaches the driver, which asks its workers to save
     )
     worker = Worker(process, errors)
     threading.Thread(target=_read, args=(worker, said), daemon=True).start()
     return worker
+
+
+def threads_in(threads: int | None) -> dict[str, str]:
+    """The environment in which libraries keep to a number of threads; None leaves it to them."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    return {name: str(threads) for name in names} if threads else {}
 
 
 def _read(worker: Worker, said: Said) -> None:

@@ -1,10 +1,13 @@
 """How a study is spread over this machine."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from unknot.core.errors import ConfigError
 from unknot.engine.device import runtime
+from unknot.study.events import Pool
+from unknot.study.plan import members_for
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,16 @@ class Machine:
         """Whether models train on a GPU."""
         return self.device != "cpu"
 
+    def members(self, runs: int) -> int:
+        """The most models of a population, so that each worker has a share.
+
+        Example:
+            >>> Machine("cpu", 2, 1).members(100), Machine("cuda", 8, None).members(100)
+            (16, 12)
+        """
+        most = members_for(runs, self.workers, gpu=self.gpu)
+        return max(1, min(most, runs // self.workers))
+
     @property
     def words(self) -> str:
         """For people.
@@ -31,6 +44,15 @@ class Machine:
         """
         of = f" of {self.threads} thread{'s' * (self.threads != 1)}" if self.threads else ""
         return f"{self.device}, {self.workers} worker{'s' * (self.workers != 1)}{of}"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Machines that perform tasks of a study, under someone else's direction."""
+
+    machine: Callable[..., Machine]
+    """As `machine`, for tasks on a node."""
+    pool: Pool
 
 
 def machine(
@@ -58,6 +80,29 @@ def machine(
     cores = _cores()
     count = workers or (max(1, cores // threads) if threads else min(cores, runs))
     return Machine("cpu", count, threads or max(1, cores // count))
+
+
+def device_elsewhere(device: str, *, auto: str | None) -> str:
+    """The device of a task on a node of a cluster: what this machine has does not matter there.
+
+    Args:
+        device: As the user said.
+        auto: What ``auto`` means; it is refused when None.
+
+    Raises:
+        ConfigError: It is not for the user to choose, or no device at all.
+    """
+    chosen = auto if device == "auto" else device
+    if chosen is None:
+        raise ConfigError(
+            "Say --device cpu or --device cuda: this machine cannot tell what the nodes have."
+        )
+    if chosen not in ("cpu", "cuda"):
+        raise ConfigError(
+            f"On a cluster say --device cpu or --device cuda, got '{device}': "
+            "which GPU of a node a task gets is the cluster's choice."
+        )
+    return chosen
 
 
 def _cores() -> int:

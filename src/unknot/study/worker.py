@@ -50,9 +50,7 @@ def _listen(tasks: "queue.SimpleQueue[str | None]") -> None:
 
 
 def _work(line: str, out: TextIO, stop: threading.Event) -> None:
-    from unknot.core.errors import UnknotError
-    from unknot.study.members import Stopped
-    from unknot.study.task import Task, perform
+    from unknot.study.answer import answer
 
     said = [0.0]
 
@@ -61,15 +59,7 @@ def _work(line: str, out: TextIO, stop: threading.Event) -> None:
             said[0] = time.monotonic()
             _say(out, {"event": "progress", "phase": phase, "done": done})
 
-    try:
-        outcome = perform(Task.of_json(line), tell=tell, stop=stop.is_set)
-        _say(out, {"event": "done", "outcome": outcome.json()})
-    except Stopped:
-        raise
-    except UnknotError as error:
-        _say(out, {"event": "failed", "error": str(error)})
-    except Exception as error:  # whatever a run does, the others go on
-        _say(out, {"event": "failed", "error": f"{type(error).__name__}: {error}"})
+    _say(out, answer(line, tell=tell, stop=stop.is_set))
 
 
 def _say(out: TextIO, fact: Mapping[str, Any]) -> None:

@@ -1,0 +1,259 @@
+"""The pool of a Ray cluster: each population an actor somewhere on it.
+
+```python
+from unknot.study import ray_pool
+from unknot.study.execute import run
+
+with ray_pool.connected("auto") as cluster:
+    run(folder, text, machine=cluster.machine, pool=cluster.pool)
+```
+
+Ray decides where and when; a population whose worker or node is lost goes to another and on from
+its last checkpoint, which is in the study's folder.
+"""
+
+import collections
+import contextlib
+import functools
+import importlib
+import os
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import unknot
+from unknot.core.errors import ConfigError, UnknotError
+from unknot.study.answer import answer_elsewhere, event
+from unknot.study.deaths import Deaths
+from unknot.study.events import Event, Lost
+from unknot.study.local import GRACE, threads_in
+from unknot.study.machine import Cluster, Machine, device_elsewhere
+from unknot.study.members import Stopped
+from unknot.study.task import Task
+
+PAUSE = 0.3
+"""Seconds between two looks at who is done and how far the others are."""
+ANSWERS = 5.0
+"""Seconds that a cluster has to open a connection."""
+
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}
+"""Ray tells its makers nothing, and does not print what it has to say of a lost node between our
+lines: `Lost` says so."""
+
+
+@dataclass(frozen=True)
+class Performer:
+    """An actor: one population on a node. Its methods run side by side."""
+
+    at: list[tuple[str, int]] = field(default_factory=list)
+    halt: threading.Event = field(default_factory=threading.Event)
+
+    def perform(self, line: str, version: str) -> dict[str, Any]:
+        """Perform a task, and say what came of it."""
+        try:
+            return answer_elsewhere(line, version, tell=self._tell, stop=self.halt.is_set)
+        except Stopped:
+            return {"event": "stopped"}
+
+    def _tell(self, phase: str, done: int) -> None:
+        self.at[:] = [(phase, done)]
+
+    def place(self) -> list[tuple[str, int]]:
+        """How far it is; nothing before it says so."""
+        return self.at
+
+    def stop(self) -> None:
+        """Ask it to save and leave."""
+        self.halt.set()
+
+
+@contextmanager
+def connected(address: str | None = None, *, workers: int | None = None) -> Iterator[Cluster]:
+    """A Ray cluster to run a study on.
+
+    Args:
+        address: ``HOST:PORT`` of its head; the environment's ``RAY_ADDRESS``, or the cluster that
+            this machine is a node of, when None.
+        workers: The most populations at a time; as many as there is room for when None.
+
+    Raises:
+        ConfigError: Ray is not installed.
+        UnknotError: No cluster answers there.
+    """
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        ray = _ray()
+    except ImportError as error:
+        raise ConfigError("Ray is not installed: pip install 'unknot[ray]'.") from error
+    where = address or os.environ.get("RAY_ADDRESS") or "auto"
+    try:
+        _knock(where)
+        ray.init(address=where, log_to_driver=False, logging_level="ERROR")
+    except (OSError, RuntimeError, ValueError) as error:
+        raise UnknotError(
+            f"No Ray cluster answers at '{where}' ({_line(error)}). Start one with `ray start "
+            "--head`, or say where it is with --with address=HOST:PORT; nothing was begun."
+        ) from error
+    try:
+        yield Cluster(_machine, functools.partial(_pool, workers=workers))
+    finally:
+        ray.shutdown()
+
+
+def _ray() -> Any:  # noqa: ANN401 - the module, which is not always there
+    return importlib.import_module("ray")
+
+
+def _knock(where: str) -> None:
+    """Ray itself would try for minutes."""
+    host, colon, port = where.rpartition("://")[2].rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), ANSWERS).close()
+
+
+def _line(error: Exception) -> str:
+    return next((line.strip(" .") for line in str(error).split("\n") if line.strip()), "")
+
+
+def _machine(
+    runs: int,  # noqa: ARG001 - they wait in Ray's queue
+    *,
+    device: str = "auto",
+    workers: int | None = None,
+    threads: int | None = None,
+) -> Machine:
+    """The device and threads of a study's tasks on a cluster, and how many have room at a time."""
+    gpus = _room(None)
+    chosen = device_elsewhere(device, auto="cuda" if gpus else "cpu")
+    if chosen == "cuda":
+        if not gpus:
+            raise ConfigError("No node of the Ray cluster has a GPU; say --device cpu.")
+        return Machine("cuda", workers or gpus, None)
+    each = threads or 1
+    if not (room := _room(each)):
+        raise ConfigError(f"No node of the Ray cluster has {each} CPUs, which each task asks for.")
+    return Machine("cpu", workers or room, each)
+
+
+def _pool(tasks: Sequence[Task], *, workers: int | None = None) -> Iterator[Event]:
+    """Perform tasks on the cluster; closing the iterator stops them with a checkpoint.
+
+    Raises:
+        UnknotError: The cluster is gone.
+    """
+    ray = _ray()
+    waiting, deaths = collections.deque(tasks), Deaths()
+    running: dict[Any, tuple[Task, Any]] = {}
+    """By the promise of an answer, the task and its actor."""
+    asked: dict[str, Any] = {}
+    """By key, the promise to say how far it is."""
+    begun: set[str] = set()
+    """Keys of tasks whose actor was given a place."""
+    try:
+        while waiting or running:
+            # Nodes come and go; one task waits even where there is none.
+            room = workers or max(1, _room(tasks[0].threads))
+            while waiting and len(running) < room:
+                task = waiting.popleft()
+                performer, promise = _start(task)
+                running[promise] = task, performer
+                asked[task.key] = performer.place.remote()
+            for promise in ray.wait([*running], timeout=PAUSE)[0]:
+                task, performer = running.pop(promise)
+                begun.discard(task.key)
+                try:
+                    told: Event = event(task.key, ray.get(promise))
+                except ray.exceptions.RayActorError as error:
+                    told = deaths.died(task.key, how(error))
+                    if isinstance(told, Lost):
+                        waiting.appendleft(task)
+                ray.kill(performer)
+                yield told
+            for task, performer in [*running.values()]:
+                places = _answered(asked[task.key])
+                if places is not None:
+                    begun.add(task.key)
+                    asked[task.key] = performer.place.remote()
+                    for phase, done in places:
+                        yield deaths.progress(task.key, phase, done)
+    except (ray.exceptions.RaySystemError, ConnectionError) as error:
+        raise UnknotError(
+            f"The Ray cluster is gone ({_line(error)}). What is recorded and saved is whole; "
+            "run the study again to go on."
+        ) from error
+    finally:
+        with contextlib.suppress(ray.exceptions.RayError, ConnectionError):
+            _stop(running, begun)
+
+
+def _room(threads: int | None) -> int:
+    """How many tasks of some threads fit the nodes that are there; of one GPU each when None."""
+    nodes = [node["Resources"] for node in _ray().nodes() if node["Alive"]]
+    if threads is None:
+        return sum(int(node.get("GPU", 0)) for node in nodes)
+    return sum(int(node.get("CPU", 0)) // threads for node in nodes)
+
+
+def _start(task: Task) -> tuple[Any, Any]:
+    """An actor, and its promise to answer."""
+    gpu = task.device != "cpu"
+    performer = (
+        _ray()
+        .remote(Performer)
+        .options(
+            num_cpus=1 if gpu else task.threads or 1,
+            num_gpus=1 if gpu else 0,
+            max_restarts=0,
+            max_task_retries=0,
+            max_concurrency=3,
+            runtime_env={"env_vars": threads_in(task.threads)},
+        )
+        .remote()
+    )
+    return performer, performer.perform.remote(task.json(), unknot.__version__)
+
+
+def _answered(promise: Any) -> list[tuple[str, int]] | None:  # noqa: ANN401 - Ray's
+    """What was promised, if it is there; who died is found out by its answer."""
+    ray = _ray()
+    if not ray.wait([promise], timeout=0)[0]:
+        return None
+    try:
+        places: list[tuple[str, int]] = ray.get(promise)
+    except ray.exceptions.RayActorError:
+        return None
+    return places
+
+
+def how(error: Exception) -> str:
+    r"""How an actor ended, in a few of Ray's many words.
+
+    Example:
+        >>> how(RuntimeError("The actor died.\n\tpid: 7\nIts node has died. Node Id: 5f"))
+        'Its node has died'
+    """
+    lines = [line.strip() for line in str(error).split("\n") if line.strip()]
+    if any("creation task" in line for line in lines):  # such as a package that is missing there
+        return lines[-1]
+    said = [line for line in lines[1:] if not line.partition(" ")[0].endswith(":")]
+    return (said or lines or ["no word"])[0].partition(". ")[0]
+
+
+def _stop(running: Mapping[Any, tuple[Task, Any]], begun: set[str]) -> None:
+    """Ask those at work to save and leave; end those that take too long or never began."""
+    ray = _ray()
+    promises = []
+    for promise, (task, performer) in running.items():
+        if task.key in begun:
+            performer.stop.remote()
+            promises.append(promise)
+    try:
+        if promises:
+            ray.wait(promises, num_returns=len(promises), timeout=GRACE)
+    finally:
+        for _, performer in running.values():
+            ray.kill(performer)

@@ -1,0 +1,89 @@
+"""``unknot study run --on`` and ``study export`` where what they need is not there."""
+
+import socket
+import sys
+
+import pytest
+
+import unknot as library
+from unknot.core.errors import UnknotError
+from unknot.study import slurm_pool
+from unknot.study.answer import answer_elsewhere
+from unknot.study.machine import Machine
+from unknot.study.task import Task
+
+
+def run(unknot, folder, *words):
+    flags = ("--set", "train.steps=10", "--grid", "objective.beta=1,2", "--out", folder)
+    code, out, err = unknot("study", "run", *flags, *words)
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert not folder.exists()  # nothing was begun
+    return err
+
+
+@pytest.mark.parametrize(("on", "package"), [("ray", "ray"), ("slurm", "submitit")])
+def test_an_engine_that_is_not_installed_says_what_to_install(
+    unknot, tmp_path, monkeypatch, on, package
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    assert f"pip install 'unknot[{on}]'" in run(unknot, tmp_path / "study", "--on", on)
+
+
+def test_a_ray_cluster_that_does_not_answer_is_told_at_once(unknot, tmp_path, monkeypatch):
+    pytest.importorskip("ray", reason="ray is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    err = run(unknot, tmp_path / "study", "--on", "ray", "--with", f"address={address}")
+    assert f"No Ray cluster answers at '{address}'" in err
+    assert "ray start --head" in err
+
+
+def test_a_machine_without_slurm_is_told(unknot, tmp_path, monkeypatch):
+    pytest.importorskip("submitit", reason="submitit is not installed")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "There is no sbatch" in run(unknot, tmp_path / "study", "--on", "slurm")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--on", "mars"), "--on takes local, ray or slurm, got 'mars'"),
+        (("--on", "ray", "--with", "where=a:1"), "--on ray has no option 'where'"),
+        (("--with", "partition=gpu"), "--on local has no option 'partition'"),
+        (("--on", "slurm", "--with", "partition"), "--with takes NAME=VALUE"),
+    ],
+)
+def test_nonsense_is_refused(unknot, tmp_path, words, said):
+    assert said in run(unknot, tmp_path / "study", *words)
+
+
+def test_a_tracker_that_nobody_knows(unknot, tmp_path):
+    code, _, err = unknot("study", "export", tmp_path, "--to", "tensorbord")
+    assert (code, "did you mean 'tensorboard'" in err) == (2, True)
+
+
+def test_slurm_jobs_have_the_threads_that_were_asked_for_and_a_device_that_was_named():
+    options = {"cpus_per_task": "4"}
+    assert slurm_pool._machine(options, 10, device="cpu") == Machine("cpu", 8, 4)
+    assert slurm_pool._machine(options, 10, device="cpu", threads=1) == Machine("cpu", 8, 1)
+    assert slurm_pool._machine({}, 10, device="cuda", workers=3) == Machine("cuda", 3, None)
+    for device, said in (("auto", "Say --device cpu or"), ("cuda:1", "the cluster's choice")):
+        with pytest.raises(UnknotError, match=said):
+            slurm_pool._machine({}, 10, device=device)
+
+
+def test_a_node_that_is_not_what_the_driver_takes_it_for_does_nothing(tmp_path):
+    """Or it would train into a folder of its own, and the results be lost."""
+    folder = tmp_path / "study" / "populations" / "0a"
+    task = Task("0a", str(folder), [], [])
+
+    def answered(version):
+        said = answer_elsewhere(task.json(), version, tell=lambda *_: None, stop=lambda: False)
+        assert said["event"] == "failed"
+        assert not folder.exists()
+        return said["error"]
+
+    assert "does not see" in answered(library.__version__)
+    assert "and the driver 9.9.9" in answered("9.9.9")

@@ -1,0 +1,178 @@
+"""Studies through submitit: under SLURM where there is one, else as processes of this machine."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from study.test_execute import images, kill, records, study_text  # noqa: F401
+
+from unknot.study.study import Study
+
+pytest.importorskip("submitit", reason="submitit is not installed")
+pytestmark = pytest.mark.slow
+
+there = shutil.which("sbatch") and subprocess.run("squeue", capture_output=True).returncode == 0
+CLUSTER = "slurm" if there else "local"
+needs_slurm = pytest.mark.skipif(CLUSTER != "slurm", reason="there is no SLURM that answers")
+STEPS = 2_000
+DRIVER = """
+import sys
+from pathlib import Path
+from unknot.study import slurm_pool
+from unknot.study.execute import run
+
+slurm_pool.LOOK, slurm_pool.LATE = 0.5, 2.0
+folder, text, on = Path(sys.argv[1]), Path(sys.argv[2]).read_text(), sys.argv[3]
+cluster = slurm_pool.slurm({}, workers=2, cluster=on) if on != "none" else None
+words = {"machine": cluster.machine, "pool": cluster.pool} if cluster else {}
+run(folder, text, device="cpu", workers=2, watch=lambda e: print(e, flush=True), **words)
+"""
+
+
+@pytest.fixture(scope="module")
+def file(images, tmp_path_factory):  # noqa: F811
+    """Two populations of two models each, with one thread, wherever they run."""
+    text = study_text(images, steps=STEPS).replace("every = 20", "every = 100")
+    path = tmp_path_factory.mktemp("file") / "bars.toml"
+    path.write_text(text.replace('name = "bars"', 'name = "bars"\nmembers = 2'))
+    return path
+
+
+def start(folder, file, on=CLUSTER):
+    return subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(folder), str(file), on],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def ended(driver):
+    output = driver.communicate(timeout=400)[0]
+    assert driver.returncode == 0, output
+    return output
+
+
+@pytest.fixture(scope="module")
+def undisturbed(file, tmp_path_factory):
+    """The records of a run on this machine with one thread."""
+    folder = tmp_path_factory.mktemp("undisturbed") / "study"
+    command = [sys.executable, "-c", "from unknot.cli.main import main; main()", "study", "run"]
+    words = ["--device", "cpu", "--workers", str(len(os.sched_getaffinity(0)))]
+    subprocess.run([*command, str(file), "--out", str(folder), *words], check=True)
+    return records(folder)
+
+
+def until(happened, driver, seconds=120):
+    end = time.monotonic() + seconds
+    while not (found := happened()):
+        assert driver.poll() is None, driver.communicate()[0]
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return found
+
+
+def both_saved(folder):
+    """Whether both populations are being trained and have a checkpoint."""
+    return len({path.parts[-3] for path in folder.glob("populations/*/checkpoints/step-*")}) == 2
+
+
+def performers(folder):
+    """Processes that perform jobs of a study."""
+    found = []
+    for words in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = words.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        ours = b"submitit.core._submit" in line and str(folder / "slurm").encode() in line
+        if ours and not line[0].endswith((b"srun", b"sh")):
+            found.append(int(words.parts[2]))
+    return found
+
+
+def jobs(folder):
+    return {
+        path.name.partition(".")[0]: json.loads(path.read_text())["job"]
+        for path in (folder / "slurm").glob("*.job.json")
+    }
+
+
+def test_a_killed_job_is_sent_again_and_changes_nothing(file, tmp_path, undisturbed):
+    folder = tmp_path / "study"
+    driver = start(folder, file)
+    until(lambda: both_saved(folder), driver)
+    one, *_ = performers(folder)
+    assert kill(one)
+    output = ended(driver)
+    assert output.count("Lost(") == 1, output
+    assert "is gone" in output
+    assert records(folder) == undisturbed
+    assert jobs(folder) == {}
+
+
+def test_ctrl_c_stops_jobs_with_a_state_to_go_on_from(file, tmp_path, undisturbed):
+    folder = tmp_path / "study"
+    driver = start(folder, file)
+    until(lambda: both_saved(folder), driver)
+    driver.send_signal(signal.SIGINT)
+    driver.communicate(timeout=100)
+    assert driver.returncode != 0
+    assert not performers(folder)
+    assert Study.open(folder).status()["runs"] == {"all": 4, "waiting": 4}
+    assert both_saved(folder)
+    ended(start(folder, file, "none"))
+    assert records(folder) == undisturbed
+
+
+@needs_slurm
+def test_a_cancelled_job_saves_its_very_step(file, tmp_path, undisturbed):
+    folder = tmp_path / "study"
+    driver = start(folder, file)
+    until(lambda: both_saved(folder), driver)
+    key, job = min(jobs(folder).items())
+    subprocess.run(["scancel", job], check=True)
+    saved = folder / "populations" / key / "checkpoints"
+    step = until(lambda: [p.name for p in saved.glob("step-*") if int(p.name[5:]) % 100], driver)
+    assert len(step) == 1
+    output = ended(driver)
+    assert output.count("Lost(") == 1, output
+    assert records(folder) == undisturbed
+
+
+@needs_slurm
+def test_jobs_outlive_their_driver_and_the_next_one_finds_them(file, tmp_path, undisturbed):
+    folder = tmp_path / "study"
+    driver = start(folder, file)
+    until(lambda: both_saved(folder), driver)
+    before = jobs(folder)
+    kill(driver.pid)
+    driver.communicate()
+    assert len(performers(folder)) == 2
+    output = ended(start(folder, file))
+    assert "Lost(" not in output
+    assert {path.name.partition("_0_result")[0] for path in folder.glob("slurm/*_result.pkl")} == {
+        *before.values()
+    }
+    assert records(folder) == undisturbed
+
+
+@needs_slurm
+def test_a_job_whose_time_is_up_goes_back_into_the_queue(file, tmp_path, undisturbed):
+    """It takes minutes: SLURM lets a job wait that comes back."""
+    folder = tmp_path / "study"
+    driver = start(folder, file)
+    until(lambda: both_saved(folder), driver)
+    job = min(jobs(folder).values())
+    subprocess.run(["scancel", "--signal=USR2", job], check=True)
+    output = ended(driver)
+    assert "Lost(" not in output
+    assert (folder / "slurm" / f"{job}_0_log.out").read_text().count("Starting with") == 2
+    assert records(folder) == undisturbed
