@@ -13,7 +13,7 @@ from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
 from unknot.metrics import all_scores, elbo, kl_per_dimension
 from unknot.study import evaluate
-from unknot.study.evaluate import Record
+from unknot.study.evaluate import Record, Wanted
 
 QUICK = ["mig", "kl_per_dimension", "aggregate_posterior", "elbo", "log_likelihood"]
 
@@ -72,17 +72,19 @@ def test_the_bounds_are_in_order_and_near_the_loss_of_training(options):
 
 def test_scores_that_do_not_apply_are_told_with_the_reason(options):
     run = unknot.train(**options)
-    skipped: dict[str, str] = {}
-    done: list[int] = []
-    (records,) = evaluate.evaluate(
-        run, protocol="carbonneau", on_skip=skipped.__setitem__, on_score=done.append
-    )
-    assert "has no protocol 'carbonneau'" in skipped["elbo"]
-    assert "has no protocol 'carbonneau'" in skipped["kl_per_dimension"]
-    assert {*by_name(records), *skipped} == set(evaluate.everything())
-    assert done == list(range(1, len(evaluate.everything()) + 1))
-    with pytest.raises(ConfigError, match="has no protocol 'carbonneau'"):
-        list(evaluate.evaluate(run, protocol="carbonneau", metrics=["elbo"]))
+    done = []
+    wanted = Wanted(evaluate.everything(), "carbonneau", strict=False)
+    (model,) = evaluate.models(run, wanted)
+    found = evaluate.score(model, wanted, on_score=lambda: done.append(None))
+    assert "has no protocol 'carbonneau'" in found.skipped["elbo"]
+    assert "has no protocol 'carbonneau'" in found.skipped["kl_per_dimension"]
+    assert {*by_name(found.records), *found.skipped} == {*wanted.metrics}
+    assert len(done) == len(wanted.metrics)
+    (records,) = evaluate.evaluate(run, protocol="carbonneau", strict=False)
+    assert records == found.records
+    for metrics in (["elbo"], None):
+        with pytest.raises(ConfigError, match="has no protocol 'carbonneau'"):
+            list(evaluate.evaluate(run, protocol="carbonneau", metrics=metrics))
     with pytest.raises(ConfigError, match="did you mean 'study2019'"):
         list(evaluate.evaluate(run, protocol="study2018"))
 
@@ -182,3 +184,23 @@ def test_the_literal_sigma_is_no_density(options):
     run = unknot.train(**options, objective="sigma_vae", form="literal")
     with pytest.raises(ConfigError, match=r"^elbo needs the density of a Gaussian: the literal"):
         list(evaluate.evaluate(run, metrics=["elbo"]))
+
+
+def test_rows_are_encoded_once_and_in_the_same_portions_however_they_are_kept(monkeypatch):
+    asked = [torch.randint(0, 1200, (n,), generator=torch.manual_seed(n)) for n in (7, 300, 900)]
+    portions = {}
+    for largest in (2399, 2400):
+        monkeypatch.setattr(evaluate, "LARGEST", largest)
+        mine = portions.setdefault(largest, [])
+
+        def encode(index, mine=mine):
+            mine.append(index.tolist())
+            return torch.stack([index, 2 * index], 1).float()
+
+        rows = evaluate._once(encode, 1200, 2)
+        for index in [*asked, asked[0]]:
+            assert torch.equal(rows(index), torch.stack([index, 2 * index], 1).float())
+    assert portions[2399] == portions[2400]
+    every = [row for portion in portions[2400] for row in portion]
+    assert len(every) == len({*every})
+    assert all(portion == sorted(portion) for portion in portions[2400])

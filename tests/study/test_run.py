@@ -89,7 +89,8 @@ def test_a_saved_run_loads_the_same(options, tmp_path):
 def test_a_run_of_tf32_is_read_on_a_cpu_in_float32(options, tmp_path):
     trained = unknot.train(**options, out=tmp_path / "run")
     file = tmp_path / "run" / "run.toml"
-    assert 'precision = "float32"' in (text := file.read_text())
+    text = file.read_text()
+    assert 'precision = "float32"' in text
     file.write_text(text.replace('precision = "float32"', 'precision = "tf32"'))
     loaded = unknot.load(tmp_path / "run", device="cpu")
     assert torch.equal(loaded.codes(), trained.codes())

@@ -16,38 +16,48 @@ def evaluate(
     ] = "unknot",
     seed: Annotated[int, typer.Option(help="Of everything the scores draw.", min=0)] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    workers: Annotated[
+        int | None, typer.Option(help="Processes for a run of several models [cores].", min=1)
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Score the models of a run; the records are added to its scores.jsonl, none of them twice.
 
     Example: `unknot evaluate runs/demo-1 --metrics mig,sap --protocol study2019`
     """
+    from contextlib import closing
     from dataclasses import asdict
+    from functools import partial
 
     from rich.markup import escape
 
     from unknot.cli.screen import bar, say, table
-    from unknot.study import evaluate as scoring
+    from unknot.study import evaluate as scores
+    from unknot.study import scoring
     from unknot.study.run import load
 
-    trained = load(run, device=device)
     names = [name.strip() for name in metrics.split(",")] if metrics else None
-    known = scoring.read(run)
+    wanted = scores.Wanted(names or scores.everything(), protocol, seed, strict=names is not None)
+    trained = load(run, device=device)
+    models = scores.models(trained, wanted)
     records, new = [], 0
     skipped: dict[str, str] = {}
-    members = len(trained.spec.seed_list) - len(trained.diverged)
-    with bar("score", members * len(names or scoring.everything()), "scores") as update:
-        for own in scoring.evaluate(
-            trained,
-            protocol=protocol,
-            metrics=names,
-            seed=seed,
-            known=known,
-            on_score=lambda done: update(done, " "),
-            on_skip=skipped.__setitem__,
-        ):
-            new += scoring.append(run, own)
-            records += own
+    with (
+        bar("score", len(models) * len(wanted.metrics), "scores") as update,
+        closing(
+            scoring.score(
+                [partial(models.__getitem__, i) for i in range(len(models))],
+                wanted,
+                known=scores.read(run),
+                processes=workers or scoring.cores(),
+                on_score=lambda done: update(done, " "),
+            )
+        ) as everybody,
+    ):
+        for own in everybody:
+            new += scores.append(run, own.records)
+            records += own.records
+            skipped |= own.skipped
     if json:
         table([], [asdict(record) for record in records], True)
         return

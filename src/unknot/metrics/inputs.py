@@ -1,6 +1,7 @@
 """Rows: checked codes and factors, the only thing a score computes on."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -161,6 +162,7 @@ def _shuffled(space: FactorSpace, seed: int) -> Int[Tensor, " n"]:
     return _permutation(seed, space.size)
 
 
+@lru_cache(maxsize=2)  # every score of a grid shuffles it alike, and most do little else
 def _permutation(seed: int, n: int) -> Int[Tensor, " n"]:
     return noise.permutation(seed, "metric/rows", 0, n, 1)[:, 0]
 

@@ -27,8 +27,8 @@ def linearity(
 
     Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
     overlapping data" (dissertation), eq. 4.7 to 4.9.
-    Differs: codes that do not move count as equal eigenvalues. ``unknot`` leaves dead ones out, also
-    of $D$. A single code that moves scores 1.
+    Differs: codes that do not move count as equal eigenvalues. ``unknot`` leaves dead ones out,
+    also of $D$. A single code that moves scores 1.
     Range: 0 to 1; ``.raw`` 1 / D to 1.
     Reads as: 1 means a straight line for each factor, in any direction and however unevenly walked.
     A factor of few values is easily on a line, and one of two values always is.

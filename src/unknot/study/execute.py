@@ -12,7 +12,7 @@ from pathlib import Path
 import unknot
 from unknot.core.errors import ConfigError, StoreError
 from unknot.engine.checkpoint import write_whole
-from unknot.study import lock, store, task
+from unknot.study import lock, scoring, store, task
 from unknot.study.events import Done, Event, Failed, Pool, Progress
 from unknot.study.local import local
 from unknot.study.machine import Machine
@@ -231,8 +231,10 @@ def execute(
         KeyboardInterrupt: Asked to stop; workers have saved what they were at.
         WriteError: The disk refused.
     """
+    # Workers that share this machine's GPU share its cores, too, when they score.
+    share = max(1, scoring.cores() // here.workers) if here.gpu and pool is None else None
     tasks = [
-        task.of_store(opened, key, device=here.device, threads=here.threads)
+        task.of_store(opened, key, device=here.device, threads=here.threads, processes=share)
         for key in unfinished(opened)
     ]
     here_alone = functools.partial(local, workers=here.workers, threads=here.threads)

@@ -13,8 +13,10 @@ already is not done again, and what was interrupted goes on from the last checkp
 ```
 """
 
+import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,12 +24,11 @@ from typing import Any
 import torch
 
 import unknot
-from unknot.core.errors import ConfigError, DataError, StoreError
-from unknot.study import config, evaluate
-from unknot.study.evaluate import Record
+from unknot.core.errors import StoreError
+from unknot.study import config, evaluate, scoring
+from unknot.study.evaluate import Model, Record, Wanted
 from unknot.study.lock import held
 from unknot.study.members import (
-    Stopped,
     Trained,
     begin,
     export,
@@ -35,7 +36,6 @@ from unknot.study.members import (
     load,
     train_to_the_end,
 )
-from unknot.study.run import Run
 from unknot.study.spec import TrainSpec
 from unknot.study.store import Store
 
@@ -58,6 +58,8 @@ class Task:
     device: str = "auto"
     threads: int | None = None
     """Of the CPU; the same for all tasks of a study, since another number gives other bits."""
+    processes: int | None = None
+    """That score members side by side; when None, one for each core beside a GPU, else one."""
 
     def json(self) -> str:
         """As one line."""
@@ -114,7 +116,12 @@ class Outcome:
 
 
 def of_store(
-    store: Store, population: str, *, device: str = "auto", threads: int | None = None
+    store: Store,
+    population: str,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    processes: int | None = None,
 ) -> Task:
     """The task of a planned population."""
     facts = store.facts()
@@ -135,6 +142,7 @@ def of_store(
         int(facts["score_seed"]),
         device,
         threads,
+        processes,
     )
 
 
@@ -188,64 +196,44 @@ def _scores(
     """Scores of each member that did not diverge; those that the folder has are not computed."""
     if task.metrics == []:
         return
-    known = evaluate.read(folder)
-    done = 0
-    for i, member in enumerate(trained.facts["members"]):
-        if member["status"] == "diverged":
-            continue
+    metrics = evaluate.everything() if task.metrics is None else task.metrics
+    # A score that does not apply to a run is a fact, not the study's end.
+    wanted = Wanted(metrics, task.protocol, task.score_seed, strict=False)
 
-        def heard(scores: int, before: int = done) -> None:
-            tell("score", before + scores)
-            if stop():
-                raise Stopped
+    def model(member: int) -> Model:
+        (one,) = evaluate.models(trained.run(member), wanted)
+        return one
 
-        records, skipped = _scored(task, trained.run(i), known, heard)
-        evaluate.append(folder, records)
-        done += len(records) + len(skipped)
-        yield from map(_score, records)
-        for metric, why in skipped.items():
-            yield {
-                "id": member["id"],
-                "metric": metric,
-                "protocol": task.protocol,
-                "options": {"seed": task.score_seed},
-                "code": unknot.__version__,
-                "values": {},
-                "remark": why,
-            }
+    members = trained.facts["members"]
+    sound = [i for i, member in enumerate(members) if member["status"] != "diverged"]
+    everybody = scoring.score(
+        [functools.partial(model, i) for i in sound],
+        wanted,
+        known=evaluate.read(folder),
+        processes=_processes(task, trained),
+        on_score=lambda done: tell("score", done),
+        stop=stop,
+    )
+    with closing(everybody):
+        for scored in everybody:
+            evaluate.append(folder, scored.records)
+            yield from map(_score, scored.records)
+            for metric, why in scored.skipped.items():
+                yield {
+                    "id": scored.id,
+                    "metric": metric,
+                    "protocol": task.protocol,
+                    "options": {"seed": task.score_seed},
+                    "code": unknot.__version__,
+                    "values": {},
+                    "remark": why,
+                }
 
 
-def _scored(
-    task: Task, run: Run, known: Sequence[Record], heard: Callable[[int], None]
-) -> tuple[list[Record], dict[str, str]]:
-    """The scores of one run, and why others do not apply."""
-    skipped: dict[str, str] = {}
-
-    def scored(metrics: list[str] | None, known: Sequence[Record]) -> list[Record]:
-        (found,) = evaluate.evaluate(
-            run,
-            protocol=task.protocol,
-            metrics=metrics,
-            seed=task.score_seed,
-            known=known,
-            on_score=heard,
-            on_skip=skipped.__setitem__,
-        )
-        return found
-
-    try:
-        return scored(task.metrics, known), skipped
-    except (ConfigError, DataError):
-        if task.metrics is None:
-            raise
-    # A score that was named and does not apply to this run is a fact, not the study's end.
-    records: list[Record] = []
-    for metric in task.metrics:
-        try:
-            records += scored([metric], known)
-        except (ConfigError, DataError) as error:
-            skipped[metric] = str(error)
-    return records, skipped
+def _processes(task: Task, trained: Trained) -> int:
+    """How many score. Beside a GPU the cores have nothing to do; on a CPU each has its worker."""
+    on_cpu = trained.setting.runtime.device.type == "cpu"
+    return task.processes or (1 if on_cpu else scoring.cores())
 
 
 def _score(record: Record) -> dict[str, Any]:

@@ -1,0 +1,286 @@
+"""Scores of a population: who computes them, and how many do, changes nothing."""
+
+import json
+import shutil
+import signal
+import sys
+import threading
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from threadpoolctl import threadpool_limits
+from typer.testing import CliRunner
+
+import unknot
+from unknot.cli.main import app
+from unknot.core.errors import ConfigError
+from unknot.engine.device import Runtime
+from unknot.study import evaluate, execute, members, scorer, scoring, task
+from unknot.study.evaluate import Wanted
+from unknot.study.events import Done
+from unknot.study.members import Stopped
+from unknot.study.task import perform
+
+FILES = {".lock", "population.json", "weights.safetensors", "curves.safetensors", "scores.jsonl"}
+QUICK = ["elbo", "mig", "sap"]
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    """576 images, more than are encoded in one portion: a bar of 9 lengths at 8 x 8 places."""
+    path = tmp_path_factory.mktemp("images") / "bars.npz"
+    factors = np.indices((9, 8, 8)).reshape(3, -1).T
+    pictures = np.zeros((576, 16, 8), np.uint8)
+    for picture, (length, row, column) in zip(pictures, factors, strict=True):
+        picture[row : row + length + 1, column] = 200
+    np.savez(path, images=pictures, factors=factors)
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(images, tmp_path_factory):
+    """The task of a population that is trained and not scored; one of its three has diverged."""
+    tasks = []
+
+    def pool(given):
+        for one in given:
+            tasks.append(replace(one, threads=1))
+            yield Done(one.key, perform(tasks[-1]))
+
+    text = f"""
+        seeds = [0]
+        members = 3
+        [train]
+        data = {{name = "arrays", path = "{images}"}}
+        net = {{name = "linear", latents = 4}}
+        steps = 30
+        batch = 16
+        log_every = 10
+        [[grid]]
+        optim.lr = [0.01, 1e30, 0.001]
+    """
+    execute.run(tmp_path_factory.mktemp("study"), text, device="cpu", workers=1, pool=pool)
+    (only,) = tasks
+    facts = json.loads((Path(only.folder) / "population.json").read_text())
+    assert [member["status"] for member in facts["members"]] == ["done", "diverged", "done"]
+    return only
+
+
+@pytest.fixture
+def copied(trained, tmp_path):
+    """The task in a folder of its own."""
+
+    def copy(name, **changes):
+        folder = shutil.copytree(trained.folder, tmp_path / name)
+        return replace(trained, folder=str(folder), **changes)
+
+    return copy
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Every process that was started; in the end none of them may be left."""
+    scorers, start = [], scoring._start
+
+    def noted(said):
+        scorers.append(start(said))
+        return scorers[-1]
+
+    monkeypatch.setattr(scoring, "_start", noted)
+    yield scorers
+    assert all(one.process.returncode is not None for one in scorers)
+
+
+@pytest.fixture
+def quick(copied):
+    """What a few scores give when one process computes them."""
+    with threadpool_limits(1):
+        return perform(copied("alone", metrics=QUICK)).scores
+
+
+def models(trained, wanted):
+    population = members.load(Path(trained.folder), trained.specs(), "cpu")
+    return [partial(one, population, i, wanted) for i in (0, 2)]
+
+
+def one(population, member, wanted):
+    (found,) = evaluate.models(population.run(member), wanted)
+    return found
+
+
+def files(folder):
+    return {path.name for path in Path(folder).iterdir()}
+
+
+@pytest.mark.slow
+def test_all_scores_are_the_same_bit_for_bit(copied, started):
+    """In a thread, as a worker of a cluster may call it."""
+    names = [*evaluate.everything(), "udr"]  # which compares several models
+    alone, beside = copied("alone", metrics=names), copied("beside", metrics=names, processes=2)
+    with threadpool_limits(1):
+        expected = perform(alone)
+    assert started == []  # a worker on a CPU has one core
+    heard, found = [], []
+    thread = threading.Thread(
+        target=lambda: found.append(perform(beside, tell=lambda *said: heard.append(said)))
+    )
+    thread.start()
+    thread.join()
+    assert found == [expected]
+    assert len(started) == 2
+    assert sorted(score["metric"] for score in expected.scores) == sorted(2 * names)
+    undefined = {
+        score["metric"]: score["remark"] for score in expected.scores if not score["values"]
+    }
+    assert list(undefined) == ["udr"]
+    assert "compares several models" in undefined["udr"]
+    written = [Path(one.folder, "scores.jsonl").read_bytes() for one in (alone, beside)]
+    assert written[0] == written[1]
+    assert files(beside.folder) == FILES
+    counts = [done for phase, done in heard if phase == "score"]
+    assert counts == sorted({*counts})
+    assert counts[-1] == 2 * len(names)
+
+
+def test_known_scores_need_no_process(copied, started, quick):
+    beside = copied("beside", metrics=QUICK)
+    assert perform(beside).scores == quick
+    assert perform(replace(beside, processes=2)).scores == quick
+    assert started == []
+
+
+def test_a_process_killed_at_work_changes_nothing(copied, started, monkeypatch):
+    """What it had computed is dropped, and the model goes to another one."""
+    names = ["elbo", "mig", "dci"]
+    with threadpool_limits(1):
+        expected = perform(copied("alone", metrics=names)).scores
+    heard, answer = [], scoring._answer
+
+    def listen(one, message, team):
+        heard.append((one, message[0].get("metric")))
+        if heard[-1][1] == "mig" and len({who for who, metric in heard if metric}) == 1:
+            one.process.send_signal(signal.SIGKILL)
+        answer(one, message, team)
+
+    monkeypatch.setattr(scoring, "_answer", listen)
+    beside = copied("beside", metrics=names, processes=2)
+    assert perform(beside).scores == expected
+    assert sorted(metric for _, metric in heard if metric) == ["dci"] * 2 + ["mig"] * 3
+    dead = [one.process.returncode for one in started]
+    assert dead == [-signal.SIGKILL] * 2  # the other in the end, when it had nothing left to do
+    assert files(beside.folder) == FILES
+
+
+def test_processes_that_cannot_start_are_done_without(copied, started, quick, monkeypatch):
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    beside = copied("beside", metrics=QUICK, processes=2)
+    assert perform(beside).scores == quick
+    assert len(started) == 2  # and no more: what kills one may kill the next
+
+
+def test_words_that_are_no_messages_end_a_process(copied, started, quick, monkeypatch):
+    monkeypatch.setattr(sys, "executable", shutil.which("echo"))
+    assert perform(copied("beside", metrics=QUICK, processes=2)).scores == quick
+
+
+def test_a_stopped_task_leaves_nothing_and_goes_on(copied, started, quick):
+    beside = copied("beside", metrics=QUICK, processes=2)
+    heard = []
+    # Two bounds are computed here, the third score comes from a process.
+    with pytest.raises(Stopped):
+        perform(beside, tell=lambda _, n: heard.append(n), stop=lambda: max([0, *heard]) > 2)
+    assert heard[-1] < 2 * len(QUICK)
+    assert len(started) == 2
+    assert files(beside.folder) <= FILES
+    assert perform(replace(beside, processes=None)).scores == quick
+
+
+def test_an_error_of_a_process_is_the_error_that_it_would_be_here(trained, started):
+    wanted = Wanted(["mig", "udr"])
+    for processes in (1, 2):
+        with pytest.raises(ConfigError, match=r"^udr compares several models"):
+            list(scoring.score(models(trained, wanted), wanted, processes=processes))
+    assert len(started) == 2
+
+
+def test_a_failure_here_ends_the_processes(trained, started):
+    wanted = Wanted(["mig"])
+
+    def fails():
+        raise OSError("no such weights")
+
+    with pytest.raises(OSError, match="no such weights"):
+        list(scoring.score([*models(trained, wanted)[:1], fails], wanted, processes=2))
+    assert len(started) == 1
+
+
+def test_a_process_leaves_with_whoever_started_it(trained, started):
+    """In the middle of its work, where it would never look at its input."""
+    said = scoring.queue.SimpleQueue()
+    wanted = Wanted(["mig"])
+    job = scoring._begin(0, models(trained, wanted)[0](), wanted, (), here=False)
+    process = scoring._start(said)
+    scoring._send(process, scoring._words(job, wanted))
+    _, (fact, data) = said.get(timeout=60)
+    assert fact["event"] == "rows"
+    index = torch.frombuffer(data, dtype=torch.int64)
+    assert index.tolist() == sorted({*index.tolist()})
+    process.process.stdin.close()
+    assert process.process.wait(10) == 0
+
+
+def test_messages_come_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "messages"
+    with path.open("wb") as stream:
+        scorer.write(stream, {"event": "rows"}, bytes(range(8)))
+        scorer.write(stream, {"event": "end"})
+    whole = path.read_bytes()
+    with path.open("rb") as stream:
+        assert scorer.read(stream) == ({"event": "rows"}, bytearray(range(8)))
+        assert scorer.read(stream) == ({"event": "end"}, bytearray())
+        assert scorer.read(stream) is None
+    for length in range(whole.index(b"\n") + 9):
+        path.write_bytes(whole[:length])
+        with path.open("rb") as stream:
+            assert scorer.read(stream) is None
+
+
+def test_as_many_processes_as_there_are_cores_beside_a_gpu(trained, monkeypatch):
+    population = members.load(Path(trained.folder), trained.specs(), "cpu")
+    runtime = Runtime(torch.device("cuda"))
+    on_gpu = replace(population, setting=replace(population.setting, runtime=runtime))
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(16), raising=False)
+    assert task._processes(trained, population) == 1
+    assert task._processes(trained, on_gpu) == 16
+    assert task._processes(replace(trained, processes=3), population) == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    assert task._processes(trained, on_gpu) == 4
+
+
+def test_a_run_of_several_models_is_scored_by_several_processes(images, tmp_path, started):
+    unknot.train(
+        *("arrays", "beta_vae", "linear"),
+        data_settings={"path": str(images)},
+        net_settings={"latents": 3},
+        steps=20,
+        batch=8,
+        seeds=[0, 1, 2],
+        device="cpu",
+        out=tmp_path / "alone",
+    )
+    shutil.copytree(tmp_path / "alone", tmp_path / "beside")
+    printed = {}
+    for name, workers in (("alone", "1"), ("beside", "2")):
+        words = ["evaluate", str(tmp_path / name), "--workers", workers, "--json"]
+        words += ["--metrics", ",".join(QUICK), "--device", "cpu"]
+        with threadpool_limits(1):
+            result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, result.output
+        printed[name] = (tmp_path / name / "scores.jsonl").read_text(), result.stdout
+    assert printed["alone"] == printed["beside"]
+    assert len(started) == 2
