@@ -5,6 +5,7 @@ answers at once.
 """
 
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -73,7 +74,8 @@ def root(
 
 
 def main() -> None:
-    """Run the command; an error of ours is one line on the standard error stream."""
+    """Run the command; an error of ours, or a warning, is one line on the standard error stream."""
+    warnings.formatwarning = lambda message, kind, *_: f"{kind.__name__}: {message}\n"
     try:
         app()
     except UnknotError as error:

@@ -12,6 +12,8 @@ from unknot.engine.population import Population
 
 IMAGES = 8_192
 """Images in flight at a time, all members counted: what bounds the memory of the pass."""
+BLOCK = 16
+"""Passes whose codes wait on the device, so that it need not wait for the host after each."""
 
 
 def encode(
@@ -29,13 +31,24 @@ def encode(
         index: Rows of the dataset.
         on_rows: Called with the number of rows done so far.
     """
+    rows = min(512, max(1, IMAGES // population.members))
     means: list[Float[Tensor, "p b z"]] = []
     logvars: list[Float[Tensor, "p b z"]] = []
-    done = 0
-    for rows in index.split(min(512, max(1, IMAGES // population.members))):
-        q = population.encode(dataset.batch(rows))
-        means.append(q.mean.float().cpu())
-        logvars.append(q.logvar.float().cpu())
-        done += len(rows)
-        on_rows(done)
-    return Posterior(torch.cat(means, dim=1), torch.cat(logvars, dim=1))
+    gathered: list[Tensor] = []
+    done, device = 0, index.device
+    for block in index.split(rows * BLOCK):
+        for some in block.split(rows):
+            x = dataset.batch(some.to(device, non_blocking=True))
+            device = x.device  # where the images are: rows in its memory are no reason to wait
+            q = population.encode(x)
+            means.append(q.mean.float())
+            logvars.append(q.logvar.float())
+            done += len(some)
+            on_rows(done)
+        if not gathered:
+            p, _, z = means[0].shape
+            gathered = [torch.empty(p, len(index), z) for _ in range(2)]
+        for whole, parts in zip(gathered, (means, logvars), strict=True):
+            whole[:, done - len(block) : done] = torch.cat(parts, dim=1)
+            parts.clear()
+    return Posterior(*gathered)

@@ -1,26 +1,22 @@
 """The backend that trains all members in one pass, one tensor per weight."""
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.core import noise
 from unknot.core.hyper import at, stack
 from unknot.core.objective import Adam, Adversarial, Net, Objective, Step, no_critic, total
-from unknot.core.overlap import learnt_kernel
 from unknot.core.posterior import Posterior
+from unknot.engine.capture import Parts, fastest
 from unknot.engine.kernels import ready
 from unknot.engine.layers import StackedModule, stacked
 from unknot.engine.optim import adam
 from unknot.engine.population import Member, Rows, Setting, State, carried, log_of, recoded
-
-Losses: TypeAlias = Callable[[State, State, Objective, Step], tuple[State, State, State]]
 
 
 @dataclass(frozen=True)
@@ -32,6 +28,8 @@ class Stacked:
     optim: Mapping[str, Adam]
     modules: Mapping[str, StackedModule]
     weights: State
+    used: State
+    """What the networks multiply with: the weights, or copies in the precision of the products."""
     carried: State
     m: State
     v: State
@@ -56,13 +54,16 @@ class Stacked:
         own = setting.own(objective, seeds)
         weights |= {f"own.{name}": value for name, value in own.learnt.items()}
         packed = {name: _pack(modules, name, w).to(device) for name, w in weights.items()}
+        compute = setting.runtime.compute
+        used = {n: w.to(compute) if _part(n) in modules else w for n, w in packed.items()}
         optims = [member.optims for member in members]
         return cls(
             setting,
             objective,
             {name: stack([o[name] for o in optims], device, dtype) for name in optims[0]},
             modules,
-            {name: w.requires_grad_() for name, w in packed.items()},
+            packed,
+            {name: w.requires_grad_() for name, w in used.items()},
             {name: value.clone() for name, value in own.carried.items()},
             {name: torch.zeros_like(w) for name, w in packed.items()},
             {name: torch.zeros_like(w) for name, w in packed.items()},
@@ -95,14 +96,14 @@ class Stacked:
         """Posteriors of the same images for every member."""
         x = x.to(self.seed.device, self.setting.runtime.dtype)
         with self.setting.runtime.computing():
-            net = self._net(self.weights, self.carried)
+            net = self._net(self.used, self.carried)
             return recoded(self.objective, net, net.encode(x.expand(len(self.seed), *x.shape)))
 
     @torch.no_grad()
     def decode(self, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
         """Logits or means for each member's own codes."""
         with self.setting.runtime.computing():
-            return self._net(self.weights, self.carried).decode(z.to(self.seed.device))
+            return self._net(self.used, self.carried).decode(z.to(self.seed.device))
 
     def state(self) -> State:
         """Weights and moments in PyTorch's layouts."""
@@ -128,6 +129,7 @@ class Stacked:
                     ("adam.v.", self.v[name]),
                 ):
                     value.copy_(_pack(self.modules, name, state[prefix + name].to(value.device)))
+                self.used[name].copy_(weight)
             for name, value in self.carried.items():
                 value.copy_(state[f"carried.{name}"])
 
@@ -140,8 +142,7 @@ class Stacked:
             return {n.removeprefix(start): w for n, w in weights.items() if n.startswith(start)}
 
         def run(part: str, x: Tensor) -> Tensor:
-            mine = {name: w.to(compute) for name, w in of(part).items()}
-            return self.modules[part].run(mine, x.to(compute)).to(dtype)
+            return self.modules[part].run(of(part), x.to(compute)).to(dtype)
 
         def encode(x: Tensor) -> Posterior:
             return Posterior(*run("encoder", x).chunk(2, dim=-1))
@@ -163,26 +164,30 @@ class Stacked:
         sums = {name: total(terms).sum() for name, terms in losses.items()}
         return sums, carried(losses, before), log_of(losses)
 
-    def _train(self, losses: Losses, update: Callable[..., None]) -> None:
+    def _images(self, index: Tensor) -> Tensor:
+        return self.setting.dataset.batch(index).to(self.setting.runtime.dtype)
+
+    def _train(self, parts: Parts) -> None:
         """One step, as a sequence of kernels that never waits for the host."""
-        dataset = self.setting.dataset
-        x = dataset.batch(self.rows(self.order, self.t)).to(self.setting.runtime.dtype)
+        x = parts.images(parts.rows(self.order, self.t))
         objective = at(self.objective, self.t, x.dtype)
-        step = Step(x, self.seed, self.t, len(dataset))
-        values, carries, log = losses(self.weights, self.carried, objective, step)
+        step = Step(x, self.seed, self.t, len(self.setting.dataset))
+        values, carries, log = parts.losses(self.used, self.carried, objective, step)
         names = {key: [n for n in self.weights if _loss_of(n) == key] for key in values}
         gradients = {
             key: torch.autograd.grad(
                 value,
-                [self.weights[n] for n in names[key]],
+                [self.used[n] for n in names[key]],
                 retain_graph=len(values) > 1,
                 materialize_grads=True,  # a weight that the loss does not use stays where it is
             )
             for key, value in values.items()
         }
         for key, gradient in gradients.items():
-            columns = [[source[n] for n in names[key]] for source in (self.weights, self.m, self.v)]
-            update(*columns, gradient, at(self.optim[key], self.t, torch.float64), self.t)
+            sets = (self.weights, self.m, self.v, self.used)
+            weights, m, v, used = ([source[n] for n in names[key]] for source in sets)
+            settings = at(self.optim[key], self.t, torch.float64)
+            parts.update(weights, m, v, gradient, settings, self.t, used)
         for name, value in carries.items():
             self.carried[name].copy_(value)
         for name, value in log.items():
@@ -192,43 +197,18 @@ class Stacked:
     def _step(self) -> Callable[[], None]:
         """The step: plain on the CPU, compiled and captured as one CUDA graph on a GPU."""
         if not self.replay:
+            parts = Parts(self.rows, self._images, self._losses, adam)
             if self.seed.device.type == "cpu":
-                self.replay["step"] = lambda: self._train(self._losses, adam)
+                self.replay["step"] = partial(self._train, parts)
             else:
-                self.replay["step"] = self._captured()
+                with self._rewound():
+                    self.replay["step"] = fastest(parts, self._train, self.order, self.t)
         return self.replay["step"]
-
-    def _captured(self) -> Callable[[], None]:
-        # The compiler cannot look into zlib or a file; these are constants to it.
-        torch.compiler.assume_constant_result(noise.stream_number)
-        torch.compiler.assume_constant_result(learnt_kernel)
-        losses = torch.compile(self._losses, dynamic=False)
-        update = torch.compile(adam, dynamic=False)
-        stream = torch.cuda.Stream()
-        # Each population is compiled once, for its own shapes. The limit counts them all together,
-        # and past it the step would run eagerly without a word.
-        limits = torch._dynamo.config.patch(
-            recompile_limit=10_000, accumulated_recompile_limit=10_000
-        )
-        with self._rewound(), limits, warnings.catch_warnings():
-            # float32 without tf32 is what the user chose; the compiler need not advise against it.
-            warnings.filterwarnings("ignore", message="TensorFloat32 tensor cores")
-            # Fourier transforms of a learnt kernel's blur run as they are.
-            warnings.filterwarnings("ignore", message="Torchinductor does not support code gen")
-            stream.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(stream):
-                for _ in range(3):
-                    self._train(losses, update)
-            torch.cuda.current_stream().wait_stream(stream)
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                self._train(losses, update)
-        return graph.replay
 
     @contextmanager
     def _rewound(self) -> Iterator[None]:
-        """Undo the steps of a warm-up."""
-        sets = (self.weights, self.carried, self.m, self.v)
+        """Undo the steps of a warm-up, whole ones and those that failed half-way."""
+        sets = (self.weights, self.used, self.carried, self.m, self.v)
         tensors = [*(tensor for one in sets for tensor in one.values()), self.t]
         before = [tensor.detach().clone() for tensor in tensors]
         yield
@@ -239,6 +219,10 @@ class Stacked:
 
 def _loss_of(name: str) -> str:
     return "critic" if name.startswith("critic.") else "net"
+
+
+def _part(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def _pack(modules: Mapping[str, StackedModule], name: str, value: Tensor) -> Tensor:

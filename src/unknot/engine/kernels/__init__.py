@@ -29,6 +29,19 @@ class SlowerWarning(UserWarning):
 
 
 @cache
+def slower(message: str) -> None:
+    """Say once in a process that something is slower than it could be, and why."""
+    warnings.warn(message, SlowerWarning, stacklevel=2)
+
+
+def reason(error: Exception) -> str:
+    """An error in one line: what a compiler's failure wraps, where it wraps something."""
+    error = getattr(error, "inner_exception", error)
+    lines = [line for line in map(str.strip, str(error).splitlines()) if line]
+    return ": ".join([type(error).__name__, *lines[:1]])
+
+
+@cache
 def ready(device: torch.device) -> bool:
     """Whether the kernels run on a device; a `SlowerWarning` says once why they do not."""
     try:
@@ -39,12 +52,9 @@ def ready(device: torch.device) -> bool:
             trial(device)
     # Whatever keeps a compiler from its work: no Triton, no C compiler, too old a device.
     except Exception as error:
-        reason = str(error).strip().partition("\n")[0]
-        warnings.warn(
-            f"Convolutions train without Triton kernels, at about half the speed, because they do "
-            f"not run on {device}: {type(error).__name__}: {reason}",
-            SlowerWarning,
-            stacklevel=3,
+        slower(
+            "Convolutions train without Triton kernels, at about half the speed, because they do "
+            f"not run on {device}: {reason(error)}"
         )
         return False
     return True

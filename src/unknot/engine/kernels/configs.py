@@ -1,6 +1,7 @@
 """How a kernel is cut into blocks."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Config:
     stages: int
     programs: int = 1024
     """How many programs `correlate` aims at, by splitting its sums."""
+    least: int = 8
+    """Blocks that a program of `correlate` adds up at least: each partial sum costs a pass."""
 
 
 TUNED = {
@@ -66,8 +69,49 @@ TUNED = {
 """The fastest of a grid on an H200 in bfloat16, 64 members, batch 64: ``bench/kernels.py``."""
 
 
-def config(shape: Shape, item: int, capability: tuple[int, int]) -> Config:
-    """The block sizes for numbers of ``item`` bytes on a GPU of a compute capability."""
+FEWEST = 96
+"""Programs below which much of a GPU is idle: three quarters of the 132 processors of an H200."""
+
+
+def config(shape: Shape, item: int, capability: tuple[int, int], rows: int, members: int) -> Config:
+    """How to cut a kernel.
+
+    Args:
+        shape: The kernel.
+        item: Bytes of a number.
+        capability: Of the GPU.
+        rows: Rows of a member: pixels of the small image, or windows of it.
+        members: How many models.
+    """
+    chosen = _usual(shape, item, capability)
+    for smaller in _smaller(chosen, shape):
+        if programs(chosen, shape, rows, members) >= FEWEST:
+            break
+        chosen = smaller
+    return chosen
+
+
+def programs(how: Config, shape: Shape, rows: int, members: int) -> int:
+    """How many programs a launch has."""
+    if shape.kernel.startswith("correlate"):
+        return tiles(how, shape) * splits(how, shape, rows, members) * members
+    return -(-rows // how.bm) * -(-extent(shape)[0] // how.bn) * members
+
+
+def tiles(how: Config, shape: Shape) -> int:
+    """Blocks of a weight."""
+    n, k = extent(shape)
+    return -(-n // how.bn) * -(-k // how.bk)
+
+
+def splits(how: Config, shape: Shape, rows: int, members: int) -> int:
+    """How many programs share the sum over the rows of a block of a weight."""
+    wanted = how.programs // (tiles(how, shape) * members)
+    return max(1, min(wanted, rows // (how.least * how.bm)))
+
+
+def _usual(shape: Shape, item: int, capability: tuple[int, int]) -> Config:
+    """For as many programs as there are in a population."""
     if item == 2 and capability == (9, 0) and shape in TUNED:
         return TUNED[shape]
     # Numbers of twice the size, half as many of them at a time: shared memory stays the same.
@@ -76,6 +120,22 @@ def config(shape: Shape, item: int, capability: tuple[int, int]) -> Config:
     if shape.kernel.startswith("correlate"):
         return Config(deep, block(n, 64), block(k, 128), 4, 3)
     return Config(128, block(n, 64), block(k, deep), 4, 3)
+
+
+def _smaller(how: Config, shape: Shape) -> Iterator[Config]:
+    """The same with more and more programs, for few members.
+
+    The depth ``bk`` of `halve` and `double` stays: a model adds up in the same order alone as among
+    others.
+    """
+    if shape.kernel.startswith("correlate"):
+        for side, least, bm in ((64, 8, 256), (64, 4, 256), (64, 2, 256), (32, 2, 64)):
+            small = replace(how, bm=min(how.bm, bm), bn=min(how.bn, side), bk=min(how.bk, side))
+            yield replace(small, least=least, warps=min(how.warps, 4))
+        return
+    for bm, bn in ((64, 256), (32, 256), (32, 32), (16, 32)):
+        small = replace(how, bm=min(how.bm, bm), bn=min(how.bn, bn))
+        yield replace(small, warps=min(how.warps, 4))
 
 
 def extent(shape: Shape) -> tuple[int, int]:

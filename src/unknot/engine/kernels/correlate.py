@@ -128,17 +128,27 @@ def correlate_few_kernel(
 @no_type_check
 def add_up_kernel(
     parts, sums, weight, bias, SPLITS: tl.constexpr, SIZE: tl.constexpr,
-    LINES: tl.constexpr, CHANNELS: tl.constexpr, BLOCK: tl.constexpr,
+    LINES: tl.constexpr, CHANNELS: tl.constexpr, BLOCK: tl.constexpr, DEEP: tl.constexpr,
 ):  # fmt: skip
-    """Add the partial sums of a member: SPLITS of a weight of SIZE numbers, LINES of a bias."""
+    """Add the partial sums of a member: SPLITS of a weight of SIZE numbers, LINES of a bias.
+
+    DEEP of them are loaded at a time: one after the other, each would wait for memory.
+    """
     member = tl.program_id(1).to(tl.int64)
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     total = tl.zeros((BLOCK,), dtype=tl.float32)
-    for split in range(SPLITS):
-        total += tl.load(parts + (member * SPLITS + split) * SIZE + at, mask=at < SIZE, other=0.0)
+    for start in range(0, SPLITS, DEEP):
+        split = start + tl.arange(0, DEEP)[:, None]
+        place = (member * SPLITS + split) * SIZE + at
+        here = (split < SPLITS) & (at < SIZE)
+        total += tl.sum(tl.load(parts + place, mask=here, other=0.0), axis=0)
     tl.store(weight + member * SIZE + at, total.to(weight.dtype.element_ty), mask=at < SIZE)
-    bias_here = at < CHANNELS
-    total = tl.zeros((BLOCK,), dtype=tl.float32)
-    for line in range(LINES):
-        total += tl.load(sums + (member * LINES + line) * CHANNELS + at, mask=bias_here, other=0.0)
-    tl.store(bias + member * CHANNELS + at, total.to(bias.dtype.element_ty), mask=bias_here)
+    if tl.program_id(0) * BLOCK < CHANNELS:
+        total = tl.zeros((BLOCK,), dtype=tl.float32)
+        for start in range(0, LINES, DEEP):
+            line = start + tl.arange(0, DEEP)[:, None]
+            place = (member * LINES + line) * CHANNELS + at
+            here = (line < LINES) & (at < CHANNELS)
+            total += tl.sum(tl.load(sums + place, mask=here, other=0.0), axis=0)
+        out = bias + member * CHANNELS + at
+        tl.store(out, total.to(bias.dtype.element_ty), mask=at < CHANNELS)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unknot.engine.kernels.configs import Config, Shape, config, extent
+from unknot.engine.kernels.configs import Config, Shape, config, splits, tiles
 from unknot.engine.kernels.correlate import (
     add_up_kernel,
     correlate_few_kernel,
@@ -150,7 +150,7 @@ def run_halve(
     small = big.new_empty(_small(big, weight, phases))
     p, b, height, width, cs = small.shape
     cb, rows = big.shape[-1], b * height * width
-    how = how or _config(big, Shape("halve", height, cb, cs, kernel, phases))
+    how = how or _config(big, Shape("halve", height, cb, cs, kernel, phases), rows, p)
     halve_kernel[-(-rows // how.bm), -(-cs // how.bn), p](
         big, weight, small if bias is None else bias, small if mask is None else mask, small, rows,
         height, width, cb, cs, kernel, phases,
@@ -174,8 +174,8 @@ def run_double(
     p, b, height, width, cs = small.shape
     big = small.new_empty(_big(small, weight, phases, kernel))
     cb = big.shape[-1]
-    how = how or _config(small, Shape("double", height, cb, cs, kernel, phases))
     rows = b * _windows(height, width, kernel)
+    how = how or _config(small, Shape("double", height, cb, cs, kernel, phases), rows, p)
     double_kernel[-(-rows // how.bm), -(-4 * cb // how.bn), p](
         small, weight, big if bias is None else bias, big if mask is None else mask, big, b,
         height, width, cb, cs, kernel, phases,
@@ -198,25 +198,21 @@ def run_correlate(
     cb, size = big.shape[-1], weight[0].numel()
     few = cb <= FEW
     shape = Shape("correlate_few" if few else "correlate", height, cb, cs, kernel, phases)
-    how = how or _config(big, shape)
     rows = b * (height * width if few else _windows(height, width, kernel))
-    n, k = extent(shape)
-    tiles = -(-k // how.bk) * -(-n // how.bn)
-    # No fewer than 8 blocks to add up in a program: the partial sums cost a pass each.
-    splits = max(1, min(how.programs // (tiles * p), rows // (8 * how.bm)))
-    chunk = -(-rows // (splits * how.bm)) * how.bm
-    splits = -(-rows // chunk)
-    lines, channels = (4 * splits, cb) if phases else (splits, cs)
-    parts = weight.new_empty(p, splits, size, dtype=torch.float32)
+    how = how or _config(big, shape, rows, p)
+    chunk = -(-rows // (splits(how, shape, rows, p) * how.bm)) * how.bm
+    parted = -(-rows // chunk)
+    lines, channels = (4 * parted, cb) if phases else (parted, cs)
+    parts = weight.new_empty(p, parted, size, dtype=torch.float32)
     sums = weight.new_empty(p, lines, channels, dtype=torch.float32)
-    (correlate_few_kernel if few else correlate_kernel)[tiles, splits, p](
+    (correlate_few_kernel if few else correlate_kernel)[tiles(how, shape), parted, p](
         big, small, parts, sums, b,
         height, width, cb, cs, kernel, phases, chunk, _precision(),
         how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
     )  # fmt: skip
     taps, bias = torch.empty_like(weight), weight.new_empty(p, channels)
-    add_up_kernel[-(-max(size, channels) // 512), p](
-        parts, sums, taps, bias, splits, size, lines, channels, 512
+    add_up_kernel[-(-max(size, channels) // 256), p](
+        parts, sums, taps, bias, parted, size, lines, channels, 256, 16
     )
     return taps, bias
 
@@ -226,9 +222,9 @@ def _windows(height: int, width: int, kernel: int) -> int:
     return (height + kernel // 2 - 1) * (width + kernel // 2 - 1)
 
 
-def _config(image: Tensor, shape: Shape) -> Config:
+def _config(image: Tensor, shape: Shape, rows: int, members: int) -> Config:
     capability = torch.cuda.get_device_capability(image.device) if image.is_cuda else (0, 0)
-    return config(shape, image.element_size(), capability)
+    return config(shape, image.element_size(), capability, rows, members)
 
 
 def trial(device: torch.device) -> None:

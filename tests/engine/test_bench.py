@@ -1,0 +1,95 @@
+"""What the GPU benchmark counts, and that it runs through; times come from a GPU."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from unknot.nets.conv64 import Conv64
+
+FILE = Path(__file__).parents[2] / "bench" / "gpu.py"
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    spec = importlib.util.spec_from_file_location("bench_gpu", FILE)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["bench_gpu"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["bench_gpu"]
+
+
+class Toy:
+    latents = 2
+
+    def encoder(self, image):
+        return nn.Sequential(nn.Conv2d(1, 3, 4, 2, 1), nn.ReLU(), nn.Flatten(), nn.Linear(12, 4))
+
+    def decoder(self, image):
+        return nn.Sequential(nn.Linear(2, 12), nn.Unflatten(1, (3, 2, 2)),
+                             nn.ConvTranspose2d(3, 1, 4, 2, 1))  # fmt: skip
+
+
+def test_operations_and_bytes_by_hand(gpu):
+    """Two images of 4 x 4; the first layer has no gradient of its input."""
+    works = gpu.work(Toy(), (1, 4, 4), 2, "bf16")
+    conv, dense, back, up = 2 * 12 * 16 * 2, 2 * 12 * 4 * 2, 2 * 2 * 12 * 2, 2 * 12 * 16 * 2
+    assert sum(w.flops for w in works) == 2 * conv + 3 * (dense + back + up)
+    sizes = {"conv": 48, "dense": 48, "back": 24, "up": 48}
+    images = {"conv": 2 * (16 + 12), "dense": 2 * (12 + 4), "back": 2 * (2 + 12)}
+    images["up"] = images["conv"]
+    products = sum(2 * (images[n] + sizes[n]) * (2 if n == "conv" else 3) for n in sizes)
+    assert sum(w.bytes for w in works) == products + 28 * sum(sizes.values())
+    full = gpu.work(Toy(), (1, 4, 4), 2, "float32")
+    assert sum(w.bytes for w in full) == 2 * products + 28 * sum(sizes.values())
+
+
+def test_a_step_of_conv64_is_6_gflop(gpu):
+    """Multiplications of an image by hand; outputs, gradients of inputs and of weights."""
+    first, second, third, fourth = 32**2 * 512, 16**2 * 32 * 512, 8**2 * 64 * 512, 4**2 * 64 * 1024
+    ends = 2 * (1024 * 256) + 256 * 20 + 10 * 256
+    once = 2 * (first + second + third + fourth) + ends
+    flops = sum(w.flops for w in gpu.work(Conv64(), (1, 64, 64), 64, "bf16"))
+    assert flops == 2 * 64 * (3 * once - first)
+
+
+def test_the_roofline_takes_the_longer_of_the_two(gpu):
+    works = [gpu.Work(100.0, 1.0), gpu.Work(1.0, 30.0)]
+    assert gpu.least_seconds(works, 10.0, 3.0) == 10.0 + 10.0
+
+
+def test_rows_come_once_and_the_weightiest_first(gpu):
+    rows = gpu.cases()
+    assert len({*rows}) == len(rows)
+    assert rows[0].how == "plain"
+    assert (rows[1].how, rows[1].members, rows[1].precision) == ("kernels", 64, "bf16")
+    grid = {(r.how, r.members, r.precision) for r in rows if r.objective == "beta_vae"}
+    assert len([g for g in grid if g[0] in ("kernels", "windows")]) == 24
+    assert {r.objective for r in rows} == {"beta_vae", *gpu.OBJECTIVES}
+
+
+@pytest.mark.slow
+def test_it_runs_through(gpu, tmp_path, monkeypatch, capsys):
+    """On a CPU with next to nothing; a row that fails is a row."""
+    file = tmp_path / "rows.json"
+    monkeypatch.setattr(sys, "argv", ["gpu.py", "--tiny", "--json", str(file), "--only", "2"])
+    measure = gpu.Bench.measure
+
+    def broken(self, case, roof):
+        if case.objective == "l_vae":
+            raise RuntimeError("broken")
+        return measure(self, case, roof)
+
+    monkeypatch.setattr(gpu.Bench, "measure", broken)
+    gpu.main()
+    rows = json.loads(file.read_text())["rows"]
+    assert [r["what"] for r in rows if "error" in r] == ["kernels conv64 l_vae bf16 2"]
+    assert len(rows) == 12
+    assert all(r["share of roofline"] > 0 for r in rows if "share of roofline" in r)
+    assert "FAILED RuntimeError: broken" in capsys.readouterr().out
+    assert torch.backends.cuda.matmul.allow_tf32 is False
