@@ -21,7 +21,8 @@ import torch
 
 import unknot
 from unknot.study import evaluate, scoring
-from unknot.study.evaluate import DECODING, Model, Wanted
+from unknot.study.decoding import DECODING
+from unknot.study.evaluate import Model, Wanted
 
 CORES, MEMBERS = 16, 64
 """Of the machine and the population that the last line speaks of."""

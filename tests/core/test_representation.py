@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from unknot.core.errors import DataError, ShapeError
 from unknot.core.factors import FactorSpace
-from unknot.core.representation import Representation
+from unknot.core.representation import Once, Representation
 
 SPACE = FactorSpace(("a", "b"), (4, 5), ("ordered", "nominal"))
 CODES = torch.arange(60.0).reshape(20, 3).sin()
@@ -49,10 +49,13 @@ def test_no_rows_are_no_codes(representation):
     assert representation.codes(nothing.reshape(2, 0)).shape == (2, 0, 3)
 
 
-@given(st.lists(st.lists(st.integers(0, 19), max_size=12), max_size=8))
-def test_each_row_is_encoded_once_and_only_when_asked(requests):
+@pytest.mark.parametrize("largest", [20, 19], ids=["by a table", "by search"])
+@given(requests=st.lists(st.lists(st.integers(0, 19), max_size=12), max_size=8))
+def test_each_row_is_encoded_once_and_only_when_asked(largest, requests):
     encoder = Encoder()
-    lazy = Representation.lazy(SPACE, 3, encoder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("unknot.core.representation.LARGEST", largest)
+        lazy = Representation.lazy(SPACE, 3, encoder)
     for rows in requests:
         index = torch.tensor(rows, dtype=torch.int64)
         assert torch.equal(lazy.codes(index), CODES[index])
@@ -71,3 +74,21 @@ def test_codes_of_a_diverged_model_are_refused(bad):
     codes[13, 2] = bad
     with pytest.raises(DataError, match=r"^Some codes are NaN or infinite; a diverged model"):
         Representation.whole(SPACE, codes)
+
+
+def test_rows_come_in_the_same_portions_however_they_are_found(monkeypatch):
+    asked = [torch.randint(0, 1200, (n,), generator=torch.manual_seed(n)) for n in (7, 300, 900)]
+    portions = {}
+    for largest in (1199, 1200):
+        monkeypatch.setattr("unknot.core.representation.LARGEST", largest)
+        mine = portions.setdefault(largest, [])
+
+        def encode(index, mine=mine):
+            mine.append(index.tolist())
+            return torch.stack([index, 2 * index], 1).double()
+
+        rows = Once(encode, 1200)
+        for index in [*asked, asked[0]]:
+            assert torch.equal(rows(index), torch.stack([index, 2 * index], 1).double())
+    assert portions[1199] == portions[1200]
+    assert all(portion == sorted({*portion}) for portion in portions[1200])

@@ -13,7 +13,9 @@ from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
 from unknot.metrics import all_scores, elbo, kl_per_dimension
 from unknot.study import evaluate
-from unknot.study.evaluate import Record, Wanted
+from unknot.study import records as kept
+from unknot.study.evaluate import Wanted
+from unknot.study.records import Record
 
 QUICK = ["mig", "kl_per_dimension", "aggregate_posterior", "elbo", "log_likelihood"]
 
@@ -133,19 +135,19 @@ def test_a_diverged_member_is_left_out_and_does_not_stop_the_others(trained):
 
 def test_records_are_read_back_and_older_ones_too(trained, tmp_path):
     (records, _) = evaluate.evaluate(trained, metrics=["mig", "elbo"])
-    assert evaluate.append(tmp_path, records) == 2
-    assert evaluate.append(tmp_path, records) == 0
-    assert evaluate.read(tmp_path) == records
+    assert kept.append(tmp_path, records) == 2
+    assert kept.append(tmp_path, records) == 0
+    assert kept.read(tmp_path) == records
     file = tmp_path / "scores.jsonl"
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     for line in lines:
         del line["parts"]
     file.write_text("\n".join(map(json.dumps, lines)))
-    assert [record.parts for record in evaluate.read(tmp_path)] == [{}, {}]
-    assert evaluate.read(tmp_path)[0] == Record(**{**vars(records[0]), "parts": {}})
+    assert [record.parts for record in kept.read(tmp_path)] == [{}, {}]
+    assert kept.read(tmp_path)[0] == Record(**{**vars(records[0]), "parts": {}})
     file.write_text("{}")
     with pytest.raises(StoreError, match="is damaged"):
-        evaluate.read(tmp_path)
+        kept.read(tmp_path)
 
 
 @pytest.mark.parametrize("sigma", ["learnt", "analytic"])
@@ -184,23 +186,3 @@ def test_the_literal_sigma_is_no_density(options):
     run = unknot.train(**options, objective="sigma_vae", form="literal")
     with pytest.raises(ConfigError, match=r"^elbo needs the density of a Gaussian: the literal"):
         list(evaluate.evaluate(run, metrics=["elbo"]))
-
-
-def test_rows_are_encoded_once_and_in_the_same_portions_however_they_are_kept(monkeypatch):
-    asked = [torch.randint(0, 1200, (n,), generator=torch.manual_seed(n)) for n in (7, 300, 900)]
-    portions = {}
-    for largest in (2399, 2400):
-        monkeypatch.setattr(evaluate, "LARGEST", largest)
-        mine = portions.setdefault(largest, [])
-
-        def encode(index, mine=mine):
-            mine.append(index.tolist())
-            return torch.stack([index, 2 * index], 1).float()
-
-        rows = evaluate._once(encode, 1200, 2)
-        for index in [*asked, asked[0]]:
-            assert torch.equal(rows(index), torch.stack([index, 2 * index], 1).float())
-    assert portions[2399] == portions[2400]
-    every = [row for portion in portions[2400] for row in portion]
-    assert len(every) == len({*every})
-    assert all(portion == sorted(portion) for portion in portions[2400])

@@ -16,7 +16,9 @@ import torch
 import unknot
 from unknot.core.errors import ConfigError, StoreError
 from unknot.study import evaluate, execute, export, local
+from unknot.study import records as kept
 from unknot.study.events import Done, Failed, Lost, Progress
+from unknot.study.machine import Machine
 from unknot.study.members import Stopped
 from unknot.study.study import Study
 from unknot.study.task import Outcome, Task, perform
@@ -153,7 +155,7 @@ def test_a_model_can_be_taken_out_as_a_run_folder(undisturbed, tmp_path):
     folder = export.take(study, name, tmp_path / "one", device="cpu")
     loaded = unknot.load(folder, device="cpu")
     assert torch.equal(loaded.codes(), study.run(name, device="cpu").codes())
-    assert [record.id for record in evaluate.read(folder)] == [name, name]
+    assert [record.id for record in kept.read(folder)] == [name, name]
     with pytest.raises(StoreError, match="already holds a run"):
         export.take(study, name, tmp_path / "one", device="cpu")
 
@@ -237,6 +239,17 @@ def test_tasks_and_outcomes_are_plain_data(undisturbed):
     assert Task.of_json(task.json()) == task
     outcome = perform(task)  # all is there already: nothing is trained
     assert Outcome.of_json(outcome.json()) == outcome
+
+
+def test_workers_that_share_a_gpu_share_the_cores_when_they_score(images, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(execute, "local", lambda tasks, **_: iter(seen.append(tasks) or ()))
+    monkeypatch.setattr("unknot.study.scoring.cores", lambda: 16)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    for name, workers, processes in (("a", 3, 5), ("b", 20, 1)):
+        here = Machine("cuda", workers, None)
+        execute.run(tmp_path / name, study_text(images), machine=lambda *_, here=here, **__: here)
+        assert {task.processes for task in seen[-1]} == {processes}
 
 
 def test_a_plan_of_another_version_is_noticed(undisturbed):

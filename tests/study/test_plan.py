@@ -120,7 +120,7 @@ def test_ten_thousand_runs_are_planned_from_their_settings_not_one_by_one(monkey
 
 
 def test_machines_share_their_cores_out(monkeypatch):
-    monkeypatch.setattr("unknot.study.machine._cores", lambda: 8)
+    monkeypatch.setattr("unknot.study.machine.cores", lambda: 8)
     spread = [(m.workers, m.threads) for m in (machine(n, device="cpu") for n in (1, 2, 3, 8, 99))]
     assert spread == [(1, 8), (2, 4), (3, 2), (8, 1), (8, 1)]
     assert machine(99, device="cpu", workers=4).threads == 2

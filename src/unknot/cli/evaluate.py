@@ -33,6 +33,7 @@ def evaluate(
 
     from unknot.cli.screen import bar, say, table
     from unknot.study import evaluate as scores
+    from unknot.study import records as kept
     from unknot.study import scoring
     from unknot.study.run import load
 
@@ -48,14 +49,14 @@ def evaluate(
             scoring.score(
                 [partial(models.__getitem__, i) for i in range(len(models))],
                 wanted,
-                known=scores.read(run),
-                processes=workers or scoring.cores(),
+                known=kept.read(run),
+                processes=workers or scoring.spare(),
                 on_score=lambda done: update(done, " "),
             )
         ) as everybody,
     ):
         for own in everybody:
-            new += scores.append(run, own.records)
+            new += kept.append(run, own.records)
             records += own.records
             skipped |= own.skipped
     if json:

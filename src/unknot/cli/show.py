@@ -29,11 +29,11 @@ def show(
 def draw(run: "Run", folder: Path, member: int = 0) -> list[Path]:
     """Write pictures and page; the page has the scores that the run's folder holds."""
     from unknot.report.page import write_page, write_pictures
-    from unknot.study import evaluate
+    from unknot.study import records
 
     scores: list[dict[str, float]] = [{} for _ in run.spec.seed_list]
     ids = run.spec.ids()
-    for record in evaluate.read(run.path) if run.path else []:
+    for record in records.read(run.path) if run.path else []:
         if record.id in ids:
             name = record.protocol["name"]
             scores[ids.index(record.id)] |= {

@@ -179,6 +179,15 @@ class Stateful(Protocol):
 
 
 @runtime_checkable
+class Calibrated(Protocol):
+    """An objective whose Gaussian decoder has a variance of its own."""
+
+    def variance(self, own: Mapping[str, Tensor], error: Tensor, count: int) -> Tensor:
+        """Of each member, from what it has learnt and its squared error over so many pixels."""
+        ...
+
+
+@runtime_checkable
 class Recoding(Protocol):
     """An objective whose code of an image is not the encoder's output itself."""
 

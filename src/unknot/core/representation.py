@@ -42,7 +42,7 @@ class Representation:
         cls, space: FactorSpace, latents: int, encode: Callable[[Tensor], Tensor]
     ) -> "Representation":
         """Codes on request: ``encode`` gets row numbers, each row at most once."""
-        return cls(space, latents, Once(encode))
+        return cls(space, latents, Once(encode, space.size))
 
     def codes(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n z"]:
         """Codes of the given rows.
@@ -65,18 +65,54 @@ class Representation:
 class Once:
     """Codes by row number, each row encoded when it is first asked for and remembered."""
 
-    def __init__(self, encode: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, encode: Callable[[Tensor], Tensor], size: int) -> None:
+        """Remember rows of a grid of some size."""
         self.encode = encode
-        self.known = torch.empty(0, dtype=torch.int64)  # sorted
-        self.codes = torch.empty(0, 0)
+        self.codes = torch.empty(0, 0)  # in the order in which they came
+        self.known = _Table(size) if size <= LARGEST else _Sorted()
 
     def __call__(self, index: Int[Tensor, " n"]) -> Float[Tensor, "n z"]:
         """Codes of the given rows."""
-        wanted = index.unique()
-        new = wanted[~torch.isin(wanted, self.known)]
+        new = index[self.known.place(index) < 0].unique()
         if len(new):
             codes = self.encode(new)
-            known, order = torch.cat([self.known, new]).sort()
-            self.codes = torch.cat([self.codes, codes])[order] if len(self.codes) else codes
-            self.known = known
-        return self.codes[torch.searchsorted(self.known, index)]
+            self.known.add(new, len(self.codes))
+            self.codes = torch.cat([self.codes, codes]) if len(self.codes) else codes
+        return self.codes[self.known.place(index)]
+
+
+LARGEST = 20_000_000
+"""Rows of a grid that has a place for each of them in memory. Votes ask for a million rows, and a
+table finds them many times faster than a search."""
+
+
+class _Table:
+    """Where rows stand, by row number."""
+
+    def __init__(self, size: int) -> None:
+        self.places = torch.full((size,), -1, dtype=torch.int32)
+
+    def add(self, rows: Tensor, first: int) -> None:
+        self.places[rows] = torch.arange(first, first + len(rows), dtype=torch.int32)
+
+    def place(self, index: Tensor) -> Tensor:
+        """The place of each row, or -1."""
+        return self.places[index].long()
+
+
+class _Sorted:
+    """Where rows stand, by search; memory for those that are known alone."""
+
+    def __init__(self) -> None:
+        self.rows = self.places = torch.empty(0, dtype=torch.int64)
+
+    def add(self, rows: Tensor, first: int) -> None:
+        self.rows, order = torch.cat([self.rows, rows]).sort()
+        self.places = torch.cat([self.places, torch.arange(first, first + len(rows))])[order]
+
+    def place(self, index: Tensor) -> Tensor:
+        """The place of each row, or -1."""
+        if not len(self.rows):
+            return torch.full_like(index, -1)
+        at = torch.searchsorted(self.rows, index).clamp(max=len(self.rows) - 1)
+        return torch.where(self.rows[at] == index, self.places[at], -1)

@@ -84,7 +84,7 @@ def run_sources(
         both = torch.cat([q.mean, q.logvar], dim=-1)
         return both if run.spec.lone else both[member]
 
-    known = Once(encode)
+    known = Once(encode, run.dataset.space.size)
 
     def posteriors(index: Tensor) -> Posterior:
         return Posterior(*known(index).chunk(2, dim=-1))

@@ -1,71 +1,25 @@
-"""Scores of a run's members, kept in its folder and never written twice."""
+"""Scores of a run's members."""
 
-import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cache
-from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 import unknot
-from unknot.core import noise, registry
-from unknot.core.errors import ConfigError, DataError, StoreError
+from unknot.core import registry
+from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
-from unknot.core.likelihood import of_pixels
-from unknot.core.objective import Net, Recoding
 from unknot.core.representation import Once, Representation
-from unknot.engine.checkpoint import write_whole
 from unknot.engine.encode import encode
-from unknot.metrics import all_scores, importance, protocols
-from unknot.metrics.elbo import of_draws as elbo_of_draws
-from unknot.metrics.log_likelihood import of_draws as log_likelihood_of_draws
+from unknot.metrics import all_scores, protocols
 from unknot.metrics.result import Score
+from unknot.study.decoding import DECODING, decoding
+from unknot.study.records import Record, plain
 from unknot.study.run import Run
 
-DECODING: dict[str, Callable[..., Score]] = {
-    "elbo": elbo_of_draws,
-    "log_likelihood": log_likelihood_of_draws,
-}
-IMAGES = 256
-"""Images that the scores which decode look at: some ten thousand decoded points for each model."""
-LARGEST = 500_000_000
-"""Codes of a grid, up to so many numbers, have each a place in memory."""
 LONGEST = 100
 """Parts of a score that are longer than this, such as one number for each image, are not kept."""
-
-
-@runtime_checkable
-class Calibrated(Protocol):
-    """An objective whose Gaussian decoder has a variance of its own."""
-
-    def variance(self, own: Mapping[str, Tensor], error: Tensor, count: int) -> Tensor:
-        """Of each member, from what it has learnt and its squared error over so many pixels."""
-        ...
-
-
-@dataclass(frozen=True)
-class Record:
-    """One score of one member."""
-
-    id: str
-    seed: int
-    metric: str
-    protocol: dict[str, Any]
-    values: dict[str, float]
-    ceiling: float | None
-    remarks: list[str]
-    unknot: str
-    parts: dict[str, list[float]] = field(default_factory=dict)
-    """One number for each code, factor or the like."""
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """What makes a record the same as another: run, score, its settings and our version."""
-        return self.id, self.metric, json.dumps([self.protocol, self.unknot], sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -220,15 +174,14 @@ def models(run: Run, wanted: Wanted) -> list[Model]:
     if len(run.diverged) == len(run.spec.seed_list):
         raise DataError("No member can be scored: all of them diverged.")
     members, latents = len(run.spec.seed_list), run.spec.net.settings.latents
-    decoded = _decoded(run, wanted)
+    decoded = decoding(run, wanted.protocol, wanted.seed)
 
     def side_by_side(index: Tensor) -> Tensor:
         q = encode(run.training.population, run.dataset, index)
         return torch.stack([q.mean, q.logvar], dim=1).permute(2, 0, 1, 3).flatten(1)
 
     # Rows are encoded once for all members; who has one member remembers them itself.
-    size, width = run.dataset.space.size, 2 * latents * members
-    rows = _once(side_by_side, size, width) if members > 1 else side_by_side
+    rows = Once(side_by_side, run.dataset.space.size) if members > 1 else side_by_side
 
     def model(member: int, name: str, seed: int) -> Model:
         own = slice(2 * latents * member, 2 * latents * (member + 1))
@@ -248,7 +201,7 @@ def models(run: Run, wanted: Wanted) -> list[Model]:
 def _of_codes(model: Model, wanted: Wanted) -> Callable[[str], Score]:
     """The scores of codes, by name; each row is encoded once for all of them."""
     latents = model.latents
-    rows = _once(model.encode, model.space.size, 2 * latents)
+    rows = Once(model.encode, model.space.size)
     codes = Representation(model.space, latents, lambda index: rows(index)[:, :latents])
     logvar = Representation(model.space, latents, lambda index: rows(index)[:, latents:])
 
@@ -261,90 +214,13 @@ def _of_codes(model: Model, wanted: Wanted) -> Callable[[str], Score]:
     return score
 
 
-def _once(encode: Callable[[Tensor], Tensor], size: int, width: int) -> Callable[[Tensor], Tensor]:
-    """Codes by row number, each row encoded when it is first asked for and remembered.
-
-    As `Once`, but with a place for every point of the grid: votes ask for a million rows, and
-    looking these up among sorted ones takes longer than the vote. Memory is taken as it is filled.
-    """
-    if size * width > LARGEST:
-        return Once(encode)
-    known = torch.zeros(size, dtype=torch.bool)
-    codes = torch.empty(size, width)
-
-    def rows(index: Tensor) -> Tensor:
-        new = index[~known[index]].unique()
-        if len(new):
-            codes[new], known[new] = encode(new), True
-        return codes[index]
-
-    return rows
-
-
-def _decoded(run: Run, wanted: Wanted) -> Callable[[str, int], Score]:
-    """The scores that decode, by name and member; all members are decoded in one pass."""
-    population, objective = run.training.population, run.spec.objective
-
-    @cache
-    def drawn(metric: str) -> importance.Draws:
-        if isinstance(objective.settings, Recoding):
-            raise ConfigError(
-                f"{metric} needs posteriors that the decoder was trained with; the encoder of "
-                f"{objective.name} does not give them."
-            )
-        if not hasattr(objective.settings, "likelihood"):
-            raise ConfigError(
-                f"{metric} needs a Bernoulli or Gaussian likelihood; {objective.name} has none."
-            )
-        # A loss of blurred images is no density. What is left without it is one of the same means,
-        # and compares with that of models trained on pixels alone.
-        likelihood = of_pixels(objective.settings.likelihood)
-        chosen = protocols.pick(metric, protocols.of(metric), wanted.protocol)
-        size = len(run.dataset)
-        index = torch.arange(size)
-        if size > IMAGES:
-            index = noise.integers(wanted.seed, "metric/images", 0, IMAGES, high=size)
-        return importance.draw(
-            Net(population.encode, population.decode),
-            run.dataset.batch(index),
-            likelihood=likelihood,
-            draws=chosen.settings.draws,
-            seed=wanted.seed,
-            variance=_variance(run, metric),
-        )
-
-    def score(metric: str, member: int) -> Score:
-        own = drawn(metric).member(member)
-        return DECODING[metric](own, protocol=wanted.protocol, seed=wanted.seed)
-
-    return score
-
-
-def _variance(run: Run, metric: str) -> importance.Variance | None:
-    """That of the decoder, where the objective has one of its own."""
-    objective = run.spec.objective.settings
-    if not isinstance(objective, Calibrated):
-        return None
-    state = run.training.population.state()
-    own = {n.removeprefix("own."): v.double() for n, v in state.items() if n.startswith("own.")}
-    pixels = math.prod(run.dataset.shape)
-
-    def variance(error: Tensor) -> Tensor:
-        try:
-            return objective.variance(own, error, pixels)
-        except ConfigError as refusal:
-            raise ConfigError(f"{metric} needs the density of a Gaussian: {refusal}") from refusal
-
-    return variance
-
-
 def _same(record: Record, wanted: Wanted) -> bool:
     """Whether a score would be computed with the settings of a record."""
     settings = protocols.of(record.metric).get(wanted.protocol)
     if settings is None or record.unknot != unknot.__version__:
         return False
     chosen = protocols.Protocol(record.metric, wanted.protocol, settings)
-    return _plain(chosen.record(seed=wanted.seed)).items() <= record.protocol.items()
+    return plain(chosen.record(seed=wanted.seed)).items() <= record.protocol.items()
 
 
 def _record(model: Model, score: Score) -> Record:
@@ -353,48 +229,10 @@ def _record(model: Model, score: Score) -> Record:
         model.id,
         model.seed,
         score.name,
-        _plain(score.protocol),
+        plain(score.protocol),
         dict(score.values),
         score.ceiling,
         list(score.remarks),
         unknot.__version__,
         {k: v.astype(float).tolist() for k, v in short.items()},
     )
-
-
-def _plain(protocol: Any) -> dict[str, Any]:  # noqa: ANN401
-    plain: dict[str, Any] = json.loads(json.dumps(dict(protocol), default=str))
-    return plain
-
-
-def read(folder: Path) -> list[Record]:
-    """The records of a run folder.
-
-    Raises:
-        StoreError: A line of the file is not a record.
-    """
-    path = folder / "scores.jsonl"
-    if not path.exists():
-        return []
-    try:
-        return [Record(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
-    except (ValueError, TypeError) as error:
-        raise StoreError(f"{path} is damaged: {error}. Move it away and score again.") from error
-
-
-def append(folder: Path, records: Sequence[Record]) -> int:
-    """Add records to a run folder; those that are there already stay as they are.
-
-    Returns:
-        How many were new.
-
-    Raises:
-        WriteError: The disk refused; the file is as it was.
-    """
-    old = read(folder)
-    known = {record.key for record in old}
-    new = [record for record in records if record.key not in known]
-    if new:
-        lines = "".join(json.dumps(asdict(record)) + "\n" for record in [*old, *new])
-        write_whole(folder / "scores.jsonl", lines.encode())
-    return len(new)

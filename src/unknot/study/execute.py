@@ -232,7 +232,7 @@ def execute(
         WriteError: The disk refused.
     """
     # Workers that share this machine's GPU share its cores, too, when they score.
-    share = max(1, scoring.cores() // here.workers) if here.gpu and pool is None else None
+    share = max(1, scoring.spare() // here.workers) if here.gpu and pool is None else None
     tasks = [
         task.of_store(opened, key, device=here.device, threads=here.threads, processes=share)
         for key in unfinished(opened)

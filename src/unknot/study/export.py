@@ -127,12 +127,12 @@ def take(study: Study, start: str, out: Path | None = None, *, device: str = "au
         StoreError: There is no such run, it is not trained yet, or the folder is not empty.
         WriteError: The disk refused.
     """
-    from unknot.study import evaluate
+    from unknot.study import records
 
     name = study.find(start)
     folder = out or Path("runs") / name
     run = study.run(name, device=device)
     run.save(folder)
-    records = evaluate.read(study.place(name)[0])
-    evaluate.append(folder, [record for record in records if record.id == name])
+    own = [record for record in records.read(study.place(name)[0]) if record.id == name]
+    records.append(folder, own)
     return folder

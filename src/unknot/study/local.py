@@ -16,6 +16,7 @@ from typing import IO, Any, TypeAlias
 
 from unknot.core.errors import UnknotError
 from unknot.study import answer
+from unknot.study.cores import threads_in
 from unknot.study.deaths import DEATHS, Deaths
 from unknot.study.events import Event, Lost
 from unknot.study.task import Task
@@ -117,12 +118,6 @@ def _start(said: Said, threads: int | None) -> Worker:
     worker = Worker(process, errors)
     threading.Thread(target=_read, args=(worker, said), daemon=True).start()
     return worker
-
-
-def threads_in(threads: int | None) -> dict[str, str]:
-    """The environment in which libraries keep to a number of threads; None leaves it to them."""
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-    return {name: str(threads) for name in names} if threads else {}
 
 
 def _read(worker: Worker, said: Said) -> None:

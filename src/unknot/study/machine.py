@@ -1,11 +1,11 @@
 """How a study is spread over this machine."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from unknot.core.errors import ConfigError
 from unknot.engine.device import runtime
+from unknot.study.cores import cores
 from unknot.study.events import Pool
 from unknot.study.plan import members_for
 
@@ -25,14 +25,8 @@ class Machine:
         return self.device != "cpu"
 
     def members(self, runs: int) -> int:
-        """The most models of a population, so that each worker has a share.
-
-        Example:
-            >>> Machine("cpu", 2, 1).members(100), Machine("cuda", 8, None).members(100)
-            (16, 12)
-        """
-        most = members_for(runs, self.workers, gpu=self.gpu)
-        return max(1, min(most, runs // self.workers))
+        """The most models of a population where the study does not say."""
+        return members_for(runs, self.workers, gpu=self.gpu)
 
     @property
     def words(self) -> str:
@@ -77,9 +71,9 @@ def machine(
     chosen = runtime(device).device
     if chosen.type != "cpu":
         return Machine(str(chosen), workers or 1, None)
-    cores = _cores()
-    count = workers or (max(1, cores // threads) if threads else min(cores, runs))
-    return Machine("cpu", count, threads or max(1, cores // count))
+    own = cores()
+    count = workers or (max(1, own // threads) if threads else min(own, runs))
+    return Machine("cpu", count, threads or max(1, own // count))
 
 
 def device_elsewhere(device: str, *, auto: str | None) -> str:
@@ -103,8 +97,3 @@ def device_elsewhere(device: str, *, auto: str | None) -> str:
             "which GPU of a node a task gets is the cluster's choice."
         )
     return chosen
-
-
-def _cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

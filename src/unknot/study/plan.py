@@ -124,17 +124,15 @@ def _even(runs: Sequence[Planned], members: int) -> list[tuple[Planned, ...]]:
 def members_for(runs: int, workers: int, *, gpu: bool) -> int:
     """The most members of a population where the study does not say.
 
-    On a CPU they are few enough that each worker has a share.
+    They are few enough that each worker has a share.
 
     Example:
         >>> members_for(4, 2, gpu=False), members_for(1_800, 2, gpu=False)
         (2, 16)
-        >>> members_for(1_800, 1, gpu=True)
-        64
+        >>> members_for(1_800, 1, gpu=True), members_for(100, 8, gpu=True)
+        (64, 12)
     """
-    if gpu:
-        return MOST_ON_A_GPU
-    return max(1, min(MOST_ON_A_CPU, runs // workers))
+    return max(1, min(MOST_ON_A_GPU if gpu else MOST_ON_A_CPU, runs // workers))
 
 
 def setting_table(spec: TrainSpec) -> dict[str, Any]:

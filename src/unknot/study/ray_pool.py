@@ -27,9 +27,10 @@ from typing import Any
 import unknot
 from unknot.core.errors import ConfigError, UnknotError
 from unknot.study.answer import answer_elsewhere, event
+from unknot.study.cores import threads_in
 from unknot.study.deaths import Deaths
 from unknot.study.events import Event, Lost
-from unknot.study.local import GRACE, threads_in
+from unknot.study.local import GRACE
 from unknot.study.machine import Cluster, Machine, device_elsewhere
 from unknot.study.members import Stopped
 from unknot.study.task import Task

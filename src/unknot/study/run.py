@@ -131,7 +131,7 @@ class Run:
             q = encode.encode(self.training.population, self.dataset, index)
             return q.mean.transpose(0, 1).flatten(1)
 
-        rows = Once(side_by_side)
+        rows = Once(side_by_side, self.dataset.space.size)
 
         def of(member: int) -> Representation:
             own = slice(member * latents, (member + 1) * latents)

@@ -66,7 +66,8 @@ def _score(job: Mapping[str, Any], heard: "queue.SimpleQueue[Message]", out: IO[
 
     from unknot.core.factors import FactorSpace
     from unknot.metrics.result import Score
-    from unknot.study.evaluate import Model, Record, Wanted, results
+    from unknot.study.evaluate import Model, Wanted, results
+    from unknot.study.records import Record
 
     def encode(index: Tensor) -> Tensor:
         write(out, {"event": "rows"}, index.numpy().tobytes())

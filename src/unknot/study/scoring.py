@@ -22,26 +22,25 @@ import torch
 from unknot.core import errors
 from unknot.core.errors import UnknotError
 from unknot.study import evaluate, scorer
-from unknot.study.evaluate import DECODING, Model, Record, Scored, Wanted
+from unknot.study.cores import cores, threads_in
+from unknot.study.decoding import DECODING
+from unknot.study.evaluate import Model, Scored, Wanted
 from unknot.study.members import Stopped
+from unknot.study.records import Record
 
 PAUSE = 0.2
 """Seconds between two questions whether to stop."""
 
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
-
-def cores() -> int:
-    """Cores that are this process's to use: OMP_NUM_THREADS, as Ray sets it, may say fewer.
+def spare() -> int:
+    """How many may score side by side: OMP_NUM_THREADS, as Ray sets it, may say fewer than cores.
 
     Example:
-        >>> cores() >= 1
+        >>> spare() >= 1
         True
     """
-    bound = hasattr(os, "sched_getaffinity")
-    own = len(os.sched_getaffinity(0)) if bound else os.cpu_count() or 1
     said = os.environ.get("OMP_NUM_THREADS", "")
-    return min(own, max(1, int(said))) if said.isdecimal() else own
+    return min(cores(), max(1, int(said))) if said.isdecimal() else cores()
 
 
 def score(
@@ -232,7 +231,7 @@ def _answer(one: Scorer, message: scorer.Message, team: dict[Scorer, Job | None]
 
 def _start(said: Said) -> Scorer:
     # No GPU: what a scorer needs of one is computed here.
-    alone = {**dict.fromkeys(THREADS, "1"), "CUDA_VISIBLE_DEVICES": ""}
+    alone = {**threads_in(1), "CUDA_VISIBLE_DEVICES": ""}
     process = subprocess.Popen(
         [sys.executable, "-m", "unknot.study.scorer"],
         stdin=subprocess.PIPE,

@@ -40,9 +40,9 @@ import unknot
 from unknot.core.errors import ConfigError, UnknotError
 from unknot.engine.checkpoint import write_whole
 from unknot.study.answer import answer_elsewhere, event
+from unknot.study.cores import threads_in
 from unknot.study.deaths import Deaths, Place
 from unknot.study.events import Event, Lost
-from unknot.study.local import threads_in
 from unknot.study.machine import Cluster, Machine, device_elsewhere
 from unknot.study.members import Stopped
 from unknot.study.task import Task

@@ -25,8 +25,8 @@ import torch
 
 import unknot
 from unknot.core.errors import StoreError
-from unknot.study import config, evaluate, scoring
-from unknot.study.evaluate import Model, Record, Wanted
+from unknot.study import config, evaluate, records, scoring
+from unknot.study.evaluate import Model, Wanted
 from unknot.study.lock import held
 from unknot.study.members import (
     Trained,
@@ -36,6 +36,7 @@ from unknot.study.members import (
     load,
     train_to_the_end,
 )
+from unknot.study.records import Record
 from unknot.study.spec import TrainSpec
 from unknot.study.store import Store
 
@@ -209,14 +210,14 @@ def _scores(
     everybody = scoring.score(
         [functools.partial(model, i) for i in sound],
         wanted,
-        known=evaluate.read(folder),
+        known=records.read(folder),
         processes=_processes(task, trained),
         on_score=lambda done: tell("score", done),
         stop=stop,
     )
     with closing(everybody):
         for scored in everybody:
-            evaluate.append(folder, scored.records)
+            records.append(folder, scored.records)
             yield from map(_score, scored.records)
             for metric, why in scored.skipped.items():
                 yield {
@@ -233,7 +234,7 @@ def _scores(
 def _processes(task: Task, trained: Trained) -> int:
     """How many score. Beside a GPU the cores have nothing to do; on a CPU each has its worker."""
     on_cpu = trained.setting.runtime.device.type == "cpu"
-    return task.processes or (1 if on_cpu else scoring.cores())
+    return task.processes or (1 if on_cpu else scoring.spare())
 
 
 def _score(record: Record) -> dict[str, Any]:

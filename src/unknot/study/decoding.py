@@ -1,0 +1,82 @@
+"""Scores that decode: how likely a run's models make its images."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from unknot.core import noise
+from unknot.core.errors import ConfigError
+from unknot.core.likelihood import of_pixels
+from unknot.core.objective import Calibrated, Net, Recoding
+from unknot.metrics import importance, protocols
+from unknot.metrics.elbo import of_draws as elbo_of_draws
+from unknot.metrics.log_likelihood import of_draws as log_likelihood_of_draws
+from unknot.metrics.result import Score
+from unknot.study.run import Run
+
+DECODING: dict[str, Callable[..., Score]] = {
+    "elbo": elbo_of_draws,
+    "log_likelihood": log_likelihood_of_draws,
+}
+IMAGES = 256
+"""Images that they look at: some ten thousand decoded points for each model."""
+
+
+def decoding(run: Run, protocol: str, seed: int) -> Callable[[str, int], Score]:
+    """The scores that decode, by name and member; all members are decoded in one pass."""
+    population, objective = run.training.population, run.spec.objective
+
+    @cache
+    def drawn(metric: str) -> importance.Draws:
+        if isinstance(objective.settings, Recoding):
+            raise ConfigError(
+                f"{metric} needs posteriors that the decoder was trained with; the encoder of "
+                f"{objective.name} does not give them."
+            )
+        if not hasattr(objective.settings, "likelihood"):
+            raise ConfigError(
+                f"{metric} needs a Bernoulli or Gaussian likelihood; {objective.name} has none."
+            )
+        # A loss of blurred images is no density. What is left without it is one of the same means,
+        # and compares with that of models trained on pixels alone.
+        likelihood = of_pixels(objective.settings.likelihood)
+        chosen = protocols.pick(metric, protocols.of(metric), protocol)
+        size = len(run.dataset)
+        index = torch.arange(size)
+        if size > IMAGES:
+            index = noise.integers(seed, "metric/images", 0, IMAGES, high=size)
+        return importance.draw(
+            Net(population.encode, population.decode),
+            run.dataset.batch(index),
+            likelihood=likelihood,
+            draws=chosen.settings.draws,
+            seed=seed,
+            variance=_variance(run, metric),
+        )
+
+    def score(metric: str, member: int) -> Score:
+        own = drawn(metric).member(member)
+        return DECODING[metric](own, protocol=protocol, seed=seed)
+
+    return score
+
+
+def _variance(run: Run, metric: str) -> importance.Variance | None:
+    """That of the decoder, where the objective has one of its own."""
+    objective = run.spec.objective.settings
+    if not isinstance(objective, Calibrated):
+        return None
+    state = run.training.population.state()
+    own = {n.removeprefix("own."): v.double() for n, v in state.items() if n.startswith("own.")}
+    pixels = math.prod(run.dataset.shape)
+
+    def variance(error: Tensor) -> Tensor:
+        try:
+            return objective.variance(own, error, pixels)
+        except ConfigError as refusal:
+            raise ConfigError(f"{metric} needs the density of a Gaussian: {refusal}") from refusal
+
+    return variance

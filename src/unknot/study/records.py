@@ -1,0 +1,70 @@
+"""Records: scores as they are kept in a folder, never written twice."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unknot.core.errors import StoreError
+from unknot.engine.checkpoint import write_whole
+
+
+@dataclass(frozen=True)
+class Record:
+    """One score of one member."""
+
+    id: str
+    seed: int
+    metric: str
+    protocol: dict[str, Any]
+    values: dict[str, float]
+    ceiling: float | None
+    remarks: list[str]
+    unknot: str
+    parts: dict[str, list[float]] = field(default_factory=dict)
+    """One number for each code, factor or the like."""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes a record the same as another: run, score, its settings and our version."""
+        return self.id, self.metric, json.dumps([self.protocol, self.unknot], sort_keys=True)
+
+
+def plain(protocol: Any) -> dict[str, Any]:  # noqa: ANN401
+    """A protocol as a record keeps it."""
+    kept: dict[str, Any] = json.loads(json.dumps(dict(protocol), default=str))
+    return kept
+
+
+def read(folder: Path) -> list[Record]:
+    """The records of a run folder.
+
+    Raises:
+        StoreError: A line of the file is not a record.
+    """
+    path = folder / "scores.jsonl"
+    if not path.exists():
+        return []
+    try:
+        return [Record(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"{path} is damaged: {error}. Move it away and score again.") from error
+
+
+def append(folder: Path, records: Sequence[Record]) -> int:
+    """Add records to a run folder; those that are there already stay as they are.
+
+    Returns:
+        How many were new.
+
+    Raises:
+        WriteError: The disk refused; the file is as it was.
+    """
+    old = read(folder)
+    known = {record.key for record in old}
+    new = [record for record in records if record.key not in known]
+    if new:
+        lines = "".join(json.dumps(asdict(record)) + "\n" for record in [*old, *new])
+        write_whole(folder / "scores.jsonl", lines.encode())
+    return len(new)
