@@ -405,12 +405,13 @@ def test_twenty_kills_at_random_moments_change_nothing(images, tmp_path):
         folder = tmp_path / f"study-{studies}"
         driver = start(folder, file, "--out", folder)
         until = time.monotonic() + usual * chance.random()
-        while time.monotonic() < until and driver.poll() is None:
+        worker = kills % 2 == 1
+        while driver.poll() is None and (
+            time.monotonic() < until or (worker and not children(driver.pid))
+        ):
             time.sleep(0.002)
-        if driver.poll() is None and kills % 2 == 0:
-            kills += kill(driver.pid)
-        elif driver.poll() is None and (workers := children(driver.pid)):
-            kills += kill(chance.choice(workers))
+        if driver.poll() is None and (victims := children(driver.pid) if worker else [driver.pid]):
+            kills += kill(chance.choice(victims))
         else:
             usual *= 0.8  # too late
         output = driver.communicate(timeout=300)[0]
