@@ -54,7 +54,7 @@ EACH = [*dict.fromkeys(narrow(o) for n in NAMES for o in variants(n))]
 @pytest.mark.parametrize("objective", EACH, ids=repr)
 def test_contract(objective, check):
     if check is testing.backends_agree and objective not in USUAL:
-        check(objective, steps=10)  # 50 of each with its defaults
+        check(objective, steps=3)  # 50 of each with its defaults
     else:
         check(objective)
 

@@ -141,5 +141,5 @@ def test_scores_are_those_of_scikit_learn(kind):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_are_those_of_scikit_learn_on_many_codes(kind, seed):
-    for away in deviations(kind, seed, n=2000, trees=100, sizes=(3, 6, 10)):
+    for away in deviations(kind, seed, n=2000, trees=40, sizes=(3, 6, 10)):
         assert max(away.values()) < 0.01, away
