@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 PUBLISHED = {
     # 6 datasets x 36 settings x 50 seeds (Hartmann 2021, section 5); we have one of the datasets.
     "hartmann2021": 10_800 // 6,
+    "hartmann2021_contrasts": 13 * 5,  # ours: some of these
     # Kumar et al. 2018, section 4: 13 betas with that of table 1, 8 and 8 strengths; our 3 seeds.
     "kumar2018": (13 + 8 + 8) * 3,
     # Michlo 2022, tables A.3 to A.7; of the five datasets of E1 and E4 to E7 we have two.
@@ -46,6 +47,7 @@ PUBLISHED = {
 }
 FIRST = {
     "hartmann2021": "1b85e80b5150",
+    "hartmann2021_contrasts": "1b85e80b5150",
     "kumar2018": "ef7ecb1e76ec",
     "michlo2022_e1": "476408b943d1",
     "michlo2022_e2": "510ed1e4c226",
@@ -64,7 +66,7 @@ FIRST = {
     "quickstart": "d3aada304cb8",
 }
 STEPS = {  # of a run, where all have the same number
-    "hartmann2021": 300_000,  # Locatello et al. 2019
+    **dict.fromkeys(["hartmann2021", "hartmann2021_contrasts"], 300_000),  # Locatello et al. 2019
     "michlo2022_e1": 115_200,  # the others: Michlo 2022, tables A.3 to A.7
     **dict.fromkeys([f"michlo2022_e{n}" for n in (2, 3, 4, 5, 9, 10, 11)], 57_600),
     **dict.fromkeys(["michlo2022_e6", "michlo2022_e7"], 86_400),
@@ -152,6 +154,12 @@ def test_hartmanns_runs_are_numbered_as_the_models_of_2019():
         (0, end, 100_000) for end in (5, 10, 25, 50, 75, 100)
     ]
     assert {spec.updates for spec in made.settings[6:12]} == {150_000}
+
+
+def test_runs_that_show_contrasts_are_some_of_hartmanns():
+    """By their ids: a study of all of them need not train these again."""
+    every = {run.id for run in preset("hartmann2021").runs}
+    assert {run.id for run in preset("hartmann2021_contrasts").runs} < every
 
 
 def test_strengths_of_dip_vaes_follow_each_other_as_published():
