@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +73,8 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
 def latest(folder: Path) -> Checkpoint | None:
     """The newest whole checkpoint; None when there is none.
 
+    Warns where newer ones cannot be read.
+
     Raises:
         StoreError: There are checkpoints, but none can be read.
     """
@@ -79,9 +82,13 @@ def latest(folder: Path) -> Checkpoint | None:
     problems = []
     for path in reversed(folders):
         try:
-            return load(path)
+            found = load(path)
         except StoreError as error:
             problems.append(str(error))
+            continue
+        if problems:
+            warnings.warn(f"{problems[0]} Going on from {path.name}.", UserWarning, stacklevel=2)
+        return found
     if problems:
         raise StoreError(problems[0])
     return None
