@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -184,6 +185,19 @@ def test_more_settings_and_scores_do_only_what_is_new(images, tmp_path):
     rows = Study.open(folder).table()
     assert [row["seed"] for row in rows] == [0, 1, 2, 0, 1, 2]
     assert all(row["modularity"] is not None and row["mig"] is not None for row in rows)
+
+
+def test_records_alone_are_enough_to_go_on_with(images, tmp_path):
+    """Weights of what is finished need not travel from machine to machine."""
+    folder, heard = tmp_path / "study", []
+    text = study_text(images, steps=20)
+    run_inline(folder, text)
+    rows = Study.open(folder).table()
+    shutil.rmtree(folder / "populations")
+    more = text.replace("seeds = [0, 1]", "seeds = [0, 1, 2]")
+    run_inline(folder, more, update=True, watch=heard.append)
+    assert [type(event) for event in heard] == [Done, Done]
+    assert [row for row in Study.open(folder).table() if row["seed"] < 2] == rows
 
 
 def test_a_folder_whose_file_was_edited_is_refused_unless_told(images, tmp_path):

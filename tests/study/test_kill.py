@@ -110,7 +110,7 @@ def test_ctrl_c_stops_cleanly_and_resumes(tiny, tmp_path):
     out, whole = tmp_path / "run", tmp_path / "whole"
     rarely = ("--checkpoint-every", 100_000)
     process = unknot(*settings(tiny, out, 800), *rarely, wait=False)
-    while not (out / "run.toml").exists():
+    while process.poll() is None and not (out / "run.toml").exists():
         time.sleep(0.01)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
