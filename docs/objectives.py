@@ -1,9 +1,12 @@
 """Write ``docs/objectives.md`` from the docstrings: ``python docs/objectives.py``."""
 
+import inspect
+import itertools
 import re
 from pathlib import Path
 
 from unknot.core import registry
+from unknot.core.hyper import hyper_fields
 
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\
@@ -20,11 +23,11 @@ unknot train --objective factor_vae --preset study2019 --steps 300000
 ```
 
 All are losses to make small, summed over pixels and latents and averaged over the batch. A weight
-that a paper gives for another convention is translated under *Differs*. Numbers may follow a
-schedule, and may differ between the models of a population, unless they decide the shape of
-something. With `likelihood` "bernoulli" the decoder gives logits of probabilities. With "gaussian"
-it gives means, and the reconstruction is the squared error, without a half; "sigmoid_gaussian" is
-the same with means that a sigmoid keeps within (0, 1).
+that a paper gives for another convention is translated under *Differs*. A setting that *may vary*
+may follow a schedule and may differ between the models of a population. With `likelihood`
+"bernoulli" the decoder gives logits of probabilities. With "gaussian" it gives means, and the
+reconstruction is the squared error, without a half; "sigmoid_gaussian" is the same with means that
+a sigmoid keeps within (0, 1).
 
 """
 
@@ -49,11 +52,27 @@ def _section(name: str) -> str:
     settings = registry.settings("objectives", name)
     parts = [f"\n## {name}\n\n{lines[0]}\n{text.rstrip()}\n"]
     if settings:
-        parts.append("\n| setting | default |\n|---|---|\n")
-        parts += [f"| `{key}` | `{default}` |\n" for key, default in settings.items()]
+        varies = hyper_fields(registry.get("objectives", name))
+        parts.append("\n| setting | default | |\n|---|---|---|\n")
+        parts += [
+            f"| `{key}` | `{default}` | {'may vary' if key in varies else ''} |\n"
+            for key, default in settings.items()
+        ]
     for key, preset in registry.presets("objectives", name).items():
-        parts.append(f"\nPreset `{key}`: `{_changed(name, preset)}`\n")
+        note = _note(name, key)
+        parts.append(f"\nPreset `{key}`: `{_changed(name, preset)}`{f'. {note}' if note else ''}\n")
     return "".join(parts)
+
+
+def _note(name: str, key: str) -> str:
+    """The comment above a preset, or above all: where its numbers come from, and what of."""
+    lines = inspect.getsource(inspect.getmodule(registry.get("objectives", name))).splitlines()
+    for place in (rf' +"{key}": ', "PRESETS = "):
+        at = next((i for i, line in enumerate(lines) if re.match(place, line)), 0)
+        above = itertools.takewhile(lambda line: line.lstrip().startswith("#"), lines[:at][::-1])
+        if comment := [line.strip(" #") for line in above][::-1]:
+            return " ".join(comment)
+    return ""
 
 
 def _changed(name: str, preset: object) -> str:

@@ -1,6 +1,7 @@
 """FactorSpace: row numbers and factor values are two names of the same point."""
 
 import math
+from inspect import unwrap
 
 import numpy as np
 import pytest
@@ -96,6 +97,11 @@ def test_another_number_of_columns_is_refused(shape):
         ShapeError, match=r"Expected 2 factors \('f0', 'f1'\) on the last axis; got"
     ):
         grid(2, 3).index(torch.zeros(shape, dtype=torch.int64))
+
+
+def test_row_numbers_are_whole():
+    with pytest.raises(DataError, match=r"whole numbers; got torch.float32"):
+        unwrap(FactorSpace.factors)(FactorSpace(("a",), (3,), ("ordered",)), torch.tensor([1.7]))
 
 
 @given(sizes_and_rows(), st.data())

@@ -44,9 +44,19 @@ def test_a_truncated_or_altered_checkpoint_is_passed_over(tmp_path):
         file.write_bytes(damaged)
         with pytest.warns(UserWarning, match="000002.*altered. Going on from step-000000001"):
             assert checkpoint.latest(tmp_path).step == 1
-    (tmp_path / "step-000000002" / "state.json").write_text("{")
-    with pytest.warns(UserWarning, match="not a checkpoint that can be read"):
+    file.write_bytes(whole)
+    facts = tmp_path / "step-000000002" / "state.json"
+    said = facts.read_text()
+    assert '"step": 2' in said
+    facts.write_text(said.replace('"step": 2', '"step": 3'))
+    with pytest.warns(UserWarning, match="000002 is truncated or altered"):
         assert checkpoint.latest(tmp_path).step == 1
+    for nonsense in ("{", "[]", "{}", "3"):
+        facts.write_text(nonsense)
+        with pytest.warns(UserWarning, match="not a checkpoint that can be read"):
+            assert checkpoint.latest(tmp_path).step == 1
+    facts.write_text(said)
+    assert checkpoint.latest(tmp_path).step == 2
 
 
 def test_when_none_can_be_read_the_message_names_the_newest(tmp_path):

@@ -1,10 +1,12 @@
 """Devices and precisions."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 
 from unknot.core.errors import ConfigError
-from unknot.engine.device import runtime
+from unknot.engine.device import Runtime, runtime
 
 
 def test_what_is_held_and_what_is_multiplied():
@@ -32,7 +34,22 @@ def test_tf32_is_for_gpus():
 
 
 def test_the_tf32_switches_are_put_back(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device", lambda _: nullcontext())
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
-    with runtime("cpu").computing():
+    with Runtime(torch.device("cuda")).computing():
         assert not torch.backends.cudnn.allow_tf32
     assert torch.backends.cudnn.allow_tf32
+
+
+def test_a_cpu_leaves_the_switches_alone():
+    """Reading the old ones fails where somebody has set the new ones."""
+    switch = torch.backends.cuda.matmul
+    before, switch.fp32_precision = switch.fp32_precision, "tf32"
+    try:
+        with pytest.raises(RuntimeError, match="mix"):
+            _ = switch.allow_tf32
+        with runtime("cpu").computing():
+            assert switch.fp32_precision == "tf32"
+    finally:
+        switch.fp32_precision = before
+    assert not switch.allow_tf32

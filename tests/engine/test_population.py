@@ -53,6 +53,19 @@ def test_a_stacked_member_equals_the_same_run_alone(setting):
             torch.testing.assert_close(together[name][i], alone[0], rtol=1e-10, atol=1e-10)
 
 
+def test_a_schedule_over_the_whole_run_has_to_know_how_long_that_is(setting):
+    """Left as it is, it would stay at its start without a word."""
+    with pytest.raises(ConfigError, match=r"BetaVAE.beta lasts the whole run"):
+        populate(setting, [Member(0, BetaVAE(beta=Linear(0.0, 4.0)), Adam())])
+
+
+@pytest.mark.parametrize("backend", [Looped, Stacked])
+def test_codes_of_another_precision_are_decoded(setting, backend):
+    population = backend.fresh(setting, MEMBERS)
+    codes = torch.ones(3, 2, 3)
+    assert torch.equal(population.decode(codes), population.decode(codes.double()))
+
+
 def test_training_moves_every_weight(setting):
     before = Looped.fresh(setting, MEMBERS).state()
     for name, after in trained(Looped, setting, MEMBERS, steps=3).items():

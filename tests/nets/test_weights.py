@@ -290,6 +290,12 @@ def test_an_outsiders_architecture_needs_no_more_than_the_protocol():
     assert weights["encoder.2.weight"].eq(1).all()
 
 
+@pytest.mark.parametrize("layer", [nn.Dropout(0.5), nn.Dropout2d(), nn.RReLU()])
+def test_layers_that_draw_at_random_are_refused(layer):
+    with pytest.raises(ConfigError, match=f"at random .{type(layer).__name__}."):
+        initialise(nn.Sequential(nn.Linear(3, 2), layer), "encoder", "torch", torch.tensor([0]))
+
+
 def test_an_unknown_rule_is_refused():
     bare = unwrap(initialise)  # without the type check that tests switch on
     with pytest.raises(ConfigError, match=r"^There is no init 'glorott'; did you mean 'glorot'\?$"):

@@ -276,8 +276,20 @@ def test_bad_settings_are_refused():
     with pytest.raises(ConfigError, match=r"^BetaTCVAE.alpha must be 0 or more; got -1.0.$"):
         BetaTCVAE(alpha=-1.0)
     with pytest.raises(ConfigError, match=r"at most the 40 images there are; got 41. Take a sm"):
-        log_weights("mss", torch.zeros(41, 2), 40)
+        BetaTCVAE(estimator="mss").check_batch(41, 40)
+    BetaTCVAE(estimator="mws").check_batch(41, 40)
+    BetaTCVAE(estimator="mss").check_batch(40, 40)
     assert log_weights("mss", torch.zeros(40, 2), 40).isfinite().all()
+
+
+def test_a_batch_larger_than_the_data_is_refused_before_anything_is_written(tiny, tmp_path):
+    settings = {"data_settings": {"path": str(tiny)}, "net_settings": {"latents": 3}, "steps": 2}
+    with pytest.raises(ConfigError, match="at most the"):
+        unknot.train(
+            "arrays", "beta_tcvae", "linear", estimator="mss", batch=10_000, out=tmp_path / "run",
+            **settings,
+        )  # fmt: skip
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("check", testing.OBJECTIVE_CHECKS[:-1], ids=lambda check: check.__name__)

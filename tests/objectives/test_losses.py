@@ -1,11 +1,14 @@
 """Leaf losses against closed forms."""
 
 import math
+from inspect import unwrap
 
 import pytest
 import torch
 from torch.distributions import Bernoulli, Normal, kl_divergence
 
+from unknot.core.errors import ConfigError
+from unknot.core.likelihood import of_pixels
 from unknot.core.posterior import Posterior
 from unknot.objectives.losses import bernoulli, gaussian, kl_normal, reconstruction
 
@@ -71,3 +74,9 @@ def test_the_likelihood_chooses_the_loss():
     y, x = randn(2, 1, 2, 2), torch.rand(2, 1, 2, 2, dtype=torch.float64, generator=DRAW)
     assert torch.equal(reconstruction("bernoulli", y, x), bernoulli(y, x))
     assert torch.equal(reconstruction("gaussian", y, x), gaussian(y, x))
+
+
+@pytest.mark.parametrize("name", ["Bernoulli", "bernouli", "normal", None])
+def test_an_unknown_likelihood_is_no_squared_error(name):
+    with pytest.raises(ConfigError, match=f"no likelihood '{name}'"):
+        unwrap(of_pixels)(name)

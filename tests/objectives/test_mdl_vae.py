@@ -196,6 +196,11 @@ def test_unbounded_weights_stay_finite_unless_sigma_is_zero(variant):
         assert (loss.isfinite() and all(s.isfinite().all() for s in slopes)) == finite
 
 
+def test_a_floor_is_below_the_first_sigma():
+    with pytest.raises(ConfigError, match=r"must be below 1, the first sigma; got 2.0"):
+        MdLVAE(floor=2.0)
+
+
 def test_a_floor_bounds_the_weights():
     terms = MdLVAE("v2", floor=0.05).terms(*constant(1.0, (0.0, 1.0), learnt(1), learnt(2, 0.0)))
     assert terms["kl.0"].weight.item() == pytest.approx(1 / 0.05**2)

@@ -91,8 +91,10 @@ class FactorSpace:
         """Factor tuples of row numbers of any shape.
 
         Raises:
-            DataError: A row number lies outside the grid.
+            DataError: A row number lies outside the grid, or is no whole number.
         """
+        if index.is_floating_point():
+            raise DataError(f"Row numbers are whole numbers; got {index.dtype}.")
         index = index.long()
         if bool(((index < 0) | (index >= self.size)).any()):
             raise DataError(f"Row numbers must lie in 0 .. {self.size - 1}.")

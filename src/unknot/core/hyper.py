@@ -154,7 +154,7 @@ def last_step(schedule: Schedule) -> float:
 
 
 def over_run(thing: T, updates: int, where: str) -> T:
-    """A copy of a dataclass whose schedules over the whole run end at its last update.
+    """A copy of a dataclass whose schedules over the whole run end with it, after its last update.
 
     Args:
         thing: The dataclass.
@@ -172,17 +172,34 @@ def over_run(thing: T, updates: int, where: str) -> T:
         Toy(beta=Linear(start=0.0, end=4.0, steps=400.0, begin=100.0))
     """
     values: dict[str, Any] = {}
-    for name in hyper_fields(thing):
+    for name in endless(thing):
         held = getattr(thing, name)
-        if isinstance(held, Linear | Cosine) and held.steps == WHOLE_RUN:
-            left = updates - float(held.begin)
-            if left <= 0:
-                raise ConfigError(
-                    f"{where}.{name} begins to change at step {float(held.begin):,.0f}, but the "
-                    f"run ends at {updates:,}; train longer or begin earlier."
-                )
-            values[name] = replace(held, steps=left)
+        left = updates - float(held.begin)
+        if left <= 0:
+            raise ConfigError(
+                f"{where}.{name} begins to change at step {float(held.begin):,.0f}, but the "
+                f"run ends at {updates:,}; train longer or begin earlier."
+            )
+        values[name] = replace(held, steps=left)
     return replace(thing, **values) if values else thing  # type: ignore[type-var]
+
+
+def endless(thing: Any) -> tuple[str, ...]:  # noqa: ANN401 - any dataclass
+    """Names of the schedules of a dataclass that `over_run` has yet to fill in.
+
+    Example:
+        >>> @dataclass(frozen=True)
+        ... class Toy:
+        ...     beta: Hyper = Linear(0.0, 4.0)
+        >>> endless(Toy()), endless(over_run(Toy(), 500, "toy"))
+        (('beta',), ())
+    """
+    held = {name: getattr(thing, name) for name in hyper_fields(thing)}
+    return tuple(
+        name
+        for name, value in held.items()
+        if isinstance(value, Linear | Cosine) and value.steps == WHOLE_RUN
+    )
 
 
 def hyper_fields(thing: Any) -> tuple[str, ...]:  # noqa: ANN401 - any dataclass or its class

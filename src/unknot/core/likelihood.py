@@ -1,11 +1,13 @@
 """Likelihoods of images, and what a decoder's outputs are under each."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.core.errors import ConfigError
 from unknot.core.overlap import Overlap, Pixels
+from unknot.core.registry import nearest
 
 Likelihood: TypeAlias = Literal["bernoulli", "gaussian", "sigmoid_gaussian"] | Overlap
 """Outputs are logits of probabilities, means, or logits of means within (0, 1); or one of these
@@ -24,11 +26,17 @@ def likelihood_of(objective: Any) -> Likelihood:  # noqa: ANN401 - any dataclass
 def of_pixels(likelihood: Likelihood) -> Pixels:
     """The likelihood of single pixels.
 
+    Raises:
+        ConfigError: There is none of this name.
+
     Example:
         >>> of_pixels("bernoulli"), of_pixels(Overlap(pixels="gaussian"))
         ('bernoulli', 'gaussian')
     """
-    return likelihood.pixels if isinstance(likelihood, Overlap) else likelihood
+    pixels = likelihood.pixels if isinstance(likelihood, Overlap) else likelihood
+    if pixels not in (known := get_args(Pixels)):
+        raise ConfigError(f"There is no likelihood '{pixels}'{nearest(str(pixels), list(known))}")
+    return pixels
 
 
 def activated(likelihood: Likelihood, decoded: Float[Tensor, "..."]) -> Float[Tensor, "..."]:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from unknot.core import noise
 from unknot.core.architecture import Shape
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Hyper
+from unknot.core.hyper import Hyper, at_least
 from unknot.core.posterior import Posterior
 
 
@@ -107,12 +107,13 @@ class Adam:
     eps: float = 1e-8
 
     def __post_init__(self) -> None:
-        if isinstance(self.lr, int | float) and self.lr <= 0:
+        if isinstance(self.lr, int | float) and not self.lr > 0:
             raise ConfigError(f"optim.lr must be above 0; got {self.lr}.")
+        at_least(self, 0, "lr")
         for name in ("beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"optim.{name} must lie in [0, 1); got {getattr(self, name)}.")
-        if self.eps <= 0:
+        if not self.eps > 0:
             raise ConfigError(f"optim.eps must be above 0; got {self.eps}.")
 
 
@@ -203,6 +204,15 @@ class Batchwise(Protocol):
     @property
     def least_batch(self) -> int:
         """The smallest batch that it makes sense for; a class attribute will do."""
+        ...
+
+
+@runtime_checkable
+class Choosy(Protocol):
+    """An objective that makes sense for some batches of some datasets only."""
+
+    def check_batch(self, batch: int, n_data: int) -> None:
+        """Raise a ConfigError for a batch of a dataset of ``n_data`` images that it cannot take."""
         ...
 
 

@@ -31,8 +31,11 @@ class Representation:
             ShapeError: There is not one row per grid point.
             DataError: A code is not finite.
         """
-        if codes.shape[0] != space.size:
-            raise ShapeError(f"Expected {space.size} rows, one per grid point; got {len(codes)}.")
+        if codes.ndim != 2 or len(codes) != space.size:
+            raise ShapeError(
+                f"Expected {space.size} rows of codes, one per grid point; "
+                f"got shape {tuple(codes.shape)}."
+            )
         if not bool(codes.isfinite().all()):
             raise DataError("Some codes are NaN or infinite; a diverged model cannot be scored.")
         return cls(space, codes.shape[1], lambda index: codes[index])

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from unknot.core.errors import StoreError, WriteError
 
-FORMAT = 1
+FORMAT = 2
 KEEP = 2
 """Checkpoints kept; one before the last, in case a disk loses the last."""
 
@@ -43,12 +43,8 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
     """
     final, hidden = folder / f"step-{checkpoint.step:09d}", folder / f".writing-{os.getpid()}"
     data = pack_tensors({k: t.contiguous() for k, t in checkpoint.tensors.items()})
-    facts = {
-        "format": FORMAT,
-        "step": checkpoint.step,
-        "sha256": hashlib.sha256(data).hexdigest(),
-        **checkpoint.facts,
-    }
+    facts = {"format": FORMAT, "step": checkpoint.step, **checkpoint.facts}
+    facts["sha256"] = _checksum(data, facts)
     try:
         shutil.rmtree(hidden, ignore_errors=True)
         hidden.mkdir(parents=True)
@@ -103,14 +99,16 @@ def load(path: Path) -> Checkpoint:
     try:
         facts = json.loads((path / "state.json").read_text(encoding="utf-8"))
         data = (path / "state.safetensors").read_bytes()
-        known = facts.pop("format"), facts.pop("step"), facts.pop("sha256")
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+        checksum = facts.pop("sha256")
+        altered = checksum != _checksum(data, facts)
+        number, step = facts.pop("format"), facts.pop("step")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{path} is not a checkpoint that can be read: {error}.") from error
-    if known[0] != FORMAT:
-        raise StoreError(f"{path} has format {known[0]}; this version reads format {FORMAT}.")
-    if hashlib.sha256(data).hexdigest() != known[2]:
-        raise StoreError(f"{path}/state.safetensors is truncated or altered.")
-    return Checkpoint(known[1], read_tensors(data), facts)
+    if number != FORMAT:
+        raise StoreError(f"{path} has format {number}; this version reads format {FORMAT}.")
+    if altered:
+        raise StoreError(f"{path} is truncated or altered.")
+    return Checkpoint(step, read_tensors(data), facts)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, str]) -> None:
@@ -159,6 +157,11 @@ def write(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _checksum(data: bytes, facts: Mapping[str, Any]) -> str:
+    """Of the tensors and of all that is said about them."""
+    return hashlib.sha256(data + json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
 def _sync(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """Where and how precisely a population computes."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -38,14 +38,18 @@ class Runtime:
     def computing(self) -> Iterator[None]:
         """Compute here: on this device, with the process-wide tf32 switches at this precision.
 
-        A CUDA graph is captured and replayed on the current device, whichever holds the tensors.
+        A CUDA graph is captured and replayed on the current device, whichever holds the tensors. A
+        CPU has no such switches, and those of a user who has set them otherwise are left alone.
         """
+        if self.device.type == "cpu":
+            yield
+            return
         switches: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn)
         before = [switch.allow_tf32 for switch in switches]
         try:
             for switch in switches:
                 switch.allow_tf32 = self.precision == "tf32"
-            with torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext():
+            with torch.cuda.device(self.device):
                 yield
         finally:
             for switch, value in zip(switches, before, strict=True):

@@ -57,7 +57,7 @@ class Looped:
     @torch.no_grad()
     def decode(self, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
         """Logits or means for each member's own codes."""
-        z = z.to(self.setting.runtime.device)
+        z = z.to(self.setting.runtime.device, self.setting.runtime.dtype)
         return torch.stack([m.net().decode(c) for m, c in zip(self.models, z, strict=True)])
 
     def state(self) -> State:

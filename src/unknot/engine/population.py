@@ -16,12 +16,13 @@ from torch import Tensor, nn
 
 from unknot.core.architecture import Architecture
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import at, shape_key
+from unknot.core.hyper import at, endless, shape_key
 from unknot.core.objective import (
     Adam,
     Adversarial,
     Batchwise,
     Carry,
+    Choosy,
     Net,
     Note,
     Objective,
@@ -209,11 +210,19 @@ def groups(members: Sequence[Member]) -> list[list[Member]]:
     return list(found.values())
 
 
-def _check_batch(objective: Objective, batch: int) -> None:
+def _check(setting: Setting, objective: Objective) -> None:
+    kind, batch = type(objective).__name__, setting.batch
     if isinstance(objective, Batchwise) and batch < objective.least_batch:
         raise ConfigError(
-            f"{type(objective).__name__} compares the images of a batch and needs "
-            f"{objective.least_batch} or more; got a batch of {batch}."
+            f"{kind} compares the images of a batch and needs {objective.least_batch} or more; "
+            f"got a batch of {batch}."
+        )
+    if isinstance(objective, Choosy):
+        objective.check_batch(batch, len(setting.dataset))
+    if names := endless(objective):
+        raise ConfigError(
+            f"{kind}.{names[0]} lasts the whole run, and how long that is has to be said: give the "
+            "schedule its steps, or fill them in with `over_run`."
         )
 
 
@@ -221,10 +230,10 @@ def populate(setting: Setting, members: Sequence[Member]) -> Population:
     """A fresh population on the backend that suits the device.
 
     Raises:
-        ConfigError: The members are not of one group.
+        ConfigError: The members are not of one group, or one cannot be trained so.
     """
     for member in members:
-        _check_batch(member.objective, setting.batch)
+        _check(setting, member.objective)
     if len(groups(members)) > 1:
         raise ConfigError(
             "Members of a population may differ in seed, learning rate and Hyper fields only; "

@@ -37,6 +37,10 @@ NORMS = (
     *(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d),
     *(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d),
 )
+RANDOM = (
+    *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d),
+    *(nn.AlphaDropout, nn.FeatureAlphaDropout, nn.RReLU),
+)
 
 
 def initial_weights(
@@ -93,7 +97,8 @@ def initialise(
         dtype: Type of the weights; another type changes their rounding, not the draw.
 
     Raises:
-        ConfigError: There is no such rule, or the module keeps numbers that are not parameters.
+        ConfigError: There is no such rule, or the module keeps numbers that are not parameters or
+            draws some at random.
     """
     if rule not in get_args(Init):
         raise ConfigError(f"There is no init '{rule}'{nearest(rule, list(get_args(Init)))}")
@@ -101,6 +106,11 @@ def initialise(
         raise ConfigError(
             f"The {prefix} has buffers ({', '.join(buffers)}); only parameters are kept. "
             "Use layers without running statistics, such as LayerNorm in place of BatchNorm."
+        )
+    if chance := [type(layer).__name__ for layer in module.modules() if isinstance(layer, RANDOM)]:
+        raise ConfigError(
+            f"The {prefix} has layers that draw at random ({', '.join(chance)}), not by the run's "
+            "seed; leave them out."
         )
     last = [layer for layer in module.modules() if isinstance(layer, nn.Linear)][-1:]
     weights = {}

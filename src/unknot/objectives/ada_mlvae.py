@@ -83,7 +83,8 @@ def product(a: Posterior, b: Posterior, precision: Precision) -> Posterior:
 
 
 PRESETS = {
-    # Michlo 2022, as the preset of the same name of the Ada-GVAE: XYSquares, 9 latents.
+    # Michlo 2022, as the preset of the same name of the Ada-GVAE: beta 0.001 of means over
+    # 3 x 64 x 64 standardised pixels and 9 latents.
     "michlo": AdaMLVAE(
         beta=beta_of_means(0.001, pixels=3 * 64 * 64, latents=9),
         delta="symmetric_kl",

@@ -75,13 +75,13 @@ class AdaTVAE:
 
 
 PIXELS = 3 * 64 * 64
-# Michlo 2022, Table A.5, on XYSquares: beta 0.01 and alpha 1 beside means over these pixels,
-# standardised, and 25 latents. The schedules are those of Table 5.2; its choice is weight_weak.
 MICHLO = AdaTVAE(
     beta=beta_of_means(0.01, pixels=PIXELS, latents=25),
     alpha=1.0 * PIXELS,
     likelihood="gaussian",
 )
+# Michlo 2022, Table A.5, on XYSquares: beta 0.01 and alpha 1 beside means over 3 x 64 x 64
+# standardised pixels and 25 latents. Of the schedules of Table 5.2 its choice is weight_weak.
 PRESETS = {
     "michlo_threshold": replace(MICHLO, omega=0.5, eta=Linear(0.0, 0.5)),
     "michlo_weight_weak": MICHLO,

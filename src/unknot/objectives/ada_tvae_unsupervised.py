@@ -131,8 +131,8 @@ def ordered(
 
 
 PIXELS = 3 * 64 * 64
-# Michlo 2022, section 5.5, with Table A.5 for the rest, on images of three channels: beta 0.01 and
-# alpha 1 beside means over these pixels, standardised, and 25 latents; 512 triplets of 256 images.
+# Michlo 2022, section 5.5, with Table A.5 for the rest: beta 0.01 and alpha 1 beside means over
+# 3 x 64 x 64 standardised pixels and 25 latents; 512 triplets of 256 images.
 PRESETS = {
     "michlo": AdaTVAEUnsupervised(
         beta=beta_of_means(0.01, pixels=PIXELS, latents=25),

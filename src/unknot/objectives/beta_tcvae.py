@@ -31,7 +31,7 @@ class BetaTCVAE:
     Equation: 4, with the estimators of its section 4.1 and appendix C.
     Differs: None in the default. The 2019 study takes the divergence in closed form,
     `beta_minus_1`; there the weights are what they exceed 1 by, so that all three at 1 are the VAE
-    exactly and not only on average. Mushom 2021 reads beta as what comes on top, `extra_tc`: its
+    exactly and not only on average. Mushom 2020 reads beta as what comes on top, `extra_tc`: its
     beta is one less than that of the others.
 
     The density q(z) is estimated from the batch, of b images out of N, as a weighted sum of q(z|x):
@@ -58,6 +58,18 @@ class BetaTCVAE:
     def __post_init__(self) -> None:
         at_least(self, 0, "alpha", "beta", "gamma")
         check_choices(self, "estimator", "reading")
+
+    def check_batch(self, batch: int, n_data: int) -> None:
+        """Refuse a stratified batch that is larger than the data, of which it is a part.
+
+        Raises:
+            ConfigError: It is.
+        """
+        if self.estimator == "mss" and batch > n_data:
+            raise ConfigError(
+                f"BetaTCVAE.estimator 'mss' needs a batch of at most the {n_data} images there "
+                f"are; got {batch}. Take a smaller batch or 'mws'."
+            )
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction, mutual information, total correlation and dimension-wise divergence."""
@@ -105,9 +117,6 @@ def log_weights(
     Stratified: 1 / N for the image that the code is of; the other b - 1 stand for the other N - 1
     with 1 / (b - 1) each, but for one, here the next, with (N - b + 1) / (N (b - 1)).
 
-    Raises:
-        ConfigError: A stratified batch is larger than the data, of which it is a part.
-
     Example:
         >>> log_weights("mss", torch.zeros(3, 5), 12).exp().mul(24).round().tolist()
         [[2.0, 10.0, 12.0], [12.0, 2.0, 10.0], [10.0, 12.0, 2.0]]
@@ -116,11 +125,6 @@ def log_weights(
     if estimator != "mss":
         constant = {"none": 0.0, "mixture": -math.log(b), "mws": -math.log(b * n_data)}[estimator]
         return z.new_full((b, b), constant)
-    if b > n_data:
-        raise ConfigError(
-            f"BetaTCVAE.estimator 'mss' needs a batch of at most the {n_data} images there are; "
-            f"got {b}. Take a smaller batch or 'mws'."
-        )
     row = torch.arange(b, device=z.device)
     ahead = (row - row.unsqueeze(-1)) % b
     weights = z.new_full((b, b), -math.log(b - 1))

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.choices import check_choices
+from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least, lift
 from unknot.core.objective import Net, Note, Own, Step, Term, Terms
 from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
@@ -82,6 +83,8 @@ class MdLVAE:
     def __post_init__(self) -> None:
         check_choices(self, "variant")
         at_least(self, 0, "floor")
+        if isinstance(self.floor, int | float) and self.floor >= 1:
+            raise ConfigError(f"MdLVAE.floor must be below 1, the first sigma; got {self.floor}.")
 
     def own(self, z: int, seed: Int[Tensor, "*p"]) -> Own:
         """Sigma of the reconstruction and of each latent, 1 at the start."""

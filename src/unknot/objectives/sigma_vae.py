@@ -15,7 +15,7 @@ from unknot.core.objective import Net, Note, Own, Step, Term, Terms
 from unknot.objectives.losses import kl_normal, reconstruction
 
 LOWEST = -6.0
-"""Where ln sigma bends to a floor: 0.0025, below half a grey level of 8-bit images."""
+"""Where ln sigma bends to a floor: 0.0025, two thirds of a grey level of 8-bit images."""
 
 
 @dataclass(frozen=True)
