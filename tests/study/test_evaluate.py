@@ -135,7 +135,7 @@ def test_a_diverged_member_is_left_out_and_does_not_stop_the_others(trained):
 
 def test_records_are_read_back_and_older_ones_too(trained, tmp_path):
     (records, _) = evaluate.evaluate(trained, metrics=["mig", "elbo"])
-    assert kept.append(tmp_path, records) == 2
+    assert kept.append(tmp_path, [*records, records[0]]) == 2
     assert kept.append(tmp_path, records) == 0
     assert kept.read(tmp_path) == records
     file = tmp_path / "scores.jsonl"

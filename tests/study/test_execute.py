@@ -200,6 +200,23 @@ def test_records_alone_are_enough_to_go_on_with(images, tmp_path):
     assert [row for row in Study.open(folder).table() if row["seed"] < 2] == rows
 
 
+def test_scores_are_those_of_the_seed_that_the_study_has_now(images, tmp_path):
+    folder, text = tmp_path / "study", study_text(images, steps=20).replace("sap", "dci")
+    other = text.replace("seeds =", "score_seed = 1\n        seeds =")
+    tables = [run_inline(folder, t, update=True).table() for t in (text, other, text)]
+    assert tables[0] == tables[2] != tables[1]
+
+
+def test_reading_a_study_removes_no_file_of_who_writes(images, tmp_path):
+    folder = tmp_path / "study"
+    study = run_inline(folder, study_text(images, steps=20))
+    (population, *_) = folder.glob("populations/*")
+    (population / ".scores.jsonl.99999").write_text("half")
+    for row in study.table():
+        export.take(study, row["id"], tmp_path / row["id"], device="cpu")
+    assert (population / ".scores.jsonl.99999").exists()
+
+
 def test_a_folder_whose_file_was_edited_is_refused_unless_told(images, tmp_path):
     folder = tmp_path / "study"
     run_inline(folder, study_text(images, steps=20))

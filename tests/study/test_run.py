@@ -9,7 +9,7 @@ import torch
 import unknot
 from unknot.core.errors import ConfigError, DataError, ShapeError, StoreError
 from unknot.engine.checkpoint import read_weights
-from unknot.study import config, run
+from unknot.study import config, run, train
 from unknot.study.folder import Folder
 from unknot.study.train import Progress
 
@@ -138,6 +138,42 @@ def test_resuming_extends_the_curves(options, tmp_path):
     resumed = unknot.resume(tmp_path / "part", device="cpu")
     assert torch.equal(resumed.codes(), whole.codes())
     assert resumed.curves.steps == whole.curves.steps
+
+
+@pytest.mark.parametrize(("lr", "status"), [(1e-3, "done"), (1e25, "diverged")])
+def test_killed_between_its_last_checkpoint_and_the_rest_a_run_ends_all_the_same(
+    options, tmp_path, monkeypatch, lr, status
+):
+    """A run whose members have all diverged does not train on."""
+    settings = {**options, "lr": lr, "steps": 300, "log_every": 10, "likelihood": "gaussian"}
+    whole = unknot.train(**settings, out=tmp_path / "whole")
+    assert whole.status == status
+    write = train.write_status
+
+    def killed(folder, training, step, status, seconds=0.0):
+        if status != "running":
+            raise MemoryError
+        write(folder, training, step, status, seconds)
+
+    monkeypatch.setattr(train, "write_status", killed)
+    with pytest.raises(MemoryError):
+        unknot.train(**settings, out=tmp_path / "part")
+    monkeypatch.undo()
+    assert Folder(tmp_path / "part").status()["status"] == "running"
+    resumed = unknot.resume(tmp_path / "part", device="cpu")
+    assert (resumed.status, resumed.step) == (status, whole.step)
+    for name in ("weights.safetensors", "curves.csv"):
+        ends = [(tmp_path / which / name).read_bytes() for which in ("whole", "part")]
+        assert ends[0] == ends[1]
+    assert unknot.load(tmp_path / "part").status == status
+
+
+def test_a_status_of_another_shape_is_damaged(options, tmp_path):
+    unknot.train(**options, out=tmp_path / "run")
+    for text in ('{"members": [1]}', '{"members": 3}', '{"members": [{}]}'):
+        (tmp_path / "run" / "status.json").write_text(text)
+        with pytest.raises(StoreError, match="damaged"):
+            unknot.load(tmp_path / "run")
 
 
 def test_an_occupied_folder_is_left_alone(options, tmp_path):

@@ -217,6 +217,7 @@ BAD = {
     'protocol = "study2018"': "did you mean 'study2019'",
     "members = 0": "whole number from 1 on",
     "score_seed = true": "whole number from 0 on",
+    f"score_seed = {2**64}": "below 2^63",
     "version = 9": "version 9 is not known",
     "train = 3": "[train] must be a table",
     '[[grid]]\nsteps = "= 2 * bach"\nbatch = 3': "not set; did you mean 'batch'",

@@ -33,11 +33,11 @@ def evaluate(
 
     from unknot.cli.screen import bar, say, table
     from unknot.study import evaluate as scores
+    from unknot.study import lock, scoring
     from unknot.study import records as kept
-    from unknot.study import scoring
     from unknot.study.run import load
 
-    names = [name.strip() for name in metrics.split(",")] if metrics else None
+    names = scores.known([name.strip() for name in metrics.split(",")]) if metrics else None
     wanted = scores.Wanted(names or scores.everything(), protocol, seed, strict=names is not None)
     trained = load(run, device=device)
     models = scores.models(trained, wanted)
@@ -56,7 +56,8 @@ def evaluate(
         ) as everybody,
     ):
         for own in everybody:
-            new += kept.append(run, own.records)
+            with lock.held(run, f"Another process is at work in {run}.", patience=30.0):
+                new += kept.append(run, own.records)
             records += own.records
             skipped |= own.skipped
     if json:

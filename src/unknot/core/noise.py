@@ -18,6 +18,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from unknot.core.errors import ConfigError
+
 Count: TypeAlias = int | Int[Tensor, "..."]
 
 WORD = 0xFFFFFFFF
@@ -48,12 +50,17 @@ def _multiply(a: Tensor, m: int) -> tuple[Tensor, Tensor]:
 def words(seed: Count, stream: str, step: Count, n: int) -> Int[Tensor, "*p n"]:
     """``n`` uniform 32-bit words for each seed and step, as int64.
 
+    Raises:
+        ConfigError: The seed has more than 64 bits.
+
     Example:
         >>> words(0, "z", 0, 3).shape
         torch.Size([3])
         >>> torch.equal(words(torch.tensor([7, 8]), "z", 5, 9)[1], words(8, "z", 5, 9))
         True
     """
+    if isinstance(seed, int) and not -(2**63) <= seed < 2**63:
+        raise ConfigError(f"Seeds are whole numbers from 0 to 2**63 - 1; got {seed}.")
     device = next((c.device for c in (seed, step) if isinstance(c, Tensor)), torch.device("cpu"))
     seed = torch.as_tensor(seed, device=device).long().unsqueeze(-1)
     step = torch.as_tensor(step, device=device).long().unsqueeze(-1)

@@ -71,7 +71,7 @@ def of_data(
         sections.agreement(table, panels, name, keep),
         sections.shares(table, found, panels, name, keep),
         grids.seed_counts(found, scores, album, name),
-        _beside(table, scores, published, name, keep),
+        _beside(source, table, scores, published, name, keep),
         sections.training(source.study, found, name, keep) if source.study else None,
     ]
     return {
@@ -105,25 +105,43 @@ def _settings(
 
 
 def _beside(
-    table: Columns, scores: Sequence[str], published: Source | None, name: str, keep: sections.Try
+    source: Source,
+    table: Columns,
+    scores: Sequence[str],
+    published: Source | None,
+    name: str,
+    keep: sections.Try,
 ) -> Section | None:
-    """Our values beside published ones, where both have a score."""
+    """Our values beside published ones, where both have a score by one protocol."""
     if published is None:
         return None
-    both = [s for s in (*scores, "recon", "kl") if s in table and s in published.table]
-    both = list(dict.fromkeys(both))
+    protocols = source.protocol, published.protocol
+    other = None not in protocols and protocols[0] != protocols[1]
+    suffix = f"@{published.protocol}" if other else ""
+    own = {score.partition("@")[0]: score.partition("@")[0] + suffix for score in scores}
+    own = {score: column for score, column in own.items() if column in table} | {
+        loss: loss for loss in ("recon", "kl") if loss in table
+    }
+    both = [score for score in own if score in published.table]
+    table = {**table, **{score: table[own[score]] for score in both}}
     ours, theirs = ((summaries(t, both) if both else []) for t in (table, published.table))
     found = compare([s for s in ours if s.n], theirs)
     title = "Beside published values"
+    note = (
+        f"Scores here are those of the protocol {protocols[0]} and the published ones of "
+        f"{protocols[1]}; only what is scored by that one too is held against them. "
+        if other
+        else ""
+    )
     if not found.differences:
         said = "No setting here is in that table: data, objective and strength must agree."
-        return Section(f"{name}published", title, said)
+        return Section(f"{name}published", title, note + said)
     drawn = keep(f"{name}published", lambda: beside_published(found, across=across(len(both))))
     file = f"{name}published.csv"
     return Section(
         f"{name}published",
         title,
-        _agreement_words(found),
+        note + _agreement_words(found),
         [grids.beside(found, file)],
         drawn,
     )

@@ -37,6 +37,8 @@ class Source:
     published: bool = False
     baselines: tuple[str, ...] = ()
     """What figures hold scores against; see `unknot.report.study_baselines`."""
+    protocol: str | None = None
+    """That of the scores without one in their names; None where nobody says."""
 
 
 def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[str] = ()) -> Source:
@@ -131,12 +133,14 @@ def _of_study(path: Path, scores: Sequence[str] | None) -> Source:
             f"No run of the study in {path} has ended yet; go on with `unknot study run {path}`."
         )
     source = _source(study.name, table, scores, study.scores(), study)
-    return replace(source, baselines=study.baselines())
+    protocol = study.store.facts()["protocol"]
+    return replace(source, baselines=study.baselines(), protocol=protocol)
 
 
 def _of_2019(path: Path, scores: Sequence[str] | None) -> Source:
     title = "Published runs of the 2019 study"
-    return replace(_source(title, published.read(path), scores, PUBLISHED), published=True)
+    source = _source(title, published.read(path), scores, PUBLISHED)
+    return replace(source, published=True, protocol="study2019")
 
 
 def _source(

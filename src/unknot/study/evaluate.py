@@ -165,6 +165,23 @@ def everything() -> list[str]:
     return sorted([*all_scores.names(), *DECODING])
 
 
+def known(names: Sequence[str]) -> list[str]:
+    """Names of scores, each once.
+
+    Raises:
+        ConfigError: There is no such score; the message gives the nearest.
+
+    Example:
+        >>> known(["mig", "sap", "mig"])
+        ['mig', 'sap']
+    """
+    scores = everything()
+    for name in names:
+        if name not in scores:
+            raise ConfigError(f"There is no score '{name}'{registry.nearest(name, scores)}")
+    return [*dict.fromkeys(names)]
+
+
 def models(run: Run, wanted: Wanted) -> list[Model]:
     """The members of a run that did not diverge.
 

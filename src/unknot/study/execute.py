@@ -173,7 +173,7 @@ def planned(text: str) -> Plan:
     """
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # not TOML, or a number of thousands of digits
         raise ConfigError(f"The study file is not TOML: {error}.") from error
     return plan(expand(table))
 

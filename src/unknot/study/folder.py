@@ -23,7 +23,7 @@ import torch
 import unknot
 from unknot.core.errors import StoreError
 from unknot.engine.checkpoint import write_whole
-from unknot.study import config
+from unknot.study import config, lock
 from unknot.study.spec import TrainSpec, to_toml
 
 
@@ -88,19 +88,10 @@ class Folder:
 
         Raises:
             StoreError: Another process trains there.
+            WriteError: The disk refused.
         """
-        try:
-            import fcntl
-        except ImportError:  # not on this system: the user must take care
-            yield
-            return
-        with (self.path / ".lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise StoreError(
-                    f"Another process is training in {self.path}; wait for it or stop it first."
-                ) from error
+        refusal = f"Another process is training in {self.path}; wait for it or stop it first."
+        with lock.held(self.path, refusal):
             yield
 
     def spec(self) -> TrainSpec:

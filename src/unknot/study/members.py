@@ -4,6 +4,7 @@ Each member is a `TrainSpec` of one seed. They differ in what members may differ
 puts no others together.
 """
 
+import contextlib
 import json
 import shutil
 import time
@@ -210,7 +211,7 @@ def export(members: Members, folder: Path) -> Trained:
         ],
     }
     checkpoint.write_whole(folder / "population.json", json.dumps(facts, indent=1).encode())
-    _tidy(folder)
+    tidy(folder)
     return Trained(members.specs, members.setting, weights, members.curves, facts)
 
 
@@ -228,7 +229,6 @@ def load(folder: Path, specs: Sequence[TrainSpec], device: str = "auto") -> Trai
     facts = _facts(folder)
     if facts["ids"] != [spec.ids()[0] for spec in specs]:
         raise StoreError(f"{folder} holds other runs than the plan says.")
-    _tidy(folder)
     weights = checkpoint.read_weights(folder / "weights.safetensors")
     curves = checkpoint.read_weights(folder / "curves.safetensors")
     setting = train.begin(specs[0], device, trained=True).setting
@@ -258,8 +258,12 @@ def _facts(folder: Path) -> dict[str, Any]:
         raise StoreError(f"{folder}/population.json cannot be read: {error}.") from error
 
 
-def _tidy(folder: Path) -> None:
-    """Remove what only an unfinished training needs, and what killed processes left."""
+def tidy(folder: Path) -> None:
+    """Remove what only an unfinished training needs, and what killed processes left.
+
+    Only for who holds the folder: another process may be about to rename a file of its own.
+    """
     shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     for stale in folder.glob(".*.*"):
-        stale.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            stale.unlink()

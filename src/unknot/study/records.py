@@ -48,12 +48,14 @@ def read(folder: Path) -> list[Record]:
         return []
     try:
         return [Record(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
-    except (ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise StoreError(f"{path} is damaged: {error}. Move it away and score again.") from error
 
 
 def append(folder: Path, records: Sequence[Record]) -> int:
     """Add records to a run folder; those that are there already stay as they are.
+
+    Only for who holds the folder: what another process adds meanwhile would be lost.
 
     Returns:
         How many were new.
@@ -61,10 +63,11 @@ def append(folder: Path, records: Sequence[Record]) -> int:
     Raises:
         WriteError: The disk refused; the file is as it was.
     """
-    old = read(folder)
-    known = {record.key for record in old}
-    new = [record for record in records if record.key not in known]
-    if new:
-        lines = "".join(json.dumps(asdict(record)) + "\n" for record in [*old, *new])
+    kept = {record.key: record for record in read(folder)}
+    before = len(kept)
+    for record in records:
+        kept.setdefault(record.key, record)
+    if len(kept) > before:
+        lines = "".join(json.dumps(asdict(record)) + "\n" for record in kept.values())
         write_whole(folder / "scores.jsonl", lines.encode())
-    return len(new)
+    return len(kept) - before

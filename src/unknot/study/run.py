@@ -226,11 +226,11 @@ def load(path: str | Path, *, device: str = "auto") -> Run:
     fits({n: t for n, t in state.items() if not n.startswith("adam.")}, weights, folder.weights)
     training.population.load({**state, **weights})
     facts = folder.status()
-    diverged = {
-        i: member["diverged_at"]
-        for i, member in enumerate(facts.get("members", []))
-        if member.get("diverged_at") is not None
-    }
+    try:
+        ends = enumerate(member["diverged_at"] for member in facts.get("members", []))
+        diverged = {i: int(at) for i, at in ends if at is not None}
+    except (TypeError, KeyError, ValueError) as error:
+        raise StoreError(f"{folder.status_file} is damaged: {error!r}.") from error
     training = replace(training, curves=_curves(folder, training.spec), diverged=diverged)
     status, step = facts.get("status", "done"), facts.get("step", training.spec.updates)
     return Run(training, status, step, folder.path)

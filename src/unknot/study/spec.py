@@ -55,7 +55,7 @@ class TrainSpec:
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch", "log_every", "checkpoint_every"):
-            if getattr(self, name) < 1:
+            if not 1 <= getattr(self, name) < 2**63:
                 raise ConfigError(f"{name} must be 1 or more; got {getattr(self, name)}.")
         listed = self.seed_list
         if not listed:

@@ -230,17 +230,21 @@ class Study:
         return baselines(tomllib.loads(self.store.facts()["text"]).get("baseline", []))
 
     def _scores(self) -> dict[str, dict[str, float | None]]:
-        own = self.store.facts()["protocol"]
-        suffix = {
-            number: "" if protocol == own else f"@{protocol}"
-            for number, protocol in self._rows("SELECT number, protocol FROM measures")
+        facts = self.store.facts()
+        own, seed = facts["protocol"], int(facts["score_seed"])
+        measures = {
+            number: ("" if protocol == own else f"@{protocol}", json.loads(options).get("seed"))
+            for number, protocol, options in self._rows(
+                "SELECT number, protocol, options FROM measures"
+            )
         }
+        scores = self._rows("SELECT run, measure, name, value FROM scores ORDER BY measure")
+        # Of a name the last to be put down stays: what was drawn with the seed that the study has
+        # now, and of those the newest, as measures are numbered as they come.
+        scores.sort(key=lambda row: measures[row[1]][1] in (None, seed))
         found: dict[str, dict[str, float | None]] = {}
-        # Measures are numbered as they come: the newest of a name is the last to be put down.
-        for run, measure, name, value in self._rows(
-            "SELECT run, measure, name, value FROM scores ORDER BY measure"
-        ):
-            found.setdefault(run, {})[name + suffix[measure]] = value
+        for run, measure, name, value in scores:
+            found.setdefault(run, {})[name + measures[measure][0]] = value
         return found
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:

@@ -270,11 +270,7 @@ def _metrics(given: Any) -> tuple[str, ...] | None:  # noqa: ANN401
         return None
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         raise ConfigError(f'metrics look like ["mig", "sap"], or "all"; got {given!r}.')
-    known = evaluate.everything()
-    for name in given:
-        if name not in known:
-            raise ConfigError(f"There is no score '{name}'{registry.nearest(name, known)}")
-    return tuple(dict.fromkeys(given))
+    return tuple(evaluate.known(given))
 
 
 def baselines(given: Any) -> tuple[str, ...]:  # noqa: ANN401
@@ -303,6 +299,6 @@ def _text(key: str, given: Any) -> str:  # noqa: ANN401
 
 
 def _whole(key: str, given: Any, least: int) -> int:  # noqa: ANN401
-    if isinstance(given, bool) or not isinstance(given, int) or given < least:
-        raise ConfigError(f"{key} must be a whole number from {least} on; got {given!r}.")
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given < 2**63:
+        raise ConfigError(f"{key} must be a whole number from {least} on, below 2^63; got {given!r}.")
     return given

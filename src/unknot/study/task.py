@@ -34,6 +34,7 @@ from unknot.study.members import (
     export,
     is_trained,
     load,
+    tidy,
     train_to_the_end,
 )
 from unknot.study.records import Record
@@ -185,6 +186,7 @@ def _trained(
     folder: Path, specs: Sequence[TrainSpec], device: str, tell: Tell, stop: Callable[[], bool]
 ) -> Trained:
     if is_trained(folder):
+        tidy(folder)
         return load(folder, specs, device)
     fresh = begin(specs, device)
     ended = train_to_the_end(fresh, folder, tell=lambda step: tell("train", step), stop=stop)

@@ -161,15 +161,14 @@ def run(
     if isinstance(likelihood, Overlap):
         likelihood.check_file()
     spec, saved, began = training.spec, start // training.spec.checkpoint_every, time.monotonic()
-    status: Status = "running" if start < spec.updates else "done"
-    step = start
+    step, status = start, _status(training, start, False)
     with stop_on_signal() as stop:
-        if folder and status == "running":
+        if folder:
             write_status(folder, training, step, status)
         for tick in fit(
             training.population,
             start=start,
-            steps=spec.updates,
+            steps=spec.updates if status == "running" else start,
             log_every=spec.log_every,
             pause_every=spec.checkpoint_every,
         ):
