@@ -11,8 +11,8 @@ from unknot.study import execute, presets, study_file
 
 @pytest.fixture
 def small(monkeypatch, tiny, tmp_path):
-    """The demo with a study of four tiny runs in place of the preset, in a folder of its own."""
-    text = small_study.text(tiny, seeds="[0, 1]", steps=20, metrics='["mig"]')
+    """The demo with a study of three tiny runs in place of the preset, in a folder of its own."""
+    text = small_study.text(tiny, seeds="[0]", steps=20)
     asked = []
 
     def given(file, *, quick):
@@ -34,7 +34,7 @@ def test_from_plan_to_page_and_on_after_a_stop(unknot, small, monkeypatch):
     folder = Path("studies/small-study")
     assert code == 130
     assert f"The same command goes on with {folder}." in err
-    assert "beta_vae and beta_tcvae, 6 models on arrays, 20 steps each" in err
+    assert "beta_vae and beta_tcvae, 3 models on arrays, 20 steps each" in err
     weights = sorted(folder.glob("populations/*/weights.safetensors"))
     before = [file.stat().st_mtime_ns for file in weights]
 

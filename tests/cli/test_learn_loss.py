@@ -71,6 +71,13 @@ def test_a_file_that_is_there_is_kept(learn, tmp_path, name):
         (("--radius", 99), "radius 99 reaches further than images of"),
         (("--mode", "worsen"), "loss.mode should be 'improve', 'adversarial' or 'none'"),
         (("--set", "loss.radios=3"), "Unknown key 'loss.radios'; did you mean 'radius'?"),
+        (("--set", "foo=1"), "Unknown key 'foo'; known: data, loss."),
+        (("--set", "lass.l2=0"), "Unknown key 'lass'; did you mean 'loss'?"),
+        (("--set", "loss=3"), "loss must be a table, such as loss.l2=0; got 3."),
+        (("--set", "loss=bce"), "loss must be a table, such as loss.l2=0; got 'bce'."),
+        (("--set", "data.name=5"), "data.name must be the name of one of the datasets; got 5."),
+        (("--set", "data=5"), "data must be a table or a name; got 5."),
+        (("--set", "data=xysquare"), "There is no dataset 'xysquare'"),
         (("--data", "xysquare"), "There is no dataset 'xysquare'; did you mean 'xysquares'?"),
     ],
 )
@@ -80,6 +87,17 @@ def test_nonsense_gets_one_line(learn, words, said, tmp_path):
     assert said in err
     assert err.strip().count("\n") == 0
     assert not (tmp_path / "kernel.safetensors").exists()
+
+
+def test_data_may_be_a_name_or_a_table_of_its_own(learn, tiny, tmp_path):
+    code, _, err = learn("--data", "xysquares", "--set", f'data={{name="arrays", path="{tiny}"}}')
+    assert code == 0, err
+    assert (tmp_path / "kernel.safetensors").exists()
+
+
+def test_the_last_name_of_a_dataset_counts(learn, tmp_path):
+    code, _, err = learn("--set", "data=dsprites", "--set", "data=arrays")
+    assert (code, "data.path is needed" in err) == (2, True)
 
 
 def test_ctrl_c_leaves_nothing(learn, tmp_path, monkeypatch):

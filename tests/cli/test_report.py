@@ -54,7 +54,8 @@ def test_baselines_by_name_and_number(unknot, scores, tmp_path):
 
 @pytest.mark.slow
 def test_a_study_keeps_its_page_in_its_folder(unknot, tiny, tmp_path):
-    small_study.train(tmp_path / "study", tiny, seeds="[0]", steps=10, metrics='["mig"]')
+    options = {"seeds": "[0]", "steps": 10, "grids": small_study.ANOTHER}
+    small_study.train(tmp_path / "study", tiny, **options)
     code, out, _ = unknot("report", tmp_path / "study")
     assert code == 0
     assert (tmp_path / "study" / "report" / "index.html").exists()

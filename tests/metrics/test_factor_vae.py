@@ -62,6 +62,23 @@ def test_dropping_by_scale_is_not_for_the_default():
     assert float(factor_vae(0.001 * codes, values)) == 1
 
 
+@pytest.mark.parametrize("unit", [1e-310, 1e-170, 1e170, 1e307])
+def test_the_unit_of_codes_does_not_count(unit):
+    """Squares of such codes are 0 or infinite."""
+    codes, values = get("rotated")
+    codes[:, 0] *= unit
+    for given in (codes, unit * get("rotated")[0]):
+        assert float(factor_vae(given, values)) == float(factor_vae(*get("rotated")))
+
+
+def test_powers_of_two_change_no_vote():
+    codes, values = get("rotated")
+    scaled = factor_vae(codes * 2.0 ** np.array([9, -9, 40, 0]), values)
+    np.testing.assert_array_equal(scaled.parts["votes"], factor_vae(codes, values).parts["votes"])
+    variances = codes.var(0, ddof=1) * 4.0 ** np.array([9, -9, 40, 0])
+    assert scaled.parts["variances"] == pytest.approx(variances)
+
+
 def test_votes_add_up_and_chance_is_zero_when_rescaled():
     score = factor_vae(*get("rotated"), protocol="study2019")
     assert score.parts["votes"].sum() == 10_000

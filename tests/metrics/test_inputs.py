@@ -30,6 +30,10 @@ def rows(codes=CODES, factors=FACTORS, samples=None, seed=0) -> Rows:
         (np.where(CODES > 2, np.inf, CODES), FACTORS, DataError, "NaN or infinite"),
         (CODES, FACTORS + 0.25, DataError, "whole numbers"),
         (CODES, FACTORS * np.nan, DataError, "whole numbers"),
+        (CODES, FACTORS * 1e30, DataError, "between -2\\^53 and 2\\^53"),
+        (CODES, FACTORS + 2**53, DataError, "whole numbers"),
+        (CODES, -FACTORS - 2**62, DataError, "whole numbers"),
+        (CODES, FACTORS.astype(np.uint64) + np.uint64(2**64 - 8), DataError, "whole numbers"),
         (CODES.astype(str), FACTORS, DataError, "real numbers in codes"),
         (CODES, FACTORS.astype(complex), DataError, "real numbers in factors"),
         (CODES, np.zeros_like(FACTORS), DataError, "nothing to find"),
@@ -85,6 +89,36 @@ def test_a_factor_of_one_value_is_left_out_with_a_remark():
     assert float(mig(CODES, constant)) == float(mig(CODES, FACTORS))
     assert rows(GRID, None).names == ("a", "b")
     assert rows(GRID, None).kinds == ("ordered", "cyclic")
+
+
+def nearly_constant(train):
+    """A factor that varies in one row alone, one that a draw of 20 training rows leaves out."""
+    kept = two(samples=20, test=(CODES, FACTORS))[0] if train else rows(samples=20)
+    out = next(i for i in range(60) if CODES[i].tolist() not in kept.codes.tolist())
+    return np.hstack([FACTORS, (np.arange(60) == out)[:, None]])
+
+
+def test_factors_are_judged_by_the_rows_that_are_used():
+    factors = nearly_constant(train=False)
+    assert rows(factors=factors).names == ("factor 0", "factor 1", "factor 2")
+    some = rows(factors=factors, samples=20)
+    assert some.names == ("factor 0", "factor 1")
+    assert some.remarks == ("left out for having one value: factor 2",)
+    assert torch.equal(some.codes, rows(samples=20).codes)
+    assert torch.equal(some.levels, rows(samples=20).levels)
+
+
+@pytest.mark.parametrize("test_samples", [None, 30])
+def test_factors_are_judged_by_the_training_rows_that_are_used(test_samples):
+    factors = nearly_constant(train=True)
+    sizes = {"samples": 20, "test_samples": test_samples}
+    found = two(factors=factors, test=(CODES, factors), **sizes)
+    known = two(test=(CODES, FACTORS), **sizes)
+    for ours, plain in zip(found, known, strict=True):
+        assert ours.names == ("factor 0", "factor 1")
+        assert ours.remarks == ("left out for having one value: factor 2",)
+        assert torch.equal(ours.codes, plain.codes)
+        assert torch.equal(ours.levels, plain.levels)
 
 
 def test_given_rows_keep_their_order_unless_there_are_too_many():

@@ -51,5 +51,11 @@ def test_a_table_is_split_by_what_a_column_holds():
         split_table({"data": ["a"]}, "dataset")
 
 
+def test_cells_without_a_value_are_one_part():
+    beta = [float("nan"), 1.0, None, np.float32("nan")]
+    parts = split_table({"beta": beta, "mig": [1, 2, 3, 4]}, "beta")
+    assert {key: part["mig"] for key, part in parts.items()} == {None: [1, 3, 4], 1.0: [2]}
+
+
 def test_statistics_of_models_are_no_scores_of_one():
     assert not {"agreements", "plain_table", "seeds", "variances"} & set(registry.names("metrics"))

@@ -42,6 +42,30 @@ def test_the_kind_of_a_factor_chooses_the_predictor():
     assert sap(grid, protocol="paper").parts["table"][0, 0] == pytest.approx(1)
 
 
+def test_no_predictor_is_better_than_perfect():
+    """Shares of classes of 23 rows each add up to 1 and a trace more."""
+    level = (np.arange(460) % 20)[:, None]
+    score = sap(level.astype(float), level, kinds=("nominal",))
+    assert float(score) <= 1
+    assert float(score) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e170, 1e300])
+@pytest.mark.parametrize("kind", ["ordered", "nominal"])
+def test_the_unit_of_codes_does_not_count(unit, kind):
+    codes, values = get("rotated")
+    plain, scaled = (sap(u * codes, values, kinds=(kind,) * 4) for u in (1, unit))
+    assert float(plain) > 0.01
+    assert float(scaled) == pytest.approx(float(plain))
+
+
+def test_a_constant_code_predicts_nothing_though_its_mean_is_rounded():
+    level = np.tile([0, 1, 2], 100)[:, None]
+    codes = np.full((300, 1), 0.1)
+    assert codes.var() > 0
+    assert float(sap(codes, level, kinds=("nominal",))) == 0
+
+
 def test_options_that_do_not_apply_are_refused():
     codes, values = get("perfect")
     with pytest.raises(ConfigError, match="neither interval nor kinds"):

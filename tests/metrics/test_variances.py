@@ -99,6 +99,17 @@ def test_models_without_the_score_are_left_out():
     )
 
 
+@pytest.mark.parametrize("nan", [float("nan"), np.float32("nan"), None])
+def test_models_without_a_setting_are_one_group(nan):
+    x = [1.0, 2, 4, 5]
+    known = variance_shares({"strength": [1.0, 1.0, 0.0, 0.0], "x": x}, "x", by=["strength"])
+    # Two objects: a dictionary takes no NaN for another one.
+    missing = [1.0, 1.0, nan, None if nan is None else type(nan)("nan")]
+    found = variance_shares({"strength": missing, "x": x}, "x", by=["strength"])
+    assert found.groups == {"strength": 2}
+    assert found.shares == known.shares
+
+
 def test_tables_that_cannot_tell():
     with pytest.raises(DataError, match="'x' does not vary over 3 models"):
         variance_shares({"objective": list("aab"), "x": [1.0] * 3}, "x", by=["objective"])

@@ -22,23 +22,29 @@ def inline(tasks):
             yield Failed(task.key, str(error))
 
 
-def text(images, *, seeds="[0, 1, 2]", metrics='["mig", "sap"]', steps=40, more=""):
+TWO_STRENGTHS = """
+        [[grid]]
+        objective.name = "beta_vae"
+        objective.beta = [1, 4]
+"""
+ANOTHER = """
+        [[grid]]
+        objective.name = "beta_tcvae"
+"""
+
+
+def text(images, *, seeds="[0, 1, 2]", metrics='["mig"]', steps=40, grids=TWO_STRENGTHS + ANOTHER):
     return f"""
         name = "small <study>"
         seeds = {seeds}
         metrics = {metrics}
         [train]
         data = {{name = "arrays", path = "{images}"}}
-        net = {{name = "linear", latents = 3}}
+        net = {{name = "linear", latents = 2}}
         steps = {steps}
         batch = 8
         log_every = 10
-        [[grid]]
-        objective.name = "beta_vae"
-        objective.beta = [1, 4]
-        [[grid]]
-        objective.name = "beta_tcvae"
-        {more}
+        {grids}
     """
 
 

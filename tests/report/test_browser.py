@@ -1,4 +1,4 @@
-"""The page in a real browser: nothing missing, nothing broken, and it fits a phone."""
+"""The page in a real browser: nothing missing, nothing broken, and it fits every window."""
 
 import itertools
 import shutil
@@ -15,7 +15,7 @@ if CHROMIUM is None:
     pytest.skip("no chromium on this machine", allow_module_level=True)
 
 pytestmark = pytest.mark.slow
-DESKTOP, PHONE = (1280, 900), (390, 844)
+DESKTOP, LAPTOP, TABLET, PHONE = (1280, 900), (1200, 900), (800, 900), (390, 844)
 TABLE = "#settings > .wide table"
 
 
@@ -62,7 +62,9 @@ def browser():
         opened.close()
 
 
-@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.fixture(
+    params=[DESKTOP, LAPTOP, TABLET, PHONE], ids=["desktop", "laptop", "tablet", "phone"]
+)
 def page(request, browser, page_file):
     """The page, opened from the disk without a network, and what the browser complained of."""
     width, height = request.param
@@ -104,6 +106,28 @@ def test_it_does_not_scroll_sideways(page):
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= page.viewport_size["width"]
+
+
+STICKING_OUT = """
+() => [...document.querySelectorAll("figure, img, table, .wide, section, details, p, ul, h2, h3")]
+  .filter((e) => {
+    const own = e.getBoundingClientRect(), around = e.parentElement.getBoundingClientRect();
+    const scrolls = getComputedStyle(e.parentElement).overflowX !== "visible";
+    return own.width && !scrolls && (own.left < around.left - 1 || own.right > around.right + 1);
+  })
+  .map((e) => `${e.tagName} of ${e.parentElement.tagName} in ${e.closest("section")?.id}`)
+"""
+
+
+def test_nothing_sticks_out_of_what_is_around_it(page):
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate(STICKING_OUT) == []
+    figures = page.evaluate(
+        "[...document.querySelectorAll('figure .wide')].map(e => e.scrollWidth - e.clientWidth)"
+    )
+    assert figures
+    if page.viewport_size["width"] > PHONE[0]:
+        assert max(figures) <= 1, "but for a phone, figures are seen whole"
 
 
 def test_a_click_sorts_and_another_turns_round(page):

@@ -1,7 +1,7 @@
 """Baselines: where their values come from, and that figures have lines at them."""
 
 import pytest
-from report.test_study_page import rows, study, write
+from report.study_pages import rows, study, write
 
 from unknot.core.errors import ConfigError
 from unknot.report import study_figures as figures

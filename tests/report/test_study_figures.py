@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from unknot.core.errors import ConfigError, DataError
 from unknot.report import study_figures as figures
 from unknot.report.labels import place_labels
-from unknot.report.study_spread import density
+from unknot.report.study_boxes import density
 from unknot.report.study_style import Drawn, looks, panels
 from unknot.report.style import DARK, LIGHT, png
 from unknot.study.comparison import compare

@@ -113,10 +113,27 @@ def test_runs_that_are_there_keep_their_populations_and_names_are_functions_of_m
 def test_ten_thousand_runs_are_planned_from_their_settings_not_one_by_one(monkeypatch):
     built = []
     real = config.spec
-    monkeypatch.setattr(config, "spec", lambda table: built.append(1) or real(table))
+    monkeypatch.setattr(config, "spec", lambda *given: built.append(1) or real(*given))
     found = planned(seeds="0..999", grid=[{"objective": {"beta": [*range(1, 11)]}}])
     assert (len(found.runs), len(built)) == (10_000, 10)
     assert len(shards(found, members=16)) == 625
+
+
+def test_what_settings_share_is_checked_once(monkeypatch):
+    checked = []
+    real = config.build
+    monkeypatch.setattr(config, "build", lambda kind, *a: checked.append(kind) or real(kind, *a))
+    axes = {"objective": {"beta": [1, 2, 3]}, "optim": {"lr": [0.1, 0.2]}, "batch": [4, 8]}
+    found = planned(grid=[axes])
+    # A net, a dataset, three objectives, two optimisers; and twelve runs to put them in.
+    assert len(checked) == 1 + 1 + 3 + 2 + 12
+    alone = [
+        config.spec({**table, "seeds": [*found.sweep.seeds]}) for table in found.sweep.settings
+    ]
+    assert alone == [*found.settings]
+    # A truth value is no number, though Python calls it equal to one.
+    with pytest.raises(ConfigError, match="beta"):
+        planned(grid=[{"objective": {"beta": [1, True]}}])
 
 
 def test_machines_share_their_cores_out(monkeypatch):

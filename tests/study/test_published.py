@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from metrics import study2019
 
+from unknot import metrics
 from unknot.core.errors import DataError
 from unknot.metrics import agreement, split_table
 from unknot.study import published
@@ -460,6 +461,18 @@ def test_strengths_become_our_settings(tmp_path):
     assert beta["objective.lambda_od"] is None
     assert beta["dci.disentanglement"] != beta["dci.disentanglement"]
     assert (beta["steps"], beta["batch"], beta["data"]) == (300_000, 64, "cars3d")
+
+
+def test_scores_bear_the_names_that_ours_have():
+    """Published and own runs meet by the names of their columns."""
+    draw = np.random.default_rng(0)
+    factors = draw.integers(0, 3, (300, 2))
+    codes = factors + 0.1 * draw.normal(size=(300, 2))
+    names = {name.partition(".")[0] for name in published.SCORES}
+    scores = sorted(names - {"elbo", "recon", "kl", "loss", "regularizer"})
+    found = metrics.evaluate(codes, factors, metrics=scores, protocol="study2019")
+    ours = {value for name in found for value in found[name].values}
+    assert {n for n in published.SCORES if n.partition(".")[0] in scores} <= ours
 
 
 def test_files_of_another_kind(tmp_path):

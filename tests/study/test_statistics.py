@@ -14,7 +14,7 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.study.cells import cells, converged, pick, score_names, taken
 from unknot.study.comparison import compare
 from unknot.study.fronts import front, undominated
-from unknot.study.ranking import best_strengths, ranking
+from unknot.study.ranking import best_strengths, lower_is_better, ranking
 from unknot.study.statistics import (
     beats,
     correlations,
@@ -228,6 +228,31 @@ def test_ranks_wins_and_ties():
     assert found.wins() == {"a": (1, 1), "b": (1, 1), "c": (0, 1)}
     assert found.first[:, 1] == pytest.approx([1 / 3] * 3)
     assert found.rows()[0]["recon.rank"] == 1
+
+
+LOWER_TOO = (
+    "recon", "gaussian_tc@study2019", "wasserstein_tc.raw", "wasserstein_tc.raw@paper",
+    "mutual_info_score.largest", "aggregate_posterior", "aggregate_posterior.skewness@paper",
+    "elbo.error", "log_likelihood.error@paper",
+)  # fmt: skip
+HIGHER = ("mig@study2019", "elbo", "elbo@paper", "log_likelihood", "dci.completeness", "lossless")
+
+
+@pytest.mark.parametrize("score", [*LOWER_TOO, *HIGHER])
+def test_less_may_be_better_under_any_protocol_and_of_any_part(score):
+    rows = [run(name, seed=s, **{score: v}) for name, v in (("a", 1.0), ("b", 2.0)) for s in (0, 1)]
+    less = score in LOWER_TOO
+    assert lower_is_better(score) == less
+    assert ranking(rows, [score]).winners(score) == (("a",) if less else ("b",))
+    strengths = [{**row, "objective.beta": row[score], "objective": "vae"} for row in rows]
+    assert best_strengths(strengths, [score])[0].strength == (1 if less else 2)
+    costly = [{**row, "cost": 1.0} for row in strengths]
+    assert front(costly, score, cost="cost").on.tolist() == [less, not less]
+
+
+def test_what_is_better_may_be_said():
+    rows = [run("a", mig=1.0), run("b", mig=2.0)]
+    assert ranking(rows, ["mig"], lower=["mig"]).winners("mig") == ("a",)
 
 
 def test_strengths_weigh_the_same_whatever_their_seeds():

@@ -21,8 +21,8 @@ def gallery(
 ) -> None:
     """Train every objective for a few thousand steps and show them on one page.
 
-    Each is a run folder of its own. What is finished is not trained again, so a stopped gallery
-    goes on where it was.
+    Each is a run folder of its own. What is finished is not trained or scored again, so a stopped
+    gallery goes on where it was.
 
     Examples: `unknot gallery`
 
@@ -31,8 +31,10 @@ def gallery(
     from unknot.cli.screen import beside, say
     from unknot.cli.train import finish, start
     from unknot.core import registry
+    from unknot.core.errors import ConfigError, StoreError
     from unknot.report.gallery import write_gallery
-    from unknot.study import config, evaluate, run
+    from unknot.study import config, evaluate, records, run
+    from unknot.study.folder import Folder
     from unknot.study.gallery import short
 
     names = objectives or registry.names("objectives")
@@ -51,15 +53,26 @@ def gallery(
         )
         for name in names
     }
+    if any((out / file).exists() for file in ("run.toml", "study.db")):
+        raise StoreError(f"{out} holds something else than a gallery; choose another with --out.")
+    for name, spec in specs.items():
+        if (out / name / "run.toml").exists() and Folder(out / name).spec().ids() != spec.ids():
+            raise ConfigError(
+                f"{out / name} was trained with other settings; choose another folder with --out."
+            )
     runs, scores = {}, {}
     for name, spec in specs.items():
         folder = out / name
         done = run.resume(folder, device=device) if folder.exists() else start(spec, folder, device)
         if done.status == "stopped":
             finish(done, False)
-        runs[name] = done
+        runs[name], scores[name] = done, {}
+        if done.status == "diverged":  # which the page says
+            continue
         with beside.status(f"scoring {name}"):
-            (records,) = evaluate.evaluate(done, metrics=("mig", "cbd"))
-        scores[name] = {record.metric: record.values[record.metric] for record in records}
+            known = records.read(folder)
+            (found,) = evaluate.evaluate(done, metrics=("mig", "cbd"), known=known)
+        records.append(folder, found)
+        scores[name] = {record.metric: record.values[record.metric] for record in found}
     for path in write_gallery(runs, out, scores=scores):
         say(str(path))

@@ -44,8 +44,8 @@ def learn_loss(
     from dataclasses import asdict
 
     from unknot.cli.screen import bar, say, table
-    from unknot.core import registry
-    from unknot.core.errors import StoreError
+    from unknot.core.errors import ConfigError, StoreError
+    from unknot.core.registry import nearest
     from unknot.engine.checkpoint import write_whole
     from unknot.report.kernels import kernel_figure
     from unknot.report.style import png
@@ -54,7 +54,6 @@ def learn_loss(
     from unknot.study.resave import resave as resaved
 
     given = {
-        "data.name": data,
         "loss.radius": radius,
         "loss.steps": steps,
         "loss.batch": batch,
@@ -68,19 +67,22 @@ def learn_loss(
     for path in (out, picture, resave):
         if path is not None and path.exists():  # runs may depend on it
             raise StoreError(f"{path} is there already; choose another name.")
-    asked = config.assign({"loss": {}}, [*words, *(set_ or [])])
-    name = asked["data"].pop("name")
-    source = config.build(registry.get("datasets", name), asked["data"], "data")
+    asked = config.assign({"data": data, "loss": {}}, [*words, *(set_ or [])])
+    if unknown := [key for key in asked if key not in ("data", "loss")]:
+        raise ConfigError(f"Unknown key '{unknown[0]}'{nearest(unknown[0], ['data', 'loss'])}")
+    if not isinstance(asked["loss"], dict):
+        raise ConfigError(f"loss must be a table, such as loss.l2=0; got {asked['loss']!r}.")
+    chosen = config.spec({"data": asked["data"]}).data
     settings = config.build(learning.LossSettings, asked["loss"], "loss")
     with bar("learn", settings.steps, "steps") as update:
         found = learning.learn_loss(
-            source,
+            chosen.settings,
             settings,
             device=device,
             watch=lambda step, rank: update(step, f"rank correlation {rank:.3f}"),
         )
     found.save(out)
-    title = f"Kernel learnt on {name}, rank correlation {found.after.factor_rank:.2f}"
+    title = f"Kernel learnt on {chosen.name}, rank correlation {found.after.factor_rank:.2f}"
     write_whole(picture, png(kernel_figure(found.kernel, title=title)))
     rows = [
         {"distances": what, **{key: round(value, 4) for key, value in asdict(each).items()}}
@@ -88,7 +90,7 @@ def learn_loss(
     ]
     table([*rows[0]], rows, json)
     if resave is not None:
-        dataset = source.load()
+        dataset = chosen.settings.load()
         with bar("resave", 2 * len(dataset), "images") as update:
             resaved(dataset, found.kernel, resave, on_images=lambda n: update(n, "blurred"))
     if not json:

@@ -41,18 +41,18 @@ def score(
 
     from unknot import metrics as scores
     from unknot.cli.screen import say
-    from unknot.study.arrays import codes_and_factors, held_arrays, logvars
+    from unknot.study import arrays
 
-    codes, factors = codes_and_factors(file, member)
+    given = arrays.read(file, member)
     names = [name.strip() for name in metrics.split(",")] if metrics else None
     result = scores.evaluate(
-        codes,
-        factors,
-        logvar=logvars(file, member),
+        given.codes,
+        given.factors,
+        logvar=given.logvars,
         protocol=protocol,
         metrics=names,
         seed=seed,
-        test=held_arrays(file, member),
+        test=given.test,
     )
     if json:
         facts = {

@@ -1,4 +1,4 @@
-"""``unknot study``: grids of runs, planned, run, continued and read."""
+"""``unknot study``: grids of runs, planned, run and continued; `study_read` has the rest."""
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -6,44 +6,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from unknot.cli import study_read
+from unknot.cli.study_options import (
+    Device,
+    Grid,
+    Json,
+    Metrics,
+    On,
+    Protocol,
+    Quick,
+    Seeds,
+    Set,
+    With,
+    Workers,
+)
 
+if TYPE_CHECKING:
     from unknot.study.machine import Cluster
-    from unknot.study.plan import Plan
-    from unknot.study.study import Study
 
 app = typer.Typer(help="Plan, run and read studies: grids of runs.", no_args_is_help=True)
-
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="A setting, such as train.steps=100; may be repeated."),
-]
-Grid = Annotated[
-    list[str] | None,
-    typer.Option("--grid", help="An axis, such as objective.beta=1,2,4; may be repeated."),
-]
-Seeds = Annotated[str | None, typer.Option(help="7, or 0,3,5, or 0..9.")]
-Metrics = Annotated[str | None, typer.Option(help="Scores with commas between, or all.")]
-Protocol = Annotated[str | None, typer.Option(help="Of the scores, such as study2019.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")]
-Workers = Annotated[
-    int | None, typer.Option(help="Processes [one for each core; one on a GPU].", min=1)
-]
-On = Annotated[str, typer.Option(help="Where: local, ray or slurm.")]
-With = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--with",
-        help="For --on ray: address=HOST:PORT. For --on slurm: an option of sbatch, such as "
-        "partition=gpu or time=4:00:00; may be repeated.",
-    ),
-]
-Quick = Annotated[
-    bool, typer.Option("--quick", help="Its short version: what the file has under [quick].")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Folder = Annotated[Path, typer.Argument(help="A study's folder.")]
 
 
 @app.command("plan")
@@ -74,6 +55,7 @@ def plan(
 
     `unknot study plan --set train.steps=100 --grid objective.beta=1,2,4 --seeds 0..4`
     """
+    from unknot.cli.study_say import say_plan
     from unknot.study.budget import budget as reckoned
     from unknot.study.estimate import estimate as measured
     from unknot.study.execute import planned
@@ -108,53 +90,7 @@ def plan(
         found = measured(given, populations, here)
         facts["seconds"] = found.seconds if found.measured else None
         facts["estimate"] = found.words
-    _say_plan(given, facts, here.words, json)
-
-
-def _say_plan(given: "Plan", facts: dict[str, Any], here: str, json: bool) -> None:
-    import json as text
-
-    from unknot.cli.screen import say, table
-    from unknot.study import export
-    from unknot.study.plan import setting_table
-    from unknot.study.study import flat
-
-    settings = [flat(setting_table(spec)) for spec in given.settings]
-    if json:
-        typer.echo(text.dumps({**facts, "plan": settings, "ids": [r.id for r in given.runs]}))
-        return
-    if varied := export.varied(settings):
-        table(*_short(varied, settings), False)
-        if len(settings) > MOST_LINES:
-            say(f"... and {len(settings) - MOST_LINES:,} more settings")
-    say(
-        f"{facts['name']}: {facts['runs']:,} runs ({facts['settings']:,} settings x "
-        f"{facts['seeds']:,} seeds) in {facts['populations']:,} populations, "
-        f"{facts['steps']:,} steps"
-    )
-    if facts["doubles"]:
-        say(f"{facts['doubles']:,} settings were asked for more than once and count once.")
-    say(f"On {here}.")
-    if "estimate" in facts:
-        say(f"Time: {facts['estimate']}.")
-    if "budget" in facts:
-        say(f"Budget: {facts['budget']}.")
-
-
-MOST_LINES = 40
-"""Of a table for people; files and --json have all."""
-
-
-def _short(
-    names: list[str], rows: "Sequence[Mapping[str, Any]]"
-) -> tuple[list[str], list[dict[str, str]]]:
-    """A table for people: the first lines, and short names where they are clear."""
-    from unknot.study.export import cell
-
-    brief = [name.removeprefix("objective.") for name in names]
-    heads = [b if brief.count(b) == 1 else n for n, b in zip(names, brief, strict=True)]
-    pairs = [*zip(heads, names, strict=True)]
-    return heads, [{head: cell(row.get(n)) for head, n in pairs} for row in rows[:MOST_LINES]]
+    say_plan(given, facts, here.words, json)
 
 
 @app.command("run")
@@ -195,6 +131,7 @@ def run(
     """
     import signal
 
+    from unknot.cli.study_say import say_status
     from unknot.cli.study_screen import watching
     from unknot.core.errors import ConfigError
     from unknot.study import execute
@@ -230,7 +167,7 @@ def run(
             raise typer.Exit(130) from None
         finally:
             signal.signal(signal.SIGTERM, before)
-    _say_status(done, json)
+    say_status(done, json)
     raise typer.Exit(1 if done.status()["failures"] else 0)
 
 
@@ -288,127 +225,7 @@ def list_(json: Json = False) -> None:
         say(f"Files to copy and change: {presets.FOLDER}")
 
 
-@app.command("status")
-def status(study: Folder, json: Json = False) -> None:
-    """Say how far a study is.
-
-    Example: `unknot study status studies/betas`
-    """
-    from unknot.study.study import Study
-
-    _say_status(Study.open(study), json)
-
-
-def _say_status(study: "Study", json: bool) -> None:
-    import json as text
-
-    from rich.markup import escape
-
-    from unknot.cli.screen import say
-
-    facts = study.status()
-    if json:
-        typer.echo(text.dumps(facts, indent=1))
-        return
-    for what in ("runs", "populations"):
-        counts = [f"{n:,} {name}" for name, n in facts[what].items() if name != "all"]
-        say(f"{facts[what]['all']:,} {what}: {', '.join(counts)}")
-    done, steps = facts["steps"]["done"], facts["steps"]["all"]
-    say(f"{done:,} of {steps:,} steps ({done / max(steps, 1):.0%}), {facts['scores']:,} scores")
-    for failure in facts["failures"]:
-        say(escape(f"{failure['populations']} failed: {failure['error']}"))
-    if facts["driver"]:
-        say("A process is at work on it.")
-    elif facts["runs"].get("waiting") or facts["failures"]:
-        say(f"Go on with: unknot study run {study.path}")
-
-
-@app.command("table")
-def table(
-    study: Folder,
-    csv: Annotated[Path | None, typer.Option(help="Write CSV to a file; - for the screen.")] = None,
-    parquet: Annotated[Path | None, typer.Option(help="Write Parquet; needs pyarrow.")] = None,
-    dropped: Annotated[
-        bool, typer.Option("--dropped", help="Also runs the file no longer asks for.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Give one line for each run: settings, how it ended, scores.
-
-    Example: `unknot study table studies/betas --csv betas.csv`
-    """
-    import json as text
-
-    from unknot.cli.screen import say
-    from unknot.cli.screen import table as shown
-    from unknot.study import export
-    from unknot.study.study import Study
-
-    opened = Study.open(study)
-    rows = opened.table(dropped=dropped)
-    if csv:
-        if str(csv) == "-":
-            typer.echo(export.csv(rows), nl=False)
-            return
-        export.write_csv(rows, csv)
-    if parquet:
-        export.write_parquet(rows, parquet)
-    if csv or parquet:
-        say(f"{len(rows):,} runs in {', '.join(str(path) for path in (csv, parquet) if path)}")
-    elif json:
-        typer.echo(text.dumps(rows))
-    else:
-        shown(*_short(export.telling(rows, opened.scores()), rows), False)
-        if len(rows) > MOST_LINES:
-            say(f"... and {len(rows) - MOST_LINES:,} more; all with --csv FILE or --json")
-
-
-@app.command("export")
-def export(
-    study: Folder,
-    to: Annotated[str, typer.Option(help="tensorboard, wandb or mlflow.")],
-    out: Annotated[
-        str | None,
-        typer.Option(
-            help="TensorBoard's folder [STUDY/tensorboard], a project of W&B, or a tracking URI "
-            "of MLflow [what their own environment variables say]."
-        ),
-    ] = None,
-) -> None:
-    """Write ended runs to a tracker: settings, curves and scores; those it has are left alone.
-
-    Each needs its own package: `pip install 'unknot[tensorboard]'`, `[wandb]` or `[mlflow]`.
-
-    Examples:
-    `unknot study export studies/betas --to tensorboard`
-
-    `unknot study export studies/betas --to mlflow --out sqlite:///runs.db`
-    """
-    from unknot.cli.screen import say
-    from unknot.core.errors import ConfigError
-    from unknot.core.registry import nearest
-    from unknot.study.study import Study
-    from unknot.study.tracking import TRACKERS
-
-    if to not in TRACKERS:
-        raise ConfigError(f"There is no tracker '{to}'{nearest(to, [*TRACKERS])}")
-    say(f"Done: {TRACKERS[to](Study.open(study), out)}")
-
-
-@app.command("take")
-def take(
-    study: Folder,
-    run: Annotated[str, typer.Argument(help="The id of a run, or its first digits.")],
-    out: Annotated[Path | None, typer.Option(help="Run folder [runs/ID].")] = None,
-    device: Device = "auto",
-) -> None:
-    """Write one model of a study as a run folder of its own, with its scores.
-
-    Example: `unknot study take studies/betas 3f5a --out runs/best`
-    """
-    from unknot.cli.screen import say
-    from unknot.study import export
-    from unknot.study.study import Study
-
-    folder = export.take(Study.open(study), run, out, device=device)
-    say(f"Done: {folder}. Next: unknot show {folder}")
+app.command("status")(study_read.status)
+app.command("table")(study_read.table)
+app.command("export")(study_read.export)
+app.command("take")(study_read.take)

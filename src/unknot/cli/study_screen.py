@@ -37,6 +37,8 @@ class Board:
     """What is being done to those at work, and how far it is."""
     ended: dict[str, bool] = field(default_factory=dict)
     """Whether those at their end got there well."""
+    warned: dict[str, None] = field(default_factory=dict)
+    """What workers warned of, each text once."""
     tally: Counter[str] = field(default_factory=Counter)
     """Model steps seen, and workers lost, since this process began."""
     clock: list[float] = field(default_factory=lambda: [time.monotonic()])
@@ -58,8 +60,11 @@ class Board:
 
     def hear(self, event: "Event") -> None:
         """Learn of an event."""
-        from unknot.study.events import Done, Failed, Lost, Progress
+        from unknot.study.events import Done, Failed, Lost, Progress, Warned
 
+        if isinstance(event, Warned):
+            self.warned[event.text] = None
+            return
         if isinstance(event, Progress):
             before = self.at.get(event.key)
             self.at[event.key] = event.phase, event.done
@@ -127,9 +132,10 @@ class Board:
             members, steps = self.sizes[key]
             training = phase == "train"
             bar = ProgressBar(total=steps, completed=done if training else steps, width=24)
-            said = f"{done:,}/{steps:,}" if training else f"{done:,} scores"
-            table.add_row(key, str(members), phase, bar, said)
-        return Group(*([table] if self.at else []), Text(self.line()))
+            far = f"{done:,}/{steps:,}" if training else f"{done:,} scores"
+            table.add_row(key, str(members), phase, bar, far)
+        said = [Text(text) for text in self.warned]
+        return Group(*([table] if self.at else []), Text(self.line()), *said)
 
 
 @contextmanager
@@ -142,13 +148,20 @@ def watching(
         return
     board = Board()
     if beside.is_terminal:
-        with Live(board, console=beside, refresh_per_second=4, transient=True):
-            yield board.begin, board.hear
+        try:
+            with Live(board, console=beside, refresh_per_second=4, transient=True):
+                yield board.begin, board.hear
+        finally:  # what stood below the table stays when that is gone
+            for text in board.warned:
+                beside.print(escape(text), soft_wrap=True)
         return
     said = [time.monotonic()]
 
     def hear(event: "Event") -> None:
+        known = len(board.warned)
         board.hear(event)
+        for text in [*board.warned][known:]:
+            beside.print(escape(text), soft_wrap=True)
         if time.monotonic() - said[0] >= PAUSE:
             said[0] = time.monotonic()
             beside.print(board.line(), soft_wrap=True)

@@ -1,25 +1,20 @@
 """Gradient boosting for classes: the trees of scikit-learn's default, many at a time."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core import noise
+from unknot.metrics.splits import Array, Sorted, Split, best, children, root, sort
 
 DEPTH, RATE = 3, 0.1
-SAME = 1e-7
-"""Values of a code that are closer than this count as one, as they do in scikit-learn."""
-FLAT = 1e-12
-"""A split that lowers the mean squared residual by less is rounding."""
+LEAVES = 2**DEPTH
 BINS, IN_BIN = 256, 16
 """At most so many bins, and about so many rows in each where rows are few: a matter of speed."""
-ROUGH = 1e-5
-"""Bounds come from sums in single precision."""
 CELLS = 2**17
 """Bins of all codes and trees that are worked on at a time: what fits the caches."""
 
@@ -51,9 +46,10 @@ def boost(
     importance of a code is the decrease of the squared residuals by its splits.
 
     The split is the best between any two values of any code, but few are tried. Codes are sorted
-    once and cut into bins of equal mass; sums over the bins of a node, for all trees of a round
-    together, give the decrease at the ends of the bins and a bound for splits inside. Only bins
-    whose bound exceeds the best end are looked into. A right child is its parent less the left one.
+    once and cut into bins of equal mass; sums over the bins of a node, for all nodes of a level and
+    all trees of a round together, give the decrease at the ends of the bins and a bound for splits
+    inside. Only bins whose bound exceeds the best end are looked into. Sums are taken over the rows
+    of the smaller child; the larger one is its parent less that.
 
     Paper: Friedman 2001, "Greedy function approximation: a gradient boosting machine", algorithm 6.
     Differs: where splits are equally good, the code is drawn from ``seed``; scikit-learn does so
@@ -68,211 +64,126 @@ def boost(
             equal; else to ten.
         seed: Of the draws between equal splits.
     """
-    n = len(codes)
-    points = torch.cat([codes, held]).float().T.contiguous()
-    search = _search(points[:, :n], single)
+    bins = min(BINS, max(1, len(codes) // IN_BIN))
+    order = sort(codes.float().T.numpy(), bins=bins, single=single)
+    width = max(1, CELLS // order.several.size)
+    points = held.float().T.contiguous().numpy()
     classes, member = level.unique(return_inverse=True)
-    hit = member == torch.arange(len(classes))[:, None]
-    scores, share = hit.double().mean(1).log(), (len(classes) - 1) / len(classes)
+    hit = (member == torch.arange(len(classes))[:, None]).numpy()
+    start, share = np.log(hit.mean(1)), (len(classes) - 1) / len(classes)
     if two := len(classes) == 2:
-        hit, scores, share = hit[1:], scores[1:] - scores[:1], 1.0
-    scores = scores[:, None].repeat(1, points.shape[1]).to(search.dtype)
-    importance = torch.zeros(len(points), dtype=torch.float64)
-    for step in range(rounds):
-        now = scores[:, :n]
-        residuals = hit.to(now) - (now.sigmoid() if two else now.softmax(0))
-        ties = noise.uniform(seed, "metric/ties", step, len(hit), 2**DEPTH - 1, len(points))
-        for first in range(0, len(hit), search.width):
-            trees = slice(first, first + search.width)
-            r = residuals[trees]
-            leaf = _grow(search, points, r, ties[trees], importance)
-            weight = r.abs()
-            above, below = (
-                r.new_zeros(len(r), 2**DEPTH).scatter_add_(1, leaf[:, :n], v)
-                for v in (r, weight * (1 - weight))
-            )
-            value = torch.where(below > 0, share * above / below, 0.0)
-            scores[trees] += RATE * value.gather(1, leaf)
-    found = classes[(scores[0] > 0).long() if two else scores.argmax(0)]
-    return Boosted(importance / importance.sum().clamp_min(1e-300), found[:n], found[n:])
-
-
-@dataclass(frozen=True)
-class _Search:
-    """Codes sorted once."""
-
-    values: Tensor
-    """Each code in order [z, n]."""
-    rows: Tensor
-    """Where these values come from [z, n]."""
-    number: Tensor
-    """Which different value it is, from 1 on [z, n]."""
-    ranks: Tensor
-    """The same for the rows as given [z, n]."""
-    ends: Tensor
-    """How many rows lie up to the end of each bin, from 0 on [z, b + 1]."""
-    several: Tensor
-    """Whether a bin has more than one value [z, b]."""
-    matrix: Any
-    """Which rows are in which bin, sparse [z b, n]."""
-    width: int
-    """Trees at a time."""
-    dtype: torch.dtype
-
-    @property
-    def equal(self) -> float:
-        """How near two decreases are that count as equal."""
-        return 1e-6 if self.dtype == torch.float32 else 1e-10
-
-
-def _search(points: Tensor, single: bool) -> _Search:
-    from scipy.sparse import csr_array
-
-    z, n = points.shape
-    values, rows = points.sort(dim=1, stable=True)
-    number = F.pad((values[:, 1:] > values[:, :-1] + SAME).cumsum(1), (1, 0))
-    bins, bin_ = min(BINS, max(1, n // IN_BIN)), number.clone()
-    for j in range(z):
-        if number[j, -1] >= bins:
-            counts = number[j].bincount()
-            middle = (counts.cumsum(0) - counts / 2) * bins / n
-            bin_[j] = middle.long().unique(return_inverse=True)[1][number[j]]
-    b = int(bin_.max()) + 1
-    ends = F.pad(torch.searchsorted(bin_, torch.arange(b).repeat(z, 1), right=True), (1, 0))
-    first, last = ends[:, :-1].clamp_max(n - 1), ends[:, 1:] - 1
-    starts = (ends[:, :-1] + n * torch.arange(z)[:, None]).flatten()
-    ones, bounds = np.ones(z * n), F.pad(starts, (0, 1), value=z * n).int()
-    return _Search(
-        values=values,
-        rows=rows,
-        number=number + 1,
-        ranks=torch.empty_like(values).scatter_(1, rows, number + 1.0),
-        ends=ends,
-        several=number.gather(1, last) > number.gather(1, first),
-        matrix=csr_array((ones, rows.flatten().int().numpy(), bounds.numpy()), shape=(z * b, n)),
-        width=max(1, CELLS // (z * b)),
-        dtype=torch.float32 if single else torch.float64,
+        hit, start, share = hit[1:], start[1:] - start[:1], 1.0
+    hits, k, z = np.nonzero(hit), len(hit), len(points)
+    scores, held_scores = (
+        np.repeat(start[:, None], of.shape[1], axis=1).astype(order.dtype)
+        for of in (order.ranks, points)
     )
+    importance = np.zeros(z)
+    at_once = min(rounds, max(1, CELLS // (k * LEAVES * z)))
+    for step in range(rounds):
+        if step % at_once == 0:
+            steps = torch.arange(step, step + at_once)
+            ties = noise.uniform(seed, "metric/ties", steps, k, LEAVES - 1, z).numpy()
+        now = torch.from_numpy(scores)
+        residuals = -(now.sigmoid() if two else now.softmax(0)).numpy()
+        residuals[hits] += 1
+        for first in range(0, k, width):
+            trees = slice(first, first + width)
+            r = residuals[trees]
+            grown = _grow(order, r, ties[step % at_once, trees], importance)
+            weight = np.abs(r)
+            weight -= weight * weight
+            above, below = (
+                np.bincount(grown.leaf.ravel(), of.ravel(), minlength=LEAVES * len(r))
+                for of in (r, weight)
+            )
+            value = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+            value = (RATE * share * value).astype(r.dtype)
+            scores[trees] += value.take(grown.leaf)
+            held_scores[trees] += value.take(_leaves(grown, points))
+    train, test = (
+        classes[torch.from_numpy((of[0] > 0).astype(int) if two else of.argmax(0))]
+        for of in (scores, held_scores)
+    )
+    return Boosted(torch.from_numpy(importance / max(importance.sum(), 1e-300)), train, test)
 
 
-def _grow(
-    search: _Search, points: Tensor, residuals: Tensor, ties: Tensor, importance: Tensor
-) -> Tensor:
-    """Grow one tree for each row of residuals; the leaf of each point in each tree [k, n + m]."""
-    k, n = residuals.shape
-    leaf = torch.zeros(k, points.shape[1], dtype=torch.uint8)
+class _Grown(NamedTuple):
+    """One tree for each row of residuals."""
 
-    def split(sums: Tensor, inside: Tensor, r: Tensor, depth: int, node: int) -> None:
-        within = inside[:, :n]
-        code, top, decrease = _best(search, sums, r, within, ties[:, node])
-        importance.index_add_(0, code, decrease)
-        if not bool((decrease > 0).any()):
-            return
-        cut = _cut(search, code, top, within)
-        cut = torch.where(decrease > 0, cut, torch.inf)
-        right = (points.index_select(0, code) > cut[:, None]) & inside
-        leaf.add_(right, alpha=2 ** (DEPTH - 1 - depth))
+    code: Array
+    """What is compared in each node, from the root on and from left to right [nodes, k]."""
+    cut: Array
+    """Larger values go right."""
+    leaf: Array
+    """The leaf of each row, counted through all trees [k, n]."""
+
+
+def _grow(order: Sorted, r: Array, ties: Array, importance: Array) -> _Grown:
+    tree, node = np.arange(len(r)), np.zeros(r.shape, dtype=np.uint8)
+    # Nodes of a level are numbered with smaller children first: where do they stand from the left?
+    place = np.zeros((1, len(r)), dtype=np.int64)
+    code = np.zeros((LEAVES - 1, len(r)), dtype=np.int64)
+    cut = np.full(code.shape, np.inf, dtype=np.float32)
+    sums = root(order, r)
+    for depth in range(DEPTH):
+        at = 2**depth - 1 + place
+        split = best(order, sums, r, node, ties[tree, at])
+        importance += np.bincount(split.code.ravel(), split.decrease.ravel(), len(importance))
+        if not split.decrease.any():
+            place *= 2 ** (DEPTH - depth)
+            break
+        code[at, tree] = split.code
+        cut[at, tree], small = _part(order, split, node)
         if depth + 1 < DEPTH:
-            left = inside ^ right
-            r_left = r * left[:, :n]
-            fewer = _sums(search, r_left, left[:, :n])
-            split(fewer, left, r_left, depth + 1, 2 * node + 1)
-            split(sums - fewer, right, r - r_left, depth + 1, 2 * node + 2)
-
-    inside = torch.ones_like(leaf, dtype=torch.bool)
-    split(_sums(search, residuals, inside[:, :n]), inside, residuals, 0, 0)
-    return leaf.long()
+            sums = children(order, sums, r, node, small)
+        node += np.uint8(2**depth) * ~small
+        place = np.concatenate([2 * place + split.right, 2 * place + ~split.right])
+    leaf = (place * len(r) + tree).take(_counted(node))
+    return _Grown(code, cut, leaf)
 
 
-def _cut(search: _Search, code: Tensor, top: Tensor, inside: Tensor) -> Tensor:
-    """The middle between the values that a node's rows have on both sides of a value's number."""
-    ranks, most = search.ranks.index_select(0, code), search.values.shape[1] + 1
-    left = (ranks <= top[:, None]) & inside
-    low = (ranks * left).amax(1).long()
-    high = most - ((most - ranks) * (inside ^ left)).amax(1).long()
-    first = torch.searchsorted(search.number[code], torch.stack([low, high], 1))
-    low, high = search.values[code[:, None], first.clamp_max(most - 2)].T
-    middle = low / 2 + high / 2
-    return torch.where(middle < high, middle, low)
+def _counted(node: Array) -> Array:
+    """Numbers of nodes that count through all trees [k, n]."""
+    out = node.astype(np.int64)
+    out *= len(node)
+    out += np.arange(len(node))[:, None]
+    return out
 
 
-def _sums(search: _Search, r: Tensor, inside: Tensor) -> Tensor:
-    """Residuals, rows and positive residuals up to each end of a bin, in a node [3, k, z, b + 1].
+def _leaves(grown: _Grown, points: Array) -> Array:
+    """The leaf of each point, counted through all trees [k, m]."""
+    splits = zip(grown.code, grown.cut, strict=True)
+    right = [points.take(code, axis=0) > cut[:, None] for code, cut in splits]
+    leaf = np.zeros(right[0].shape, dtype=np.uint8)
+    turns: list[Array] = []
+    for depth in range(DEPTH):
+        ways = right[2**depth - 1 : 2 ** (depth + 1) - 1]
+        for turn in turns:
+            half = len(ways) // 2
+            # The second half where a point has turned right; bits are faster than np.where.
+            ways = [a ^ ((a ^ b) & turn) for a, b in zip(ways[:half], ways[half:], strict=True)]
+        turns += ways
+        leaf = 2 * leaf + ways[0]
+    return _counted(leaf)
 
-    Numbers of rows are exact and bounds may be rough, so only residuals need full precision.
+
+def _part(order: Sorted, split: Split, node: Array) -> tuple[Array, Array]:
+    """Where the nodes of a level are cut [nodes, k], and the rows of their smaller children [k, n].
+
+    A cut is the middle between the values that a node's rows have on both sides of it.
     """
-    (z, b), k = search.several.shape, len(r)
-    table = r.T.contiguous()
-    rough = torch.cat([inside.T, table.clamp_min(0)], 1).float()
-    out = torch.zeros(3, k, z, b + 1, dtype=torch.float64)
-    members = torch.from_numpy(search.matrix.indices)
-    offsets = torch.from_numpy(search.matrix.indptr[:-1])
-    for part, of in ((out[:1], table), (out[1:], rough)):
-        if of.dtype == torch.float32:
-            total = F.embedding_bag(members, of, offsets, mode="sum")
-        else:
-            total = torch.from_numpy(search.matrix @ of.numpy())
-        part[..., 1:] = total.T.view(-1, k, z, b)
-    return out.cumsum_(-1)
-
-
-def _best(
-    search: _Search, sums: Tensor, r: Tensor, inside: Tensor, ties: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    r"""The best split of a node of each tree: code, number of the last value left, decrease.
-
-    With $u$ the sum of the centred residuals of the $c$ rows on the left, the squared residuals of
-    $n$ rows decrease by $n u^2 / c (n - c)$. Inside a bin, $u$ rises above its start, or falls
-    below its end, by at most the positive terms in the bin.
-    """
-    residuals, rows, positive = sums
-    each, n = torch.arange(len(search.values)), rows[:, :1, -1:]
-    mean = residuals[:, :1, -1:] / n.clamp_min(1)
-    u, weight = residuals - rows * mean, _weight(rows, n)
-    gain, at = (u.square() / weight).max(-1)
-    top = search.number[each, search.ends[each, at] - 1]
-    square = r.square().sum(1, keepdim=True, dtype=torch.float64) / n[:, 0].clamp_min(1)
-    mixed = square * (1 - search.equal) - mean[:, 0].square() > FLAT
-
-    count = rows.diff()
-    rise = positive.diff() + count * (-mean).clamp_min(0)
-    bound = torch.maximum(u[..., :-1] + rise, rise - u[..., 1:]).square_()
-    bound /= torch.minimum(weight[..., :-1], weight[..., 1:])
-    look = bound * (1 + ROUGH) >= gain.amax(1)[:, None, None]
-    look &= (count > 1) & search.several & mixed[..., None]
-    if len(where := look.nonzero()):
-        tree, code, _ = where.T
-        inner, number = _inner(search, sums, r, inside, where)
-        gain.view(-1).scatter_reduce_(0, tree * len(each) + code, inner, "amax")
-        won = inner >= gain[tree, code]
-        top[tree[won], code[won]] = number[won]
-
-    best = gain.amax(1, keepdim=True)
-    code = ((gain >= best * (1 - search.equal)) * ties).argmax(1, keepdim=True)
-    decrease = torch.where(mixed & (best > FLAT), best * n[:, 0], 0.0)
-    return code[:, 0], top.gather(1, code)[:, 0], decrease[:, 0]
-
-
-def _inner(
-    search: _Search, sums: Tensor, r: Tensor, inside: Tensor, where: Tensor
-) -> tuple[Tensor, Tensor]:
-    """The best split inside each of some bins (tree, code, bin), and the value it comes after."""
-    tree, code, bin_ = where.T[..., None]
-    first, last = search.ends[code, bin_], search.ends[code, bin_ + 1]
-    at = first + torch.arange(int((last - first).max()))
-    valid, at = at < last, at.clamp_max(search.values.shape[1] - 1)
-    row, number = search.rows[code, at], search.number[code, at]
-    free = valid & (search.number[code, (at + 1).clamp_max(search.values.shape[1] - 1)] > number)
-    residuals = sums[0, tree, code, bin_] + (r[tree, row] * valid).double().cumsum(1)
-    rows = sums[1, tree, code, bin_] + (inside[tree, row] & valid).cumsum(1)
-    total, n = sums[:2, tree, 0, -1]
-    u = residuals - rows * (total / n)
-    gain, place = (u.square() / _weight(rows, n) * free).max(1, keepdim=True)
-    return gain[:, 0], number.gather(1, place)[:, 0]
-
-
-def _weight(rows: Tensor, n: Tensor) -> Tensor:
-    """Rows on the left times rows on the right; where a side is empty as if it had one row."""
-    n = n.clamp_min(2)
-    rows = torch.minimum(rows.clamp_min(1), n - 1)
-    return rows * (n - rows)
+    most = order.ranks.dtype.type(node.shape[1] + 1)
+    cut, small = np.empty(split.code.shape, dtype=np.float32), np.zeros(node.shape, dtype=bool)
+    for i, (code, top, right, decrease) in enumerate(zip(*split, strict=True)):
+        rank, inside = order.ranks.take(code, axis=0), node == i
+        beyond = rank > np.where(decrease > 0, top, most).astype(rank.dtype)[:, None]
+        beyond &= inside
+        small |= beyond
+        small[~right] ^= inside[~right]
+        low = (rank * (inside ^ beyond)).max(1)
+        high = most - ((most - rank) * beyond).max(1)
+        low, high = order.values[code, low], order.values[code, high]
+        middle = low / 2 + high / 2
+        cut[i] = np.where(middle < high, middle, low)
+    return np.where(split.decrease > 0, cut, np.inf), small

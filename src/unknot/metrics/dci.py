@@ -47,7 +47,7 @@ NOTHING = 0.05
 
 PROTOCOLS = {
     "study2019": Settings("boosting", trees=100),
-    "study2019_fast": Settings("boosting", trees=100, single=True),
+    "study2019_fast": Settings("boosting", trees=100, single=True, version=2),
     "paper": Settings("lasso", alphas=(0.02,), scaling="standard", weights="equal"),
     "carbonneau": Settings(
         "lasso",

@@ -65,19 +65,21 @@ def factor_vae(
     chosen = protocols.pick("factor_vae", PROTOCOLS, protocol)
     s = chosen.settings
     rows = take(codes, factors, samples=s.samples, seed=seed)
-    variances = rows.codes.var(0)
+    scale = _scale(rows.codes)
+    scaled = (rows.codes * scale).var(0)
+    variances = scaled / scale / scale
     if s.dead == "uninformative":
         active = information(rows, UNKNOT).alive
     else:
-        active = variances.sqrt() >= s.dead
-    # A constant code has a trace of variance where its mean is rounded, a minute one has none.
-    active = active & (rows.codes.amax(0) > rows.codes.amin(0)) & (variances > 0)
+        active = scaled.sqrt() / scale >= s.dead
+    # A constant code has a trace of variance where its mean is rounded.
+    active = active & (rows.codes.amax(0) > rows.codes.amin(0))
     points = source(codes, rows, s.factor_bins)
     k = len(rows.names)
-    train = _votes(points, s.votes, s.batch, k, variances, active, seed, "train")
+    train = _votes(points, s.votes, s.batch, k, scale, scaled, active, seed, "train")
     held = train
     if s.eval_votes:
-        held = _votes(points, s.eval_votes, s.batch, k, variances, active, seed, "eval")
+        held = _votes(points, s.eval_votes, s.batch, k, scale, scaled, active, seed, "eval")
     rule = train.argmax(1, keepdim=True)
     train_accuracy = train.gather(1, rule).sum() / s.votes
     accuracy = held.gather(1, rule).sum() / held.sum().clamp_min(1)
@@ -97,21 +99,28 @@ def factor_vae(
     return build(chosen, Measured(values, parts, remarks), rows, seed=seed)
 
 
+def _scale(codes: Float[Tensor, "n z"]) -> Float[Tensor, " z"]:
+    """Powers of two that bring codes to about 1: nothing is rounded, and squares stay in range."""
+    largest = codes.abs().amax(0).clamp_min(torch.finfo(codes.dtype).tiny)
+    return largest.frexp().mantissa / largest
+
+
 def _votes(
     points: Source,
     votes: int,
     batch: int,
     factors: int,
+    scale: Float[Tensor, " z"],
     variances: Float[Tensor, " z"],
     active: Bool[Tensor, " z"],
     seed: int,
     stage: str,
 ) -> Float[Tensor, "z f"]:
-    """How often each code was voted for while each factor was held."""
+    """How often each code was voted for, by the factor held; variances are of scaled codes."""
     table = torch.zeros(len(variances) * factors, dtype=torch.int64)
     if bool(active.any()):
         for factor, draw in batches(factors, votes, seed, f"metric/factor_vae/{stage}"):
-            spread = points.held(factor, batch, draw).var(1) / variances
+            spread = (points.held(factor, batch, draw) * scale).var(1) / variances
             still = torch.where(active, spread, torch.inf).argmin(1).cpu()
             table += torch.bincount(still * factors + factor, minlength=len(table))
     return table.reshape(len(variances), factors).double()

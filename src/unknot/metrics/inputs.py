@@ -24,6 +24,8 @@ FEWEST = 10
 """Fewer rows than this say nothing about any score."""
 DRAWS, TEST_DRAWS = 10_000, 5_000
 """Grid points drawn where a protocol asks for all given rows."""
+LARGEST_FACTOR = 2**53
+"""Beyond it float64, in which some scores compute on factors, does not tell all numbers apart."""
 LARGEST_SHUFFLE = 10_000_000
 """Larger grids are drawn with replacement; one point in a hundred is then drawn twice at most."""
 
@@ -83,7 +85,7 @@ def take(codes: Codes, factors: Factors = None, *, samples: int | None, seed: in
     rows = _of_arrays(codes, factors, None)
     if samples is not None and len(rows) > samples:
         rows = rows[_permutation(seed, len(rows))[:samples]]
-    return rows
+    return _varying(rows, len(rows))
 
 
 def take_two(
@@ -119,11 +121,12 @@ def take_two(
             train = _permutation(seed, cut)[:samples]
         if test_samples is not None and len(held) > test_samples:
             held = cut + _permutation(seed, len(held))[:test_samples]
-        return rows[train], rows[held]
-    rows = _of_arrays(codes, factors, None)
-    n = len(rows) if samples is None else min(len(rows), sum(sizes))
-    cut = round(n * sizes[0] / sum(sizes))
-    rows = _varying(rows[_permutation(seed, len(rows))[:n]], cut)
+        used, cut = torch.cat([train, held]), len(train)
+    else:
+        rows = _of_arrays(codes, factors, None)
+        n = len(rows) if samples is None else min(len(rows), sum(sizes))
+        used, cut = _permutation(seed, len(rows))[:n], round(n * sizes[0] / sum(sizes))
+    rows = _varying(rows[used], cut)
     return rows[:cut], rows[cut:]
 
 
@@ -190,8 +193,7 @@ def _of_arrays(codes: Array, factors: Factors, test: Test) -> Rows:
     f = all_values.shape[1]
     names = tuple(f"factor {k}" for k in range(f))
     ordered: Kind = "ordered"
-    rows = _rows(all_codes, all_values, names, (ordered,) * f)
-    return _varying(rows, len(checked[0][0]))
+    return _rows(all_codes, all_values, names, (ordered,) * f)
 
 
 def _pair(codes: Array, factors: Array) -> tuple[Tensor, Tensor]:
@@ -210,14 +212,14 @@ def _pair(codes: Array, factors: Array) -> tuple[Tensor, Tensor]:
         raise DataError(f"A score needs at least {FEWEST} rows; got {len(codes)}.")
     numbers, values = _tensor(codes, "codes").double(), _tensor(factors, "factors")
     _check_codes(numbers)
-    if values.is_floating_point():
-        whole = values.isfinite() & (values == values.round())
-        if not bool(whole.all()):
-            bad = values[~whole][0].item()
-            raise DataError(
-                f"Factors must be whole numbers, one per value of the factor; got {bad:g}. Number "
-                "the values first: numpy.unique(column, return_inverse=True)[1]."
-            )
+    real = values.double()
+    whole = (real == real.round()) & (real.abs() < LARGEST_FACTOR)
+    if not bool(whole.all()):
+        raise DataError(
+            "Factors must be whole numbers between -2^53 and 2^53, one per value of the factor; "
+            f"got {real[~whole][0].item():g}. Number the values first: "
+            "numpy.unique(column, return_inverse=True)[1]."
+        )
     return numbers, values.long().to(numbers.device)
 
 
@@ -226,8 +228,9 @@ def _tensor(array: Array, name: str) -> Tensor:
         return array.detach()
     if array.dtype.kind not in "fiub":
         raise DataError(f"Expected real numbers in {name}; got the type {array.dtype}.")
-    # A copy: torch warns about arrays that cannot be written to, and has no unsigned 16 to 64 bit.
-    return torch.from_numpy(array.astype(np.float64 if array.dtype.kind == "f" else np.int64))
+    # A copy: torch warns about arrays that cannot be written to, and has no unsigned 16 to 64 bit;
+    # of these the largest would come out negative as signed ones.
+    return torch.from_numpy(array.astype(np.float64 if array.dtype.kind in "fu" else np.int64))
 
 
 def _check_codes(codes: Tensor) -> None:

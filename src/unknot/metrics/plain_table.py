@@ -63,6 +63,14 @@ def column(table: Mapping[str, list[Any]], name: str) -> list[Any]:
     return table[name]
 
 
+def labels(table: Mapping[str, list[Any]], name: str) -> list[Any]:
+    """One column to group by; cells without a value are ``None``, as no NaN equals another."""
+    return [
+        None if isinstance(cell, float | np.floating) and np.isnan(cell) else cell
+        for cell in column(table, name)
+    ]
+
+
 def numbers(table: Mapping[str, list[Any]], name: str) -> NDArray[np.float64]:
     """One column as numbers, NaN where there is none.
 
@@ -92,7 +100,7 @@ def numeric(table: Mapping[str, list[Any]]) -> list[str]:
 
 
 def split_table(table: PlainTable, by: str) -> dict[Any, dict[str, list[Any]]]:
-    """One table for each value of a column, in order of appearance.
+    """One table for each value of a column, in order of appearance; ``None`` for cells without.
 
     Example:
         >>> parts = split_table({"data": ["a", "b", "a"], "mig": [0.1, 0.2, 0.3]}, "data")
@@ -100,11 +108,11 @@ def split_table(table: PlainTable, by: str) -> dict[Any, dict[str, list[Any]]]:
         {'data': ['a', 'a'], 'mig': [0.1, 0.3]}
     """
     given = columns(table)
-    labels = column(given, by)
+    keys = labels(given, by)
     return {
-        label: {
-            name: [cell for cell, own in zip(cells, labels, strict=True) if own == label]
+        key: {
+            name: [cell for cell, own in zip(cells, keys, strict=True) if own == key]
             for name, cells in given.items()
         }
-        for label in dict.fromkeys(labels)
+        for key in dict.fromkeys(keys)
     }

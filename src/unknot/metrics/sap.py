@@ -114,7 +114,10 @@ def _measure(rows: Rows, rank: bool) -> Measured:
     if rank:
         ordered, values = midranks(ordered), midranks(values)
     table = correlation(ordered, values).square()
-    alive = rows.codes.var(0, correction=0) > (0.0 if rank else 1e-12)
+    if rank:  # the variance of minute codes would be 0, that of constant ones a trace of rounding
+        alive = rows.codes.amax(0) > rows.codes.amin(0)
+    else:
+        alive = rows.codes.var(0, correction=0) > 1e-12
     for k, kind in enumerate(rows.kinds):
         if kind == "nominal":
             table[:, k] = threshold_accuracy(rows.codes, rows.levels[:, k])

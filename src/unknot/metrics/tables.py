@@ -204,5 +204,5 @@ def threshold_accuracy(
         reached = gains.new_zeros(len(gains))
         for c in centre.argsort().tolist():
             reached = (reached - gains[:, c]).cummax(0).values + gains[:, c]
-        best.append(reached[-1])
+        best.append(reached[-1].clamp_max(1))  # sums of shares round
     return torch.stack(best)

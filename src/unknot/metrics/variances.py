@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unknot.core.errors import DataError
-from unknot.metrics.plain_table import PlainTable, column, columns, numbers
+from unknot.metrics.plain_table import PlainTable, columns, labels, numbers
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -69,8 +69,8 @@ def variance_shares(
     given = columns(table)
     values = numbers(given, score)
     there = ~np.isnan(values)
-    labels = list(zip(*(column(given, name) for name in by), strict=True))
-    labels = [label for label, known in zip(labels, there, strict=True) if known]
+    settings = list(zip(*(labels(given, name) for name in by), strict=True))
+    settings = [setting for setting, known in zip(settings, there, strict=True) if known]
     values = values[there]
     n = len(values)
     total = float(((values - values.mean()) ** 2).sum()) if n else 0.0
@@ -79,7 +79,7 @@ def variance_shares(
     between, sizes = [0.0], [1]
     for depth in range(1, len(by) + 1):
         numbered: dict[tuple[object, ...], int] = {}
-        group = np.array([numbered.setdefault(label[:depth], len(numbered)) for label in labels])
+        group = np.array([numbered.setdefault(own[:depth], len(numbered)) for own in settings])
         count = np.bincount(group)
         means = np.bincount(group, weights=values) / count
         between.append(float((count * (means - values.mean()) ** 2).sum()))

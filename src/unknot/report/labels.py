@@ -9,6 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from unknot.report.style import arrange
+
 SIZE = 7.0
 """Points of a letter's height."""
 POINT = 4.0
@@ -45,27 +47,28 @@ def place_labels(
     Returns:
         The places of the points for which there was no room.
     """
-    figure.draw_without_rendering()
+    arrange(figure)
     scale = 72 / figure.dpi
     left, bottom, right, top = (v * scale for v in axes.bbox.extents)
     spots = _on_paper(axes, points, scale)
-    held: list[Box] = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in spots.tolist()]
-    held += [_extent(text, scale) for text in texts]
+    boxes: list[Box] = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in spots.tolist()]
+    boxes += [_extent(text, scale) for text in texts]
     for path in paths:
-        held += _along(_on_paper(axes, path, scale))
+        boxes += _along(_on_paper(axes, path, scale))
+    held = np.array(boxes)
     homeless = []
     for i, (word, colour) in enumerate(zip(words, colours, strict=True)):
         x, y = spots[i].tolist()
-        others = held[:i] + held[i + 1 :]
+        others = np.delete(held, i, axis=0)
         for distance, dx, dy in ((d, *way) for d in DISTANCES for way in DIRECTIONS):
             box = _box(word, x + distance * dx, y + distance * dy, dx, dy)
             within = left < box[0] and box[2] < right and bottom < box[1] and box[3] < top
-            if within and not any(_meet(box, other) for other in others):
+            if within and not _meets(box, others):
                 break
         else:
             homeless.append(i)
             continue
-        held.append(box)
+        held = np.vstack([held, box])
         line = {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
         said = axes.annotate(
             word, points[i], xytext=(distance * dx, distance * dy), textcoords="offset points",
@@ -109,5 +112,7 @@ def _box(word: str, x: float, y: float, dx: int, dy: int) -> Box:
     return left, low, left + wide, low + high
 
 
-def _meet(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+def _meets(box: Box, others: Float[np.ndarray, "n 4"]) -> bool:
+    left, low, right, high = others.T
+    meet = (box[0] < right) & (left < box[2]) & (box[1] < high) & (low < box[3])
+    return bool(meet.any())

@@ -1,18 +1,14 @@
 """Blocks of a study's page: figures with their files, and tables that sort."""
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
 from unknot.engine.checkpoint import write_whole
 from unknot.report.html import data_uri
-from unknot.report.study_style import Drawn
+from unknot.report.study_style import Drawn, csv_text
 from unknot.report.style import number
 
 FIGURES = "figures"
@@ -97,16 +93,11 @@ class Album:
         self.files.extend(files)
         width = float(drawn.figure.get_size_inches()[0])
         title = drawn.figure.get_suptitle()
-        return Shown(name, data_uri(lighter(files[0].read_bytes())), alt or title, width)
+        return Shown(name, data_uri(files[0].read_bytes()), alt or title, width)
 
     def table(self, name: str, rows: Sequence[Mapping[str, Any]]) -> str:
         """Write rows as a CSV file; gives its name."""
-        text = io.StringIO()
-        names = list(dict.fromkeys(key for row in rows for key in row))
-        writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({k: "" if _nan(v) else v for k, v in row.items()} for row in rows)
-        return self.file(f"{name}.csv", text.getvalue().encode())
+        return self.file(f"{name}.csv", csv_text(rows).encode())
 
     def file(self, name: str, data: bytes) -> str:
         """Write a file beside the figures; gives its name.
@@ -118,15 +109,6 @@ class Album:
         write_whole(path, data)
         self.files.append(path)
         return name
-
-
-def lighter(data: bytes) -> bytes:
-    """A PNG in 256 colours: a third of the size, and no eye sees it on a figure of few colours."""
-    picture = Image.open(io.BytesIO(data)).convert("RGB")
-    found = io.BytesIO()
-    few = picture.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-    few.save(found, format="png", optimize=True)
-    return found.getvalue()
 
 
 def across(n: int) -> int:
@@ -190,7 +172,3 @@ def count(n: int) -> Entry:
 def percent(share: float) -> Entry:
     """A cell of a share."""
     return Entry("–", "") if math.isnan(share) else Entry(f"{share:.0%}", repr(float(share)))
-
-
-def _nan(held: object) -> bool:
-    return held is None or (isinstance(held, float) and math.isnan(held))

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from unknot.core import noise
 from unknot.report.latents import UNUSED, latents, sample_rows
 from unknot.report.study_blocks import across
-from unknot.report.study_spread import density
+from unknot.report.study_boxes import density
 from unknot.report.study_style import Drawn, dress, footnote, panels
 from unknot.report.style import LIGHT, Theme
 from unknot.study.run import Run

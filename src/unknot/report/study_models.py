@@ -17,7 +17,7 @@ from unknot.report.study_factors import along_factors
 from unknot.report.study_latents import aggregate_histograms, posterior_densities, posteriors
 from unknot.report.style import png
 from unknot.study.cells import Cell, has_diverged, taken
-from unknot.study.ranking import LOWER
+from unknot.study.ranking import lower_is_better
 from unknot.study.run import Run
 
 GLOW = 16
@@ -41,7 +41,7 @@ def chosen(cells: Sequence[Cell], score: str) -> list[Chosen]:
 
     Of an even number, the worse of the two in the middle.
     """
-    sign = -1.0 if score in LOWER else 1.0
+    sign = -1.0 if lower_is_better(score) else 1.0
     best: dict[str, Cell] = {}
     for cell in cells:
         mean = _mean(cell, score)

@@ -23,7 +23,7 @@ from unknot.report.study_blocks import (
 )
 from unknot.study.cells import Cell, short, text
 from unknot.study.comparison import FAR, Comparison
-from unknot.study.ranking import DIGITS, LOWER, best_strengths, means_of, ranking
+from unknot.study.ranking import DIGITS, best_strengths, lower_is_better, means_of, ranking
 from unknot.study.statistics import DRAWS, LEVEL, Summary
 
 MOST_CELLS = 100
@@ -44,11 +44,11 @@ def overview(found: Sequence[Summary], scores: Sequence[str]) -> Grid:
             [
                 setting_entry(first, len(rows)),
                 count(first.runs),
-                *(_heat(own[s], ends[s], s in LOWER) for s in scores),
+                *(_heat(own[s], ends[s], lower_is_better(s)) for s in scores),
                 words(lost.missing),
             ]
         )
-    lower = [s for s in scores if s in LOWER]
+    lower = [s for s in scores if lower_is_better(s)]
     note = f"Mean, and below it the {LEVEL:.0%} interval of the mean. Darker is better"
     note += f"; of {', '.join(lower)} less is." if lower else "."
     head = ["setting", "runs", *scores, "missing"]
@@ -92,7 +92,7 @@ def winners(cells: Sequence[Cell], scores: Sequence[str]) -> tuple[Grid, dict[st
     means, drawn = means_of(cells, scores, DRAWS, 0)
     rows, won = [], dict[str, list[str]]()
     for k, score in enumerate(scores):
-        sign = -1.0 if score in LOWER else 1.0
+        sign = -1.0 if lower_is_better(score) else 1.0
         there = np.flatnonzero(np.isfinite(means[:, k]))
         if not len(there):
             continue

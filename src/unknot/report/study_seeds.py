@@ -10,7 +10,7 @@ from jaxtyping import Float
 from unknot.core import noise
 from unknot.metrics.seeds import SeedCount, seeds_needed
 from unknot.study.cells import Cell, taken
-from unknot.study.ranking import LOWER
+from unknot.study.ranking import lower_is_better
 
 AT = (1, 3, 5, 10)
 """Numbers of seeds that the table has."""
@@ -50,24 +50,24 @@ def every_pair(
     """
     known = [cell for cell in cells if len(taken(cell.runs, score).values) > 1]
     known.sort(key=lambda cell: -_value(cell, score))
+    values = [taken(cell.runs, score).values for cell in known]
     sides = {
-        side: [_means(taken(cell.runs, score).values, side, max(at), draws) for cell in known]
-        for side in ("first", "second")
+        side: [_means(own, side, max(at), draws) for own in values] for side in ("first", "second")
     }
+    means, labels = [float(own.mean()) for own in values], [cell.label for cell in known]
     columns = [n - 1 for n in at]
-    sign = -1.0 if score in LOWER else 1.0
+    sign = -1.0 if lower_is_better(score) else 1.0
     rows = []
     for i, j in combinations(range(len(known)), 2):
         apart = sign * (sides["first"][i] - sides["second"][j])[:, columns]
         near = 1e-12 * max(float(np.abs(sides["first"][i]).max()), 1e-300)
         chance = np.where(np.abs(apart) <= near, 0.5, apart > 0).mean(0)
-        means = [float(taken(known[k].runs, score).values.mean()) for k in (i, j)]
         rows.append(
             {
                 "score": score,
-                "better": known[i].label,
-                "worse": known[j].label,
-                "difference": means[0] - means[1],
+                "better": labels[i],
+                "worse": labels[j],
+                "difference": means[i] - means[j],
                 **{f"n={n}": float(p) for n, p in zip(at, chance, strict=True)},
             }
         )
@@ -91,4 +91,4 @@ def counted(pair: Pair, score: str, *, most: int = MOST, draws: int = DRAWS) -> 
 
 def _value(cell: Cell, score: str) -> float:
     mean = float(np.mean(taken(cell.runs, score).values))
-    return -mean if score in LOWER else mean
+    return -mean if lower_is_better(score) else mean

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from unknot.core.errors import ConfigError
 from unknot.metrics.plain_table import PlainTable, column, split_table
 from unknot.report.study_baselines import Baseline, mark, named
+from unknot.report.study_boxes import Row, draw, half
 from unknot.report.study_style import (
     FEW,
     ROW,
@@ -25,9 +25,6 @@ from unknot.report.study_style import (
 )
 from unknot.report.style import LIGHT, Theme
 from unknot.study.cells import Cell, Taken, cells, chosen_scores, plain_columns, taken, text
-
-HALF = 0.4
-"""Of the height of a row: half of a violin or box."""
 
 
 def spread(
@@ -68,11 +65,14 @@ def spread(
     rows = []
     for i, (score, axes) in enumerate(zip(names, drawn, strict=True)):
         mark(axes, baselines, score, "x", theme)
+        held: dict[str, list[Row]] = {}
         for cell, place in zip(found, lines.places, strict=True):
             own = taken(cell.runs, score)
-            _draw(axes, own.values, place, kind, looked[cell.objective].colour, theme)
+            held.setdefault(cell.objective, []).append((place, own.values))
             _mark_missing(axes, own, place, theme)
             rows += _rows(cell, score)
+        for objective, together in held.items():
+            draw(axes, together, kind, looked[objective].colour, theme)
         dress(axes, score, theme, grid="x", ticks=3)
         lines.dress(axes, looked, theme, first=i % across == 0)
     said = (_legend_words(kind), _missing_words(found, names), named(baselines, names))
@@ -121,7 +121,7 @@ def split_violins(
             if cell.label not in own:
                 continue
             runs = taken(own[cell.label].runs, score)
-            _half(axes, runs.values, place, side, looked[text(value)].colour, theme)
+            half(axes, runs.values, place, side, looked[text(value)].colour, theme)
             _mark_missing(axes, runs, place + 0.25 * side, theme)
             rows += [{halves: value, **row} for row in _rows(own[cell.label], score)]
     dress(axes, "", theme, grid="x", ticks=6)
@@ -204,60 +204,6 @@ def _objectives(given: dict[str, list[Any]]) -> list[Cell]:
     """All runs of each objective as one cell."""
     parts = split_table(given, "objective")
     return [Cell(str(name), "", "", {}, runs) for name, runs in parts.items()]
-
-
-def _draw(
-    axes: Axes, values: Float[np.ndarray, " n"], y: float, kind: str, colour: str, theme: Theme
-) -> None:
-    if not len(values):
-        return
-    if len(values) <= FEW:
-        axes.plot(values, np.full(len(values), y), "o", color=colour, markersize=3, alpha=0.6)
-    elif kind == "violin":
-        grid, wide = density(values)
-        axes.fill_between(grid, y - HALF * wide, y + HALF * wide, color=colour, linewidth=0.4)
-        axes.plot(np.median(values), y, "|", color=theme.paper, markersize=5, markeredgewidth=1.2)
-    else:
-        q1, middle, q3 = np.quantile(values, (0.25, 0.5, 0.75))
-        reach = 1.5 * (q3 - q1)
-        inside = values[(values >= q1 - reach) & (values <= q3 + reach)]
-        axes.hlines(y, inside.min(), inside.max(), color=colour, linewidth=0.9)
-        axes.barh(
-            y, q3 - q1, left=q1, height=1.6 * HALF, color=theme.paper, edgecolor=colour,
-            linewidth=0.9, zorder=2,
-        )  # fmt: skip
-        axes.vlines(middle, y - 0.8 * HALF, y + 0.8 * HALF, color=colour, linewidth=1.8, zorder=3)
-        beyond = values[(values < q1 - reach) | (values > q3 + reach)]
-        axes.plot(beyond, np.full(len(beyond), y), ".", color=colour, markersize=1.8, alpha=0.7)
-    axes.plot(values.mean(), y, "x", color=theme.ink, markersize=3, markeredgewidth=0.9, zorder=4)
-
-
-def _half(
-    axes: Axes, values: Float[np.ndarray, " n"], y: float, side: int, colour: str, theme: Theme
-) -> None:
-    if not len(values):
-        return
-    if len(values) <= FEW:
-        at = np.full(len(values), y + 0.2 * side)
-        axes.plot(values, at, "o", color=colour, markersize=2.6, alpha=0.7)
-        return
-    grid, wide = density(values)
-    axes.fill_between(grid, y, y + side * 1.05 * HALF * wide, color=colour, linewidth=0.4)
-    middle = np.median(values)
-    axes.vlines(middle, y, y + side * HALF, color=theme.ink, linewidth=1.1, zorder=3)
-
-
-def density(
-    values: Float[np.ndarray, " n"], points: int = 120
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Density of values between their ends, at most 1; a single value is a spike."""
-    from scipy.stats import gaussian_kde
-
-    if np.ptp(values) < 1e-9 * max(1.0, float(np.abs(values).max())):
-        return np.repeat(values[:1], 2), np.ones(2)
-    grid = np.linspace(values.min(), values.max(), points)
-    wide = gaussian_kde(values)(grid)
-    return grid, wide / wide.max()
 
 
 def _mark_missing(axes: Axes, own: Taken, y: float, theme: Theme) -> None:

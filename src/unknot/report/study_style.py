@@ -14,12 +14,13 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from unknot.engine.checkpoint import write_whole
 from unknot.report.distances import LINES
-from unknot.report.style import Theme, number, png
+from unknot.report.style import Theme, arrange, number, png
 from unknot.study.cells import Cell, short, text
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -29,6 +30,8 @@ WIDE = 3.0
 """Times the smallest value from which on an axis is logarithmic."""
 ROW = 0.165
 """Inches of one setting."""
+EDGE = 0.12
+"""Inches that stay free at the right: lines that end with the picture look cut."""
 FEW = 10
 """Runs up to which each is a dot of its own: quartiles of fewer say nothing."""
 
@@ -43,20 +46,13 @@ class Drawn:
     @property
     def csv(self) -> str:
         """The rows as the text of a CSV file; what is not a number stays empty."""
-        file = io.StringIO()
-        names = list(dict.fromkeys(name for row in self.rows for name in row))
-        table = csv.DictWriter(file, names, restval="", lineterminator="\n")
-        table.writeheader()
-        table.writerows(
-            {name: "" if _nothing(value) else value for name, value in row.items()}
-            for row in self.rows
-        )
-        return file.getvalue()
+        return csv_text(self.rows)
 
     @property
     def svg(self) -> bytes:
         """The figure as the bytes of an SVG file, the same at every call."""
         data = io.BytesIO()
+        arrange(self.figure)
         with matplotlib.rc_context({"svg.hashsalt": "unknot"}):
             self.figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None})
         return data.getvalue()
@@ -71,6 +67,18 @@ class Drawn:
         for ending, data in parts.items():
             write_whole(folder / f"{name}.{ending}", data)
         return [folder / f"{name}.{ending}" for ending in parts]
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as the text of a CSV file; what is not a number stays empty."""
+    file = io.StringIO()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(names)
+    # Only NaN differs from itself. None is written as nothing anyway.
+    held = ([row.get(name) for name in names] for row in rows)
+    table.writerows([value if value == value else "" for value in row] for row in held)
+    return file.getvalue()
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,9 @@ def panels(
     down = math.ceil(n / across)
     width = max(size[0] * across, 4.6)
     figure = Figure(
-        figsize=(width, size[1] * down + head), layout="constrained", facecolor=theme.paper
+        figsize=(width, size[1] * down + head),
+        layout=ConstrainedLayoutEngine(rect=(0, 0, 1 - EDGE / width, 1)),
+        facecolor=theme.paper,
     )
     figure.suptitle(
         title, x=0.1 / width, ha="left", fontsize=10.5, fontweight="bold", color=theme.ink
@@ -240,7 +250,3 @@ def lines_of(cells: Sequence[Cell]) -> Lines:
 def strength_words(cell: Cell) -> str:
     """A cell's strength with the name of its setting."""
     return " ".join(word for word in (short(cell.axis), text(cell.strength)) if word)
-
-
-def _nothing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -138,8 +138,8 @@ def findings(
     chance = {one.score: list(one.shares.values())[-1] for one in known}
     if chance and len(found) > 1:
         least, most = min(chance, key=chance.__getitem__), max(chance, key=chance.__getitem__)
-        ends = f"{chance[least]:.0%} ({least})"
-        ends += f" to {chance[most]:.0%} ({most})" if most != least else ""
+        low, high = f"{chance[least]:.0%}", f"{chance[most]:.0%}"
+        ends = f"{low} ({least}) to {high} ({most})" if low != high else low
         said.append(f"The seed alone accounts for {ends} of all differences between runs.")
     if len(scores) > 2 and len(table["objective"]) >= FEW_RUNS:
         said.append(_agreeing(correlations(table, scores)))

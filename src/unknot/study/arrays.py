@@ -2,6 +2,7 @@
 
 import zipfile
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,54 +10,65 @@ import numpy as np
 from unknot.core.errors import DataError
 from unknot.core.registry import nearest
 
+NAMES = ("codes", "factors", "logvars", "codes_test", "factors_test")
+OF_MODELS = ("codes", "logvars", "codes_test")
+"""Arrays that may hold several models, ``[models, n, z]``."""
 
-def codes_and_factors(path: Path, member: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The arrays ``codes`` and ``factors`` of an npz file; pickles are never opened.
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """What a file holds of one model."""
+
+    codes: np.ndarray
+    factors: np.ndarray
+    logvars: np.ndarray | None = None
+    test: tuple[np.ndarray, np.ndarray] | None = None
+    """Codes and factors of test rows."""
+
+
+def read(path: Path, member: int | None = None) -> Arrays:
+    """The arrays of an npz file by the names of `NAMES`; pickles are never opened.
 
     Codes of several models, ``[models, n, z]``, need a ``member``.
 
     Raises:
         DataError: The file is missing, damaged, or holds no such arrays.
     """
+    held = _held(path)
+    models = held["codes"].shape[:-2]
+    for name in [name for name in OF_MODELS if name in held]:
+        if held[name].shape[:-2] != models:
+            raise DataError(
+                f"{path} has {name} of shape {held[name].shape} beside codes of shape "
+                f"{held['codes'].shape}; expected the same models in both."
+            )
+    if len(models) == 1:
+        if member is None or member >= models[0]:
+            raise DataError(
+                f"{path} has the codes of {models[0]} models; choose one with --member, from 0 on."
+            )
+        held = {n: array[member] if n in OF_MODELS else array for n, array in held.items()}
+    halves = [name for name in ("codes_test", "factors_test") if name in held]
+    if len(halves) == 1:
+        raise DataError(f"{path} has {halves[0]} but no other half of a test set beside it.")
+    test = (held["codes_test"], held["factors_test"]) if halves else None
+    return Arrays(held["codes"], held["factors"], held.get("logvars"), test)
+
+
+def _held(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of our names; others stay unread."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise DataError(f"{path} holds one array; expected an npz with codes and factors.")
+        archive = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise DataError(f"{path} holds one array; expected an npz with codes and factors.")
+        with archive:
             for name in ("codes", "factors"):
                 if name not in archive.files:
                     raise DataError(f"{path} has no array '{name}'{nearest(name, archive.files)}")
-            codes, factors = archive["codes"], archive["factors"]
+            held = {name: archive[name] for name in NAMES if name in archive.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{path} is not an npz file that can be read: {error}.") from error
-    if codes.ndim == 3:
-        if member is None or member >= len(codes):
-            raise DataError(
-                f"{path} has the codes of {len(codes)} models; choose one with --member, from 0 on."
-            )
-        codes = codes[member]
-    return codes, factors
-
-
-def held_arrays(path: Path, member: int | None = None) -> tuple[np.ndarray, np.ndarray] | None:
-    """The arrays ``codes_test`` and ``factors_test`` of a file that `codes_and_factors` has read.
-
-    Raises:
-        DataError: One of the two is missing.
-    """
-    with np.load(path, allow_pickle=False) as archive:
-        found = [name for name in ("codes_test", "factors_test") if name in archive.files]
-        if not found:
-            return None
-        if len(found) == 1:
-            raise DataError(f"{path} has {found[0]} but no other half of a test set beside it.")
-        codes, factors = archive["codes_test"], archive["factors_test"]
-    return codes[member] if codes.ndim == 3 and member is not None else codes, factors
-
-
-def logvars(path: Path, member: int | None = None) -> np.ndarray | None:
-    """The log-variances in a file that `codes_and_factors` has read; ``None`` if it holds none."""
-    with np.load(path, allow_pickle=False) as archive:
-        if "logvars" not in archive.files:
-            return None
-        found: np.ndarray = archive["logvars"]
-    return found[member] if found.ndim == 3 and member is not None else found
+    for name, array in held.items():
+        if not isinstance(array, np.ndarray):  # any zip opens, with what is no array as bytes
+            raise DataError(f"{path} holds something else than an array as '{name}'.")
+    return held

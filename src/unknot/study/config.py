@@ -102,8 +102,13 @@ def seeds(text: str) -> int | list[int]:
     return listed
 
 
-def spec(table: Mapping[str, Any]) -> TrainSpec:
+def spec(table: Mapping[str, Any], built: dict[str, Any] | None = None) -> TrainSpec:
     """A checked TrainSpec from nested plain values.
+
+    Args:
+        table: The values.
+        built: Keeps what its inner tables gave, for whoever comes with the same ones again: the
+            settings of a study share most of theirs.
 
     Raises:
         ConfigError: A key is unknown (the message gives the nearest), or a value does not fit.
@@ -114,12 +119,20 @@ def spec(table: Mapping[str, Any]) -> TrainSpec:
         raise ConfigError(f"version {version} is not known; this release reads version {FORMAT}.")
     if isinstance(listed := table.get("seeds"), list):  # a union, so not read by its type
         table["seeds"] = tuple(listed)
-    for name, room in ROOMS.items():
-        table[name] = _choice(name, room, table.get(name, {}))
+    built = {} if built is None else built
+    for name in (*ROOMS, "optim"):
+        given = table.get(name, {})
+        key = f"{name} {given!r}"
+        if key not in built:
+            built[key] = _choice(name, ROOMS[name], given) if name in ROOMS else _optim(given)
+        table[name] = built[key]
     if "draw" in table:
         table["draw"] = _draw(table["draw"], table["objective"].settings)
-    table["optim"] = build(Adam, _table("optim", table.get("optim", {})), "optim")
     return build(TrainSpec, table)
+
+
+def _optim(given: Any) -> Adam:  # noqa: ANN401
+    return build(Adam, _table("optim", given), "optim")
 
 
 def _choice(name: str, room: registry.Room, given: Any) -> Choice:  # noqa: ANN401

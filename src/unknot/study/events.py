@@ -42,7 +42,16 @@ class Lost:
     how: str
 
 
-Event: TypeAlias = Progress | Done | Failed | Lost
+@dataclass(frozen=True)
+class Warned:
+    """A worker has something to say that stops nothing; said once, whoever else says it too."""
+
+    key: str
+    """Of the population that it was at."""
+    text: str
+
+
+Event: TypeAlias = Progress | Done | Failed | Lost | Warned
 """Each task ends with one `Done` or one `Failed`."""
 Pool: TypeAlias = Callable[[Sequence[Task]], Iterator[Event]]
 """Whoever performs tasks: processes of this machine, or a cluster. Events may come in any order."""

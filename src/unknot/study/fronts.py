@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from unknot.core.errors import DataError
 from unknot.metrics.plain_table import PlainTable
 from unknot.study.cells import Cell
-from unknot.study.ranking import LOWER, means_of, one_dataset
+from unknot.study.ranking import direction, means_of, one_dataset
 from unknot.study.statistics import DRAWS
 
 
@@ -50,7 +50,7 @@ def front(
     score: str,
     *,
     cost: str = "recon",
-    lower: Iterable[str] = LOWER,
+    lower: Iterable[str] | None = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Front:
@@ -60,7 +60,7 @@ def front(
         table: One row a run, of one dataset; see `unknot.study.cells`.
         score: Name of a column.
         cost: Name of a column of which less is better.
-        lower: Scores of which less is better too.
+        lower: Scores of which less is better too; `unknot.study.ranking` knows those unless given.
         draws: Of the bootstrap.
         seed: Of the bootstrap.
 
@@ -78,7 +78,7 @@ def front(
     there = np.isfinite(means).all(1)
     if not there.any():
         raise DataError(f"No cell has both '{score}' and '{cost}'.")
-    sign = -1.0 if score in set(lower) else 1.0
+    sign = direction(score, lower)
     gain, price = means[there].T
     on = undominated(sign * gain, price)
     again = [undominated(sign * study[there, 0], study[there, 1]) for study in drawn]

@@ -18,7 +18,7 @@ from unknot.core.errors import UnknotError
 from unknot.study import answer
 from unknot.study.cores import threads_in
 from unknot.study.deaths import DEATHS, Deaths
-from unknot.study.events import Event, Lost
+from unknot.study.events import Event, Lost, Warned
 from unknot.study.task import Task
 
 GRACE = 20.0
@@ -59,7 +59,7 @@ def local(tasks: Sequence[Task], *, workers: int, threads: int | None = None) ->
         UnknotError: Workers die before they can begin.
     """
     waiting, left, stillborn = collections.deque(tasks), len(tasks), 0
-    deaths = Deaths()
+    deaths, warned = Deaths(), set[str]()
     said: Said = queue.SimpleQueue()
     alive: dict[Worker, Task | None] = {}
     ready: set[Worker] = set()
@@ -93,6 +93,10 @@ def local(tasks: Sequence[Task], *, workers: int, threads: int | None = None) ->
                 yield event
             elif task is None:
                 continue
+            elif fact["event"] == "warning":
+                if fact["text"] not in warned:
+                    warned.add(fact["text"])
+                    yield Warned(task.key, fact["text"])
             elif fact["event"] == "progress":
                 yield deaths.progress(task.key, fact["phase"], fact["done"])
             else:

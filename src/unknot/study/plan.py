@@ -66,10 +66,11 @@ def plan(sweep: Sweep) -> Plan:
     settings: list[TrainSpec] = []
     runs: list[Planned] = []
     known: set[str] = set()
+    built: dict[str, Any] = {}
     doubles = 0
     for place, table in zip(sweep.places, sweep.settings, strict=True):
         try:
-            spec = config.spec({**table, "seeds": list(sweep.seeds)})
+            spec = config.spec({**table, "seeds": list(sweep.seeds)}, built)
         except ConfigError as error:
             raise ConfigError(f"In {place}: {error}") from error
         ids = spec.ids()

@@ -33,18 +33,18 @@ SCORES = {
     "loss": "loss",
     "regularizer": "regularizer",
     "beta_vae": "beta_vae_eval_accuracy",
-    "beta_vae.train": "beta_vae_train_accuracy",
+    "beta_vae.train_accuracy": "beta_vae_train_accuracy",
     "factor_vae": "factor_vae_eval_accuracy",
-    "factor_vae.train": "factor_vae_train_accuracy",
+    "factor_vae.train_accuracy": "factor_vae_train_accuracy",
     "mig": "mig_discrete_mig",
     "sap": "sap_score",
     "dci.disentanglement": "dci_disentanglement",
     "dci.completeness": "dci_completeness",
     "dci.informativeness": "dci_informativeness_test",
-    "dci.informativeness.train": "dci_informativeness_train",
+    "dci.train_informativeness": "dci_informativeness_train",
     "modularity": "modularity_score",
     "explicitness": "modularity_explicitness_score_test",
-    "explicitness.train": "modularity_explicitness_score_train",
+    "explicitness.train_auc": "modularity_explicitness_score_train",
 }
 """Our names of the published columns."""
 SEVEN = (

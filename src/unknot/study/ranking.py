@@ -12,10 +12,32 @@ from unknot.metrics.plain_table import PlainTable
 from unknot.study.cells import Cell, cells, chosen_scores, plain_columns, taken
 from unknot.study.statistics import DRAWS, LEVEL, NAN, resampled
 
-LOWER = ("recon", "loss", "gaussian_tc", "wasserstein_tc", "mutual_info_score")
-"""Scores of which less is better."""
+LOWER = (
+    "recon", "loss", "tc", "mmd", "adversary", "off_diagonal", "diagonal",
+    "gaussian_tc", "wasserstein_tc", "mutual_info_score", "aggregate_posterior",
+    "elbo.error", "log_likelihood.error",
+)  # fmt: skip
+"""Logged values and scores of which less is better, with all their parts."""
 DIGITS = 12
 """Means that agree to so many places are equal; what is beyond is rounding."""
+
+
+def lower_is_better(name: str) -> bool:
+    """Whether less of a score is better, by the name of its column.
+
+    Example:
+        >>> columns = ("mig", "gaussian_tc@study2019", "wasserstein_tc.raw", "elbo", "elbo.error")
+        >>> [name for name in columns if lower_is_better(name)]
+        ['gaussian_tc@study2019', 'wasserstein_tc.raw', 'elbo.error']
+    """
+    value = name.partition("@")[0]
+    return value in LOWER or value.partition(".")[0] in LOWER
+
+
+def direction(score: str, lower: Iterable[str] | None) -> float:
+    """-1 where less is better, else 1."""
+    less = lower_is_better(score) if lower is None else score in set(lower)
+    return -1.0 if less else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +94,7 @@ def ranking(
     table: PlainTable,
     scores: Sequence[str] | None = None,
     *,
-    lower: Iterable[str] = LOWER,
+    lower: Iterable[str] | None = None,
     level: float = LEVEL,
     draws: int = DRAWS,
     seed: int = 0,
@@ -84,7 +106,7 @@ def ranking(
     Args:
         table: One row a run; see `unknot.study.cells`.
         scores: Names of columns; all that are scores unless given.
-        lower: Scores of which less is better.
+        lower: Scores of which less is better; see `lower_is_better` unless given.
         level: Of the intervals.
         draws: Of the bootstrap.
         seed: Of the bootstrap.
@@ -100,7 +122,7 @@ def ranking(
     """
     found, names = one_dataset(table, scores)
     objectives = tuple(dict.fromkeys(cell.objective for cell in found))
-    sign = np.array([-1.0 if name in set(lower) else 1.0 for name in names])
+    sign = np.array([direction(name, lower) for name in names])
     means, drawn = means_of(found, names, draws, seed)
     own = [[cell.objective == name for cell in found] for name in objectives]
     # A score that a cell has no run of is missing for the whole objective: nothing to compare.
@@ -157,7 +179,7 @@ def best_strengths(
     table: PlainTable,
     scores: Sequence[str] | None = None,
     *,
-    lower: Iterable[str] = LOWER,
+    lower: Iterable[str] | None = None,
     level: float = LEVEL,
     draws: int = DRAWS,
     seed: int = 0,
@@ -176,7 +198,7 @@ def best_strengths(
     for objective in dict.fromkeys(cell.objective for cell in found):
         own = [i for i, cell in enumerate(found) if cell.objective == objective]
         for k, score in enumerate(names):
-            sign = -1.0 if score in set(lower) else 1.0
+            sign = direction(score, lower)
             there = [i for i in own if np.isfinite(means[i, k])]
             if not there:
                 continue

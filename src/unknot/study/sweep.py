@@ -300,5 +300,6 @@ def _text(key: str, given: Any) -> str:  # noqa: ANN401
 
 def _whole(key: str, given: Any, least: int) -> int:  # noqa: ANN401
     if isinstance(given, bool) or not isinstance(given, int) or not least <= given < 2**63:
-        raise ConfigError(f"{key} must be a whole number from {least} on, below 2^63; got {given!r}.")
+        said = f"a whole number from {least} on, below 2^63"
+        raise ConfigError(f"{key} must be {said}; got {given!r}.")
     return given

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Mapping
 from types import FrameType
 from typing import Any, TextIO
@@ -23,6 +24,9 @@ def main() -> None:
     # What libraries print must not get between our lines.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    warnings.showwarning = lambda message, kind, *_: _say(
+        out, {"event": "warning", "text": f"{kind.__name__}: {message}"}
+    )
     tasks: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
     stop = threading.Event()

@@ -1,0 +1,95 @@
+"""Boxes, violins and dots: how the values of a row are drawn."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+
+from unknot.report.study_style import FEW
+from unknot.report.style import Theme
+
+HALF = 0.4
+"""Of the height of a row: half of a violin or box."""
+
+Row = tuple[float, np.ndarray]
+"""Where it stands, and its values."""
+
+
+def draw(axes: Axes, rows: Sequence[Row], kind: str, colour: str, theme: Theme) -> None:
+    """The rows of one colour: a few artists for all, since matplotlib is slow with many."""
+    rows = [(y, values) for y, values in rows if len(values)]
+    if not rows:
+        return
+    few = [(y, values) for y, values in rows if len(values) <= FEW]
+    many = [(y, values) for y, values in rows if len(values) > FEW]
+    if few:
+        axes.plot(*_dots(few), "o", color=colour, markersize=3, alpha=0.6)
+    if many and kind == "violin":
+        for y, values in many:
+            grid, wide = density(values)
+            axes.fill_between(grid, y - HALF * wide, y + HALF * wide, color=colour, linewidth=0.4)
+        axes.plot(
+            [np.median(values) for _, values in many], [y for y, _ in many], "|",
+            color=theme.paper, markersize=5, markeredgewidth=1.2,
+        )  # fmt: skip
+    elif many:
+        _boxes(axes, many, colour, theme)
+    axes.plot(
+        [values.mean() for _, values in rows], [y for y, _ in rows], "x", color=theme.ink,
+        markersize=3, markeredgewidth=0.9, zorder=4,
+    )  # fmt: skip
+
+
+def _boxes(axes: Axes, rows: Sequence[Row], colour: str, theme: Theme) -> None:
+    y = np.array([place for place, _ in rows])
+    q1, middle, q3 = np.array([np.quantile(values, (0.25, 0.5, 0.75)) for _, values in rows]).T
+    low, high = q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1)
+    near = [(v >= a) & (v <= b) for (_, v), a, b in zip(rows, low, high, strict=True)]
+    inside = [values[own] for (_, values), own in zip(rows, near, strict=True)]
+    ends = np.array([(values.min(), values.max()) for values in inside])
+    axes.hlines(y, ends[:, 0], ends[:, 1], color=colour, linewidth=0.9)
+    axes.barh(
+        y, q3 - q1, left=q1, height=1.6 * HALF, color=theme.paper, edgecolor=colour,
+        linewidth=0.9, zorder=2,
+    )  # fmt: skip
+    axes.vlines(middle, y - 0.8 * HALF, y + 0.8 * HALF, color=colour, linewidth=1.8, zorder=3)
+    beyond = [(place, values[~own]) for (place, values), own in zip(rows, near, strict=True)]
+    axes.plot(*_dots(beyond), ".", color=colour, markersize=1.8, alpha=0.7)
+
+
+def _dots(rows: Sequence[Row]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """All values, and the height of each."""
+    return (
+        np.concatenate([values for _, values in rows]),
+        np.concatenate([np.full(len(values), y) for y, values in rows]),
+    )
+
+
+def half(
+    axes: Axes, values: Float[np.ndarray, " n"], y: float, side: int, colour: str, theme: Theme
+) -> None:
+    """One half of a violin: above its line for -1, below for 1."""
+    if not len(values):
+        return
+    if len(values) <= FEW:
+        at = np.full(len(values), y + 0.2 * side)
+        axes.plot(values, at, "o", color=colour, markersize=2.6, alpha=0.7)
+        return
+    grid, wide = density(values)
+    axes.fill_between(grid, y, y + side * 1.05 * HALF * wide, color=colour, linewidth=0.4)
+    middle = np.median(values)
+    axes.vlines(middle, y, y + side * HALF, color=theme.ink, linewidth=1.1, zorder=3)
+
+
+def density(
+    values: Float[np.ndarray, " n"], points: int = 120
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
+    """Density of values between their ends, at most 1; a single value is a spike."""
+    from scipy.stats import gaussian_kde
+
+    if np.ptp(values) < 1e-9 * max(1.0, float(np.abs(values).max())):
+        return np.repeat(values[:1], 2), np.ones(2)
+    grid = np.linspace(values.min(), values.max(), points)
+    wide = gaussian_kde(values)(grid)
+    return grid, wide / wide.max()

@@ -1,0 +1,61 @@
+"""``unknot list`` and ``data``: what there is."""
+
+import json
+
+
+def test_lists_as_tables_and_as_json(unknot):
+    for room, name in [("objectives", "beta_vae"), ("datasets", "dsprites"), ("nets", "conv64")]:
+        assert name in unknot("list", room)[1]
+        names = [row["name"] for row in json.loads(unknot("list", room, "--json")[1])]
+        assert name in names
+        assert names == sorted(names)
+    (beta,) = [
+        r for r in json.loads(unknot("list", "objectives", "--json")[1]) if r["name"] == "beta_vae"
+    ]
+    assert beta["settings"] == {"beta": "4.0", "likelihood": "'bernoulli'"}
+    assert "path standardise=False" in unknot("list", "datasets")[1].replace("\n", " ")
+    said = unknot("list", "objectives")[1]
+    assert "  Kim and Mnih 2018\n" in said
+    assert "presets: study2019, mushom" in said
+    rows = {row["name"]: row for row in json.loads(unknot("data", "list", "--json")[1])}
+    assert (rows["dsprites"]["images"], rows["dsprites"]["shape"]) == (737_280, "1 x 64 x 64")
+    assert rows["dsprites"]["factors"] == "shape 3, scale 6, orientation 40, pos_x 32, pos_y 32"
+    assert rows["arrays"]["images"] == ""
+
+
+def test_draws_are_listed_with_those_of_other_packages(unknot, monkeypatch):
+    from importlib import metadata
+
+    from unknot.data import draw
+
+    rows = {row["name"]: row for row in json.loads(unknot("list", "draws", "--json")[1])}
+    assert list(rows) == ["pairs", "singles", "triplets"]
+    assert rows["pairs"]["settings"] == {"changed": "None", "sampler": "'exact'"}
+    assert [rows[name]["views"] for name in rows] == [2, 1, 3]
+    assert rows["triplets"]["paper"] == "Michlo 2022"
+    said = unknot("list", "draws")[1]
+    assert "singles  Rows one by one" in said
+    assert "changed=None sampler='exact'" in said
+
+    def entries(group):
+        own = [("walks", "unknot.data.draw:Pairs"), ("broken", "no_such_module:Draw")]
+        return [metadata.EntryPoint(n, at, group) for n, at in own if group == "unknot.draws"]
+
+    monkeypatch.setattr(metadata, "entry_points", entries)
+    monkeypatch.setattr(draw, "entry_points", entries)
+    rows = {row["name"]: row for row in json.loads(unknot("list", "draws", "--json")[1])}
+    assert list(rows) == ["broken", "pairs", "singles", "triplets", "walks"]
+    assert rows["walks"]["settings"] == rows["pairs"]["settings"]
+    assert "cannot be imported" in rows["broken"]["what it is"]
+    assert unknot("list", "draws")[0] == 0
+
+
+def test_data_show(unknot, tmp_path):
+    picture = tmp_path / "squares.png"
+    code, out, _ = unknot("data", "show", "xysquares", "--set", "spacing=4", "--out", picture)
+    assert code == 0
+    assert "262,144 images" in out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    (facts,) = json.loads(unknot("data", "show", "dsprites", "--json")[1])
+    assert facts["size"] == 737_280
+    assert [f["values"] for f in facts["factors"]] == [3, 6, 40, 32, 32]

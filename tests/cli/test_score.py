@@ -1,0 +1,107 @@
+"""``unknot evaluate`` and ``score``: scores of runs, and of plain arrays."""
+
+import json
+
+import numpy as np
+import pytest
+
+
+def test_evaluate_adds_nothing_twice(unknot, train, tmp_path):
+    train("--seeds", "0,1")
+    words = ("evaluate", tmp_path / "run", "--metrics", "mig,modularity", "--device", "cpu")
+    code, out, _ = unknot(*words)
+    assert code == 0
+    assert "4 new of 4 records" in out
+    before = (tmp_path / "run" / "scores.jsonl").read_bytes()
+    assert "0 new of 4 records" in unknot(*words)[1]
+    assert (tmp_path / "run" / "scores.jsonl").read_bytes() == before
+    assert "4 new of 4 records" in unknot(*words, "--protocol", "study2019")[1]
+    records = json.loads(unknot(*words, "--json")[1])
+    assert {(r["seed"], r["metric"]) for r in records} == {
+        (s, m) for s in (0, 1) for m in ("mig", "modularity")
+    }
+
+
+def test_evaluate_tells_what_it_skipped_and_remarks(unknot, train, tmp_path):
+    train()
+    words = ("evaluate", tmp_path / "run", "--device", "cpu")
+    code, out, _ = unknot(*words, "--protocol", "carbonneau")
+    assert code == 0
+    assert "elbo skipped: elbo has no protocol 'carbonneau'; known: paper, unknot." in out
+    assert "mig " in out
+    code, out, _ = unknot(*words, "--metrics", "elbo,kl_per_dimension")
+    assert code == 0
+    assert "elbo: pixels between 0 and 1 have a cross-entropy" in out
+    assert "kl_per_dimension.active" in out
+    assert "skipped" not in out
+
+
+def test_score_reads_plain_arrays(unknot, tmp_path):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 5, (2000, 2))
+    np.savez(
+        tmp_path / "codes.npz", codes=factors + 0.01 * rng.normal(size=(2000, 2)), factors=factors
+    )
+    code, out, _ = unknot("score", tmp_path / "codes.npz", "--metrics", "mig", "--json")
+    assert code == 0
+    assert json.loads(out)["scores"]["mig"]["values"]["mig"] > 0.9
+    assert "mig" in unknot("score", tmp_path / "codes.npz", "--metrics", "mig")[1]
+
+
+def test_score_takes_log_variances_where_the_file_has_them(unknot, train, tmp_path):
+    train("--seeds", "0,1")
+    file = tmp_path / "codes.npz"
+    unknot("encode", tmp_path / "run", "--out", file, "--device", "cpu")
+    words = ("--metrics", "mig,kl_per_dimension", "--protocol", "paper", "--member", 1)
+    code, out, _ = unknot("score", file, *words, "--json")
+    assert code == 0
+    scores = json.loads(out)["scores"]
+    with np.load(file) as saved:
+        mean, logvar = saved["codes"][1], saved["logvars"][1]
+    kl = 0.5 * (mean**2 + np.exp(logvar) - 1 - logvar).mean(0).sum()
+    assert scores["kl_per_dimension"]["values"]["kl_per_dimension"] == pytest.approx(kl, rel=1e-5)
+    np.savez(file, codes=mean, factors=np.indices((4, 4, 4)).reshape(3, -1).T)
+    code, _, err = unknot("score", file, *words)
+    assert (code, "`logvar`" in err) == (2, True)
+
+
+def test_score_takes_a_test_set_from_the_file(unknot, tmp_path):
+    """Codes that predict the training factors and not those of the test set."""
+    draw = np.random.default_rng(0)
+    factors = np.stack([draw.integers(0, 3, 300), draw.integers(0, 4, 300)], axis=1)
+    arrays = {"codes": factors + 0.01 * draw.normal(size=(300, 2)), "factors": factors}
+    np.savez(tmp_path / "half.npz", **arrays, codes_test=arrays["codes"])
+    code, _, said = unknot("score", tmp_path / "half.npz", "--metrics", "dci")
+    assert code == 2
+    assert "has codes_test but no other half of a test set" in said
+    shuffled = {"codes_test": arrays["codes"], "factors_test": draw.permutation(factors)}
+    np.savez(tmp_path / "both.npz", **arrays, **shuffled)
+    code, out, _ = unknot("score", tmp_path / "both.npz", "--metrics", "dci", "--json")
+    assert code == 0
+    values = json.loads(out)["scores"]["dci"]["values"]
+    assert values["dci.train_informativeness"] == 1
+    assert values["dci.informativeness"] < 0.5
+
+
+def test_foreign_and_truncated_files(unknot, train, tmp_path):
+    pickled = tmp_path / "pickled.npz"
+    np.savez(pickled, codes=np.array([{"a": 1}], dtype=object), factors=np.zeros((1, 1)))
+    assert unknot("score", pickled)[0] == 2
+    (tmp_path / "text.npz").write_text("not an archive")
+    assert unknot("score", tmp_path / "text.npz")[0] == 2
+    np.savez(tmp_path / "named.npz", code=np.zeros((4, 1)), factors=np.zeros((4, 1), int))
+    code, _, err = unknot("score", tmp_path / "named.npz")
+    assert (code, "did you mean 'code'?" in err) == (2, True)
+    train()
+    weights = tmp_path / "run" / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-7])
+    code, _, err = unknot("show", tmp_path / "run", "--device", "cpu")
+    assert (code, "not a safetensors file" in err) == (2, True)
+
+
+def test_codes_of_several_models_need_a_choice(unknot, train, tmp_path):
+    train("--seeds", "0,1")
+    unknot("encode", tmp_path / "run", "--out", tmp_path / "codes.npz", "--device", "cpu")
+    code, _, err = unknot("score", tmp_path / "codes.npz", "--metrics", "mig")
+    assert (code, "choose one with --member" in err) == (2, True)
+    assert unknot("score", tmp_path / "codes.npz", "--metrics", "mig", "--member", 1)[0] == 0

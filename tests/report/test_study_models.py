@@ -1,0 +1,146 @@
+"""The page of a trained study: its curves, and pictures of its models."""
+
+import itertools
+
+import numpy as np
+import pytest
+from report import small_study
+from report.study_pages import Page, rows
+
+from unknot.report import (
+    study_curves,
+    study_factors,
+    study_models,
+    study_page,
+)
+from unknot.report.study_curves import bands, training_curves
+from unknot.report.thresholds import pair_deltas
+from unknot.study.cells import cells
+
+
+@pytest.fixture(scope="module")
+def trained(tiny, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study") / "small"
+    return small_study.train(folder, tiny)
+
+
+@pytest.fixture(scope="module")
+def page_of_study(trained, tmp_path_factory):
+    out = tmp_path_factory.mktemp("page")
+    study_page.report(trained.path, out)
+    return Page((out / "index.html").read_text()), out
+
+
+@pytest.mark.slow
+def test_the_page_of_a_study_shows_its_models(trained, page_of_study):
+    page, out = page_of_study
+    assert "9 runs: 2 objectives in 3 settings, 3 seeds each" in page.text
+    assert "40 steps of 8 images" in page.text
+    assert "small <study>" in page.text
+    assert "on cpu" in page.text
+    best = study_models.chosen(cells(trained.table()), "mig")
+    assert [one.cell.objective for one in best] == ["beta_vae", "beta_tcvae"]
+    for one in best:
+        assert one.id in page.text
+        for kind in ("posteriors", "aggregate", "distances", "clouds", "thresholds", "latents"):
+            assert rows(out, f"model-{one.cell.objective}-{kind}")
+    named = {link.removeprefix("figures/") for link in page.links}
+    assert {path.name for path in (out / "figures").iterdir()} <= named, "no file goes unseen"
+    assert named - {""} <= {path.name for path in (out / "figures").iterdir()} | {
+        link for link in page.links if link.startswith(("#", "data:"))
+    }
+    assert page.text.count("Reconstructions") == 2
+    assert sum("moves from low to high" in image["alt"] for image in page.images) == 2 * 2
+
+
+def test_curves_are_medians_and_ranges_over_seeds(trained):
+    own = [cell for cell in cells(trained.table()) if cell.objective == "beta_vae"]
+    drawn = training_curves(own, bands(trained, own))
+    held = [r for r in drawn.rows if (r["strength"], r["term"]) == (4.0, "recon")]
+    curves = [trained.curves(name) for name in own[1].runs["id"]]
+    assert [r["step"] for r in held] == curves[0].steps
+    values = np.stack([c["recon"][:, 0].numpy() for c in curves])
+    for name, expected in (
+        ("low", values.min(0)), ("median", np.median(values, 0)), ("high", values.max(0)),
+    ):  # fmt: skip
+        assert [r[name] for r in held] == pytest.approx(expected.tolist())
+    assert {r["seeds"] for r in held} == {3}
+    assert [axes.get_title(loc="left") for axes in drawn.figure.axes] == ["loss", "recon", "kl"]
+
+
+def test_curves_of_a_population_are_read_once(trained, monkeypatch):
+    read = []
+    true = study_curves.read_weights
+    monkeypatch.setattr(study_curves, "read_weights", lambda file: read.append(file) or true(file))
+    own = cells(trained.table())
+    bands(trained, own)
+    populations = {row["population"] for row in trained.table()}
+    assert len(populations) < len(trained.table())
+    assert sorted(file.parent.name for file in read) == sorted(populations)
+
+
+@pytest.mark.parametrize("score", ["mig", "recon"])
+def test_the_model_in_the_middle_stands_for_the_best_setting(score):
+    values = [0.9, 0.2, 0.6, 0.5, None, 0.1]
+    good = [
+        {"id": f"a{i}", "objective": "vae", "objective.beta": 1, "seed": i, "status": "done",
+         score: v} for i, v in enumerate(values)
+    ]  # fmt: skip
+    shift = -1 if score == "mig" else 1
+    bad = [
+        {**row, "id": f"b{i}", "objective.beta": 2,
+         score: None if row[score] is None else row[score] + shift}
+        for i, row in enumerate(good)
+    ]  # fmt: skip
+    (one,) = study_models.chosen(cells([*good, *bad]), score)
+    assert one.id.startswith("a")
+    # 0.1 0.2 0.5 0.6 0.9: odd, so that there is one in the middle, whichever way is better.
+    assert (one.seed, one.value) == (3, 0.5)
+
+
+def test_differences_are_how_far_pixels_are_off(trained):
+    run = trained.run(trained.table()[0]["id"], device="cpu")
+    image, model, off = study_models.with_differences(run, 4)
+    assert (off == np.abs(image.astype(int) - model.astype(int))).all()
+    data, drawn, apart = study_models.mean_images(run).astype(int)
+    assert np.abs(np.abs(data - drawn) - apart).max() <= 1, "rounding alone"
+
+
+def test_numbers_behind_clouds_and_thresholds(trained):
+    run = trained.run(trained.table()[0]["id"], device="cpu")
+    drawn = dict(study_factors.along_factors(run, "a model"))
+    assert list(drawn) == ["distances", "clouds", "thresholds"]
+    names = list(run.dataset.space.names)
+    codes = run.codes().double().numpy()
+    for factor, own in itertools.groupby(drawn["clouds"].rows, key=lambda row: row["factor"]):
+        held = list(own)
+        place = names.index(factor)
+        grid = codes.reshape(*run.dataset.space.sizes, -1)
+        away = grid - grid.mean(place, keepdims=True)
+        first = int(held[0]["first"].removeprefix("z"))
+        # Points lie about the middles of lines along the factor.
+        points = np.array([row["x"] for row in held])
+        assert np.abs(points[:, None] - away[..., first].ravel()).min(1).max() < 1e-5
+        steps = np.linspace(0, 1, run.dataset.space.sizes[place])
+        assert sorted({row["value"] for row in held}) == pytest.approx(steps.tolist())
+    for factor, own in itertools.groupby(drawn["thresholds"].rows, key=lambda row: row["factor"]):
+        apart = {row["latent"]: row["distance"] for row in own}
+        assert apart == pytest.approx(
+            {f"z{z}": float(d) for z, d in enumerate(pair_deltas(run)[factor])}
+        )
+    shared = {(r["distance"] < (max_ + min_) / 2) == r["shared"]
+              for factor in names
+              for own in [[r for r in drawn["thresholds"].rows if r["factor"] == factor]]
+              for max_, min_ in [(max(r["distance"] for r in own), min(r["distance"] for r in own))]
+              for r in own}  # fmt: skip
+    assert shared == {True}
+
+
+@pytest.mark.slow
+def test_a_study_without_scores_shows_its_losses(tiny, tmp_path):
+    small = {"seeds": "[0]", "steps": 10, "grids": small_study.TWO_STRENGTHS}
+    made = small_study.train(tmp_path / "study", tiny, metrics="[]", **small)
+    study_page.report(made.path, tmp_path / "page")
+    page = Page((tmp_path / "page" / "index.html").read_text())
+    assert "has the best mean of recon" in page.text
+    assert "could not be drawn" not in page.text

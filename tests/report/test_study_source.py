@@ -1,0 +1,60 @@
+"""Where the runs of a page come from."""
+
+import pytest
+from report import small_study
+
+from unknot.core.errors import ConfigError, DataError, StoreError
+from unknot.report import (
+    study_source,
+)
+from unknot.study.events import Failed
+from unknot.study.export import csv as as_csv
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("objective,seed\nvae,0\n", ConfigError, "no scores"),
+        ("mig,seed\n0.1,0\n", ConfigError, "'objective'"),
+        ("objective,mig\n", DataError, "no rows"),
+        ("objective,mig\nvae,0.1,7\n", DataError, "longer"),
+        ("objective,mig,status\nvae,0.1,diverged\n", ConfigError, "no scores"),
+    ],
+)
+def test_tables_that_make_no_page(tmp_path, text, error, said):
+    file = tmp_path / "table.csv"
+    file.write_text(text)
+    with pytest.raises(error, match=said) as raised:
+        study_source.read(file)
+    assert "\n" not in str(raised.value)
+
+
+def test_folders_without_runs(tmp_path):
+    with pytest.raises(StoreError, match="neither a study"):
+        study_source.read(tmp_path)
+    with pytest.raises(StoreError, match="There is no study"):
+        study_source.read(tmp_path / "nowhere")
+
+
+def test_scores_are_told_from_what_training_logs(tmp_path):
+    file = tmp_path / "table.csv"
+    table = [
+        {"objective": "vae", "seed": i, "recon": 3.0, "tc": 1.0, "mig": 0.1 + i, "mig.train": 0.2,
+         "dci": 0.3, "dci.disentanglement": 0.3, "dci.completeness": 0.4}
+        for i in range(3)
+    ]  # fmt: skip
+    file.write_text(as_csv(table))
+    source = study_source.read(file)
+    assert source.scores == ("mig", "dci", "dci.completeness"), "no part twice, no term"
+    assert set(source.others) == {"recon", "tc", "mig.train", "dci.disentanglement"}
+    with pytest.raises(ConfigError, match="mig"):
+        study_source.read(file, ["mgi"])
+
+
+def test_a_study_of_which_no_run_has_ended(tiny, tmp_path):
+    def nobody(tasks):
+        yield from (Failed(task.key, "no room on the disk") for task in tasks)
+
+    small_study.train(tmp_path / "study", tiny, pool=nobody)
+    with pytest.raises(StoreError, match="has ended yet"):
+        study_source.read(tmp_path / "study")

@@ -1,0 +1,113 @@
+"""Settings that make no sense get one clear line."""
+
+import pytest
+
+from unknot.core.errors import ConfigError
+from unknot.study import config
+
+BAD = {
+    "unknown key": ({"stps": 3}, "Unknown key 'stps'; did you mean 'steps'?"),
+    "unknown inner key": ({"objective": {"bta": 3}}, "'objective.bta'; did you mean 'beta'?"),
+    "unknown objective": ({"objective": "beta_vea"}, "did you mean 'beta_vae'?"),
+    "unknown dataset": ({"data": "dsprits"}, "did you mean 'dsprites'?"),
+    "unknown net": ({"net": {"name": "conv46"}}, "did you mean 'conv64'?"),
+    "word for a number": ({"objective": {"beta": "x"}}, "objective.beta should be a valid number"),
+    "fraction of a step": ({"steps": 1.5}, "steps should be a valid integer"),
+    "truth for a number": ({"batch": True}, "batch should be a valid integer"),
+    "no steps": ({"steps": 0}, "steps must be 1 or more; got 0"),
+    "negative batch": ({"batch": -4}, "batch must be 1 or more; got -4"),
+    "no latents": ({"net": {"latents": 0}}, "latents must be"),
+    "negative rate": ({"optim": {"lr": -1.0}}, "optim.lr must be above 0"),
+    "not a number": ({"objective": {"beta": float("nan")}}, "finite number"),
+    "another likelihood": ({"objective": {"likelihood": "poisson"}}, "'bernoulli', 'gaussian' or"),
+    "another precision": ({"precision": "fp8"}, "precision should be"),
+    "doubled seed": ({"seeds": [1, 2, 1]}, "twice: [1]"),
+    "no seeds": ({"seeds": []}, "at least one seed"),
+    "negative seed": ({"seeds": [-1]}, "from 0 to 2**63 - 1"),
+    "number for a table": ({"net": 3}, "net must be a table or a name; got 3"),
+    "needed key": ({"data": {"name": "arrays"}}, "data.path is needed"),
+    "unknown schedule": (
+        {"objective": {"beta": {"kind": "lin"}}},
+        "names no schedule: 'lin'; did you mean 'linear'?",
+    ),
+    "key of a schedule": (
+        {"objective": {"beta": {"kind": "linear", "start": 0, "end": 1, "stops": 9}}},
+        "'objective.beta.stops'; did you mean 'steps'?",
+    ),
+    "schedule of no steps": (
+        {"objective": {"beta": {"kind": "linear", "start": 0, "end": 1, "steps": 0}}},
+        "steps must be above 0",
+    ),
+    "negative weight": ({"objective": {"beta": -1}}, "BetaVAE.beta must be 0 or more; got -1"),
+    "schedule that falls below zero": (
+        {"objective": {"beta": {"kind": "linear", "start": 4, "end": -1, "steps": 9}}},
+        "BetaVAE.beta must be 0 or more; got -1",
+    ),
+    "schedule longer than the run": (
+        {
+            "steps": 500,
+            "objective": {"beta": {"kind": "linear", "start": 0, "end": 4, "steps": 501}},
+        },
+        "objective.beta changes until step 501, but the run ends at 500",
+    ),
+    "late schedule of the rate": (
+        {
+            "steps": 500,
+            "optim": {
+                "lr": {"kind": "cosine", "start": 1e-3, "end": 0, "steps": 400, "begin": 101}
+            },
+        },
+        "optim.lr changes until step 501, but the run ends at 500",
+    ),
+    "preset of an objective without": (
+        {"objective": {"name": "ae", "preset": "mine"}},
+        "ae has no preset 'mine'; it has none.",
+    ),
+    "unknown preset": (
+        {"objective": {"name": "factor_vae", "preset": "study2091"}},
+        "factor_vae has no preset 'study2091'; did you mean 'study2019'?",
+    ),
+    "unknown estimator": (
+        {"objective": {"name": "beta_tcvae", "estimator": "mvs"}},
+        "objective.estimator should be 'none', 'mws', 'mixture' or 'mss'",
+    ),
+    "target below zero": (
+        {"objective": {"name": "control_vae", "target": -3}},
+        "ControlVAE.target must be 0 or more; got -3",
+    ),
+    "schedule that begins when the run is over": (
+        {"steps": 9, "objective": {"beta": {"kind": "linear", "start": 0, "end": 1, "begin": 9}}},
+        "objective.beta begins to change at step 9, but the run ends at 9",
+    ),
+    "unknown draw": ({"draw": "pair"}, "There is no draw 'pair'; did you mean 'pairs'?"),
+    "number for a draw": ({"draw": {"name": 3}}, "draw.name must be the name of a draw; got 3"),
+    "list for a draw": ({"draw": []}, "draw must be a table or a name; got []"),
+    "key of a draw": ({"draw": {"name": "pairs", "changedd": 1}}, "did you mean 'changed'?"),
+    "views of another number": (
+        {"draw": "pairs"},
+        "The draw Pairs gives 2 views and BetaVAE takes 1",
+    ),
+    "weights of pairs": (
+        {"draw": {"name": "pairs", "weights": []}},
+        "Unknown key 'draw.weights'; known: changed, sampler.",
+    ),
+    "unknown weight": (
+        {"draw": {"weights": [{"kind": "correlate"}]}},
+        "draw.weights[0].kind names no weight: 'correlate'; did you mean 'correlated'?",
+    ),
+    "weight that is no table": ({"draw": {"weights": [3]}}, "draw.weights[0].kind names no weight"),
+    "key of a weight": (
+        {"draw": {"weights": [{"kind": "correlated", "first": "x", "second": "y", "sgma": 1}]}},
+        "'draw.weights[0].sgma'; did you mean 'sigma'?",
+    ),
+    "version of the future": ({"version": 2}, "version 2 is not known"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_settings_get_one_clear_line(case):
+    table, expected = BAD[case]
+    with pytest.raises(ConfigError) as caught:
+        config.spec(table)
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,103 @@
+"""Settings that say which images go together."""
+
+import tomllib
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from unknot.core import registry
+from unknot.core.errors import ConfigError
+from unknot.core.hyper import Hyper
+from unknot.data.arrays import Arrays
+from unknot.data.draw import Correlated, Pairs, Singles, Without
+from unknot.study import config
+from unknot.study.spec import Choice, TrainSpec, to_toml
+from unknot.study.train import begin
+
+IDS = ["c475c6f6dece", "ce5c389d5f16"]
+"""Of the default run with seeds 0 and 1, as `test_config` has them: without a draw."""
+WEIGHTS = [
+    {"kind": "correlated", "first": "x_r", "second": "y_r", "sigma": 0.2},
+    {"kind": "without", "factors": ["x_g", "y_g"], "first": [0, 1], "last": [3, 4]},
+]
+
+
+@dataclass(frozen=True)
+class Wishing:
+    beta: Hyper = 1.0
+    views: ClassVar[int] = 2
+    draw: ClassVar[str] = "pairs"
+
+    def terms(self, net, step):
+        return {}
+
+
+@pytest.fixture
+def wishing(monkeypatch):
+    """The name of an objective of two views that asks for pairs."""
+    real = registry.get
+    monkeypatch.setattr(registry, "get", lambda r, n: Wishing if n == "wishing" else real(r, n))
+    return "wishing"
+
+
+def test_a_run_takes_the_draw_of_its_objective_and_writes_it_out(wishing):
+    spec = config.spec({"objective": wishing})
+    assert spec.draw == Choice("pairs", Pairs())
+    assert spec.table()["draw"] == {"name": "pairs", "sampler": "exact"}
+    assert config.spec(tomllib.loads(to_toml(spec.table()))) == spec
+    said = [{"draw": "pairs"}, {"draw": {"name": "pairs"}}, {"draw": {"sampler": "exact"}}]
+    for table in said:
+        assert config.spec({"objective": wishing, **table}) == spec
+        assert config.spec({"objective": wishing, **table}).ids() == spec.ids()
+
+
+def test_a_run_may_name_another_draw(wishing):
+    base = config.spec({"objective": wishing})
+    tables = [
+        {"changed": 2},
+        {"name": "pairs", "sampler": "reference"},
+        {"name": "singles"},
+        {"name": "singles", "weights": WEIGHTS},
+    ]
+    specs = [config.spec({"objective": wishing, "draw": table}) for table in tables]
+    assert [s.draw.settings for s in specs] == [
+        Pairs(changed=2),
+        Pairs(sampler="reference"),
+        Singles(),
+        Singles((Correlated("x_r", "y_r"), Without(("x_g", "y_g"), (0, 1), (3, 4)))),
+    ]
+    for spec in specs:
+        assert config.spec(tomllib.loads(to_toml(spec.table()))) == spec
+    assert len({s.ids()[0] for s in (base, *specs)}) == 5
+
+
+def test_words_name_a_draw_and_its_settings(wishing):
+    words = ["draw.name=pairs", "draw.changed=2"]
+    table = config.assign({"objective": wishing, "draw": "singles"}, words)
+    assert config.spec(table).draw == Choice("pairs", Pairs(changed=2))
+
+
+def test_single_images_said_or_not_are_the_same_run():
+    """Ids of runs from before there were draws must not move."""
+    for table in ({"draw": "singles"}, {"draw": {}}, {"draw": {"weights": []}}):
+        spec = config.spec({"seeds": [0, 1], **table})
+        assert spec == config.spec({"seeds": [0, 1]})
+        assert "draw" not in spec.table()
+        assert spec.ids() == IDS
+    assert config.spec({"seeds": [0, 1], "draw": {"weights": WEIGHTS}}).ids() != IDS
+
+
+def test_data_that_a_draw_cannot_use_is_refused_before_training(tmp_path, tiny):
+    np.savez(tmp_path / "images.npz", images=np.zeros((9, 8, 8), np.uint8))
+    common = Choice("linear", registry.get("nets", "linear")()), Choice("wishing", Wishing())
+    factorless = Choice("arrays", Arrays(str(tmp_path / "images.npz")))
+    with pytest.raises(ConfigError, match=r"^Pairs compare factors and arrays has none; add 'fac"):
+        begin(TrainSpec(factorless, *common), "cpu")
+    grid = Choice("arrays", Arrays(str(tiny)))
+    many = TrainSpec(grid, *common, draw=Choice("pairs", Pairs(changed=4)))
+    with pytest.raises(ConfigError, match=r"differ in 4 factors .* arrays has 3: "):
+        begin(many, "cpu")
+    setting = begin(TrainSpec(grid, *common), "cpu").setting
+    assert setting.draw == Pairs()

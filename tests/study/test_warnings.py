@@ -1,0 +1,47 @@
+"""Warnings of workers reach whoever watches the study, each text once."""
+
+import pytest
+from report import small_study
+
+from unknot.study import execute
+from unknot.study.events import Done, Warned
+from unknot.study.local import local
+
+WARNING = """
+import warnings
+
+from unknot.study import answer
+
+perform = answer.perform
+
+
+def warning(task, **options):
+    warnings.warn("the same for all", RuntimeWarning, stacklevel=1)
+    warnings.warn(f"of {task.key} alone", UserWarning, stacklevel=1)
+    return perform(task, **options)
+
+
+answer.perform = warning
+"""
+
+
+@pytest.mark.slow
+def test_a_warning_of_workers_is_an_event_once(tiny, tmp_path, monkeypatch):
+    # Python imports this module by itself when a worker starts.
+    (tmp_path / "sitecustomize.py").write_text(WARNING)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    text = small_study.text(tiny, seeds="[0]", steps=10, metrics="[]")
+    events = []
+    execute.run(
+        tmp_path / "study",
+        text,
+        device="cpu",
+        pool=lambda tasks: local(tasks, workers=2, threads=1),
+        watch=events.append,
+    )
+    keys = {event.key for event in events if isinstance(event, Done)}
+    said = [event.text for event in events if isinstance(event, Warned)]
+    assert len(keys) > 1
+    assert sorted(said) == sorted(
+        ["RuntimeWarning: the same for all", *(f"UserWarning: of {key} alone" for key in keys)]
+    )
