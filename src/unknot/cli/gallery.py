@@ -60,7 +60,8 @@ def gallery(
             raise ConfigError(
                 f"{out / name} was trained with other settings; choose another folder with --out."
             )
-    runs, scores = {}, {}
+    runs: dict[str, run.Run] = {}
+    scores: dict[str, dict[str, float]] = {}
     for name, spec in specs.items():
         folder = out / name
         done = run.resume(folder, device=device) if folder.exists() else start(spec, folder, device)
