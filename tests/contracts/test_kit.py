@@ -183,9 +183,14 @@ class Logged(nn.Module):
         return x.log()
 
 
+class Noisy(nn.Module):
+    def forward(self, x):
+        return x + torch.rand_like(x)
+
+
 MORE = {
     "plain": list,
-    "random": lambda: [nn.Dropout(0.5)],
+    "random": lambda: [Noisy()],
     "rows": lambda: [Centred()],
     "size": lambda: [nn.Linear(4, 5)],
     "finite": lambda: [Logged()],

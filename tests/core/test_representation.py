@@ -64,7 +64,8 @@ def test_each_row_is_encoded_once_and_only_when_asked(largest, requests):
 
 @pytest.mark.parametrize("rows", [0, 19, 21])
 def test_one_code_per_grid_point(rows):
-    with pytest.raises(ShapeError, match=rf"^Expected 20 rows, one per grid point; got {rows}\.$"):
+    said = rf"^Expected 20 rows of codes, one per grid point; got shape \({rows}, 3\)\.$"
+    with pytest.raises(ShapeError, match=said):
         Representation.whole(SPACE, torch.zeros(rows, 3))
 
 

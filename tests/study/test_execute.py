@@ -464,11 +464,11 @@ def test_twenty_kills_at_random_moments_change_nothing(images, tmp_path):
 def test_ctrl_c_stops_with_a_state_to_go_on_from(images, tmp_path):
     folder, whole = tmp_path / "study", tmp_path / "whole"
     file = tmp_path / "bars.toml"
-    file.write_text(study_text(images, steps=800).replace("every = 20", "every = 100_000"))
+    file.write_text(study_text(images, steps=2_000).replace("every = 20", "every = 100_000"))
     driver = start(folder, file, "--out", folder)
     while not list(folder.glob("populations/*/.lock")) and driver.poll() is None:
         time.sleep(0.01)
-    time.sleep(1.0)
+    time.sleep(0.5)
     driver.send_signal(signal.SIGINT)
     output = driver.communicate(timeout=60)[0]
     assert driver.returncode == 130, output

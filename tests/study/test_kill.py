@@ -109,7 +109,7 @@ def test_ctrl_c_stops_cleanly_and_resumes(tiny, tmp_path):
     """Ends with 130 and a checkpoint of the very step it stopped at."""
     out, whole = tmp_path / "run", tmp_path / "whole"
     rarely = ("--checkpoint-every", 100_000)
-    process = unknot(*settings(tiny, out, 800), *rarely, wait=False)
+    process = unknot(*settings(tiny, out, 2_000), *rarely, wait=False)
     while process.poll() is None and not (out / "run.toml").exists():
         time.sleep(0.01)
     time.sleep(0.5)
@@ -120,5 +120,5 @@ def test_ctrl_c_stops_cleanly_and_resumes(tiny, tmp_path):
     assert len(list((out / "checkpoints").glob("step-*"))) == 1
     resumed = unknot("resume", out, "--device", "cpu")
     assert resumed.returncode == 0, resumed.output
-    assert unknot(*settings(tiny, whole, 800), *rarely).returncode == 0
+    assert unknot(*settings(tiny, whole, 2_000), *rarely).returncode == 0
     assert result(out) == result(whole)
