@@ -27,7 +27,9 @@ that a paper gives for another convention is translated under *Differs*. A setti
 may follow a schedule and may differ between the models of a population. With `likelihood`
 "bernoulli" the decoder gives logits of probabilities. With "gaussian" it gives means, and the
 reconstruction is the squared error, without a half; "sigmoid_gaussian" is the same with means that
-a sigmoid keeps within (0, 1).
+a sigmoid keeps within (0, 1). On images that are mostly black that sigmoid can close for good: with
+it `l_vae`, `mdl_vae` and `sigma_vae` were all black after 2,000 steps of 32 images of dSprites at a
+learning rate of 1e-3 (`conv64`, seed 0), and with "gaussian" they were not.
 
 """
 

@@ -15,6 +15,10 @@ def short(name: str, steps: int) -> dict[str, Any]:
         # Squared errors of sparse images are small, and the mean image is a long rest on the way.
         "aae": {"likelihood": "bernoulli"},
         "wae_mmd": {"likelihood": "bernoulli"},
+        # The same, and at this learning rate a sigmoid goes black at once and stays so.
+        "l_vae": {"likelihood": "gaussian"},
+        "mdl_vae": {"likelihood": "gaussian"},
+        "sigma_vae": {"likelihood": "gaussian"},
         # A target that is there from the start: the ramp of the papers takes 100,000s of steps.
         "control_vae": {"ramp": False},
         "dynamic_vae": {"ramp": False},
