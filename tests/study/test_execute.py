@@ -1,5 +1,6 @@
 """Running studies: what comes out, and that nothing that happens on the way changes it."""
 
+import functools
 import os
 import random
 import shutil
@@ -358,6 +359,8 @@ def start(folder, *words):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # Whoever started the tests in the background has them ignore Ctrl-C, and so would this.
+        preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
 
 
