@@ -26,6 +26,14 @@ class Curves:
     def __getitem__(self, name: str) -> Float[Tensor, "steps p"]:
         return torch.stack(self.values[name])
 
+    def ends(self) -> dict[str, Float[Tensor, " p"]]:
+        """What training came to: the mean of each curve's last hundredth.
+
+        A log step is one batch, and of a batch alone reconstructions are off by a tenth.
+        """
+        last = max(1, len(self.steps) // 100)
+        return {name: torch.stack(rows[-last:]).mean(0) for name, rows in self.values.items()}
+
     def tensors(self) -> dict[str, Tensor]:
         """For a checkpoint."""
         if not self.steps:

@@ -192,7 +192,7 @@ def export(members: Members, folder: Path) -> Trained:
     note = {"format": "unknot weights, members first"}
     checkpoint.write_tensors(folder / "weights.safetensors", weights, note)
     checkpoint.write_tensors(folder / "curves.safetensors", members.curves.tensors(), {})
-    last = {name: rows[-1].tolist() for name, rows in members.curves.values.items()}
+    last = {name: values.tolist() for name, values in members.curves.ends().items()}
     facts = {
         "step": members.step,
         "seconds": round(members.seconds, 3),

@@ -1,0 +1,44 @@
+"""Curves: what is kept of them at the end, and that files give them back."""
+
+import pytest
+import torch
+
+from unknot.study.curves import Curves
+
+
+def logged(steps):
+    """A curve that is the number of its log step, times the member's place, counted from 1."""
+    curves = Curves()
+    for step in range(steps):
+        both = torch.tensor([step, 2.0 * step])
+        curves.append(100 * step, {"loss": both, "kl": -both})
+    return curves
+
+
+@pytest.mark.parametrize(("steps", "mean"), [(1, 0.0), (199, 198.0), (200, 198.5), (3000, 2984.5)])
+def test_the_end_is_the_last_hundredth(steps, mean):
+    ends = logged(steps).ends()
+    assert ends["loss"].tolist() == [mean, 2 * mean]
+    assert ends["kl"].tolist() == [-mean, -2 * mean]
+
+
+def test_a_member_that_was_lost_has_no_end():
+    curves = logged(300)
+    curves.values["loss"][-2][1] = float("nan")
+    ends = curves.ends()["loss"]
+    assert ends[0] == 298.0
+    assert ends[1].isnan()
+
+
+def test_nothing_logged_has_no_ends():
+    assert Curves().ends() == {}
+
+
+def test_back_from_tensors_and_text():
+    curves = logged(5)
+    again = Curves.of(curves.tensors(), ["loss", "kl"])
+    read = Curves.of_csv(curves.csv((0, 1)), 2)
+    for other in (again, read):
+        assert other.steps == curves.steps
+        assert list(other.values) == ["loss", "kl"]
+        assert torch.equal(other["kl"], curves["kl"])
