@@ -150,7 +150,7 @@ def beside_published(
     title: str = "Ours beside published",
     theme: Theme = LIGHT,
 ) -> Drawn:
-    """Means of our settings beside the published ones, with two standard errors on each side.
+    """Our runs beside the published ones: a tick for each, and means with two standard errors.
 
     Args:
         found: From `unknot.study.comparison.compare`.
@@ -191,6 +191,9 @@ def beside_published(
                 (d.ours, theme.alarm if d.flagged else theme.accent, None, 0.17),
             ):
                 wide = 2 * (0.0 if np.isnan(one.se) else one.se)
+                axes.vlines(
+                    one.values, y + up - 0.15, y + up + 0.15, color=colour, linewidth=0.5, alpha=0.5
+                )
                 axes.hlines(y + up, one.mean - wide, one.mean + wide, color=colour, linewidth=1.1)
                 axes.plot(
                     one.mean, y + up, "o", color=colour, markersize=3.2,
@@ -222,8 +225,8 @@ def _beside_words(found: Comparison) -> list[str]:
     lost = sum(d.ours.runs - d.ours.n for d in found.differences)
     differs = sorted({words for d in found.differences for words in d.differs})
     return [
-        f"Runs of a setting: ours {ours}, published {theirs}. Bars: two standard errors. "
-        f"{flagged} of {len(found.differences)} differ by more than {FAR:g} of them.",
+        f"Runs of a setting: ours {ours}, published {theirs}. Ticks are runs, bars two standard "
+        f"errors; {flagged} of {len(found.differences)} differ by more than {FAR:g} of them.",
         f"{lost} values of ours are missing." if lost else "",
         f"Not the same: {'; '.join(differs[:4])}{' ...' if len(differs) > 4 else ''}."
         if differs

@@ -38,6 +38,7 @@ SCORES = {
     "factor_vae.train_accuracy": "factor_vae_train_accuracy",
     "mig": "mig_discrete_mig",
     "sap": "sap_score",
+    "dci": "dci_disentanglement",
     "dci.disentanglement": "dci_disentanglement",
     "dci.completeness": "dci_completeness",
     "dci.informativeness": "dci_informativeness_test",

@@ -63,6 +63,8 @@ class Summary:
     median_low: float
     median_high: float
     settings: dict[str, Any]
+    values: tuple[float, ...]
+    """Of the ``n`` runs."""
 
     @property
     def se(self) -> float:
@@ -83,6 +85,7 @@ class Summary:
     def row(self) -> dict[str, Any]:
         """As plain values of one line of a table; settings are columns of their own."""
         flat = asdict(self)
+        del flat["values"]
         return {**flat.pop("settings"), **flat}
 
 
@@ -165,7 +168,7 @@ def _summary(cell: Cell, score: str, level: float, drawn: Float[np.ndarray, "dra
     return Summary(
         data=cell.data, objective=cell.objective, strength=cell.strength, axis=cell.axis,
         score=score, runs=own.runs, n=n, diverged=own.diverged, undefined=own.undefined,
-        unfinished=own.unfinished, settings=cell.settings, **numbers,
+        unfinished=own.unfinished, settings=cell.settings, values=tuple(values.tolist()), **numbers,
     )  # fmt: skip
 
 
