@@ -298,6 +298,7 @@ def test_low_precision_at_full_size(name, dtype, bound):
 
 
 @on_gpu
+@pytest.mark.filterwarnings("ignore:TensorFloat32 tensor cores")  # off, as users choose it
 @pytest.mark.parametrize("which", range(4))
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_compiled_net_is_the_same(which, dtype):

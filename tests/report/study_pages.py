@@ -16,12 +16,14 @@ OBJECTIVES = {"beta_vae": "beta", "dip_vae_i": "lambda_od"}
 STRENGTHS = (1.0, 4.0, 16.0)
 
 
-def study(seeds, *, data="dsprites", shift=0.0):
-    """Six settings with scores that grow and losses that grow faster; the last run diverged."""
+def study(
+    seeds, *, data="dsprites", shift=0.0, objectives=OBJECTIVES, strengths=STRENGTHS
+):  # fmt: skip
+    """Settings with scores that grow and losses that grow faster; the last run diverged."""
     rng = np.random.default_rng(0)
     rows = []
     for (i, (name, axis)), (k, strength), seed in itertools.product(
-        enumerate(OBJECTIVES.items()), enumerate(STRENGTHS), range(seeds)
+        enumerate(objectives.items()), enumerate(strengths), range(seeds)
     ):
         noise = rng.normal(size=4)
         rows.append(

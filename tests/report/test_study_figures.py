@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from matplotlib.text import Text
+from report import study_pages
 
 from unknot.core.errors import ConfigError, DataError
 from unknot.report import study_figures as figures
@@ -23,29 +24,9 @@ OBJECTIVES = {"beta_vae": "beta", "factor_vae": "gamma", "dip_vae_i": "lambda_od
 STRENGTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 100.0)
 
 
-def study(seeds=12, *, data="dsprites", shift=0.0):
-    """36 settings with scores that grow and losses that grow faster; the last run diverged."""
-    rng = np.random.default_rng(0)
-    rows = []
-    for (i, (name, axis)), (k, strength), seed in itertools.product(
-        enumerate(OBJECTIVES.items()), enumerate(STRENGTHS), range(seeds)
-    ):
-        noise = rng.normal(size=4)
-        rows.append(
-            {
-                "data": data,
-                "objective": name,
-                f"objective.{axis}": strength,
-                "seed": seed,
-                "status": "done",
-                "mig": 0.1 + 0.05 * k + 0.02 * i + 0.02 * noise[0] + shift,
-                "dci.disentanglement": 0.2 + 0.04 * k + 0.03 * noise[1],
-                "recon": 20 * 1.4**k + 2 * i + noise[2],
-                "kl": 40 / 1.3**k + i + 0.3 * noise[3],
-            }
-        )
-    rows[-1] |= {"status": "diverged", "mig": 1e6, "kl": 1e6}
-    return rows
+def study(seeds=12, **given):
+    """36 settings, the last run diverged."""
+    return study_pages.study(seeds, objectives=OBJECTIVES, strengths=STRENGTHS, **given)
 
 
 @pytest.fixture(scope="module")
