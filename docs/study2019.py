@@ -1,0 +1,161 @@
+"""Write ``docs/results/study2019.*`` from a study of ours and the published runs.
+
+```
+python docs/study2019.py studies/hartmann2021_contrasts dsprites_full.csv
+```
+
+The page's own words stay; what stands between ``<!-- name -->`` and ``<!-- end -->`` is replaced.
+"""
+
+import csv
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import variance
+
+from unknot.report.study_figures import beside_published
+from unknot.report.style import png
+from unknot.study import published
+from unknot.study.comparison import Comparison, Difference, compare
+from unknot.study.export import csv as as_csv
+from unknot.study.statistics import summaries
+from unknot.study.study import Study
+
+RESULTS = Path(__file__).parent / "results"
+PAGE, RUNS, DRAWS, FIGURE = (
+    RESULTS / name
+    for name in ("study2019.md", "study2019.csv", "study2019_draws.csv", "study2019.png")
+)
+SCORES = {
+    "recon": "reconstruction",
+    "kl": "KL",
+    "beta_vae": "BetaVAE",
+    "factor_vae": "FactorVAE",
+    "mig": "MIG",
+    "sap": "SAP",
+    "dci.disentanglement": "DCI-D",
+    "dci.completeness": "DCI-C",
+    "dci.informativeness": "DCI-I",
+    "modularity": "modularity",
+    "explicitness": "explicitness",
+}
+KEPT = ("id", "seed", "status", "objective", "precision", "steps", "seconds")
+CONTRASTS = (
+    ("mig", "beta_vae beta 16", "beta_vae beta 1"),
+    ("mig", "factor_vae gamma 50", "beta_vae beta 1"),
+    ("mig", "beta_tcvae beta 6", "beta_vae beta 6"),
+    ("mig", "annealed_vae c 5", "annealed_vae c 100"),
+    ("mig", "dip_vae_i lambda_od 2", "dip_vae_i lambda_od 50"),
+    ("dci.disentanglement", "beta_tcvae beta 6", "beta_vae beta 6"),
+    ("factor_vae", "beta_tcvae beta 4", "beta_vae beta 1"),
+)
+"""Score, the setting that has more of it, and the one that has less; see hartmann2021_contrasts."""
+
+
+def draw_variance() -> dict[str, float]:
+    """Of each score, over the draws of rows that one model is scored by; the mean over models."""
+    with DRAWS.open(encoding="utf-8", newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    models = list(dict.fromkeys(row["id"] for row in rows))
+    return {
+        score: sum(variance(float(r[score]) for r in rows if r["id"] == m) for m in models)
+        / len(models)
+        for score in SCORES
+        if score in rows[0]
+    }
+
+
+def z(one: Difference, drawn: dict[str, float]) -> float:
+    """The difference in standard errors of both means, those of the draws of rows included.
+
+    All runs of a study are scored by one draw, whose error seeds do not show.
+    """
+    error = one.ours.se**2 + one.published.se**2 + 2 * drawn.get(one.ours.score, 0.0)
+    return float(one.difference / error**0.5)
+
+
+def cells(found: Comparison, drawn: dict[str, float]) -> Iterator[str]:
+    """Our mean, the published one, and z; a table for every four scores."""
+    names = list(SCORES)
+    labels = dict.fromkeys(d.ours.label for d in found.differences)
+    by = {(d.ours.label, d.ours.score): d for d in found.differences}
+    for start in range(0, len(names), 4):
+        part = names[start : start + 4]
+        yield f"| setting | runs | {' | '.join(SCORES[name] for name in part)} |"
+        yield "|---" * (len(part) + 2) + "|"
+        for label in labels:
+            own = [by[label, name] for name in part]
+            yield f"| {label} | {own[0].ours.n} | {' | '.join(_cell(d, drawn) for d in own)} |"
+        yield ""
+
+
+def _cell(one: Difference, drawn: dict[str, float]) -> str:
+    digits = 1 if one.ours.score == "recon" else 2 if one.ours.score == "kl" else 3
+    far = z(one, drawn)
+    both = f"{one.ours.mean:.{digits}f} / {one.published.mean:.{digits}f}"
+    text = f"{both} ({far:+.1f})".replace("-", "−")
+    return f"**{text}**" if abs(far) > 3 else text
+
+
+def verdict(found: Comparison, drawn: dict[str, float]) -> Iterator[str]:
+    """How many values agree."""
+    far = [abs(z(d, drawn)) for d in found.differences]
+    seeds = [abs(d.z) for d in found.differences]
+    yield textwrap.fill(
+        f"Of {len(far)} values, {sum(f <= 1 for f in far)} lie within one standard error of the "
+        f"published mean, {sum(f <= 2 for f in far)} within two and {sum(f <= 3 for f in far)} "
+        "within three; of as many normal ones 68, 95 and 99.7 % would. By the spread of seeds "
+        f"alone {sum(s <= 3 for s in seeds)} lie within three.",
+        120,
+    )
+
+
+def contrasts(found: Comparison) -> Iterator[str]:
+    """Whether our means show what three published runs a side nearly always show."""
+    by = {(d.ours.label, d.ours.score): d for d in found.differences}
+    yield "| score | more | less | ours | published | |"
+    yield "|---|---|---|---|---|---|"
+    for score, more, less in CONTRASTS:
+        pair = by.get((more, score)), by.get((less, score))
+        if None in pair:
+            yield f"| {SCORES[score]} | {more} | {less} | | | not trained yet |"
+            continue
+        high, low = (d for d in pair if d is not None)
+        holds = "holds" if high.ours.mean > low.ours.mean else "**does not hold**"
+        yield (
+            f"| {SCORES[score]} | {more} | {less} | {high.ours.mean:.3f} > {low.ours.mean:.3f} "
+            f"| {high.published.mean:.3f} > {low.published.mean:.3f} | {holds} |"
+        )
+
+
+def main(study: str, file: str) -> None:
+    """Read both, write runs and figure, and fill in the page."""
+    rows = [row for row in Study.open(study).table() if row["status"] in ("done", "diverged")]
+    names = dict.fromkeys(name for row in rows for name in row if name.startswith("objective."))
+    kept = [*KEPT, *names, *SCORES]
+    RUNS.write_text(as_csv([{k: row.get(k) for k in kept} for row in rows]), encoding="utf-8")
+    table = published.read(file)
+    found = compare(summaries(rows, list(SCORES)), summaries(table, list(SCORES)))
+    drawn = draw_variance()
+    title = "Ours beside the published runs: dSprites"
+    FIGURE.write_bytes(png(beside_published(found, title=title).figure))
+    parts = {
+        "verdict": verdict(found, drawn),
+        "contrasts": contrasts(found),
+        "cells": cells(found, drawn),
+    }
+    page = PAGE.read_text(encoding="utf-8")
+    for name, lines in parts.items():
+        text = "\n".join(lines).rstrip()
+        page, count = re.subn(
+            rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", rf"\g<1>{text}\g<2>", page, flags=re.DOTALL
+        )
+        if count != 1:
+            sys.exit(f"{PAGE} has no place <!-- {name} --> ... <!-- end -->, or several.")
+    PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
