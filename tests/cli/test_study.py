@@ -7,6 +7,7 @@ import json
 import tomllib
 
 import pytest
+from study.bars import UNKNOT
 
 import unknot as library
 from unknot.core.errors import ConfigError
@@ -18,7 +19,6 @@ from unknot.study.study import Study
 def made(tiny, tmp_path_factory):
     """A study of four tiny runs, run by the command with processes of its own."""
     import subprocess
-    import sys
 
     folder = tmp_path_factory.mktemp("made")
     file = folder / "two betas.toml"
@@ -27,9 +27,8 @@ def made(tiny, tmp_path_factory):
         f'data = {{name = "arrays", path = "{tiny}"}}\nnet = {{name = "linear", latents = 3}}\n'
         "[[grid]]\nobjective.beta = [1, 4]\n"
     )
-    command = [sys.executable, "-c", "from unknot.cli.main import main; main()", "study", "run"]
     done = subprocess.run(
-        [*command, file.name, "--device", "cpu"], cwd=folder, capture_output=True, text=True
+        [*UNKNOT, file.name, "--device", "cpu"], cwd=folder, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert "4 runs: 4 done" in done.stdout

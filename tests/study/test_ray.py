@@ -3,12 +3,11 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from study.test_execute import CORES, images, kill, records, study_text  # noqa: F401
+from study.bars import CORES, UNKNOT, kill, records, study_text
 
 from unknot.study.study import Study
 
@@ -16,7 +15,6 @@ pytest.importorskip("ray", reason="ray is not installed")
 pytestmark = pytest.mark.slow
 
 STEPS = 2_000
-UNKNOT = [sys.executable, "-c", "from unknot.cli.main import main; main()", "study", "run"]
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     # As Ray does on laptops: its servers listen to this machine alone.
@@ -29,7 +27,7 @@ NODE = {
 }
 
 
-def text_of(images, **options):  # noqa: F811
+def text_of(images, **options):
     """Two populations of two models each, however many cores there are."""
     text = study_text(images, **{"steps": STEPS, **options})
     return text.replace('name = "bars"', 'name = "bars"\nmembers = 2').replace(
@@ -53,7 +51,7 @@ def cluster():
 
 
 @pytest.fixture(scope="module")
-def undisturbed(images, tmp_path_factory):  # noqa: F811
+def undisturbed(images, tmp_path_factory):
     """The records of a run on this machine."""
     folder = tmp_path_factory.mktemp("undisturbed") / "study"
     file = folder.parent / "bars.toml"
@@ -109,12 +107,7 @@ def steps_saved(folder):
     return saved
 
 
-def test_a_worker_and_a_node_lost_in_mid_run_change_nothing(
-    cluster,
-    images,  # noqa: F811
-    tmp_path,
-    undisturbed,
-):
+def test_a_worker_and_a_node_lost_in_mid_run_change_nothing(cluster, images, tmp_path, undisturbed):
     folder, file = tmp_path / "study", tmp_path / "bars.toml"
     file.write_text(text_of(images))
     first, second = cluster.nodes
@@ -134,10 +127,7 @@ def test_a_worker_and_a_node_lost_in_mid_run_change_nothing(
 
 
 def test_ctrl_c_stops_with_a_state_that_this_machine_can_go_on_from(
-    cluster,
-    images,  # noqa: F811
-    tmp_path,
-    undisturbed,
+    cluster, images, tmp_path, undisturbed
 ):
     folder, file = tmp_path / "study", tmp_path / "bars.toml"
     file.write_text(text_of(images))
@@ -156,10 +146,7 @@ def test_ctrl_c_stops_with_a_state_that_this_machine_can_go_on_from(
 
 
 def test_workers_leave_when_their_driver_is_killed_and_failures_are_told(
-    cluster,
-    images,  # noqa: F811
-    tmp_path,
-    undisturbed,
+    cluster, images, tmp_path, undisturbed
 ):
     folder, file = tmp_path / "study", tmp_path / "bars.toml"
     missing = tmp_path / "missing.npz"

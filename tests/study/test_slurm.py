@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from study.test_execute import images, kill, records, study_text  # noqa: F401
+from study.bars import CORES, UNKNOT, kill, records, study_text
 
 from unknot.study.study import Study
 
@@ -36,7 +36,7 @@ run(folder, text, device="cpu", workers=2, watch=lambda e: print(e, flush=True),
 
 
 @pytest.fixture(scope="module")
-def file(images, tmp_path_factory):  # noqa: F811
+def file(images, tmp_path_factory):
     """Two populations of two models each, with one thread, wherever they run."""
     text = study_text(images, steps=STEPS).replace("every = 20", "every = 100")
     path = tmp_path_factory.mktemp("file") / "bars.toml"
@@ -64,9 +64,8 @@ def ended(driver):
 def undisturbed(file, tmp_path_factory):
     """The records of a run on this machine with one thread."""
     folder = tmp_path_factory.mktemp("undisturbed") / "study"
-    command = [sys.executable, "-c", "from unknot.cli.main import main; main()", "study", "run"]
-    words = ["--device", "cpu", "--workers", str(len(os.sched_getaffinity(0)))]
-    subprocess.run([*command, str(file), "--out", str(folder), *words], check=True)
+    words = ["--device", "cpu", "--workers", str(CORES)]
+    subprocess.run([*UNKNOT, str(file), "--out", str(folder), *words], check=True)
     return records(folder)
 
 

@@ -1,0 +1,51 @@
+"""Fronts of a score and its cost: what is on them, and how sure that is."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from study.tables import run, seeds
+
+from unknot.core.errors import DataError
+from unknot.study.fronts import front, undominated
+
+
+@given(st.integers(0, 10_000), st.integers(1, 12))
+@settings(max_examples=60)
+def test_undominated_by_comparing_all_pairs(seed, n):
+    rng = np.random.default_rng(seed)
+    gain, cost = rng.integers(0, 5, n).astype(float), rng.integers(0, 5, n).astype(float)
+    beaten = [
+        any(
+            gain[j] >= gain[i] and cost[j] <= cost[i] and (gain[j] > gain[i] or cost[j] < cost[i])
+            for j in range(n)
+        )
+        for i in range(n)
+    ]
+    assert undominated(gain, cost).tolist() == [not b for b in beaten]
+
+
+def test_a_front_and_how_sure_it_is():
+    rows = [
+        *seeds([0.1, 0.1], objective__beta=1),
+        *seeds([0.5, 0.5], objective__beta=2),
+        *seeds([0.2, 0.2], objective__beta=3),
+    ]
+    rows = [{**r, "recon": float(r["objective.beta"])} for r in rows]
+    rows[4]["recon"] = 0.5  # one seed of beta 3, mean 1.75: below 2 but above 1
+    found = front(rows, "mig", draws=4000)
+    assert found.on.tolist() == [True, True, True]
+    # Its mean is 3, 1.75 or 0.5 in a quarter, a half and a quarter; at 0.5 it also beats beta 1.
+    assert found.share == pytest.approx([0.75, 1, 0.75], abs=0.03)
+    assert [r["on_front"] for r in found.rows()] == [True] * 3
+    assert found.rows()[2]["recon"] == 1.75
+
+
+def test_fronts_of_scores_of_which_less_is_better_and_of_nothing():
+    rows = [run(o, recon=r, loss=q) for o, r, q in (("a", 1.0, 3.0), ("b", 2.0, 1.0))]
+    assert front(rows, "loss").on.tolist() == [True, True]
+    assert front([*rows, run("c", recon=3.0, loss=2.0)], "loss").on.tolist() == [True, True, False]
+    found = front([*rows, run("c", recon=3.0)], "loss")
+    assert (len(found.cells), found.remarks) == (2, ("1 cells without both were left out",))
+    with pytest.raises(DataError, match="No cell has both 'mig' and 'recon'"):
+        front([run(mig=0.1, recon=None), run("b", mig=None, recon=1.0)], "mig")

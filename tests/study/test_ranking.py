@@ -1,0 +1,124 @@
+"""Ranks of objectives and best strengths: ties, which way is better, and how sure they are."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from study.tables import run, seeds
+
+from unknot.core.errors import ConfigError
+from unknot.study.fronts import front
+from unknot.study.ranking import best_strengths, lower_is_better, ranking
+
+# Ranks
+
+
+def test_ranks_wins_and_ties():
+    table = {
+        "objective": list("aabbcc"),
+        "mig": [0.1, 0.3, 0.4, 0.6, 0.2, 0.2],
+        "sap": [1.0] * 6,
+        "recon": [5.0, 5, 9, 9, 7, 7],
+    }
+    found = ranking(table)
+    assert found.objectives == ("a", "b", "c")
+    assert found.means[:, 0] == pytest.approx([0.2, 0.5, 0.2])
+    assert found.ranks.T.tolist() == [[2.5, 1, 2.5], [2, 2, 2], [1, 3, 2]]
+    assert found.mean_rank.tolist() == pytest.approx([5.5 / 3, 2, 6.5 / 3])
+    assert found.winners("sap") == ("a", "b", "c")
+    assert found.wins() == {"a": (1, 1), "b": (1, 1), "c": (0, 1)}
+    assert found.first[:, 1] == pytest.approx([1 / 3] * 3)
+    assert found.rows()[0]["recon.rank"] == 1
+
+
+LOWER_TOO = (
+    "recon", "gaussian_tc@study2019", "wasserstein_tc.raw", "wasserstein_tc.raw@paper",
+    "mutual_info_score.largest", "aggregate_posterior", "aggregate_posterior.skewness@paper",
+    "elbo.error", "log_likelihood.error@paper",
+)  # fmt: skip
+HIGHER = ("mig@study2019", "elbo", "elbo@paper", "log_likelihood", "dci.completeness", "lossless")
+
+
+@pytest.mark.parametrize("score", [*LOWER_TOO, *HIGHER])
+def test_less_may_be_better_under_any_protocol_and_of_any_part(score):
+    rows = [run(name, seed=s, **{score: v}) for name, v in (("a", 1.0), ("b", 2.0)) for s in (0, 1)]
+    less = score in LOWER_TOO
+    assert lower_is_better(score) == less
+    assert ranking(rows, [score]).winners(score) == (("a",) if less else ("b",))
+    strengths = [{**row, "objective.beta": row[score], "objective": "vae"} for row in rows]
+    assert best_strengths(strengths, [score])[0].strength == (1 if less else 2)
+    costly = [{**row, "cost": 1.0} for row in strengths]
+    assert front(costly, score, cost="cost").on.tolist() == [less, not less]
+
+
+def test_what_is_better_may_be_said():
+    rows = [run("a", mig=1.0), run("b", mig=2.0)]
+    assert ranking(rows, ["mig"], lower=["mig"]).winners("mig") == ("a",)
+
+
+def test_strengths_weigh_the_same_whatever_their_seeds():
+    rows = [*seeds([0.0] * 9, objective__beta=1), *seeds([1.0], objective__beta=2)]
+    found = ranking([*rows, *seeds([0.4], "ae")])
+    assert found.means[:, 0] == pytest.approx([0.5, 0.4])
+
+
+def test_how_often_an_objective_is_first_by_counting_all_draws():
+    a, b = [0.1, 0.4, 0.6], [0.2, 0.3, 0.5]
+    means = [[np.mean(t) for t in itertools.product(s, repeat=3)] for s in (a, b)]
+    apart = np.array([x - y for x, y in itertools.product(*means)]).round(9)
+    chance = ((apart > 0) + 0.5 * (apart == 0)).mean()
+    found = ranking([*seeds(a, "a"), *seeds(b, "b")], draws=40_000)
+    assert found.first[:, 0] == pytest.approx([chance, 1 - chance], abs=0.01)
+    assert found.mean_rank_low.tolist() == [1, 1]
+    assert found.mean_rank_high.tolist() == [2, 2]
+
+
+def test_a_score_that_an_objective_lacks_has_no_rank_there():
+    rows = [*seeds([0.1, 0.2], "a"), *seeds([0.3, 0.4], "b")]
+    rows = [{**r, "sap": 1.0 if r["objective"] == "a" else None} for r in rows]
+    found = ranking(rows)
+    assert np.isnan(found.ranks[1, 1])
+    assert found.winners("sap") == ("a",)
+    assert found.mean_rank.tolist() == [2, 1]
+    assert found.remarks == ("not in the mean rank, for want of runs: sap",)
+    assert np.isnan(ranking(rows, ["sap"]).mean_rank).all()
+
+
+def test_levels_of_two_datasets_are_not_averaged():
+    rows = [run(data=d, mig=0.1) for d in ("dsprites", "cars3d")]
+    with pytest.raises(ConfigError, match="one dataset; got dsprites, cars3d"):
+        ranking(rows)
+
+
+# Strengths
+
+
+def test_the_best_strength_and_how_sure_it_is():
+    rows = [
+        *seeds([0.1, 0.4, 0.6], objective__beta=1),
+        *seeds([0.2, 0.3, 0.5], objective__beta=4),
+        *seeds([0.0, 0.0, 0.1], objective__beta=9),
+    ]
+    rows = [{**r, "recon": r["objective.beta"]} for r in rows]
+    mig, recon = best_strengths(rows, draws=40_000)
+    assert (mig.strength, mig.axis) == (1, "objective.beta")
+    assert mig.mean == pytest.approx(1.1 / 3)
+    assert sum(mig.shares.values()) == pytest.approx(1)
+    every = [np.array([np.mean(t) for t in itertools.product(s, repeat=3)]).round(9)
+             for s in ([0.1, 0.4, 0.6], [0.2, 0.3, 0.5], [0.0, 0.0, 0.1])]  # fmt: skip
+    tops = np.array([
+        np.equal(t, max(t)) / np.equal(t, max(t)).sum() for t in itertools.product(*every)
+    ])  # fmt: skip
+    assert list(mig.shares.values()) == pytest.approx(tops.mean(0), abs=0.01)
+    assert mig.share == mig.shares[1]
+    assert mig.likely == (1, 4)
+    assert (recon.strength, recon.share, recon.likely) == (1, 1, (1,))
+    assert recon.row()["likely"] == "1.0"
+
+
+def test_strengths_of_one_seed_have_no_interval():
+    rows = [*seeds([0.1], objective__beta=1), *seeds([0.3], objective__beta=2)]
+    (best,) = best_strengths([*rows, run("ae", seed=0)], ["mig"])
+    assert (best.strength, best.share) == (2, 1)
+    assert math.isnan(best.mean_low)
