@@ -1,26 +1,9 @@
 """A small study, trained in this process."""
 
-import os
-
 import torch
+from study.bars import CORES, inline
 
-from unknot.core.errors import UnknotError
 from unknot.study import execute
-from unknot.study.events import Done, Failed
-from unknot.study.task import perform
-
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-"""As many workers, so that each has one thread."""
-
-
-def inline(tasks):
-    """A pool without processes."""
-    for task in tasks:
-        try:
-            yield Done(task.key, perform(task))
-        except UnknotError as error:
-            yield Failed(task.key, str(error))
-
 
 TWO_STRENGTHS = """
         [[grid]]
