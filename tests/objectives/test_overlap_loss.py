@@ -184,7 +184,7 @@ def test_a_run_trains_decodes_scores_and_is_told_of(tmp_path):
     assert ((decoded > 0) & (decoded < 1)).all()
     # Scores that decode see the likelihood of the pixels, which is a density.
     objective = replace(spec.objective, settings=VAE(likelihood="sigmoid_gaussian"))
-    training = replace(trained.training, spec=replace(spec, objective=objective))
+    training = replace(trained.training, specs=(replace(spec, objective=objective),))
     bounds = []
     for each in (trained, replace(trained, training=training, path=None)):
         ((record,),) = evaluate.evaluate(each, metrics=["elbo"])

@@ -118,8 +118,9 @@ def make_run():
             seeds=seeds,
         )
         setting = Setting(dataset, net, spec.batch, runtime("cpu"))
-        training = Training(spec, setting, population, curves or Curves(), diverged or {})
-        return Run(training, "done", spec.steps, path)
+        logged, lost = curves or Curves(), diverged or {}
+        training = Training((spec,), setting, population, logged, lost, spec.steps)
+        return Run(training, "done", path)
 
     return make
 

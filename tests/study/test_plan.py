@@ -75,7 +75,7 @@ def test_a_planned_population_is_one_that_the_engine_takes(tiny):
         train={**base, "batch": 8}, grid=[{"objective": {"beta": [1, 2]}, "optim": {"lr": [1, 2]}}]
     )
     (shard,) = shards(found, members=10)
-    setting = begin(found.settings[0], "cpu").setting
+    setting = begin(found.settings[:1], "cpu").setting
     assert isinstance(setting, Setting)
     assert populate(setting, [m for run in shard.runs for m in _members(found, run)]).members == 4
 

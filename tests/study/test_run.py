@@ -9,7 +9,7 @@ import torch
 import unknot
 from unknot.core.errors import ConfigError, DataError, ShapeError, StoreError
 from unknot.engine.checkpoint import read_weights
-from unknot.study import config, run, train
+from unknot.study import config, run
 from unknot.study.folder import Folder
 from unknot.study.train import Progress
 
@@ -148,14 +148,14 @@ def test_killed_between_its_last_checkpoint_and_the_rest_a_run_ends_all_the_same
     settings = {**options, "lr": lr, "steps": 300, "log_every": 10, "likelihood": "gaussian"}
     whole = unknot.train(**settings, out=tmp_path / "whole")
     assert whole.status == status
-    write = train.write_status
+    write = run.write_status
 
-    def killed(folder, training, step, status, seconds=0.0):
+    def killed(folder, training, status):
         if status != "running":
             raise MemoryError
-        write(folder, training, step, status, seconds)
+        write(folder, training, status)
 
-    monkeypatch.setattr(train, "write_status", killed)
+    monkeypatch.setattr(run, "write_status", killed)
     with pytest.raises(MemoryError):
         unknot.train(**settings, out=tmp_path / "part")
     monkeypatch.undo()
@@ -335,21 +335,26 @@ def test_divergence_is_data(options, tmp_path):
 
     from unknot.core.objective import Adam
     from unknot.engine.population import populate
-    from unknot.study import train as driver
+    from unknot.study.train import begin
 
-    calm = driver.begin(spec, "cpu")
     members = [
         replace(m, optim=Adam(lr=lr)) for m, lr in zip(spec.members(), (1e-3, 1e25), strict=True)
     ]
-    wild = replace(calm, population=populate(calm.setting, members))
-    assert driver.run(wild, folder=Folder(tmp_path / "wild")) == ("done", 60)
+
+    def trained(members, folder=None):
+        calm = begin([spec], "cpu")
+        return run.finish(
+            replace(calm, population=populate(calm.setting, members)), folder, watch=None
+        )
+
+    wild = trained(members, Folder(tmp_path / "wild"))
+    assert (wild.status, wild.step) == ("done", 60)
     assert list(wild.diverged) == [1]
     assert wild.diverged[1] in (10, 20)
     assert wild.curves["loss"][:, 0].isfinite().all()
-    alone = replace(calm, population=populate(calm.setting, members[:1]))
-    driver.run(alone)
-    for name, value in alone.population.state().items():
-        assert torch.equal(value[0], wild.population.state()[name][0])
+    alone = trained(members[:1])
+    for name, value in alone.training.population.state().items():
+        assert torch.equal(value[0], wild.training.population.state()[name][0])
     status = json.loads((tmp_path / "wild" / "status.json").read_text())
     assert [m["diverged_at"] for m in status["members"]] == [None, wild.diverged[1]]
 

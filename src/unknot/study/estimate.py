@@ -10,9 +10,9 @@ import torch
 
 from unknot.core.errors import UnknotError
 from unknot.study.machine import Machine
-from unknot.study.members import begin
 from unknot.study.plan import Plan, Shard, group_of
 from unknot.study.spec import TrainSpec
+from unknot.study.train import begin
 
 PATIENCE = 2.0
 """Seconds of steps for each kind; more are not needed to know the order of magnitude."""

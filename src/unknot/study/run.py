@@ -17,6 +17,7 @@ from unknot.data.dataset import FactorDataset
 from unknot.engine import checkpoint, encode
 from unknot.study.curves import Curves
 from unknot.study.folder import Folder
+from unknot.study.signals import stop_on_signal
 from unknot.study.spec import TrainSpec
 from unknot.study.train import (
     Status,
@@ -25,8 +26,7 @@ from unknot.study.train import (
     begin,
     fits,
     restore,
-    run,
-    write_status,
+    train_to_the_end,
 )
 
 
@@ -40,13 +40,17 @@ class Run:
 
     training: Training
     status: Status
-    step: int
     path: Path | None = None
 
     @property
     def spec(self) -> TrainSpec:
         """What was asked."""
-        return self.training.spec
+        return self.training.specs[0]
+
+    @property
+    def step(self) -> int:
+        """How far it was trained."""
+        return self.training.step
 
     @property
     def dataset(self) -> FactorDataset:
@@ -149,7 +153,7 @@ class Run:
         folder = Folder(Path(path))
         folder.claim(self.spec)
         export(self.training, folder)
-        write_status(folder, self.training, self.step, self.status)
+        write_status(folder, self.training, self.status)
         return folder.path
 
     def _drop(self, stacked: Tensor) -> Tensor:
@@ -158,11 +162,29 @@ class Run:
 
 def export(training: Training, folder: Folder) -> None:
     """Write weights and curves of a training into its folder."""
-    state = training.population.state()
-    weights = {n: t for n, t in state.items() if not n.startswith("adam.")}
-    checkpoint.write_tensors(folder.weights, weights, {"format": "unknot weights, members first"})
-    text = training.curves.csv(training.spec.seed_list)
+    note = {"format": "unknot weights, members first"}
+    checkpoint.write_tensors(folder.weights, training.weights(), note)
+    text = training.curves.csv(training.specs[0].seed_list)
     checkpoint.write_whole(folder.curves, text.encode())
+
+
+def write_status(folder: Folder, training: Training, status: Status) -> None:
+    """Write down how far a training is."""
+    spec = training.specs[0]
+    members = [
+        {"id": name, "seed": seed, "diverged_at": training.diverged.get(i)}
+        for i, (name, seed) in enumerate(zip(training.ids, spec.seed_list, strict=True))
+    ]
+    folder.write_status(
+        {
+            "status": status,
+            "step": training.step,
+            "steps": spec.updates,
+            "seconds": round(training.seconds, 1),
+            "device": str(training.setting.runtime.device),
+            "members": members,
+        }
+    )
 
 
 def train(
@@ -181,10 +203,10 @@ def train(
     folder = None if out is None else Folder(Path(out))
     if folder:
         folder.check_free()
-    training = begin(spec, device)  # before the claim: what fails here leaves no folder behind
+    training = begin([spec], device)  # before the claim: what fails here leaves no folder behind
     if folder:
         folder.claim(spec)
-    return _finish(training, 0, folder, watch)
+    return finish(training, folder, watch)
 
 
 def resume(path: str | Path, *, device: str = "auto", watch: Watcher | None = None) -> Run:
@@ -197,18 +219,40 @@ def resume(path: str | Path, *, device: str = "auto", watch: Watcher | None = No
     spec = folder.spec()
     if folder.status().get("status") in ("done", "diverged") and folder.weights.exists():
         return load(path, device=device)
-    training = begin(spec, device)
-    if saved := checkpoint.latest(folder.checkpoints):
-        training = restore(training, saved, folder.checkpoints)
-    return _finish(training, saved.step if saved else 0, folder, watch)
+    training = begin([spec], device)
+    training = restore(training, folder.checkpoints, other="another run than its run.toml")
+    return finish(training, folder, watch)
 
 
-def _finish(training: Training, start: int, folder: Folder | None, watch: Watcher | None) -> Run:
+def finish(training: Training, folder: Folder | None, watch: Watcher | None) -> Run:
+    """Train to the end, in memory or in a folder, where a stop leaves a checkpoint.
+
+    Raises:
+        StoreError: Another process trains in the folder.
+        WriteError: The disk refused; earlier checkpoints are whole.
+        KeyboardInterrupt: Asked to stop, without a folder to continue from.
+    """
+
+    def save(now: Training) -> None:
+        if folder:
+            now.save(folder.checkpoints)
+            write_status(folder, now, now.status)
+
+    watch = watch or (lambda _: None)
     with folder.lock() if folder else nullcontext():
-        status, step = run(training, start, folder, watch)
-        if folder and status != "stopped":
+        with stop_on_signal() as stop:
+            if folder:
+                write_status(folder, training, training.status)
+            training = train_to_the_end(training, watch=watch, save=save, stop=stop.is_set)
+        stopped = training.status == "running"
+        if folder and stopped:
+            write_status(folder, training, "stopped")
+        elif folder:
             export(training, folder)
-    return Run(training, status, step, folder.path if folder else None)
+        elif stopped:
+            raise KeyboardInterrupt
+    status = "stopped" if stopped else training.status
+    return Run(training, status, folder.path if folder else None)
 
 
 def load(path: str | Path, *, device: str = "auto") -> Run:
@@ -218,22 +262,22 @@ def load(path: str | Path, *, device: str = "auto") -> Run:
         StoreError: There is no finished run, or its weights are of another net.
     """
     folder = Folder(Path(path))
-    training = begin(folder.spec(), device, trained=True)
+    training = begin([folder.spec()], device, trained=True)
     if not folder.weights.exists():
         raise StoreError(f"{path} is not finished; continue it with `unknot resume {path}`.")
     weights = checkpoint.read_weights(folder.weights)
-    state = training.population.state()
-    fits({n: t for n, t in state.items() if not n.startswith("adam.")}, weights, folder.weights)
-    training.population.load({**state, **weights})
+    fits(training.weights(), weights, folder.weights)
+    training.population.load({**training.population.state(), **weights})
     facts = folder.status()
     try:
         ends = enumerate(member["diverged_at"] for member in facts.get("members", []))
         diverged = {i: int(at) for i, at in ends if at is not None}
     except (TypeError, KeyError, ValueError) as error:
         raise StoreError(f"{folder.status_file} is damaged: {error!r}.") from error
-    training = replace(training, curves=_curves(folder, training.spec), diverged=diverged)
-    status, step = facts.get("status", "done"), facts.get("step", training.spec.updates)
-    return Run(training, status, step, folder.path)
+    spec = training.specs[0]
+    curves, step = _curves(folder, spec), facts.get("step", spec.updates)
+    training = replace(training, curves=curves, diverged=diverged, step=step)
+    return Run(training, facts.get("status", "done"), folder.path)
 
 
 def _curves(folder: Folder, spec: TrainSpec) -> Curves:

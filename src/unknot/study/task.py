@@ -28,18 +28,11 @@ from unknot.core.errors import StoreError
 from unknot.study import config, evaluate, records, scoring
 from unknot.study.evaluate import Model, Wanted
 from unknot.study.lock import held
-from unknot.study.members import (
-    Trained,
-    begin,
-    export,
-    is_trained,
-    load,
-    tidy,
-    train_to_the_end,
-)
+from unknot.study.members import Stopped, Trained, export, is_trained, load, tidy
 from unknot.study.records import Record
 from unknot.study.spec import TrainSpec
 from unknot.study.store import Store
+from unknot.study.train import begin, restore, train_to_the_end
 
 
 @dataclass(frozen=True)
@@ -188,9 +181,17 @@ def _trained(
     if is_trained(folder):
         tidy(folder)
         return load(folder, specs, device)
-    fresh = begin(specs, device)
-    ended = train_to_the_end(fresh, folder, tell=lambda step: tell("train", step), stop=stop)
-    return export(ended, folder)
+    checkpoints = folder / "checkpoints"
+    training = restore(begin(specs, device), checkpoints, other="other runs than the plan says")
+    training = train_to_the_end(
+        training,
+        watch=lambda progress: tell("train", progress.step),
+        save=lambda now: now.save(checkpoints),
+        stop=stop,
+    )
+    if training.status == "running":
+        raise Stopped
+    return export(training, folder)
 
 
 def _scores(

@@ -1,13 +1,9 @@
-"""From a TrainSpec to trained weights, with checkpoints, curves and a clean stop."""
+"""Training: a population from its first step to its last, with curves and checkpoints."""
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import FrameType
 from typing import Literal, TypeAlias
 
 import torch
@@ -23,7 +19,6 @@ from unknot.engine.device import runtime, to_read
 from unknot.engine.loop import fit
 from unknot.engine.population import Population, Setting, State, populate
 from unknot.study.curves import Curves
-from unknot.study.folder import Folder
 from unknot.study.spec import TrainSpec
 
 Status: TypeAlias = Literal["running", "done", "stopped", "diverged"]
@@ -46,57 +41,83 @@ Watcher: TypeAlias = Callable[[Progress], None]
 class Training:
     """A population on its way: models, what they logged, who diverged at which step."""
 
-    spec: TrainSpec
+    specs: tuple[TrainSpec, ...]
+    """One of many seeds, or one for each member; what all members share, the first one says."""
     setting: Setting
     population: Population
     curves: Curves = field(default_factory=Curves)
     diverged: dict[int, int] = field(default_factory=dict)
-    seconds_before: float = 0.0
-    """Spent by the processes that this one continues."""
+    step: int = 0
+    seconds: float = 0.0
+    """Spent so far, by all processes that trained it."""
 
-    def checkpoint(self, step: int, seconds: float) -> Checkpoint:
-        """All of it, to continue from."""
-        diverged = {str(member): at for member, at in self.diverged.items()}
+    @property
+    def ids(self) -> list[str]:
+        """Of the members, in order."""
+        return [name for spec in self.specs for name in spec.ids()]
+
+    @property
+    def status(self) -> Status:
+        """How far it is; running as long as there is something left to train."""
+        if len(self.diverged) == self.population.members:
+            return "diverged"
+        return "done" if self.step >= self.specs[0].updates else "running"
+
+    def weights(self) -> State:
+        """What a finished training leaves: all but the optimiser's moments, members first."""
+        state = self.population.state()
+        return {name: t for name, t in state.items() if not name.startswith("adam.")}
+
+    def save(self, checkpoints: Path) -> None:
+        """Write a checkpoint: all of it, to continue from.
+
+        Raises:
+            WriteError: The disk refused; earlier checkpoints are whole.
+        """
         tensors = {**self.population.state(), **self.curves.tensors()}
         facts = {
-            "diverged": diverged,
-            "ids": self.spec.ids(),
+            "diverged": {str(member): at for member, at in self.diverged.items()},
+            "ids": self.ids,
             "curves": [*self.curves.values],
             "threads": torch.get_num_threads(),
-            "seconds": self.seconds_before + seconds,
+            "seconds": self.seconds,
         }
-        return Checkpoint(step, tensors, facts)
+        checkpoint.save(checkpoints, Checkpoint(self.step, tensors, facts))
 
-    def note(self, step: int, values: Mapping[str, Float[Tensor, " p"]]) -> None:
+    def note(self, values: Mapping[str, Float[Tensor, " p"]]) -> None:
         """Write down a log step; a loss that is not finite is a fact, not an error.
 
         An objective that knows better when a run is lost has a note ``diverged``, 0 or 1.
         """
-        self.curves.append(step, values)
+        self.curves.append(self.step, values)
         lost = ~values["loss"].isfinite()
         if "diverged" in values:
             lost |= values["diverged"] > 0
         for member in lost.nonzero().flatten().tolist():
-            self.diverged.setdefault(member, step)
+            self.diverged.setdefault(member, self.step)
 
 
-def begin(spec: TrainSpec, device: str = "auto", *, trained: bool = False) -> Training:
-    """A fresh population for a spec.
+def begin(specs: Sequence[TrainSpec], device: str = "auto", *, trained: bool = False) -> Training:
+    """A fresh population.
 
     Args:
-        spec: What to train.
+        specs: What to train: one spec of all seeds, or one for each member.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         trained: Whether it is there to take the weights of a finished run.
 
     Raises:
-        ConfigError: The device or precision is not to be had, or the draw not from this data.
+        ConfigError: The device or precision is not to be had, the draw not from this data, the
+            file of a learnt kernel is not the one it was, or the members do not fit together.
         DataError: The dataset cannot be loaded.
     """
+    spec = specs[0]
     chosen = (to_read if trained else runtime)(device, spec.precision)
     dataset = spec.data.settings.load().to(chosen.device)
     likelihood = likelihood_of(spec.objective.settings)
     if isinstance(likelihood, Overlap):
         likelihood.check(dataset.shape)
+        if not trained:
+            likelihood.check_file()
     if dataset.mean and of_pixels(likelihood) != "gaussian":
         raise ConfigError(
             "Standardised images leave [0, 1], where the likelihood "
@@ -104,26 +125,38 @@ def begin(spec: TrainSpec, device: str = "auto", *, trained: bool = False) -> Tr
         )
     draw = spec.draw.settings if spec.draw else None
     setting = Setting(dataset, spec.net.settings, spec.batch, chosen, draw)
-    return Training(spec, setting, populate(setting, spec.members()))
+    members = [member for each in specs for member in each.members()]
+    return Training(tuple(specs), setting, populate(setting, members))
 
 
-def restore(training: Training, saved: Checkpoint, source: Path) -> Training:
-    """The same training, continued from a checkpoint.
+def restore(training: Training, checkpoints: Path, *, other: str) -> Training:
+    """The same training, continued from its last checkpoint, if there is one.
+
+    Args:
+        training: As `begin` gives it.
+        checkpoints: The folder that it was saved to.
+        other: What to call the owner of a checkpoint that is not of this training.
 
     Raises:
-        StoreError: The checkpoint is of another net or run.
+        StoreError: The checkpoints cannot be read, or are of another net or run.
     """
-    if saved.facts.get("ids") != training.spec.ids():
-        raise StoreError(f"The checkpoint in {source} belongs to another run than its run.toml.")
+    saved = checkpoint.latest(checkpoints)
+    if saved is None:
+        return training
+    if saved.facts.get("ids") != training.ids:
+        raise StoreError(f"The checkpoint in {checkpoints} belongs to {other}.")
     # Another number of threads adds in another order, and the bits would part.
     torch.set_num_threads(saved.facts.get("threads", torch.get_num_threads()))
     state = {n: t for n, t in saved.tensors.items() if not n.startswith("curves")}
-    fits(training.population.state(), state, source)
+    fits(training.population.state(), state, checkpoints)
     training.population.load(state)
-    diverged = {int(member): at for member, at in saved.facts["diverged"].items()}
-    curves = Curves.of(saved.tensors, saved.facts["curves"])
-    seconds = saved.facts.get("seconds", 0.0)
-    return replace(training, curves=curves, diverged=diverged, seconds_before=seconds)
+    return replace(
+        training,
+        curves=Curves.of(saved.tensors, saved.facts["curves"]),
+        diverged={int(member): at for member, at in saved.facts["diverged"].items()},
+        step=saved.step,
+        seconds=saved.facts.get("seconds", 0.0),
+    )
 
 
 def fits(expected: State, given: State, source: Path) -> None:
@@ -141,103 +174,42 @@ def fits(expected: State, given: State, source: Path) -> None:
             )
 
 
-def run(
-    training: Training, start: int = 0, folder: Folder | None = None, watch: Watcher | None = None
-) -> tuple[Status, int]:
-    """Train to the end, or until all members diverged or someone asks to stop.
+def train_to_the_end(
+    training: Training,
+    *,
+    watch: Watcher,
+    save: Callable[[Training], None],
+    stop: Callable[[], bool],
+) -> Training:
+    """Train until the last step is done, all members diverged or someone asks to stop.
 
-    With a folder, a checkpoint is written every ``checkpoint_every`` steps and at a stop; what
-    happened since the last one is all that a killed process loses.
+    Args:
+        training: Where to start.
+        watch: Told after every few steps.
+        save: Called every ``checkpoint_every`` steps and at the end; what happened since is all
+            that a killed process loses.
+        stop: Asked after every few steps.
 
     Returns:
-        How it ended, and at which step.
-
-    Raises:
-        ConfigError: The file of a learnt kernel is missing or another one by now.
-        WriteError: The disk refused; earlier checkpoints are whole.
-        KeyboardInterrupt: Asked to stop, without a folder to continue from.
+        The training where it ended; it is still running where it was asked to stop.
     """
-    likelihood = likelihood_of(training.spec.objective.settings)
-    if isinstance(likelihood, Overlap):
-        likelihood.check_file()
-    spec, saved, began = training.spec, start // training.spec.checkpoint_every, time.monotonic()
-    step, status = start, _status(training, start, False)
-    with stop_on_signal() as stop:
-        if folder:
-            write_status(folder, training, step, status)
-        for tick in fit(
-            training.population,
-            start=start,
-            steps=spec.updates if status == "running" else start,
-            log_every=spec.log_every,
-            pause_every=spec.checkpoint_every,
-        ):
-            step = tick.step
-            if tick.values is not None:
-                training.note(step, tick.values)
-            if watch:
-                watch(Progress(step, spec.updates, tick.values, training.diverged))
-            status = _status(training, step, stop.is_set())
-            if folder and (step // spec.checkpoint_every > saved or status != "running"):
-                saved = step // spec.checkpoint_every
-                seconds = time.monotonic() - began
-                checkpoint.save(folder.checkpoints, training.checkpoint(step, seconds))
-                write_status(folder, training, step, status, seconds)
-            if status != "running":
-                break
-    if status == "stopped" and not folder:
-        raise KeyboardInterrupt
-    return status, step
-
-
-def _status(training: Training, step: int, asked_to_stop: bool) -> Status:
-    if len(training.diverged) == len(training.spec.seed_list):
-        return "diverged"
-    if step == training.spec.updates:
-        return "done"
-    return "stopped" if asked_to_stop else "running"
-
-
-def write_status(
-    folder: Folder, training: Training, step: int, status: Status, seconds: float = 0.0
-) -> None:
-    """Write down how far a training is."""
-    members = [
-        {"id": name, "seed": seed, "diverged_at": training.diverged.get(i)}
-        for i, (name, seed) in enumerate(
-            zip(training.spec.ids(), training.spec.seed_list, strict=True)
-        )
-    ]
-    folder.write_status(
-        {
-            "status": status,
-            "step": step,
-            "steps": training.spec.updates,
-            "seconds": round(training.seconds_before + seconds, 1),
-            "device": str(training.setting.runtime.device),
-            "members": members,
-        }
-    )
-
-
-@contextmanager
-def stop_on_signal() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C or termination into a request; the second acts at once."""
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
-
-    def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python's signature
-        stop.set()
-        for s, handler in before.items():
-            signal.signal(s, handler)
-
-    for s in before:
-        signal.signal(s, ask)
-    try:
-        yield stop
-    finally:
-        for s, handler in before.items():
-            signal.signal(s, handler)
+    if training.status != "running":
+        return training
+    spec, before, began = training.specs[0], training.seconds, time.monotonic()
+    for tick in fit(
+        training.population,
+        start=training.step,
+        steps=spec.updates,
+        log_every=spec.log_every,
+        pause_every=spec.checkpoint_every,
+    ):
+        training = replace(training, step=tick.step, seconds=before + time.monotonic() - began)
+        if tick.values is not None:
+            training.note(tick.values)
+        watch(Progress(tick.step, spec.updates, tick.values, training.diverged))
+        ends = stop() or training.status != "running"
+        if ends or tick.step % spec.checkpoint_every == 0:
+            save(training)
+        if ends:
+            break
+    return training
