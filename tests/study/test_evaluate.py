@@ -21,19 +21,6 @@ QUICK = ["mig", "kl_per_dimension", "aggregate_posterior", "elbo", "log_likeliho
 
 
 @pytest.fixture(scope="module")
-def options(tiny):
-    return {
-        "data": "arrays",
-        "net": "linear",
-        "steps": 30,
-        "batch": 8,
-        "data_settings": {"path": str(tiny)},
-        "net_settings": {"latents": 3},
-        "device": "cpu",
-    }
-
-
-@pytest.fixture(scope="module")
 def trained(options):
     return unknot.train(**options, seeds=[0, 1])
 

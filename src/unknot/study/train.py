@@ -13,6 +13,7 @@ from torch import Tensor
 from unknot.core.errors import ConfigError, StoreError
 from unknot.core.likelihood import likelihood_of, of_pixels
 from unknot.core.overlap import Overlap
+from unknot.data.dataset import FactorDataset
 from unknot.engine import checkpoint
 from unknot.engine.checkpoint import Checkpoint
 from unknot.engine.device import runtime, to_read
@@ -81,6 +82,7 @@ class Training:
             "curves": [*self.curves.values],
             "threads": torch.get_num_threads(),
             "seconds": self.seconds,
+            "images": self.setting.dataset.signature(),
         }
         checkpoint.save(checkpoints, Checkpoint(self.step, tensors, facts))
 
@@ -138,13 +140,14 @@ def restore(training: Training, checkpoints: Path, *, other: str) -> Training:
         other: What to call the owner of a checkpoint that is not of this training.
 
     Raises:
-        StoreError: The checkpoints cannot be read, or are of another net or run.
+        StoreError: The checkpoints cannot be read, or are of another net, run or dataset.
     """
     saved = checkpoint.latest(checkpoints)
     if saved is None:
         return training
     if saved.facts.get("ids") != training.ids:
         raise StoreError(f"The checkpoint in {checkpoints} belongs to {other}.")
+    _same_images(training.setting.dataset, saved.facts.get("images"), checkpoints)
     # Another number of threads adds in another order, and the bits would part.
     torch.set_num_threads(saved.facts.get("threads", torch.get_num_threads()))
     state = {n: t for n, t in saved.tensors.items() if not n.startswith("curves")}
@@ -157,6 +160,17 @@ def restore(training: Training, checkpoints: Path, *, other: str) -> Training:
         step=saved.step,
         seconds=saved.facts.get("seconds", 0.0),
     )
+
+
+def _same_images(dataset: FactorDataset, seen: list[float] | None, source: Path) -> None:
+    if seen is None:  # checkpoints from before they were written down
+        return
+    here = dataset.signature()
+    if len(seen) != len(here) or max(abs(a - b) for a, b in zip(seen, here, strict=True)) > 1e-5:
+        raise StoreError(
+            f"The images of {dataset.name} are no longer those that were trained on until the "
+            f"checkpoint in {source}; put those back, or train anew in another folder."
+        )
 
 
 def fits(expected: State, given: State, source: Path) -> None:

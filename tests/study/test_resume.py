@@ -1,0 +1,130 @@
+"""Resuming: a run that was stopped or killed ends as if nothing had happened, or says why not."""
+
+import numpy as np
+import pytest
+import torch
+
+import unknot
+from unknot.core.errors import StoreError
+from unknot.study import run
+from unknot.study.folder import Folder
+from unknot.study.train import Progress
+
+
+def test_resuming_extends_the_curves(options, tmp_path):
+    whole = unknot.train(**options, out=tmp_path / "whole")
+    seen = []
+
+    def stop_at_17(progress: Progress):
+        seen.append(progress.step)
+        if progress.step >= 17:
+            raise MemoryError
+
+    spec = whole.spec
+    with pytest.raises(MemoryError):
+        run.train(spec, out=tmp_path / "part", device="cpu", watch=stop_at_17)
+    resumed = unknot.resume(tmp_path / "part", device="cpu")
+    assert torch.equal(resumed.codes(), whole.codes())
+    assert resumed.curves.steps == whole.curves.steps
+
+
+@pytest.mark.parametrize(("lr", "status"), [(1e-3, "done"), (1e25, "diverged")])
+def test_killed_between_its_last_checkpoint_and_the_rest_a_run_ends_all_the_same(
+    options, tmp_path, monkeypatch, lr, status
+):
+    """A run whose members have all diverged does not train on."""
+    settings = {**options, "lr": lr, "steps": 300, "log_every": 10, "likelihood": "gaussian"}
+    whole = unknot.train(**settings, out=tmp_path / "whole")
+    assert whole.status == status
+    write = run.write_status
+
+    def killed(folder, training, status):
+        if status != "running":
+            raise MemoryError
+        write(folder, training, status)
+
+    monkeypatch.setattr(run, "write_status", killed)
+    with pytest.raises(MemoryError):
+        unknot.train(**settings, out=tmp_path / "part")
+    monkeypatch.undo()
+    assert Folder(tmp_path / "part").status()["status"] == "running"
+    resumed = unknot.resume(tmp_path / "part", device="cpu")
+    assert (resumed.status, resumed.step) == (status, whole.step)
+    for name in ("weights.safetensors", "curves.csv"):
+        ends = [(tmp_path / which / name).read_bytes() for which in ("whole", "part")]
+        assert ends[0] == ends[1]
+    assert unknot.load(tmp_path / "part").status == status
+
+
+def test_a_checkpoint_of_another_net_is_refused(options, tmp_path):
+    unknot.train(**options, out=tmp_path / "a")
+    unknot.train(**{**options, "net_settings": {"latents": 4}}, out=tmp_path / "b")
+    (tmp_path / "a" / "weights.safetensors").write_bytes(
+        (tmp_path / "b" / "weights.safetensors").read_bytes()
+    )
+    with pytest.raises(StoreError, match=r"is of another net: decoder\.0\.weight should be"):
+        unknot.load(tmp_path / "a")
+    (tmp_path / "a" / "checkpoints").rename(tmp_path / "gone")
+    (tmp_path / "b" / "checkpoints").rename(tmp_path / "a" / "checkpoints")
+    (tmp_path / "a" / "status.json").unlink()
+    with pytest.raises(StoreError, match="belongs to another run"):
+        unknot.resume(tmp_path / "a")
+
+
+def test_a_finished_run_needs_no_checkpoint(options, tmp_path):
+    trained = unknot.train(**options, out=tmp_path / "run")
+    for file in (tmp_path / "run" / "checkpoints").rglob("state.*"):
+        file.write_bytes(b"damaged")
+    loaded = unknot.load(tmp_path / "run")
+    assert torch.equal(loaded.codes(), trained.codes())
+    assert loaded.curves.steps == trained.curves.steps
+    assert torch.equal(unknot.resume(tmp_path / "run").codes(), trained.codes())
+    (tmp_path / "run" / "curves.csv").write_text("step,seed\nx")
+    assert unknot.load(tmp_path / "run").curves.steps == []
+
+
+def test_one_process_trains_in_a_folder_at_a_time(options, tmp_path):
+    spec = unknot.train(**options).spec
+    folder = Folder(tmp_path / "run")
+    folder.claim(spec)
+    with folder.lock(), pytest.raises(StoreError, match="Another process is training"):
+        unknot.resume(tmp_path / "run", device="cpu")
+    assert unknot.resume(tmp_path / "run", device="cpu").status == "done"
+
+
+def test_a_resumed_run_takes_the_threads_it_began_with(options, tmp_path):
+    """Another number of threads adds in another order."""
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        with pytest.raises(MemoryError):
+            unknot.train(**options, out=tmp_path / "run", checkpoint_every=10, watch=fail_at_20)
+        torch.set_num_threads(1)
+        unknot.resume(tmp_path / "run", device="cpu")
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def fail_at_20(progress: Progress):
+    if progress.step >= 20:
+        raise MemoryError
+
+
+def test_images_that_changed_are_noticed(options, tmp_path, tiny):
+    """By what they show: a file written anew with the same images is the same data."""
+    with np.load(tiny) as read:
+        arrays = dict(read)
+    mine = tmp_path / "mine.npz"
+    np.savez(mine, **arrays)
+    options = {**options, "data_settings": {"path": str(mine)}}
+    with pytest.raises(MemoryError):
+        unknot.train(**options, out=tmp_path / "run", checkpoint_every=10, watch=fail_at_20)
+    other = arrays["images"].copy()
+    other[40] = other[40][::-1]  # of one image, the rows
+    assert (other != arrays["images"]).any()
+    np.savez(mine, **{**arrays, "images": other})
+    with pytest.raises(StoreError, match=r"images of arrays are no longer those that were trained"):
+        unknot.resume(tmp_path / "run", device="cpu")
+    np.savez_compressed(mine, **arrays)
+    assert unknot.resume(tmp_path / "run", device="cpu").status == "done"
