@@ -1,5 +1,6 @@
 """A study of bars, run in this process or killed in others, and all that it leaves."""
 
+import functools
 import os
 import signal
 import sys
@@ -13,6 +14,8 @@ from unknot.study.task import perform
 STEPS = 100
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 """As many workers, so that each has one thread, here and elsewhere."""
+HEARING = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+"""Called in a new process: who started the tests in the background has it ignore Ctrl-C."""
 UNKNOT = [sys.executable, "-c", "from unknot.cli.main import main; main()", "study", "run"]
 
 

@@ -1,6 +1,5 @@
 """Studies whose processes are killed, stopped or die: nothing of it changes what comes out."""
 
-import functools
 import random
 import signal
 import subprocess
@@ -10,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from study.bars import CORES, UNKNOT, kill, records, study_text
+from study.bars import CORES, HEARING, UNKNOT, kill, records, study_text
 
 import unknot
 from unknot.study import execute, local
@@ -25,8 +24,7 @@ def start(folder, *words):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        # Whoever started the tests in the background has them ignore Ctrl-C, and so would this.
-        preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=HEARING,
     )
 
 

@@ -7,14 +7,15 @@ import time
 from pathlib import Path
 
 import pytest
-from study.bars import CORES, UNKNOT, kill, records, study_text
+from study.bars import CORES, HEARING, UNKNOT, kill, records, study_text
 
 from unknot.study.study import Study
 
 pytest.importorskip("ray", reason="ray is not installed")
 pytestmark = pytest.mark.slow
 
-STEPS = 2_000
+STEPS = 6_000
+"""Enough that nobody is done before Ray knows that a node is gone, which takes it ten seconds."""
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     # As Ray does on laptops: its servers listen to this machine alone.
@@ -69,6 +70,7 @@ def start(*words):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        preexec_fn=HEARING,
     )
 
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from study.bars import CORES, UNKNOT, kill, records, study_text
+from study.bars import CORES, HEARING, UNKNOT, kill, records, study_text
 
 from unknot.study.study import Study
 
@@ -51,6 +51,7 @@ def start(folder, file, on=CLUSTER):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        preexec_fn=HEARING,
     )
 
 
