@@ -65,6 +65,10 @@ def test_a_member_must_be_there(file, member):
     )
 
 
+def test_codes_of_one_model_have_no_members(file):
+    assert "has the codes of one model; leave out --member" in refused(file(codes=CODES[0]), 0)
+
+
 def test_a_lone_array_is_no_archive(tmp_path):
     np.save(tmp_path / "a.npy", CODES[0])
     said = refused(tmp_path / "a.npy")

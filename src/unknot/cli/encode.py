@@ -32,15 +32,17 @@ def encode(
     from unknot.core import noise
     from unknot.core.errors import ConfigError, StoreError
     from unknot.engine.checkpoint import write_whole
-    from unknot.study.run import load
+    from unknot.study.run import MOST_ROWS, load
 
     path = out or run / "codes.npz"
     if path.exists() and not force:
         raise StoreError(f"{path} exists already; choose another with --out, or add --force.")
     trained = load(run, device=device)
     size = len(trained.dataset)
-    if rows is None and size > 10_000_000:
+    if rows is None and size > MOST_ROWS:
         raise ConfigError(f"The grid has {size:,} points; say how many to encode with --rows.")
+    if rows is not None and rows > MOST_ROWS:
+        raise ConfigError(f"--rows is {MOST_ROWS:,} at most, to fit into memory; got {rows:,}.")
     index = (
         torch.arange(size) if rows is None else noise.integers(seed, "encode", 0, rows, high=size)
     )

@@ -29,7 +29,7 @@ class Arrays:
 def read(path: Path, member: int | None = None) -> Arrays:
     """The arrays of an npz file by the names of `NAMES`; pickles are never opened.
 
-    Codes of several models, ``[models, n, z]``, need a ``member``.
+    Codes of several models, ``[models, n, z]``, need a ``member``, and those of one have none.
 
     Raises:
         DataError: The file is missing, damaged, or holds no such arrays.
@@ -48,6 +48,8 @@ def read(path: Path, member: int | None = None) -> Arrays:
                 f"{path} has the codes of {models[0]} models; choose one with --member, from 0 on."
             )
         held = {n: array[member] if n in OF_MODELS else array for n, array in held.items()}
+    elif member is not None:
+        raise DataError(f"{path} has the codes of one model; leave out --member.")
     halves = [name for name in ("codes_test", "factors_test") if name in held]
     if len(halves) == 1:
         raise DataError(f"{path} has {halves[0]} but no other half of a test set beside it.")

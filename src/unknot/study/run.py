@@ -29,6 +29,9 @@ from unknot.study.train import (
     train_to_the_end,
 )
 
+MOST_ROWS = 10_000_000
+"""Whose codes are held at a time."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -117,7 +120,7 @@ class Run:
             ConfigError: All rows of a grid that is too large to hold.
         """
         if index is None:
-            if len(self.dataset) > 10_000_000:
+            if len(self.dataset) > MOST_ROWS:
                 raise ConfigError(
                     f"The grid has {len(self.dataset):,} points; ask for the codes of some rows."
                 )
