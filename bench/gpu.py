@@ -296,7 +296,7 @@ def tiny(device: torch.device) -> FactorDataset:
 
 def prime(case: Case, batch: int) -> None:
     """In a worker: take a step, which leaves what was compiled in the caches on disk."""
-    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "3"  # of many processes; no part of a cache's key
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"  # of many processes; no part of a cache's key
     device = torch.device("cuda")
     # The number of images is part of what is compiled for some objectives.
     stored = torch.zeros(SPACE.size, 512, dtype=torch.uint8, device=device)
@@ -327,7 +327,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=2.0, help="of measuring a row")
     parser.add_argument("--limit", type=float, default=520.0, help="seconds for all of it")
-    parser.add_argument("--prime", type=int, default=6, help="processes that compile beforehand")
+    parser.add_argument("--prime", type=int, default=12, help="processes that compile beforehand")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", default="", help="rows with all these words, such as 'bf16 64'")
     parser.add_argument("--tiny", action="store_true", help=argparse.SUPPRESS)  # on a CPU
@@ -354,7 +354,7 @@ def main() -> None:
     print(f"copies {roof['bytes'] / 1e12:.2f} TB/s", flush=True)
     if options.prime and not options.tiny:
         share = 0.4 * options.limit
-        workers = min(options.prime, max(1, (os.cpu_count() or 2) // 2))
+        workers = min(options.prime, max(1, (os.cpu_count() or 2) - 2))
         prime_all(wanted, bench.batch, workers, share)
     rows: list[dict[str, object]] = []
     facts["rows"] = rows
