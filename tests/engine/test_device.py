@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from unknot.core.errors import ConfigError
-from unknot.engine.device import Runtime, runtime
+from unknot.engine.device import Runtime, runtime, to_read
 
 
 def test_what_is_held_and_what_is_multiplied():
@@ -14,6 +14,14 @@ def test_what_is_held_and_what_is_multiplied():
     assert runtime("cpu", "bf16").dtype == torch.float32
     assert runtime("cpu", "bf16").compute == torch.bfloat16
     assert runtime("cpu", "float64").dtype == torch.float64
+
+
+def test_what_codes_are_computed_in():
+    assert [runtime("cpu", p).exact.compute for p in ("float32", "bf16", "float64")] == [
+        torch.float32, torch.float32, torch.float64,
+    ]  # fmt: skip
+    assert to_read("cpu", "tf32") == runtime("cpu")
+    assert to_read("cpu", "float64") == runtime("cpu", "float64")
 
 
 @pytest.mark.parametrize("name", ["gpu", "mps", "tpu", "", "cuda:x"])

@@ -173,6 +173,22 @@ def test_bf16_runs_the_networks_coarsely_and_the_losses_finely(tiny):
         assert all(t.dtype == torch.float32 for t in a.state().values())
 
 
+def test_codes_and_images_are_computed_in_full_however_models_are_trained(tiny):
+    """Codes of bfloat16 have many ties, at which trees cannot split."""
+    coarse = Setting(Arrays(str(tiny)).load(), OzcanMLP(latents=3), 8, runtime("cpu", "bf16"))
+    fine = replace(coarse, runtime=runtime("cpu", "float32"))
+    x = coarse.dataset.batch(torch.arange(64))
+    for backend in (Looped, Stacked):
+        a, b = backend.fresh(coarse, MEMBERS), backend.fresh(fine, MEMBERS)
+        a.advance(0, 3)
+        b.load(a.state())
+        q, p = a.encode(x), b.encode(x)
+        assert torch.equal(q.mean, p.mean)
+        assert torch.equal(q.logvar, p.logvar)
+        assert not torch.equal(q.mean, q.mean.bfloat16().float())
+        assert torch.equal(a.decode(q.mean), b.decode(q.mean))
+
+
 def test_the_cpu_loops(setting):
     assert isinstance(populate(setting, MEMBERS), Looped)
 

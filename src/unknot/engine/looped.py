@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from unknot.core.hyper import Schedule, at
 from unknot.core.objective import Adam, Adversarial, Net, Step, no_critic, total
 from unknot.core.posterior import Posterior
+from unknot.engine.device import Runtime
 from unknot.engine.memory import hold_freed_memory
 from unknot.engine.population import Member, Rows, Setting, State, carried, log_of, recoded
 
@@ -47,9 +48,10 @@ class Looped:
     @torch.no_grad()
     def encode(self, x: Float[Tensor, "n c h w"]) -> Posterior:
         """Posteriors of the same images for every member."""
-        runtime = self.setting.runtime
+        runtime = self.setting.runtime.exact
         x = x.to(runtime.device, runtime.dtype, memory_format=torch.channels_last)
-        posteriors = [model.encode(x) for model in self.models]
+        with runtime.computing():
+            posteriors = [model.encode(x) for model in self.models]
         return Posterior(
             torch.stack([q.mean for q in posteriors]), torch.stack([q.logvar for q in posteriors])
         )
@@ -57,8 +59,11 @@ class Looped:
     @torch.no_grad()
     def decode(self, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
         """Logits or means for each member's own codes."""
-        z = z.to(self.setting.runtime.device, self.setting.runtime.dtype)
-        return torch.stack([m.net().decode(c) for m, c in zip(self.models, z, strict=True)])
+        runtime = self.setting.runtime.exact
+        z = z.to(runtime.device, runtime.dtype)
+        with runtime.computing():
+            each = [m.net(runtime).decode(c) for m, c in zip(self.models, z, strict=True)]
+        return torch.stack(each)
 
     def state(self) -> State:
         """Weights and moments, stacked over members."""
@@ -115,7 +120,7 @@ class Model:
 
     def encode(self, x: Tensor) -> Posterior:
         """Posteriors of images."""
-        net = self.net()
+        net = self.net(self.setting.runtime.exact)
         return recoded(self.member.objective, net, net.encode(x))
 
     def advance(self, start: int, steps: int) -> dict[str, Tensor]:
@@ -128,7 +133,7 @@ class Model:
             x = dataset.batch(index).to(dtype=dtype, memory_format=torch.channels_last)
             step = Step(x, self.seed, t, len(dataset))
             objective = at(self.member.objective, t, dtype)
-            net = self.net()
+            net = self.net(self.setting.runtime)
             losses = {"net": objective.terms(net, step)}
             if isinstance(objective, Adversarial):
                 losses["critic"] = objective.critic_terms(net, step)
@@ -169,9 +174,8 @@ class Model:
         for name, value in self.carried.items():
             self.carried[name] = state[f"carried.{name}"].to(value)
 
-    def net(self) -> Net:
+    def net(self, runtime: Runtime) -> Net:
         """The modules as an objective sees them: in the chosen precision, results in full."""
-        runtime = self.setting.runtime
 
         def run(name: str, x: Tensor) -> Tensor:
             bf16 = runtime.compute is torch.bfloat16

@@ -13,6 +13,7 @@ from unknot.core.hyper import at, stack
 from unknot.core.objective import Adam, Adversarial, Net, Objective, Step, no_critic, total
 from unknot.core.posterior import Posterior
 from unknot.engine.capture import Parts, fastest
+from unknot.engine.device import Runtime
 from unknot.engine.kernels import ready
 from unknot.engine.layers import StackedModule, stacked
 from unknot.engine.optim import adam
@@ -95,15 +96,16 @@ class Stacked:
     def encode(self, x: Float[Tensor, "n c h w"]) -> Posterior:
         """Posteriors of the same images for every member."""
         x = x.to(self.seed.device, self.setting.runtime.dtype)
-        with self.setting.runtime.computing():
-            net = self._net(self.used, self.carried)
+        with self.setting.runtime.exact.computing():
+            net = self._net(self.weights, self.carried, self.setting.runtime.exact)
             return recoded(self.objective, net, net.encode(x.expand(len(self.seed), *x.shape)))
 
     @torch.no_grad()
     def decode(self, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
         """Logits or means for each member's own codes."""
-        with self.setting.runtime.computing():
-            return self._net(self.used, self.carried).decode(z.to(self.seed.device))
+        exact = self.setting.runtime.exact
+        with exact.computing():
+            return self._net(self.weights, self.carried, exact).decode(z.to(self.seed.device))
 
     def state(self) -> State:
         """Weights and moments in PyTorch's layouts."""
@@ -133,9 +135,9 @@ class Stacked:
             for name, value in self.carried.items():
                 value.copy_(state[f"carried.{name}"])
 
-    def _net(self, weights: State, carried: State) -> Net:
+    def _net(self, weights: State, carried: State, runtime: Runtime) -> Net:
         """The weights as an objective sees them: in the chosen precision, results in full."""
-        dtype, compute = self.setting.runtime.dtype, self.setting.runtime.compute
+        dtype, compute = runtime.dtype, runtime.compute
 
         def of(part: str) -> State:
             start = f"{part}."
@@ -157,7 +159,7 @@ class Stacked:
         self, weights: State, before: State, objective: Objective, step: Step
     ) -> tuple[State, State, State]:
         """Each loss summed over members, whose gradients do not mix; what to carry and to log."""
-        net = self._net(weights, before)
+        net = self._net(weights, before, self.setting.runtime)
         losses = {"net": objective.terms(net, step)}
         if isinstance(objective, Adversarial):
             losses["critic"] = objective.critic_terms(net, step)
