@@ -4,6 +4,8 @@
 python docs/study2019.py studies/hartmann2021_contrasts dsprites_full.csv
 ```
 
+Of several studies before the last argument, each run is taken from the first that has finished it.
+
 The page's own words stay; what stands between ``<!-- name -->`` and ``<!-- end -->`` is replaced.
 """
 
@@ -14,6 +16,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import variance
+from typing import Any
 
 from unknot.report.study_figures import beside_published
 from unknot.report.style import png
@@ -130,9 +133,14 @@ def contrasts(found: Comparison) -> Iterator[str]:
         )
 
 
-def main(study: str, file: str) -> None:
-    """Read both, write runs and figure, and fill in the page."""
-    rows = [row for row in Study.open(study).table() if row["status"] in ("done", "diverged")]
+def main(*studies: str, file: str) -> None:
+    """Read them, write runs and figure, and fill in the page."""
+    runs: dict[str, dict[str, Any]] = {}
+    for study in studies:
+        for row in Study.open(study).table():
+            if row["status"] in ("done", "diverged"):
+                runs.setdefault(row["id"], row)
+    rows = list(runs.values())
     names = dict.fromkeys(name for row in rows for name in row if name.startswith("objective."))
     kept = [*KEPT, *names, *SCORES]
     RUNS.write_text(as_csv([{k: row.get(k) for k in kept} for row in rows]), encoding="utf-8")
@@ -158,4 +166,4 @@ def main(study: str, file: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*sys.argv[1:-1], file=sys.argv[-1])
