@@ -238,6 +238,9 @@ def test_ours_beside_published_with_baselines(table):
     dashed = [line for line in left.lines if line.get_linestyle() == "--"]
     assert [line.get_xdata()[0] for line in dashed] == [0.3]
     assert not any(line.get_linestyle() == "--" for line in right.lines)
+    own = [row for row in drawn.rows if row["score"] == "mig"]
+    ticks = sum(row["ours_n"] + row["published_n"] for row in own)
+    assert sum(len(c.get_segments()) for c in left.collections) == ticks + 2 * len(own)
     assert len(words(left)) == sum(r["flagged"] for r in drawn.rows if r["score"] == "mig") == 36
     notes = drawn.figure.legends[0].get_title().get_text()
     assert "Runs of a setting: ours 3, published 11 to 12." in notes

@@ -111,6 +111,13 @@ def test_scores_bear_the_names_that_ours_have():
     assert {n for n in published.SCORES if n.partition(".")[0] in scores} <= ours
 
 
+def test_dci_is_its_disentanglement_as_among_our_scores(tmp_path):
+    beta = {"model_name": "'beta_vae'", "vae_beta": 4.0}
+    write(tmp_path / "a.csv", {**beta, "dci_disentanglement": 0.25})
+    read = published.read(tmp_path / "a.csv")
+    assert read["dci"] == read["dci.disentanglement"] == [0.25]
+
+
 def test_files_of_another_kind(tmp_path):
     with pytest.raises(DataError, match="holds no CSV files"):
         published.read(tmp_path)
