@@ -25,7 +25,7 @@ TOGETHER = 50
 def train(case: gpu.Case, seconds: float, ready: Barrier, found: Queue) -> None:
     """In a process: compile, wait for the others, and count."""
     device = torch.device("cuda")
-    models = gpu.Bench(device, DSprites().load().to(device), 64, 0.0).population(case)
+    models = gpu.Bench(device, DSprites().load().to(device), 64, 0.0, {}).population(case)
     models.advance(0, 3)
     torch.cuda.synchronize()
     ready.wait()

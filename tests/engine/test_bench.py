@@ -2,11 +2,11 @@
 
 import importlib.util
 import json
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import torch
 from torch import nn
 
 from unknot.nets.conv64 import Conv64
@@ -16,11 +16,13 @@ FILE = Path(__file__).parents[2] / "bench" / "gpu.py"
 
 @pytest.fixture(scope="module")
 def gpu():
+    sys.path.insert(0, str(FILE.parent))  # as for a script, whose neighbours it imports
     spec = importlib.util.spec_from_file_location("bench_gpu", FILE)
     module = importlib.util.module_from_spec(spec)
     sys.modules["bench_gpu"] = module
     spec.loader.exec_module(module)
     yield module
+    sys.path.remove(str(FILE.parent))
     del sys.modules["bench_gpu"]
 
 
@@ -37,7 +39,7 @@ class Toy:
 
 def test_operations_and_bytes_by_hand(gpu):
     """Two images of 4 x 4; the first layer has no gradient of its input."""
-    works = gpu.work(Toy(), (1, 4, 4), 2, "bf16")
+    works = gpu.roofline.work(Toy(), (1, 4, 4), 2, "bf16")
     conv, dense, back, up = 2 * 12 * 16 * 2, 2 * 12 * 4 * 2, 2 * 2 * 12 * 2, 2 * 12 * 16 * 2
     assert sum(w.flops for w in works) == 2 * conv + 3 * (dense + back + up)
     sizes = {"conv": 48, "dense": 48, "back": 24, "up": 48}
@@ -45,7 +47,7 @@ def test_operations_and_bytes_by_hand(gpu):
     images["up"] = images["conv"]
     products = sum(2 * (images[n] + sizes[n]) * (2 if n == "conv" else 3) for n in sizes)
     assert sum(w.bytes for w in works) == products + 28 * sum(sizes.values())
-    full = gpu.work(Toy(), (1, 4, 4), 2, "float32")
+    full = gpu.roofline.work(Toy(), (1, 4, 4), 2, "float32")
     assert sum(w.bytes for w in full) == 2 * products + 28 * sum(sizes.values())
 
 
@@ -54,13 +56,13 @@ def test_a_step_of_conv64_is_6_gflop(gpu):
     first, second, third, fourth = 32**2 * 512, 16**2 * 32 * 512, 8**2 * 64 * 512, 4**2 * 64 * 1024
     ends = 2 * (1024 * 256) + 256 * 20 + 10 * 256
     once = 2 * (first + second + third + fourth) + ends
-    flops = sum(w.flops for w in gpu.work(Conv64(), (1, 64, 64), 64, "bf16"))
+    flops = sum(w.flops for w in gpu.roofline.work(Conv64(), (1, 64, 64), 64, "bf16"))
     assert flops == 2 * 64 * (3 * once - first)
 
 
 def test_the_roofline_takes_the_longer_of_the_two(gpu):
-    works = [gpu.Work(100.0, 1.0), gpu.Work(1.0, 30.0)]
-    assert gpu.least_seconds(works, 10.0, 3.0) == 10.0 + 10.0
+    works = [gpu.roofline.Work(100.0, 1.0), gpu.roofline.Work(1.0, 30.0)]
+    assert gpu.roofline.least_seconds(works, 10.0, 3.0) == 10.0 + 10.0
 
 
 def test_rows_come_once_and_the_weightiest_first(gpu):
@@ -73,23 +75,51 @@ def test_rows_come_once_and_the_weightiest_first(gpu):
     assert {r.objective for r in rows} == {"beta_vae", *gpu.OBJECTIVES}
 
 
+class Line:
+    """A row's end of its line to the benchmark, which gives it its turn at once."""
+
+    def __init__(self):
+        self.said = []
+
+    def send(self, what):
+        self.said.append(what)
+
+    def recv(self):
+        return "your turn"
+
+
 @pytest.mark.slow
-def test_it_runs_through(gpu, tmp_path, monkeypatch, capsys):
-    """On a CPU with next to nothing; a row that fails is a row."""
-    file = tmp_path / "rows.json"
-    monkeypatch.setattr(sys, "argv", ["gpu.py", "--tiny", "--json", str(file), "--only", "2"])
-    measure = gpu.Bench.measure
+def test_a_row_that_fails_is_a_row(gpu):
+    heard = {}
+    for objective in ("l_vae", "no such objective"):
+        pipe = Line()
+        how = gpu.Options(True, 0.01, "", "", dict.fromkeys([*gpu.PRECISIONS, "bytes"], 1e12))
+        gpu.in_process(gpu.Case("kernels", 2, "float32", objective), how, pipe)
+        heard[objective] = pipe.said
+    warm, row = heard["l_vae"]
+    assert warm > 0
+    assert row["model-steps/s"] > 0
+    assert row["TFLOP/s"] == row["model-steps/s"] * row["GFLOP a model-step"] / 1e3
+    (row,) = heard["no such objective"]
+    assert "no such objective" in row["error"]
 
-    def broken(self, case, roof):
-        if case.objective == "l_vae":
-            raise RuntimeError("broken")
-        return measure(self, case, roof)
 
-    monkeypatch.setattr(gpu.Bench, "measure", broken)
-    gpu.main()
+@pytest.mark.slow
+def test_it_runs_through(tmp_path):
+    """On a CPU with next to nothing; what else runs is paused around the measuring only."""
+    file, calls = tmp_path / "rows.json", tmp_path / "calls"
+    command = [sys.executable, FILE, "--tiny", "--json", file, "--only", "float32 2"]
+    around = ["--before", f"echo pause >> {calls}", "--after", f"echo go on >> {calls}"]
+    out = subprocess.run(
+        [*command, *around, "--together", "2"], check=True, capture_output=True, text=True
+    ).stdout
     rows = json.loads(file.read_text())["rows"]
-    assert [r["what"] for r in rows if "error" in r] == ["kernels conv64 l_vae bf16 2"]
-    assert len(rows) == 12
-    assert all(r["share of roofline"] > 0 for r in rows if "share of roofline" in r)
-    assert "FAILED RuntimeError: broken" in capsys.readouterr().out
-    assert torch.backends.cuda.matmul.allow_tf32 is False
+    assert [r["what"] for r in rows] == [
+        "plain conv64 beta_vae float32 1",
+        "kernels conv64 beta_vae float32 2",
+        "windows conv64 beta_vae float32 2",
+    ]
+    assert all(r["share of roofline"] > 0 and r["what"] in out for r in rows)
+    assert rows[0]["x eager"] == 1
+    # Around the roofline, the first two rows and the last one.
+    assert calls.read_text().splitlines() == ["pause", "go on"] * 3
