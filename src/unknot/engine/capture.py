@@ -22,7 +22,7 @@ from unknot.core.overlap import learnt_kernel
 from unknot.engine.kernels import reason, slower
 from unknot.engine.population import Rows, State
 
-Losses: TypeAlias = Callable[[State, State, Objective, Step], tuple[State, State, State]]
+Losses: TypeAlias = Callable[[State, State, Objective, Step], tuple[Tensor, State, State]]
 WARM = 3
 """Steps before a capture: compilers, libraries and the allocator settle down."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import torch
@@ -157,14 +157,24 @@ class Stacked:
 
     def _losses(
         self, weights: State, before: State, objective: Objective, step: Step
-    ) -> tuple[State, State, State]:
-        """Each loss summed over members, whose gradients do not mix; what to carry and to log."""
+    ) -> tuple[Tensor, State, State]:
+        """The sum of all losses; what to carry and to log.
+
+        Gradients of members do not mix in it, nor do those of net and critic: each sees the other
+        as it is, and so one pass back through the sum does for both.
+        """
         net = self._net(weights, before, self.setting.runtime)
-        losses = {"net": objective.terms(net, step)}
         if isinstance(objective, Adversarial):
-            losses["critic"] = objective.critic_terms(net, step)
-        sums = {name: total(terms).sum() for name, terms in losses.items()}
-        return sums, carried(losses, before), log_of(losses)
+            fixed = {n: w.detach() if _loss_of(n) == "critic" else w for n, w in weights.items()}
+            fooled = self._net(fixed, before, self.setting.runtime)
+            losses = {
+                "net": objective.terms(replace(net, critic=fooled.critic), step),
+                "critic": objective.critic_terms(_settled(net), step),
+            }
+        else:
+            losses = {"net": objective.terms(net, step)}
+        value = torch.stack([total(terms).sum() for terms in losses.values()]).sum()
+        return value, carried(losses, before), log_of(losses)
 
     def _images(self, index: Tensor) -> Tensor:
         return self.setting.dataset.batch(index).to(self.setting.runtime.dtype)
@@ -174,21 +184,18 @@ class Stacked:
         x = parts.images(parts.rows(self.order, self.t))
         objective = at(self.objective, self.t, x.dtype)
         step = Step(x, self.seed, self.t, len(self.setting.dataset))
-        values, carries, log = parts.losses(self.used, self.carried, objective, step)
-        names = {key: [n for n in self.weights if _loss_of(n) == key] for key in values}
-        gradients = {
-            key: torch.autograd.grad(
-                value,
-                [self.used[n] for n in names[key]],
-                retain_graph=len(values) > 1,
-                materialize_grads=True,  # a weight that the loss does not use stays where it is
-            )
-            for key, value in values.items()
-        }
-        for key, gradient in gradients.items():
+        value, carries, log = parts.losses(self.used, self.carried, objective, step)
+        gradients = torch.autograd.grad(
+            value,
+            [*self.used.values()],
+            materialize_grads=True,  # a weight that no loss uses stays where it is
+        )
+        for key, optim in self.optim.items():
+            each = zip(self.weights, gradients, strict=True)
+            names, gradient = zip(*(pair for pair in each if _loss_of(pair[0]) == key), strict=True)
             sets = (self.weights, self.m, self.v, self.used)
-            weights, m, v, used = ([source[n] for n in names[key]] for source in sets)
-            settings = at(self.optim[key], self.t, torch.float64)
+            weights, m, v, used = ([source[n] for n in names] for source in sets)
+            settings = at(optim, self.t, torch.float64)
             parts.update(weights, m, v, gradient, settings, self.t, used)
         for name, value in carries.items():
             self.carried[name].copy_(value)
@@ -217,6 +224,17 @@ class Stacked:
         with torch.no_grad():
             for tensor, value in zip(tensors, before, strict=True):
                 tensor.copy_(value)
+
+
+def _settled(net: Net) -> Net:
+    """The networks but for the critic, as they are: nothing is learnt through them."""
+
+    def encode(x: Tensor) -> Posterior:
+        q = net.encode(x)
+        return Posterior(q.mean.detach(), q.logvar.detach())
+
+    own = {name: value.detach() for name, value in net.own.items()}
+    return Net(encode, lambda z: net.decode(z).detach(), net.critic, own)
 
 
 def _loss_of(name: str) -> str:
