@@ -99,7 +99,7 @@ def test_a_row_that_fails_is_a_row(gpu):
     warm, row = heard["l_vae"]
     assert warm > 0
     assert row["model-steps/s"] > 0
-    assert row["TFLOP/s"] == row["model-steps/s"] * row["GFLOP a model-step"] / 1e3
+    assert row["TFLOP/s"] == pytest.approx(row["model-steps/s"] * row["GFLOP a model-step"] / 1e3)
     (row,) = heard["no such objective"]
     assert "no such objective" in row["error"]
 
@@ -116,10 +116,13 @@ def test_it_runs_through(tmp_path):
     rows = json.loads(file.read_text())["rows"]
     assert [r["what"] for r in rows] == [
         "plain conv64 beta_vae float32 1",
+        "encode conv64 beta_vae float32 2",
         "kernels conv64 beta_vae float32 2",
         "windows conv64 beta_vae float32 2",
     ]
-    assert all(r["share of roofline"] > 0 and r["what"] in out for r in rows)
+    assert all(r["what"] in out for r in rows)
+    assert rows[1]["images/s"] == 2 * 64 / rows[1]["seconds"]
+    assert all(rows[i]["share of roofline"] > 0 for i in (0, 2, 3))
     assert rows[0]["x eager"] == 1
-    # Around the roofline, the first two rows and the last one.
+    # Around the roofline, the first two rows and the last two.
     assert calls.read_text().splitlines() == ["pause", "go on"] * 3

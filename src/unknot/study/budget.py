@@ -10,13 +10,12 @@ from unknot.study.plan import MOST_ON_A_GPU, Plan, Shard, shards
 from unknot.study.spec import TrainSpec
 
 SPEEDS: dict[Precision, dict[int, float]] = {
-    "float32": {1: 885, 8: 860, 64: 3_171},
-    "tf32": {1: 1_046, 8: 1_945, 64: 4_966},
-    "bf16": {1: 2_899, 10: 12_308, 15: 14_549, 64: 19_510},
+    "float32": {1: 1_169, 8: 2_540, 64: 3_183},
+    "tf32": {1: 1_638, 8: 3_752, 64: 5_056},
+    "bf16": {1: 3_042, 8: 10_931, 64: 19_774},
 }
-"""Steps of one model a second on an H200 by members of the population: `conv64`, of 10 and 15
-members `locatello`; batches of 64 images of one channel (docs/benchmarks.md). Few members in
-float32 and tf32 were measured before there were kernels, and may be faster now."""
+"""Steps of one model a second on an H200 by members of the population: `conv64`, batches of 64
+images of one channel (docs/benchmarks.md)."""
 BATCH = 64
 COMPILE = 27.0
 """Seconds that each population takes before its first step; 15 to 40 were measured."""
@@ -75,7 +74,7 @@ def speed(members: int, precision: Precision) -> float:
 
     Example:
         >>> speed(64, "bf16"), speed(1, "tf32"), speed(200, "float32")
-        (19510.0, 1046.0, 3171.0)
+        (19774.0, 1638.0, 3183.0)
     """
     known = SPEEDS[precision]
     sizes = sorted(known)
