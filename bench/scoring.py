@@ -13,6 +13,7 @@ import json
 import resource
 import time
 from collections import defaultdict
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import sklearn
 import torch
 
 import unknot
+from unknot.core.representation import Once
 from unknot.study import evaluate, scoring
 from unknot.study.decoding import DECODING
 from unknot.study.evaluate import Model, Wanted
@@ -97,9 +99,10 @@ def encoded(options: argparse.Namespace, wanted: Wanted) -> list[Model]:
     )
     q = run.posteriors(torch.arange(len(run.dataset)))
     tables = torch.cat([q.mean, q.logvar], dim=-1)
+    rows = Once(lambda index: tables[:, index], len(run.dataset))
     return [
-        Model(model.id, model.seed, model.space, model.latents, table.__getitem__, model.decoded)
-        for model, table in zip(evaluate.models(run, wanted), tables, strict=True)
+        replace(model, encode=partial(rows, model=i))
+        for i, model in enumerate(evaluate.models(run, wanted))
     ]
 
 

@@ -93,3 +93,18 @@ def test_rows_come_in_the_same_portions_however_they_are_found(monkeypatch):
             assert torch.equal(rows(index), torch.stack([index, 2 * index], 1).double())
     assert portions[1199] == portions[1200]
     assert all(portion == sorted({*portion}) for portion in portions[1200])
+
+
+def test_models_that_encode_together_have_their_own_codes():
+    """Whoever asks first, rows are encoded once for all."""
+    asked = []
+
+    def encode(index):
+        asked.append(index.tolist())
+        return torch.stack([index, 10 * index, 100 * index]).unsqueeze(-1).double()
+
+    rows = Once(encode, 1200)
+    for model, index in ((1, [5, 3, 5]), (0, [3, 7]), (2, [7, 3, 5, 5]), (1, [7])):
+        found = rows(torch.tensor(index), model)
+        assert torch.equal(found[:, 0], 10.0**model * torch.tensor(index).double())
+    assert asked == [[3, 5], [7]]

@@ -66,7 +66,11 @@ class Representation:
 
 
 class Once:
-    """Codes by row number, each row encoded when it is first asked for and remembered."""
+    """Codes by row number, each row encoded when it is first asked for and remembered.
+
+    Of several models, all encode a row together, and each has its codes in one piece: who asks for
+    those of one does not touch the others'.
+    """
 
     def __init__(self, encode: Callable[[Tensor], Tensor], size: int) -> None:
         """Remember rows of a grid of some size."""
@@ -74,14 +78,16 @@ class Once:
         self.codes = torch.empty(0, 0)  # in the order in which they came
         self.known = _Table(size) if size <= LARGEST else _Sorted()
 
-    def __call__(self, index: Int[Tensor, " n"]) -> Float[Tensor, "n z"]:
-        """Codes of the given rows."""
-        new = index[self.known.place(index) < 0].unique()
-        if len(new):
-            codes = self.encode(new)
-            self.known.add(new, len(self.codes))
-            self.codes = torch.cat([self.codes, codes]) if len(self.codes) else codes
-        return self.codes[self.known.place(index)]
+    def __call__(self, index: Int[Tensor, " n"], model: int | None = None) -> Float[Tensor, "n z"]:
+        """Codes of the given rows; of one of the models, where ``encode`` gives ``[p, n, z]``."""
+        place = self.known.place(index)
+        if bool((place < 0).any()):
+            new = index[place < 0].unique()
+            codes, count = self.encode(new), self.codes.shape[-2]
+            self.known.add(new, count)
+            self.codes = torch.cat([self.codes, codes], dim=-2) if count else codes
+            place = self.known.place(index)
+        return (self.codes if model is None else self.codes[model])[place]
 
 
 LARGEST = 20_000_000

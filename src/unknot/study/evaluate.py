@@ -193,21 +193,20 @@ def models(run: Run, wanted: Wanted) -> list[Model]:
     members, latents = len(run.spec.seed_list), run.spec.net.settings.latents
     decoded = decoding(run, wanted.protocol, wanted.seed)
 
-    def side_by_side(index: Tensor) -> Tensor:
+    def both(index: Tensor) -> Tensor:
         q = encode(run.training.population, run.dataset, index)
-        return torch.stack([q.mean, q.logvar], dim=1).permute(2, 0, 1, 3).flatten(1)
+        return torch.cat([q.mean, q.logvar], dim=-1)
 
     # Rows are encoded once for all members; who has one member remembers them itself.
-    rows = Once(side_by_side, run.dataset.space.size) if members > 1 else side_by_side
+    rows = Once(both, run.dataset.space.size) if members > 1 else lambda index, _: both(index)[0]
 
     def model(member: int, name: str, seed: int) -> Model:
-        own = slice(2 * latents * member, 2 * latents * (member + 1))
         return Model(
             name,
             seed,
             run.dataset.space,
             latents,
-            lambda index: rows(index)[:, own],
+            lambda index: rows(index, member),
             lambda metric: decoded(metric, member),
         )
 

@@ -134,15 +134,13 @@ class Run:
         """
         members, latents = len(self.spec.seed_list), self.spec.net.settings.latents
 
-        def side_by_side(index: Tensor) -> Tensor:
-            q = encode.encode(self.training.population, self.dataset, index)
-            return q.mean.transpose(0, 1).flatten(1)
+        def means(index: Tensor) -> Tensor:
+            return encode.encode(self.training.population, self.dataset, index).mean
 
-        rows = Once(side_by_side, self.dataset.space.size)
+        rows = Once(means, self.dataset.space.size)
 
         def of(member: int) -> Representation:
-            own = slice(member * latents, (member + 1) * latents)
-            return Representation(self.dataset.space, latents, lambda index: rows(index)[:, own])
+            return Representation(self.dataset.space, latents, lambda index: rows(index, member))
 
         return [of(member) for member in range(members)]
 
