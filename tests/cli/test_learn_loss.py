@@ -89,6 +89,16 @@ def test_nonsense_gets_one_line(learn, words, said, tmp_path):
     assert not (tmp_path / "kernel.safetensors").exists()
 
 
+def test_images_without_factors_have_no_order_to_learn(learn, tmp_path):
+    np.savez(tmp_path / "bare.npz", images=np.zeros((6, 16, 16, 1), np.uint8))
+    code, _, err = learn("--data", "arrays", "--set", f"data.path={tmp_path / 'bare.npz'}")
+    assert code == 2
+    assert err.strip() == (
+        "unknot: Learnt losses compare factors and arrays has none; add 'factors' to its file."
+    )
+    assert not (tmp_path / "kernel.safetensors").exists()
+
+
 def test_data_may_be_a_name_or_a_table_of_its_own(learn, tiny, tmp_path):
     code, _, err = learn("--data", "xysquares", "--set", f'data={{name="arrays", path="{tiny}"}}')
     assert code == 0, err

@@ -28,6 +28,25 @@ def test_resuming_extends_the_curves(options, tmp_path):
     assert resumed.curves.steps == whole.curves.steps
 
 
+def test_a_schedule_goes_on_where_it_was(options, tmp_path):
+    """Omega falls over the whole run: a run that began it anew would end otherwise."""
+    falls = unknot.Linear(1.0, 0.5, 40.0)
+    settings = {**options, "objective": "ada_tvae", "steps": 40, "omega": falls}
+    settings["checkpoint_every"] = 10
+    whole = unknot.train(**settings, out=tmp_path / "whole")
+
+    def stop(progress: Progress):
+        if progress.step >= 25:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        run.train(whole.spec, out=tmp_path / "part", device="cpu", watch=stop)
+    resumed = unknot.resume(tmp_path / "part", device="cpu")
+    assert torch.equal(resumed.codes(), whole.codes())
+    constant = unknot.train(**{**settings, "omega": 1.0})
+    assert not torch.equal(constant.codes(), whole.codes())
+
+
 @pytest.mark.parametrize(("lr", "status"), [(1e-3, "done"), (1e25, "diverged")])
 def test_killed_between_its_last_checkpoint_and_the_rest_a_run_ends_all_the_same(
     options, tmp_path, monkeypatch, lr, status

@@ -30,6 +30,7 @@ from unknot.core.overlap import Overlap
 from unknot.core.registry import nearest
 from unknot.core.soft_rank import pearson, soft_rank
 from unknot.data.dataset import FactorDataset
+from unknot.data.draw_singles import check_factors
 from unknot.engine.checkpoint import write_tensors
 from unknot.engine.device import runtime
 from unknot.metrics.perceived import RANDOM, correlations
@@ -143,7 +144,8 @@ def learn_loss(
 
     with $\tilde\rho$ Spearman's correlation with soft ranks of the distances of images, and $S$
     the mean difference between the kernel and its mirror images along both axes and the diagonal.
-    No model takes part; what comes out is kept fixed when one is trained with it.
+    No model takes part; what comes out is kept fixed when one is trained with it. A factor of one
+    value has no part in $d$.
 
     Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
     overlapping data" (dissertation), section 6.1.
@@ -164,8 +166,10 @@ def learn_loss(
     Raises:
         ShapeError: The kernel reaches further than the images do.
         DataError: The dataset cannot be loaded.
+        ConfigError: It has no factors.
     """
     dataset = data.load().to(runtime(device, "float32").device)
+    check_factors(dataset, "Learnt losses")
     check_reach(settings.radius, dataset.shape[-2:])
     kernel = _learn(dataset, settings, watch)
     table = {"name": dataset.name, **plain(data)}

@@ -1,0 +1,88 @@
+"""Fill in the tables of ``docs/results/xysquares.md`` from the CSV files beside it.
+
+The page's own words stay; what stands between ``<!-- name -->`` and ``<!-- end -->`` is replaced.
+"""
+
+import csv
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean
+
+from unknot.objectives.losses import beta_of_means
+
+PAGE = Path(__file__).parent / "results" / "xysquares.md"
+PIXELS = 3 * 64 * 64
+LOSSES = {"mse": "squared error", "mse + box 31": "and blurred by a box"}
+SCORES = {
+    "axis_alignment": "axis alignment",
+    "linearity": "linearity",
+    "dci": "DCI-D",
+    "mig": "MIG",
+    "distance_correlation": "distance correlation",
+}
+
+
+def runs(name: str) -> list[dict[str, str]]:
+    """Lines of one of the CSV files."""
+    with (PAGE.parent / f"{name}.csv").open(encoding="utf-8", newline="") as opened:
+        return list(csv.DictReader(opened))
+
+
+def spread(values: Sequence[float], digits: int) -> str:
+    """Mean, least and largest.
+
+    Example:
+        >>> spread([0.1, 0.2, 0.6], 2)
+        '0.30 (0.10 to 0.60)'
+    """
+    middle, low, high = (f"{v:.{digits}f}" for v in (mean(values), min(values), max(values)))
+    return f"{middle} ({low} to {high})"
+
+
+def betas(row: dict[str, str]) -> str:
+    """The weight beside sums, as here, and beside means over pixels and latents, as in the thesis.
+
+    Example:
+        >>> betas({"beta": "4.9152", "latents": "25"})
+        '4.92 / 0.01'
+    """
+    beta, one = float(row["beta"]), beta_of_means(1.0, pixels=PIXELS, latents=int(row["latents"]))
+    return f"{beta:.3g} / {beta / one:.3g}"
+
+
+def table(rows: list[dict[str, str]], settings: dict[str, str], digits: dict[str, int]) -> str:
+    """A line for each setting, in the order of the file."""
+    shown = [score for score in digits if score in rows[0]]
+    lines = [[*settings, "beta of sums / of means", *(SCORES[score] for score in shown)]]
+    each: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in rows:
+        each.setdefault(tuple(row[key] for key in settings.values()), []).append(row)
+    for setting, own in each.items():
+        words = [LOSSES.get(word, word) for word in setting]
+        scores = [spread([float(row[s]) for row in own], digits[s]) for s in shown]
+        lines.append([f"`{words[0]}`", *words[1:], betas(own[0]), *scores])
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def filled(text: str) -> str:
+    """The page with its tables."""
+    overlap = {"objective": "objective", "spacing": "spacing", "loss": "loss", "latents": "latents"}
+    tables = {
+        "overlap": table(runs("overlap"), overlap, {"mig": 2, "dci": 2, "distance_correlation": 2}),
+        "triplets": table(
+            runs("triplets"),
+            {"objective": "objective"},
+            {"axis_alignment": 3, "linearity": 3, "dci": 2, "mig": 2, "distance_correlation": 2},
+        ),
+    }
+    for name, made in tables.items():
+        text = re.sub(
+            rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", rf"\g<1>{made}\g<2>", text, flags=re.S
+        )
+    return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

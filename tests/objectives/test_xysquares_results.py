@@ -1,0 +1,63 @@
+"""The page of results on XYSquares: its tables are those of its files, and so is what it claims."""
+
+import importlib.util
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean
+
+import pytest
+
+FILE = Path(__file__).parents[2] / "docs" / "xysquares.py"
+
+
+@pytest.fixture(scope="module")
+def page():
+    spec = importlib.util.spec_from_file_location("docs_xysquares", FILE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def scores(page, file, score, *settings):
+    found = defaultdict(list)
+    for run in page.runs(file):
+        found[tuple(run[key] for key in settings)].append(float(run[score]))
+    return found
+
+
+def test_tables_are_those_of_the_files(page):
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert page.filled(text) == text, "run: python docs/xysquares.py"
+
+
+def test_every_setting_has_five_seeds(page):
+    for file, settings in (("overlap", 8), ("triplets", 2)):
+        found = scores(page, file, "seed", "objective", "beta", "spacing")
+        assert [sorted(seeds) for seeds in found.values()] == [[0, 1, 2, 3, 4]] * settings
+
+
+@pytest.mark.parametrize("objective", ["beta_vae", "ada_gvae"])
+def test_overlap_makes_the_difference(page, objective):
+    """Spec rows a and b: no seed without overlap comes near one with it."""
+    found = scores(page, "overlap", "dci", "objective", "spacing", "loss", "latents")
+    near, far = (found[objective, spacing, "mse", "9"] for spacing in ("1", "8"))
+    assert min(near) > 5 * max(far)
+    plain, blurred = (found[objective, "8", loss, "25"] for loss in ("mse", "mse + box 31"))
+    assert mean(blurred) > 3 * mean(plain)
+    assert min(blurred) > max(plain)
+
+
+def test_only_adaptive_triplets_align_axes(page):
+    axis, linear = (
+        scores(page, "triplets", score, "objective") for score in ("axis_alignment", "linearity")
+    )
+    assert min(axis["ada_tvae",]) > 0.9
+    assert min(linear["ada_tvae",]) > 0.9
+    assert max(axis["tvae",]) < 0.5
+
+
+@pytest.mark.parametrize("objective", ["tvae", "ada_tvae"])
+def test_triplets_learn_the_distances_of_factors_where_pixels_do_not(page, objective):
+    triplets = scores(page, "triplets", "distance_correlation", "objective")[objective,]
+    others = scores(page, "overlap", "distance_correlation", "spacing", "loss")["8", "mse"]
+    assert min(triplets) > max(others)
