@@ -103,6 +103,8 @@ def test_one_seed_of_each_setting_claims_nothing_about_chance(tmp_path):
     page, out = write(study(1)[:-1], tmp_path)
     assert "One seed of each setting" in page.text
     assert "The seed alone" not in page.text
+    assert not any(row["share"] for row in rows(out, "strengths"))
+    assert {row["mean_rank_low"] for row in rows(out, "ranking")} == {""}
     assert not (out / "figures" / "shares.png").exists()
     assert not (out / "figures" / "seeds.csv").exists()
     assert "could not be drawn" not in page.text

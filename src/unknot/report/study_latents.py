@@ -69,7 +69,8 @@ def posterior_densities(found: Posteriors, *, title: str, theme: Theme = LIGHT) 
             values = (found.mean if what == "mean" else found.sd)[:, z]
             grid, height = density(values)
             colour = theme.accent if name == "active" else theme.muted
-            axes.plot(grid, height, color=colour, linewidth=1.2, alpha=1 - 0.6 * rank / 10)
+            faint = 0.6 * rank / len(shown[name])
+            axes.plot(grid, height, color=colour, linewidth=1.2, alpha=1 - faint)
             rows += [
                 {"latent": f"z{z}", "group": name, "of": what, "value": float(v),
                  "density": float(h)}

@@ -187,8 +187,7 @@ def strengths(table: PlainTable, scores: Sequence[str], album: Album, name: str)
                     Entry(
                         text(best.strength),
                         repr(best.strength) if isinstance(best.strength, float) else best.strength,
-                        f"{best.share:.0%}",
-                        best.share,
+                        *(() if math.isnan(best.share) else (f"{best.share:.0%}", best.share)),
                     )
                     if best
                     else Entry("–", "")

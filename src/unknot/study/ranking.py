@@ -50,7 +50,8 @@ class Ranking:
     """Mean over an objective's cells of their means; each strength weighs the same."""
     ranks: Float[np.ndarray, "o s"]
     first: Float[np.ndarray, "o s"]
-    """Share of resampled studies in which the objective is first; ties share."""
+    """Share of resampled studies in which the objective is first; ties share. With one seed of each
+    setting nothing can be resampled, and this and the interval below are NaN."""
     mean_rank: Float[np.ndarray, " o"]
     """Over scores."""
     mean_rank_low: Float[np.ndarray, " o"]
@@ -131,10 +132,12 @@ def ranking(
     ranks, every = _ranks(mean * sign, 0), _ranks(again * sign, 1)
     first = every == np.where(np.isnan(every), np.inf, every).min(1, keepdims=True)
     share = (first / np.maximum(first.sum(1, keepdims=True), 1)).mean(0)
+    several = any(len(taken(cell.runs, name).values) > 1 for cell in found for name in names)
     whole = ~np.isnan(ranks).any(0)
     mean_rank, tails = np.full(len(objectives), NAN), np.full((2, len(objectives)), NAN)
     if whole.any():
         mean_rank = ranks[:, whole].mean(1)
+    if whole.any() and several:
         ends = [(1 - level) / 2, (1 + level) / 2]
         tails = np.quantile(every[:, :, whole].mean(2), ends, axis=0)
     missing = [name for name, all_there in zip(names, whole, strict=True) if not all_there]
@@ -143,7 +146,7 @@ def ranking(
         tuple(names),
         mean,
         ranks,
-        share,
+        share if several else np.full_like(share, NAN),
         mean_rank,
         tails[0],
         tails[1],
@@ -163,9 +166,10 @@ class Best:
     mean_low: float
     mean_high: float
     share: float
-    """Of resampled studies in which this strength is best."""
+    """Of resampled studies in which this strength is best; NaN where it has a single run."""
     likely: tuple[float | str, ...]
-    """The fewest strengths, the likeliest first, of which one is best at the level."""
+    """The fewest strengths, the likeliest first, of which one is best at the level; none where
+    nothing can be resampled."""
     shares: dict[float | str, float]
 
     def row(self) -> dict[str, Any]:
@@ -218,8 +222,8 @@ def best_strengths(
                     found[place].strength,
                     float(means[place, k]),
                     *((NAN, NAN) if alone else (float(ends[0]), float(ends[1]))),
-                    float(share[there.index(place)]),
-                    tuple(found[there[i]].strength for i in by_share[:enough]),
+                    NAN if alone else float(share[there.index(place)]),
+                    () if alone else tuple(found[there[i]].strength for i in by_share[:enough]),
                     {found[i].strength: float(s) for i, s in zip(there, share, strict=True)},
                 )
             )
