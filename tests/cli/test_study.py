@@ -160,7 +160,7 @@ def test_going_on_with_what_is_done_and_with_a_file_that_changed(unknot, made, m
 def test_parquet_without_its_package_says_what_to_install(unknot, made, tmp_path):
     code, _, err = unknot("study", "table", made[1], "--parquet", tmp_path / "t.parquet")
     assert code == 2
-    assert "pip install pyarrow" in err
+    assert "pip install 'unknot[parquet]'" in err
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="pyarrow is not installed")

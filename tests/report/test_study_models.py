@@ -42,12 +42,14 @@ def test_the_page_of_a_study_shows_its_models(trained, page_of_study):
     assert [one.cell.objective for one in best] == ["beta_vae", "beta_tcvae"]
     for one in best:
         assert one.id in page.text
-        for kind in ("posteriors", "aggregate", "distances", "clouds", "thresholds", "latents"):
+        for kind in (
+            "posteriors", "aggregate", "factors", "distances", "clouds", "thresholds", "latents",
+        ):  # fmt: skip
             assert rows(out, f"model-{one.cell.objective}-{kind}")
     named = {link.removeprefix("figures/") for link in page.links}
     assert {path.name for path in (out / "figures").iterdir()} <= named, "no file goes unseen"
     assert named - {""} <= {path.name for path in (out / "figures").iterdir()} | {
-        link for link in page.links if link.startswith(("#", "data:"))
+        link for link in page.links if link.startswith(("#", "data:", "specs.html", "study.toml"))
     }
     assert page.text.count("Reconstructions") == 2
     assert sum("moves from low to high" in image["alt"] for image in page.images) == 2 * 2

@@ -140,11 +140,25 @@ def test_several_datasets_stand_apart(tmp_path):
     assert "on dsprites and cars3d" in page.text
     names = {path.name for path in (out / "figures").glob("*.png")}
     assert {"dsprites-spread.png", "cars3d-spread.png", "datasets-beta_vae.png"} <= names
+    both = rows(out, "datasets-split")
+    assert {row["data"] for row in both} == {"dsprites", "cars3d"}
+    assert {row["objective"] for row in both} == {"beta_vae", "dip_vae_i"}
     means = [
         np.mean([float(r["mean"]) for r in rows(out, f"{data}-summary") if r["score"] == "mig"])
         for data in ("dsprites", "cars3d")
     ]
     assert means[1] - means[0] == pytest.approx(0.1, abs=0.02)
+
+
+def test_a_figure_that_fails_is_listed_and_the_rest_is_there(tmp_path, monkeypatch):
+    def broken(*_, **__):
+        raise ValueError("alpha is outside 0-1 range")
+
+    monkeypatch.setattr("unknot.report.study_figures.strength_lines", broken)
+    page, out = write(study(2), tmp_path)
+    assert "strength: ValueError: alpha is outside 0-1 range" in page.text
+    assert (out / "figures" / "spread.png").exists()
+    assert not (out / "figures" / "strength.png").exists()
 
 
 def test_two_values_of_a_setting_are_back_to_back(tmp_path):
@@ -157,14 +171,21 @@ def test_two_values_of_a_setting_are_back_to_back(tmp_path):
     assert len(rows(out, "split-steps")) == 8
 
 
-def test_settings_of_two_axes_are_no_line(tmp_path):
+def test_settings_of_two_axes_have_a_line_for_each_value_of_the_other(tmp_path):
     table = [
         {"objective": "vae", "objective.beta": beta, "optim.lr": lr, "seed": seed,
          "mig": 0.1 * beta + lr + 0.01 * seed}
         for beta in (1, 2) for lr in (0.1, 0.2) for seed in range(2)
     ]  # fmt: skip
     page, out = write(table, tmp_path)
-    assert not (out / "figures" / "strength.png").exists()
+    found = {(row["line"], row["strength"]): float(row["mean"]) for row in rows(out, "strength")}
+    assert found == {
+        ("vae, lr 0.1", "1.0"): pytest.approx(0.205),
+        ("vae, lr 0.1", "2.0"): pytest.approx(0.305),
+        ("vae, lr 0.2", "1.0"): pytest.approx(0.305),
+        ("vae, lr 0.2", "2.0"): pytest.approx(0.405),
+    }
+    assert "Settings that differ in something else too have lines of their own." in page.text
     assert "vae beta 2, optim.lr 0.2 has the best mean of mig." in page.text
 
 

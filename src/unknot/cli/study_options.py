@@ -13,7 +13,7 @@ Grid = Annotated[
     list[str] | None,
     typer.Option("--grid", help="An axis, such as objective.beta=1,2,4; may be repeated."),
 ]
-Seeds = Annotated[str | None, typer.Option(help="7, or 0,3,5, or 0..9.")]
+Seeds = Annotated[str | None, typer.Option(help="7 (seed 7 alone), or 0,3,5, or 0..9.")]
 Metrics = Annotated[str | None, typer.Option(help="Scores with commas between, or all.")]
 Protocol = Annotated[str | None, typer.Option(help="Of the scores, such as study2019.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")]

@@ -22,7 +22,9 @@ def status(study: Folder, json: Json = False) -> None:
 def table(
     study: Folder,
     csv: Annotated[Path | None, typer.Option(help="Write CSV to a file; - for the screen.")] = None,
-    parquet: Annotated[Path | None, typer.Option(help="Write Parquet; needs pyarrow.")] = None,
+    parquet: Annotated[
+        Path | None, typer.Option(help="Write Parquet; needs unknot[parquet].")
+    ] = None,
     dropped: Annotated[
         bool, typer.Option("--dropped", help="Also runs the file no longer asks for.")
     ] = False,

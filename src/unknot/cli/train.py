@@ -23,7 +23,7 @@ def train(
     batch: Annotated[int | None, typer.Option(help="Images per step and model [64].")] = None,
     lr: Annotated[float | None, typer.Option(help="Learning rate of Adam [0.0001].")] = None,
     seeds: Annotated[
-        str | None, typer.Option(help="7, or 0,3,5, or 0..9 for ten models together [0].")
+        str | None, typer.Option(help="7 (seed 7 alone), or 0,3,5, or 0..9 for ten models [0].")
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
     precision: Annotated[

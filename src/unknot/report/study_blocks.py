@@ -38,6 +38,8 @@ class Entry:
     share: float | None = None
     """From 0 to 1: how dark it is."""
     alarm: bool = False
+    href: str = ""
+    """What it leads to, if anything."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
-"""Figures of one model along factors: distances, clouds of codes, latents that pairs share."""
+"""Figures of one model and factors: what latents follow; distances, clouds, shared latents."""
 
+import textwrap
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,14 +10,19 @@ from unknot.data.draw_singles import check_factors
 from unknot.metrics.traversal_distances import mean_matrices
 from unknot.objectives.sharing import shared_latents
 from unknot.report import clouds, distances, thresholds
+from unknot.report.figures import factor_figure
+from unknot.report.latents import Latents
 from unknot.report.study_blocks import across
 from unknot.report.study_style import Drawn
+from unknot.report.style import LIGHT
 from unknot.study.run import Run
 
 WALKS = 8
 """Traversals of each factor behind a distance matrix."""
 POINTS = 16
 """Traversals of each factor behind a cloud."""
+LETTERS = 10
+"""Of a title that go into an inch."""
 MIDDLE = 0.5
 """The threshold whose shared latents are in the numbers: halfway, as in the Ada-GVAE."""
 
@@ -36,6 +42,36 @@ def along_factors(run: Run, title: str) -> Iterator[tuple[str, Drawn]]:
     yield "distances", matrices
     yield "clouds", factor_clouds(run, title)
     yield "thresholds", factor_thresholds(run, title)
+
+
+def latent_shares(run: Run, found: Latents, title: str) -> Drawn:
+    """How much of each latent's variance each factor explains, latents down and factors across.
+
+    Args:
+        run: A run of one seed.
+        found: Its latents.
+        title: Whose they are.
+
+    Raises:
+        ConfigError: The images came without factors.
+    """
+    check_factors(run.dataset, "Maps of latents and factors")
+    names = run.dataset.space.names
+    figure = factor_figure(found, names)
+    width = float(figure.get_size_inches()[0])
+    said = f"Share of each latent's variance that each factor explains alone, {title}"
+    figure.axes[0].set_title("", loc="left")
+    figure.suptitle(
+        textwrap.fill(said, int(LETTERS * width)), x=0.1 / width, ha="left", fontsize=10.5,
+        fontweight="bold", color=LIGHT.ink,
+    )  # fmt: skip
+    rows = [
+        {"latent": f"z{z}", "kl": float(found.kl[z]), "active": bool(found.used[z]),
+         "factor": name, "share": float(share)}
+        for z in found.order
+        for name, share in zip(names, found.explained[z], strict=True)
+    ]  # fmt: skip
+    return Drawn(figure, rows)
 
 
 def factor_distances(run: Run, title: str) -> Drawn:

@@ -3,9 +3,10 @@
 Each gives a `Drawn`: the figure, and the numbers in it as rows for a CSV file.
 """
 
+from unknot.report.study_halves import split_objectives as split_objectives
+from unknot.report.study_halves import split_violins as split_violins
 from unknot.report.study_plane import rate_distortion as rate_distortion
 from unknot.report.study_spread import cumulative as cumulative
-from unknot.report.study_spread import split_violins as split_violins
 from unknot.report.study_spread import spread as spread
 from unknot.report.study_strength import strength_lines as strength_lines
 from unknot.report.study_strength import trade_off as trade_off

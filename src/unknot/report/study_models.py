@@ -13,8 +13,9 @@ from unknot.report.html import data_uri
 from unknot.report.latents import Latents, latents, sample_rows
 from unknot.report.sheet import enlargement, pixels, tiles
 from unknot.report.study_blocks import Album
-from unknot.report.study_factors import along_factors
+from unknot.report.study_factors import along_factors, latent_shares
 from unknot.report.study_latents import aggregate_histograms, posterior_densities, posteriors
+from unknot.report.study_sections import Try
 from unknot.report.style import png
 from unknot.study.cells import Cell, has_diverged, taken
 from unknot.study.ranking import lower_is_better
@@ -68,7 +69,7 @@ def _median(cell: Cell, score: str, sign: float) -> Chosen:
     return Chosen(cell, str(cell.runs["id"][i]), int(cell.runs["seed"][i]), float(values[i]))
 
 
-def shown(run: Run, name: str, title: str, album: Album) -> dict[str, Any]:
+def shown(run: Run, name: str, title: str, album: Album, keep: Try) -> dict[str, Any]:
     """Everything that the page has of one model; pictures are files as well.
 
     Args:
@@ -76,6 +77,7 @@ def shown(run: Run, name: str, title: str, album: Album) -> dict[str, Any]:
         name: Start of the names of its files.
         title: Whose figures they are.
         album: Takes figures and pictures.
+        keep: Takes a figure that not all data has.
     """
     (found,) = latents(run)
     names = run.dataset.space.names
@@ -107,6 +109,7 @@ def shown(run: Run, name: str, title: str, album: Album) -> dict[str, Any]:
         "draws": _tiles(draws),
         "means": _tiles(means * glow),
         "glow": int(glow),
+        "shares": keep(f"{name}-factors", lambda: latent_shares(run, found, title)),
         "figures": [
             album.keep(
                 f"{name}-posteriors", posterior_densities(seen, title=f"Posteriors, {title}")
@@ -141,7 +144,7 @@ def brighter(images: UInt8[np.ndarray, "..."]) -> np.uint8:
         >>> int(brighter(np.array([3, 60], np.uint8))), int(brighter(np.array([0], np.uint8)))
         (4, 1)
     """
-    return np.uint8(255 // max(int(images.max()), 255 // GLOW)) if images.any() else np.uint8(1)
+    return np.uint8(min(GLOW, 255 // int(images.max()))) if images.any() else np.uint8(1)
 
 
 def _latents(found: Latents, names: Sequence[str]) -> list[dict[str, Any]]:

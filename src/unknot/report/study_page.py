@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import unknot
-from unknot.core.errors import DataError, UnknotError
 from unknot.engine.checkpoint import write_whole
 from unknot.metrics.plain_table import split_table
 from unknot.report import study_models as models
@@ -18,12 +17,12 @@ from unknot.report.study_blocks import FIGURES, Album, Grid, count, value
 from unknot.report.study_blocks import words as entry
 from unknot.report.study_part import of_data
 from unknot.report.study_source import Source, read
+from unknot.report.study_specs import PAGE, study_file, write_specs
 from unknot.report.traversals import column_names
 from unknot.report.words import SCORES
 from unknot.study.cells import Columns, cells
 from unknot.study.export import csv as as_csv
 from unknot.study.export import varied
-from unknot.study.study import Study
 
 MOST_LISTED = 500
 """Runs that the page lists; the file has all."""
@@ -40,6 +39,8 @@ def write_report(
     say: Say = lambda _: None,
 ) -> list[Path]:
     """Write ``index.html``, and each figure as PNG, SVG and CSV in ``figures/``.
+
+    Of a study also ``specs.html``, the full settings of each run, and a copy of ``study.toml``.
 
     Args:
         source: The runs, from `unknot.report.study_source.read`.
@@ -64,6 +65,7 @@ def write_report(
         held[str(data)] = of_data(source, table, str(data), len(parts) > 1, published, album, keep)
     over = sections.over_data(source.table, source.scores, keep) if len(parts) > 1 else None
     shown = _models(source, held, album, device, left_out, say) if source.study else []
+    beside = write_specs(source.study, folder) if source.study else []
     text = render(
         "study_page.html",
         title=source.title,
@@ -78,7 +80,7 @@ def write_report(
         columns=column_names(),
         unused=UNUSED,
         study=source.study,
-        toml=_toml(source.study),
+        toml=study_file(source.study) if source.study else "",
         shared=words.shared_settings(source),
         readings={s: SCORES.get(s.partition("@")[0], "") for s in source.scores},
         runs=_runs(source),
@@ -88,7 +90,7 @@ def write_report(
         version=unknot.__version__,
     )
     write_whole(folder / "index.html", text.encode())
-    return [folder / "index.html", *album.files]
+    return [folder / "index.html", *beside, *album.files]
 
 
 def report(
@@ -119,7 +121,7 @@ def _models(
     study, score = source.study, source.scores[0]
     if study is None:
         return []
-    shown = []
+    shown, keep = [], sections.trying(album, left_out)
     for data, part in held.items():
         for one in models.chosen(part["cells"], score):
             title = one.cell.label + (f" on {data}" if part["several"] else "")
@@ -131,9 +133,9 @@ def _models(
             )
             try:
                 run = study.run(one.id, device=device)
-                pictures = models.shown(run, name, title, album)
-            except UnknotError as error:
-                left_out.append(f"{name}: {error}")
+                pictures = models.shown(run, name, title, album, keep)
+            except Exception as error:
+                left_out.append(f"{name}: {sections.reason(error)}")
                 continue
             shown.append(
                 {"title": title, "id": one.id, "seed": one.seed, "score": score,
@@ -152,7 +154,8 @@ def _runs(source: Source) -> Grid | None:
     head = ["id", *settings, *(["seed"] if "seed" in table else []), "status", *source.scores]
     rows = []
     for i in range(n):
-        row = [entry(str(table["id"][i]))]
+        run = str(table["id"][i])
+        row = [replace(entry(run), href=f"{PAGE}#{run}" if source.study else "")]
         row += [_any(table[name][i]) for name in settings]
         row += [count(int(table["seed"][i]))] if "seed" in table else []
         row.append(entry(str(table.get("status", [""] * n)[i] or "")))
@@ -175,13 +178,3 @@ def _any(held: Any) -> Any:  # noqa: ANN401 - a setting or a score
 def _records(table: Columns) -> list[dict[str, Any]]:
     n = len(table["objective"])
     return [{k: v[i] for k, v in table.items() if v[i] is not None} for i in range(n)]
-
-
-def _toml(study: Study | None) -> str:
-    if study is None:
-        return ""
-    file = study.path / "study.toml"
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"Cannot read {file}: {error}.") from error

@@ -1,22 +1,30 @@
 """Sections of a study's page with figures, each left out where there is nothing to draw."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from unknot.core.errors import UnknotError
 from unknot.metrics.plain_table import numbers
 from unknot.report import study_figures as figures
+from unknot.report.study_axis import axis_words
 from unknot.report.study_baselines import Baseline
 from unknot.report.study_blocks import Album, More, Section, Shown, across
 from unknot.report.study_curves import bands, objectives, training_curves
+from unknot.report.study_words import strength_words
 from unknot.study.cells import Cell, Columns, setting_names, taken
+from unknot.study.lines import setting_lines
 from unknot.study.study import Study
 
 MOST_ROWS = 64
 """Settings of a figure that has a row for each; beyond, objectives have one."""
 CURVED = 60
 """Settings whose curves are drawn, at most."""
+MOST_TOGETHER = 16
+"""Lines of a panel, where objectives have several each."""
+SIDE_BY_SIDE = 6
+"""Scores up to which two maps of them fit beside each other."""
 
 Try = Callable[[str, Callable[[], figures.Drawn]], list[Shown]]
 
@@ -27,11 +35,16 @@ def trying(album: Album, left_out: list[str]) -> Try:
     def attempt(name: str, draw: Callable[[], figures.Drawn]) -> list[Shown]:
         try:
             return [album.keep(name, draw())]
-        except UnknotError as error:
-            left_out.append(f"{name}: {error}")
+        except Exception as error:
+            left_out.append(f"{name}: {reason(error)}")
             return []
 
     return attempt
+
+
+def reason(error: Exception) -> str:
+    """Why a figure is not there, for the list of these; of whatever kind, mistakes of ours too."""
+    return str(error) if isinstance(error, UnknotError) else f"{type(error).__name__}: {error}"
 
 
 def spread(
@@ -52,8 +65,14 @@ def spread(
         lambda: figures.spread(table, shown, by=by, across=wide, baselines=baselines),  # type: ignore[arg-type]
     )
     more = []
-    several = len({cell.objective for cell in found}) > 1
-    if several and by_setting and len(found) > len({c.objective for c in found}):
+    n = len({cell.objective for cell in found})
+    if n == 2 and len(found) > n:
+        split = keep(
+            f"{name}split-objective",
+            lambda: figures.split_objectives(table, shown, across=wide, baselines=baselines),
+        )
+        more.append(More("All runs of both objectives, back to back", figures=split))
+    elif n > 1 and by_setting and len(found) > n:
         pooled = keep(
             f"{name}spread-objectives",
             lambda: figures.spread(
@@ -66,7 +85,7 @@ def spread(
             f"{name}cumulative", lambda: figures.cumulative(table, shown, baselines=baselines)
         )
         more.append(More("Cumulative distributions", figures=curves))
-    for halves in _halves(table):
+    for halves in _halves(table, found):
         split = keep(
             f"{name}split-{halves.replace('.', '-')}",
             lambda halves=halves: figures.split_violins(table, shown[0], halves),  # type: ignore[misc]
@@ -90,15 +109,12 @@ def strength(
     baselines: Sequence[Baseline] = (),
 ) -> Section | None:
     """Scores over strength."""
-    scales = {
-        name
-        for name, own in objectives(found).items()
-        if len(own) > 1 and all(isinstance(cell.strength, float) for cell in own)
-    }
-    if not scales:
+    lines = [line for line in setting_lines(found) if line.ordered]
+    drawable = {line.objective for line in lines}
+    if not lines or len(lines) > max(MOST_TOGETHER, len(drawable)):
         return None
-    # Settings that differ in more than one thing have no order to be a line in.
-    kept = [str(name) in scales for name in table["objective"]]
+    # Settings that no number puts in order cannot be a line.
+    kept = [str(name) in drawable for name in table["objective"]]
     own = {n: [v for v, on in zip(held, kept, strict=True) if on] for n, held in table.items()}
     drawn = keep(
         f"{name}strength",
@@ -106,12 +122,8 @@ def strength(
             own, shown, across=2 if len(shown) in (2, 4) else 3, baselines=baselines
         ),
     )
-    words = (
-        "Means over seeds with 95 % intervals, from the weakest to the strongest regularisation of "
-        "each objective. Strengths of two objectives are numbers of different things: compare "
-        "shapes, not places."
-    )
-    return Section(f"{name}strength", "What strength does", words, figures=drawn)
+    title = f"What {axis_words(lines)} does"
+    return Section(f"{name}strength", title, strength_words(lines), figures=drawn)
 
 
 def trade(
@@ -150,16 +162,25 @@ def trade(
 
 
 def agreement(table: Columns, scores: Sequence[str], name: str, keep: Try) -> Section | None:
-    """Rank correlations of scores."""
+    """Correlations of scores, of ranks and of values."""
     varied = [s for s in scores if _varies(table, s)]
     if len(varied) < 2 or _runs_with(table, *varied[:2]) < 4:
         return None
-    drawn = keep(f"{name}correlations", lambda: figures.correlation_map(table, varied))
-    words = (
-        "Spearman’s correlation over all runs: 100 where two scores order runs alike. Scores that "
-        "disagree measure different things, and which of them is wanted must be said beforehand."
+    ranks = keep(f"{name}correlations", lambda: figures.correlation_map(table, varied))
+    values = keep(
+        f"{name}correlations-pearson",
+        lambda: figures.correlation_map(table, varied, kind="pearson"),
     )
-    return Section(f"{name}agreement", "Whether scores agree", words, figures=drawn)
+    words = (
+        "Spearman’s correlation over all runs: 100 where two scores order runs alike; Pearson’s: "
+        "100 where they lie on a line. Scores that disagree measure different things, and which "
+        "of them is wanted must be said beforehand."
+    )
+    title = "Whether scores agree"
+    if len(varied) <= SIDE_BY_SIDE:
+        return Section(f"{name}agreement", title, words, figures=[*ranks, *values], paired=True)
+    more = [More("Pearson’s correlations", figures=values)] if values else []
+    return Section(f"{name}agreement", title, words, figures=ranks, more=more)
 
 
 def shares(
@@ -199,8 +220,11 @@ def training(study: Study, found: Sequence[Cell], name: str, keep: Try) -> Secti
 
 
 def over_data(table: Columns, shown: Sequence[str], keep: Try) -> Section | None:
-    """Strength on several datasets, a figure for each objective."""
+    """Strength on several datasets, a figure for each objective; two of them also back to back."""
     more = []
+    if len(set(table["objective"])) == 2:
+        both = keep("datasets-split", lambda: figures.split_objectives(table, shown))
+        more += [More("Both objectives, all runs back to back", figures=both)] if both else []
     for objective in dict.fromkeys(table["objective"]):
         own = {n: [v for v, o in zip(h, table["objective"], strict=True) if o == objective]
                for n, h in table.items()}  # fmt: skip
@@ -214,16 +238,25 @@ def over_data(table: Columns, shown: Sequence[str], keep: Try) -> Section | None
         return None
     first, *others = more
     words = (
-        f"The same grid on each dataset; open is {first.summary}. A strength that is best on one "
+        f"The same grid on each dataset. Open: {first.summary}. A strength that is best on one "
         "dataset may be the worst on another."
     )
     return Section("datasets", "From dataset to dataset", words, figures=first.figures, more=others)
 
 
-def _halves(table: Columns) -> list[str]:
-    """Settings other than the objective's own of which there are two values."""
+def _halves(table: Columns, found: Sequence[Cell]) -> list[str]:
+    """Settings other than the objective's own of which there are two values.
+
+    Some setting must have both and differ in nothing else: else no violin has two halves.
+    """
     names = [n for n in setting_names(table) if n.partition(".")[0] not in ("objective", "data")]
-    return [n for n in names if len({str(v) for v in table[n]}) == 2 and None not in table[n]][:2]
+    two = [n for n in names if len({str(v) for v in table[n]}) == 2 and None not in table[n]]
+    rest = {n: {_key_without(cell, n) for cell in found} for n in two}
+    return [n for n in two if len(rest[n]) < len(found)][:2]
+
+
+def _key_without(cell: Cell, name: str) -> str:
+    return replace(cell, settings={n: v for n, v in cell.settings.items() if n != name}).key
 
 
 def _cells_with(found: Sequence[Cell], *scores: str) -> int:

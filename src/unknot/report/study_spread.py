@@ -7,10 +7,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from unknot.core.errors import ConfigError
-from unknot.metrics.plain_table import PlainTable, column, split_table
+from unknot.metrics.plain_table import PlainTable, split_table
 from unknot.report.study_baselines import Baseline, mark, named
-from unknot.report.study_boxes import Row, draw, half
+from unknot.report.study_boxes import Row, draw
 from unknot.report.study_style import (
     FEW,
     ROW,
@@ -24,7 +23,7 @@ from unknot.report.study_style import (
     panels,
 )
 from unknot.report.style import LIGHT, Theme
-from unknot.study.cells import Cell, Taken, cells, chosen_scores, plain_columns, taken, text
+from unknot.study.cells import Cell, Taken, cells, chosen_scores, plain_columns, taken
 
 
 def spread(
@@ -56,7 +55,7 @@ def spread(
     """
     given = plain_columns(table)
     names = chosen_scores(given, scores)
-    found = cells(given) if by == "setting" else _objectives(given)
+    found = cells(given) if by == "setting" else whole_objectives(given)
     lines, looked = lines_of(found), looks(cell.objective for cell in found)
     size = (2.15, ROW * (lines.length + 1.5) + 0.35)
     figure, drawn = panels(
@@ -69,72 +68,14 @@ def spread(
         for cell, place in zip(found, lines.places, strict=True):
             own = taken(cell.runs, score)
             held.setdefault(cell.objective, []).append((place, own.values))
-            _mark_missing(axes, own, place, theme)
-            rows += _rows(cell, score)
+            mark_missing(axes, own, place, theme)
+            rows += run_rows(cell, score)
         for objective, together in held.items():
             draw(axes, together, kind, looked[objective].colour, theme)
         dress(axes, score, theme, grid="x", ticks=3)
         lines.dress(axes, looked, theme, first=i % across == 0)
-    said = (_legend_words(kind), _missing_words(found, names), named(baselines, names))
+    said = (_legend_words(kind), missing_words(found, names), named(baselines, names))
     footnote(figure, said, theme)
-    return Drawn(figure, rows)
-
-
-def split_violins(
-    table: PlainTable, score: str, halves: str, *, title: str = "", theme: Theme = LIGHT
-) -> Drawn:
-    """One score over seeds, two values of a column back to back at each setting.
-
-    Args:
-        table: One row a run.
-        score: Name of a column.
-        halves: Name of a column of two values: the first above, the second below the line.
-        title: What is shown.
-        theme: Colours.
-
-    Raises:
-        ConfigError: There is no such column, or it has not two values.
-    """
-    given = plain_columns(table)
-    chosen_scores(given, [score])
-    column(given, halves)
-    parts = split_table(given, halves)
-    if len(parts) != 2:
-        raise ConfigError(
-            f"A violin has two halves; '{halves}' has {len(parts)} values: "
-            f"{', '.join(map(text, parts))}."
-        )
-    looked = looks(map(text, parts))
-    sides = [
-        {cell.label: cell for cell in cells({n: held for n, held in p.items() if n != halves})}
-        for p in parts.values()
-    ]
-    order = list({**sides[1], **sides[0]}.values())
-    lines = lines_of(order)
-    size = (5.6, ROW * 1.35 * (lines.length + 1.5) + 0.3)
-    figure, (axes,) = panels(
-        1, across=1, size=size, head=0.9, title=title or f"{score}, by {halves}", theme=theme
-    )
-    rows: list[dict[str, Any]] = []
-    for side, value, own in zip((-1, 1), parts, sides, strict=True):
-        for cell, place in zip(order, lines.places, strict=True):
-            if cell.label not in own:
-                continue
-            runs = taken(own[cell.label].runs, score)
-            half(axes, runs.values, place, side, looked[text(value)].colour, theme)
-            _mark_missing(axes, runs, place + 0.25 * side, theme)
-            rows += [{halves: value, **row} for row in _rows(own[cell.label], score)]
-    dress(axes, "", theme, grid="x", ticks=6)
-    plain = {cell.objective: Look(theme.ink, "", "-") for cell in order}
-    lines.dress(axes, plain, theme, first=True)
-    axes.set_xlabel(score, fontsize=8.5, color=theme.muted, loc="right")
-    bars = {name: Look(look.colour, "s", "") for name, look in looked.items()}
-    legend(
-        figure,
-        bars,
-        theme,
-        notes=(_missing_words([*sides[0].values(), *sides[1].values()], [score]),),
-    )
     return Drawn(figure, rows)
 
 
@@ -165,7 +106,7 @@ def cumulative(
     """
     given = plain_columns(table)
     names = chosen_scores(given, scores)
-    found = cells(given) if by == "setting" else _objectives(given)
+    found = cells(given) if by == "setting" else whole_objectives(given)
     looked = looks(cell.label for cell in found)
     figure, drawn = panels(
         len(names), across=across, size=(2.9, 2.1), head=0.85,
@@ -200,13 +141,14 @@ def cumulative(
     return Drawn(figure, rows)
 
 
-def _objectives(given: dict[str, list[Any]]) -> list[Cell]:
+def whole_objectives(given: dict[str, list[Any]]) -> list[Cell]:
     """All runs of each objective as one cell."""
     parts = split_table(given, "objective")
     return [Cell(str(name), "", "", {}, runs) for name, runs in parts.items()]
 
 
-def _mark_missing(axes: Axes, own: Taken, y: float, theme: Theme) -> None:
+def mark_missing(axes: Axes, own: Taken, y: float, theme: Theme) -> None:
+    """Say at the right of a row how many runs it lacks."""
     lost = own.runs - len(own.values)
     if lost:
         axes.annotate(
@@ -216,7 +158,8 @@ def _mark_missing(axes: Axes, own: Taken, y: float, theme: Theme) -> None:
         )  # fmt: skip
 
 
-def _rows(cell: Cell, score: str) -> list[dict[str, Any]]:
+def run_rows(cell: Cell, score: str) -> list[dict[str, Any]]:
+    """The runs of a cell as rows of a CSV file."""
     names = ("seed", "status")
     return [
         {
@@ -236,7 +179,8 @@ def _legend_words(kind: str) -> str:
     return f"Box: middle half; bar: median; cross: mean; dots: far runs, or all of up to {FEW}."
 
 
-def _missing_words(found: Sequence[Cell], scores: Sequence[str]) -> str:
+def missing_words(found: Sequence[Cell], scores: Sequence[str]) -> str:
+    """What `mark_missing` has counted."""
     said = lost(found, scores)
     return f"Not shown, counted at the right of their rows: {said}." if said else ""
 

@@ -1,17 +1,29 @@
 """Figures of a study: what strength does, and what it costs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.transforms import offset_copy
 
 from unknot.core.errors import ConfigError
 from unknot.metrics.plain_table import PlainTable
 from unknot.report.labels import place_labels
+from unknot.report.study_axis import (
+    axis_words,
+    dress_axis,
+    has_numbers,
+    last_word,
+    places,
+    told_apart,
+)
 from unknot.report.study_baselines import Baseline, mark, named
 from unknot.report.study_style import (
+    DASHES,
     Drawn,
+    Look,
     darker,
     dress,
     legend,
@@ -20,9 +32,23 @@ from unknot.report.study_style import (
     panels,
 )
 from unknot.report.style import LIGHT, Theme
-from unknot.study.cells import Cell, chosen_scores, plain_columns, short, taken, text
+from unknot.study.cells import (
+    Cell,
+    cells,
+    chosen_scores,
+    hashable,
+    plain_columns,
+    taken,
+    text,
+)
 from unknot.study.fronts import front
+from unknot.study.lines import Line, setting_lines
 from unknot.study.statistics import Summary, summaries
+
+SHIFT = 1.5
+"""Points of a panel that a line is drawn beside the next."""
+MARGIN = 0.6
+"""Inches beside the places of a panel."""
 
 
 def strength_lines(
@@ -34,15 +60,18 @@ def strength_lines(
     baselines: Sequence[Baseline] = (),
     theme: Theme = LIGHT,
 ) -> Drawn:
-    """Mean score over strengths, a line for each objective or dataset, with 95 % intervals.
+    """Mean score over strengths, lines of each objective or dataset, with 95 % intervals.
+
+    Where settings differ in several things, the one that makes the fewest lines is the axis, and
+    every other has a line for each of its values; see `unknot.study.lines.setting_lines`.
 
     Strengths of different objectives are numbers of different things, so they stand at their
-    places, smallest first; where all lines have the same, the numbers stand below.
+    places, smallest first; where all lines go over the same setting, the numbers stand below.
 
     Args:
         table: One row a run.
         scores: A panel each; all there are unless given.
-        lines: What has a line of its own. The other of the two must have one value.
+        lines: What has lines of its own. The other of the two must have one value.
         across: Panels side by side.
         baselines: Lines across the panels.
         theme: Colours.
@@ -52,45 +81,42 @@ def strength_lines(
     """
     given = plain_columns(table)
     names = chosen_scores(given, scores)
-    found = summaries(given, names)
+    found = setting_lines(cells(given))
     other = "data" if lines == "objective" else "objective"
-    if len(mixed := {getattr(s, other) for s in found}) > 1:
+    if len(mixed := {getattr(line, other) for line in found}) > 1:
         raise ConfigError(
             f"A line for each {lines} needs one {other}; got {', '.join(sorted(mixed))}. Take "
             "the runs of one."
         )
-    groups = list(dict.fromkeys(getattr(s, lines) for s in found))
-    looked = looks(groups)
-    scales = {g: _scale([s for s in found if getattr(s, lines) == g]) for g in groups}
-    same = len({tuple(scale) for scale in scales.values()}) == len({s.axis for s in found}) == 1
+    said = [_apart(line, found) for line in found]
+    looked = _looks([getattr(line, lines) for line in found], said)
+    held = [[_summaries(cell, names) for cell in line.cells] for line in found]
+    several = any(one[score].n > 1 for own in held for one in own for score in names)
     figure, drawn = panels(
-        len(names), across=across, size=(2.9, 2.1), head=1.0,
-        title="Scores over strength, mean and 95 % interval", theme=theme,
+        len(names), across=across, size=(2.9, 2.1), head=1.0, theme=theme,
+        title=f"Scores over {axis_words(found)}{', mean and 95 % interval' if several else ''}",
     )  # fmt: skip
+    room = float(figure.get_size_inches()[0]) / min(across, len(names)) - MARGIN
     for score, axes in zip(names, drawn, strict=True):
-        for place, group in enumerate(groups):
-            own = [s for s in found if s.score == score and getattr(s, lines) == group]
-            look = looked[group]
-            # Side by side, so that intervals do not hide each other.
-            x = np.arange(1, len(own) + 1) + 0.06 * (place - (len(groups) - 1) / 2)
-            mean = np.array([s.mean for s in own])
-            low, high = (np.array([getattr(s, n) for s in own]) for n in ("mean_low", "mean_high"))
-            axes.plot(
-                x, mean, color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3.8,
-                linewidth=1.3,
-            )  # fmt: skip
-            axes.vlines(x, low, high, color=look.colour, linewidth=1.3)
+        for i, line in enumerate(found):
+            _draw(axes, places(line, found), [one[score] for one in held[i]], looked[i],
+                  several * SHIFT * (i - (len(found) - 1) / 2))  # fmt: skip
         mark(axes, baselines, score, "y", theme)
         dress(axes, score, theme)
-        _strength_axis(axes, scales[groups[0]] if same else [], max(map(len, scales.values())))
-        axes.set_xlabel(
-            short(found[0].axis) if same and found[0].axis else "strength, smallest first",
-            fontsize=8, color=theme.muted, loc="right", labelpad=2,
-        )  # fmt: skip
-    words = {g: _words(g, [s for s in found if getattr(s, lines) == g], same) for g in groups}
+        dress_axis(axes, found, room, theme)
+    words = [
+        _words(getattr(line, lines), apart, line, has_numbers(found))
+        for line, apart in zip(found, said, strict=True)
+    ]
     notes = (named(baselines, names),)
-    legend(figure, {words[g]: looked[g] for g in groups}, theme, across=2, notes=notes)
-    return Drawn(figure, [s.row() for s in found])
+    legend(figure, dict(zip(words, looked, strict=True)), theme, across=2, notes=notes)
+    rows = [
+        {**one[score].row(), "strength": value, "axis": line.axis, "line": word}
+        for line, word, own in zip(found, words, held, strict=True)
+        for value, one in zip(line.values, own, strict=True)
+        for score in names
+    ]
+    return Drawn(figure, rows)
 
 
 def trade_off(
@@ -168,22 +194,57 @@ def trade_off(
     return Drawn(figure, found.rows())
 
 
-def _scale(own: list[Summary]) -> list[float | str]:
-    return list(dict.fromkeys(s.strength for s in own))
+def _summaries(cell: Cell, scores: Sequence[str]) -> dict[str, Summary]:
+    return {one.score: one for one in summaries(cell.runs, scores)}
 
 
-def _words(group: str, own: list[Summary], same: bool) -> str:
+def _draw(axes: Axes, x: Sequence[float], own: list[Summary], look: Look, shift: float) -> None:
+    """Means and their intervals, some points to the side, so that intervals do not hide others."""
+    low, high = ([getattr(s, n) for s in own] for n in ("mean_low", "mean_high"))
+    (line,) = axes.plot(
+        x, [s.mean for s in own], color=look.colour, linestyle=look.dash, marker=look.marker,
+        markersize=3.8, linewidth=1.3,
+    )  # fmt: skip
+    bars = axes.vlines(x, low, high, color=look.colour, linewidth=1.3)
+    # Not before they are drawn: the limits of a panel go by points that lie where their values are.
+    beside = offset_copy(axes.transData, axes.get_figure(root=True), x=shift, units="points")
+    line.set_transform(beside)
+    bars.set_transform(beside)
+
+
+def _looks(groups: Sequence[str], apart: Sequence[str]) -> list[Look]:
+    """A colour for each group, a dash for what tells its lines apart.
+
+    Where there is more of the latter it has the colours, since eyes follow these better.
+    """
+    if len(set(apart)) == 1:
+        own = looks(groups)
+        return [own[group] for group in groups]
+    first, second = groups, apart
+    if len(set(apart)) > len(set(groups)):
+        first, second = apart, groups
+    own, dashed = looks(first), list(dict.fromkeys(second))
+    return [
+        replace(own[a], dash=DASHES[dashed.index(b) % len(DASHES)])
+        for a, b in zip(first, second, strict=True)
+    ]
+
+
+def _apart(line: Line, found: Sequence[Line]) -> str:
+    """What tells a line from others of its objective, in words."""
+    said = []
+    for name, value in line.apart.items():
+        every = list(dict.fromkeys(hashable(o.apart[name]) for o in found if name in o.apart))
+        said.append(f"{last_word(name)} {told_apart(every)[every.index(hashable(value))]}")
+    return ", ".join(said)
+
+
+def _words(group: str, apart: str, line: Line, same: bool) -> str:
     """A line's name, with its strengths where the axis does not have them."""
-    scale = _scale(own)
-    if same or not own[0].axis:
-        return group
-    return f"{group}: {short(own[0].axis)} {', '.join(text(s) for s in scale)}"
-
-
-def _strength_axis(axes: Axes, scale: list[float | str], longest: int) -> None:
-    ticks = range(1, longest + 1)
-    axes.set_xticks(list(ticks), [text(s) for s in scale] if scale else [str(t) for t in ticks])
-    axes.set_xlim(0.6, longest + 0.4)
+    name = ", ".join(word for word in (group, apart) if word)
+    if same or not line.axis:
+        return name
+    return f"{name}: {last_word(line.axis)} {', '.join(told_apart(line.values))}"
 
 
 def _se(cell: Cell, score: str) -> float:

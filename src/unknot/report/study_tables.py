@@ -1,7 +1,7 @@
 """Figures of a study: how scores agree, where differences come from, and published values."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
@@ -33,18 +33,28 @@ CHANCE = 0.05
 """p-values above this are shown as no more than chance."""
 DEEP = 0.88
 """Correlations above this are so dark that light letters are easier to read."""
+TITLES = {
+    "spearman": "Rank correlation of scores × 100 (Spearman)",
+    "pearson": "Linear correlation of scores × 100 (Pearson)",
+}
 
 
 def correlation_map(
-    table: PlainTable, scores: Sequence[str] | None = None, *, title: str = "", theme: Theme = LIGHT
+    table: PlainTable,
+    scores: Sequence[str] | None = None,
+    *,
+    kind: Literal["spearman", "pearson"] = "spearman",
+    title: str = "",
+    theme: Theme = LIGHT,
 ) -> Drawn:
-    """Spearman's correlation of each pair of scores times 100, in colours and numbers.
+    """Spearman's or Pearson's correlation of each pair of scores times 100, in colours and numbers.
 
-    Grey numbers in brackets have a p-value above 0.05.
+    Numbers in brackets have a p-value above 0.05. The rows have both kinds, whichever is drawn.
 
     Args:
         table: One row a run, of one dataset.
         scores: Names of columns; all that are scores unless given.
+        kind: Whether of ranks or of the values themselves.
         title: What is shown.
         theme: Colours.
 
@@ -53,23 +63,23 @@ def correlation_map(
         DataError: All runs diverged.
     """
     found = correlations(table, scores)
+    ranks = kind == "spearman"
+    shown = found.spearman if ranks else found.pearson
+    chance = (found.spearman_p if ranks else found.pearson_p) > CHANCE
     n = len(found.names)
     side = 0.46 * n
     figure, (axes,) = panels(
         1, across=1, size=(side + 2.1, side + 1.25), head=0.45,
-        title=title or "Rank correlation of scores × 100", theme=theme,
+        title=title or TITLES[kind], theme=theme,
     )  # fmt: skip
     ends = (theme.alarm, theme.paper, theme.accent)
-    axes.imshow(
-        found.spearman, cmap=LinearSegmentedColormap.from_list("sign", ends), vmin=-1, vmax=1
-    )
+    axes.imshow(shown, cmap=LinearSegmentedColormap.from_list("sign", ends), vmin=-1, vmax=1)
     for i in range(n):
         for j in range(n):
-            value, chance = found.spearman[i, j], found.spearman_p[i, j] > CHANCE
-            words = f"{100 * value:.0f}".replace("-", "−")
+            words = f"{100 * shown[i, j]:.0f}".replace("-", "−")
             axes.text(
-                j, i, f"({words})" if chance else words, ha="center", va="center", fontsize=8,
-                color=theme.muted if chance else theme.paper if value > DEEP else theme.ink,
+                j, i, f"({words})" if chance[i, j] else words, ha="center", va="center",
+                fontsize=8, color=theme.paper if shown[i, j] > DEEP else theme.ink,
             )  # fmt: skip
     axes.set_xticks(range(n), found.names, rotation=40, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(n), found.names)
@@ -79,7 +89,8 @@ def correlation_map(
     runs = f"{found.n.min():,}" if found.n.min() == found.n.max() else (
         f"{found.n.min():,} to {found.n.max():,}"
     )  # fmt: skip
-    footnote(figure, (f"Over {runs} runs.", *found.remarks), theme)
+    bracketed = f" In brackets: p above {CHANCE:g}." if chance.any() else ""
+    footnote(figure, (f"Over {runs} runs.{bracketed}", *found.remarks), theme)
     return Drawn(figure, _pairs(found))
 
 

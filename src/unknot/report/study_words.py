@@ -10,10 +10,12 @@ import numpy as np
 
 from unknot.core.errors import UnknotError
 from unknot.metrics.agreements import ScoreAgreement
+from unknot.report.study_axis import axis_words
 from unknot.report.study_blocks import brief
 from unknot.report.study_source import Source
 from unknot.report.words import duration
 from unknot.study.cells import Cell, Columns, has_diverged, setting_names, taken, text
+from unknot.study.lines import Line
 from unknot.study.statistics import correlations, shares
 from unknot.study.study import Study
 
@@ -157,6 +159,33 @@ def _agreeing(found: ScoreAgreement) -> str:
     ends = [f"{brief(float(found.spearman[i, j]), 2)} ({found.names[i]} and {found.names[j]})"
             for i, j in (low, high)]  # fmt: skip
     return f"Scores order runs with rank correlations from {ends[0]} to {ends[1]}."
+
+
+def strength_words(lines: Sequence[Line]) -> str:
+    """What the points of lines are, what order they have, and what may be compared.
+
+    Example:
+        >>> runs = {"objective": ["vae"]}
+        >>> own = tuple(Cell("vae", float(x), "data.spacing", {}, runs) for x in (1, 8))
+        >>> strength_words([Line("vae", "", "data.spacing", {}, (1.0, 8.0), own)])
+        'One run of each setting, from the smallest to the largest spacing.'
+    """
+    several = any(len(cell.runs["objective"]) > 1 for line in lines for cell in line.cells)
+    over = axis_words(lines)
+    said = "Means over seeds with 95 % intervals" if several else "One run of each setting"
+    said += (
+        ", from the weakest to the strongest regularisation of each objective."
+        if over == "strength"
+        else f", from the smallest to the largest {over}."
+    )
+    if any(line.apart for line in lines):
+        said += " Settings that differ in something else too have lines of their own."
+    if len({line.axis for line in lines}) > 1:
+        said += (
+            " Strengths of two objectives are numbers of different things: compare shapes, not "
+            "places."
+        )
+    return said
 
 
 def joined(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unknot.engine.device import Precision
-from unknot.study.plan import MOST_ON_A_GPU, Plan, Shard, shards
+from unknot.study.plan import MOST_ON_A_CPU, MOST_ON_A_GPU, Plan, Shard, shards
 from unknot.study.spec import TrainSpec
 
 SPEEDS: dict[Precision, dict[int, float]] = {
@@ -39,8 +39,9 @@ class Budget:
             f"{each} of training on one H200; the study asks for {' and '.join(self.asked)}. "
             f"Assumed are {speeds} model-steps a second, measured with conv64, {MOST_ON_A_GPU} "
             f"members and {BATCH} images a step, less for smaller populations, in proportion to "
-            f"images, and the compilation of {self.populations:,} populations. Scores and critics "
-            "come on top"
+            f"images, and the compilation of {self.populations:,} populations: a GPU trains up to "
+            f"{MOST_ON_A_GPU} runs in one, a CPU up to {MOST_ON_A_CPU}, which makes more of them. "
+            "Scores and critics come on top"
         )
 
 

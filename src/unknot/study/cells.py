@@ -91,7 +91,7 @@ def cells(table: PlainTable) -> list[Cell]:
     given = plain_columns(table)
     objectives = [str(name) for name in column(given, "objective")]
     names = setting_names(given)
-    keys = list(zip(*(map(_hashable, given[name]) for name in names), strict=True))
+    keys = list(zip(*(map(hashable, given[name]) for name in names), strict=True))
     rows: dict[tuple[Any, ...], list[int]] = {}
     for i, key in enumerate(keys):
         rows.setdefault(key, []).append(i)
@@ -101,7 +101,7 @@ def cells(table: PlainTable) -> list[Cell]:
         together.setdefault((data[index[0]], objectives[index[0]]), []).append(index)
     found = []
     for (where, objective), groups in together.items():
-        varying = [n for n in names if len({_hashable(given[n][i[0]]) for i in groups}) > 1]
+        varying = [n for n in names if len({hashable(given[n][i[0]]) for i in groups}) > 1]
         axis = next((n for n in varying if _decides(given[n], groups)), "")
         own = []
         for index in groups:
@@ -252,6 +252,20 @@ def text(value: Any) -> str:  # noqa: ANN401 - a setting of any kind
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
+def hashable(value: Any) -> Any:  # noqa: ANN401 - a setting of any kind
+    """A setting as a key of a dictionary; NaN is the same as none.
+
+    Example:
+        >>> hashable([{"kind": "within"}]), hashable(float("nan"))
+        ('[{"kind": "within"}]', None)
+    """
+    if isinstance(value, float) and value != value:
+        return None
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, sort_keys=True, default=str)
+    return value
+
+
 def _strength(settings: dict[str, Any], axis: str, varying: list[str]) -> float | str:
     if not axis:
         return ", ".join(f"{short(n)} {text(settings.get(n))}" for n in varying)
@@ -261,15 +275,7 @@ def _strength(settings: dict[str, Any], axis: str, varying: list[str]) -> float 
 
 
 def _decides(held: list[Any], groups: list[list[int]]) -> bool:
-    return len({_hashable(held[index[0]]) for index in groups}) == len(groups)
-
-
-def _hashable(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, float) and value != value:
-        return None
-    if isinstance(value, list | tuple | dict):
-        return json.dumps(value, sort_keys=True, default=str)
-    return value
+    return len({hashable(held[index[0]]) for index in groups}) == len(groups)
 
 
 def _order(cell: Cell) -> tuple[bool, float]:

@@ -106,7 +106,9 @@ def write_parquet(rows: Rows, path: Path) -> None:
         arrow = importlib.import_module("pyarrow")
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError as error:
-        raise ConfigError("Parquet needs pyarrow: pip install pyarrow, or use --csv.") from error
+        raise ConfigError(
+            "Parquet needs pyarrow: pip install 'unknot[parquet]', or use --csv."
+        ) from error
     held = {}
     for name in columns(rows):
         column = [_plain(row.get(name)) for row in rows]

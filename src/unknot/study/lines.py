@@ -1,0 +1,128 @@
+"""Lines of a study: cells of an objective that a number puts in order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unknot.study.cells import Cell, hashable, setting_names, text
+
+MOST_LINES = 8
+"""Of one objective on one dataset; nobody can follow more."""
+
+Keys = dict[str, list[Any]]
+"""Of each setting its values, one for each cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Cells that differ in one number and in what goes along with it, smallest first."""
+
+    objective: str
+    data: str
+    axis: str
+    """The setting that is this number; what tells the cells apart where none puts them in order."""
+    apart: dict[str, Any]
+    """The settings that tell it from the objective's other lines."""
+    values: tuple[float | str, ...]
+    """Of the axis; texts where there is no order."""
+    cells: tuple[Cell, ...]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether its points have an order to be joined in."""
+        return all(isinstance(value, float) for value in self.values)
+
+
+def setting_lines(cells: Sequence[Cell]) -> list[Line]:
+    """Lines of each objective on each dataset, with as few of them as there can be.
+
+    The axis is the number that makes the fewest lines, the objective's own where others make as
+    few, and every other setting has a line for each of its values, but for those that go along with
+    the axis one to one. Where that takes more than `MOST_LINES`, or one of a single point, all are
+    one line whose values are texts: nothing puts them in order.
+
+    Example:
+        >>> grid = [(beta, z) for beta in (4.0, 1.0) for z in (9, 25)]
+        >>> found = [{"objective.beta": beta, "net.latents": z} for beta, z in grid]
+        >>> own = setting_lines([Cell("vae", "", "", settings, {}) for settings in found])
+        >>> [(line.apart, line.values) for line in own]
+        [({'net.latents': 9}, (1.0, 4.0)), ({'net.latents': 25}, (1.0, 4.0))]
+    """
+    together: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        together.setdefault((cell.data, cell.objective), []).append(cell)
+    return [line for own in together.values() for line in _lines(own)]
+
+
+def _lines(own: list[Cell]) -> list[Line]:
+    names = setting_names({name: [] for cell in own for name in cell.settings})
+    every = {name: [hashable(cell.settings.get(name)) for cell in own] for name in names}
+    varying = {name: held for name, held in every.items() if len(set(held)) > 1}
+    ways = [
+        _along(own, name, varying) for name, held in varying.items() if all(map(_is_number, held))
+    ]
+    clear = [
+        way for way in ways if len(way) <= MOST_LINES and all(len(line.cells) > 1 for line in way)
+    ]
+    if clear:
+        return min(clear, key=len)
+    values = tuple(text(cell.strength) for cell in own)
+    return [Line(own[0].objective, own[0].data, own[0].axis, {}, values, tuple(own))]
+
+
+def _along(own: list[Cell], axis: str, varying: Keys) -> list[Line]:
+    """The lines there are with this axis."""
+    x = varying[axis]
+    others = {n: held for n, held in varying.items() if not _one_to_one(held, x)}
+    apart = _telling(others)
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for i in sorted(range(len(own)), key=lambda i: float(x[i])):
+        groups.setdefault(tuple(held[i] for held in apart.values()), []).append(i)
+    ordered = sorted(groups, key=lambda key: _place(key, apart))
+    return [
+        Line(
+            own[0].objective,
+            own[0].data,
+            axis,
+            _named(own[groups[key][0]], apart, others),
+            tuple(float(x[i]) for i in groups[key]),
+            tuple(own[i] for i in groups[key]),
+        )
+        for key in ordered
+    ]
+
+
+def _telling(varying: Keys) -> Keys:
+    """Without the settings that those before them decide: a line needs no name for these."""
+    kept: Keys = {}
+    for name, held in varying.items():
+        if _count(*kept.values(), held) > _count(*kept.values()):
+            kept[name] = held
+    return kept
+
+
+def _named(cell: Cell, apart: Keys, others: Keys) -> dict[str, Any]:
+    """What is said of a line: no setting that it does not have, but one at least."""
+    own = {name: cell.settings[name] for name in others if cell.settings.get(name) is not None}
+    return {n: v for n, v in own.items() if n in apart} or dict(list(own.items())[:1])
+
+
+def _count(*held: list[Any]) -> int:
+    """How many different values there are together."""
+    return len(set(zip(*held, strict=True))) if held else 1
+
+
+def _one_to_one(first: list[Any], second: list[Any]) -> bool:
+    return _count(first, second) == _count(first) == _count(second)
+
+
+def _place(key: tuple[Any, ...], apart: Keys) -> tuple[float, ...]:
+    """Numbers by size, words as they are first met."""
+    return tuple(
+        float(value) if all(map(_is_number, held)) else float(held.index(value))
+        for value, held in zip(key, apart.values(), strict=True)
+    )
+
+
+def _is_number(value: Any) -> bool:  # noqa: ANN401 - a setting of any kind
+    return isinstance(value, int | float) and not isinstance(value, bool)

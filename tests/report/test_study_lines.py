@@ -1,0 +1,177 @@
+"""Lines over a setting, and halves of violins: which points are where, and what is said of them."""
+
+import itertools
+
+import numpy as np
+import pytest
+from matplotlib.colors import same_color
+from report.study_pages import rows, write
+from report.test_study_figures import boxes, overlaps
+
+from unknot.core.errors import ConfigError
+from unknot.report import study_figures as figures
+from unknot.report.study_axis import told_apart
+
+MODELS = ("beta_vae", "ada_gvae")
+BETAS = (0.000316, 0.001, 0.00316, 0.01, 0.0316, 0.1, 0.316, 1.0)
+
+
+def derived(data="dsprites", pixels=4096):
+    """E1 of Michlo: 16 betas, none of them twice; scores are numbers of their own."""
+    grid = itertools.product(MODELS, (9, 25), enumerate(BETAS))
+    return [
+        {"data": data, "objective": o, "objective.beta": b * pixels / z, "net.latents": z,
+         "seed": 0, "mig": 100 * MODELS.index(o) + z + k / 10}
+        for o, z, (k, b) in grid
+    ]  # fmt: skip
+
+
+def crossed(seeds=3):
+    """E2 of Michlo, smaller: spacing and beta."""
+    grid = itertools.product(MODELS, (1.3653333, 4.3144533), range(8, 0, -1), range(seeds))
+    return [
+        {"data": "xysquares", "data.spacing": n, "objective": o, "objective.beta": b,
+         "seed": s, "mig": 1 - n / 10 + b / 100 + s / 1000}
+        for o, b, n, s in grid
+    ]  # fmt: skip
+
+
+def names(drawn):
+    (legend,) = drawn.figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def ticks(axes):
+    return [label for label in axes.get_xticklabels() if label.get_text()]
+
+
+def test_models_of_two_sizes_are_two_lines_at_their_betas():
+    drawn = figures.strength_lines(derived(), ["mig"])
+    (axes,) = drawn.figure.axes
+    assert names(drawn) == [f"{o}, latents {z}" for o in MODELS for z in (9, 25)]
+    for line, (o, z) in zip(axes.lines, itertools.product(MODELS, (9, 25)), strict=True):
+        assert line.get_xdata() == pytest.approx([b * 4096 / z for b in BETAS])
+        assert line.get_ydata() == pytest.approx(
+            [100 * MODELS.index(o) + z + k / 10 for k in range(8)]
+        )
+    assert axes.get_xscale() == "log"
+    assert axes.get_xlabel() == "beta"
+    low, high = axes.get_ylim()
+    assert low < 9, "all points are in the picture"
+    assert high > 125
+    assert drawn.figure.get_suptitle() == "Scores over strength"
+
+
+def test_one_look_for_a_model_and_another_for_its_size():
+    axes = figures.strength_lines(derived(), ["mig"]).figure.axes[0]
+    colours = [line.get_color() for line in axes.lines]
+    assert same_color(colours[0], colours[1])
+    assert not same_color(colours[0], colours[2])
+    dashes = [line.get_linestyle() for line in axes.lines]
+    assert dashes == ["-", "--", "-", "--"]
+
+
+def test_lines_that_are_more_than_models_have_the_colours():
+    table = [
+        {"objective": o, "objective.beta": b, "net.latents": z, "seed": 0, "mig": b + z}
+        for o in MODELS for z in (4, 6, 9) for b in (1, 2, 4, 8)
+    ]  # fmt: skip
+    axes = figures.strength_lines(table, ["mig"]).figure.axes[0]
+    assert len({line.get_color() for line in axes.lines}) == 3
+    assert [line.get_linestyle() for line in axes.lines] == ["-"] * 3 + ["--"] * 3
+
+
+def test_the_axis_is_the_spacing_and_says_so():
+    drawn = figures.strength_lines(crossed(), ["mig"])
+    (axes,) = drawn.figure.axes
+    assert drawn.figure.get_suptitle() == "Scores over spacing, mean and 95 % interval"
+    assert axes.get_xlabel() == "spacing"
+    assert [label.get_text() for label in ticks(axes)] == list("12345678")
+    assert names(drawn)[:2] == ["beta_vae, beta 1.37", "beta_vae, beta 4.31"]
+    assert axes.lines[1].get_ydata() == pytest.approx(
+        [1 - n / 10 + 0.043144533 + 0.001 for n in range(1, 9)]
+    )
+    assert {(r["axis"], r["strength"]) for r in drawn.rows} == {
+        ("data.spacing", float(n)) for n in range(1, 9)
+    }
+
+
+@pytest.mark.parametrize("scores", [1, 3])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.000123456 * 3**k for k in range(16)],
+        [1000.0 * k for k in range(1, 13)],
+        [0.0, 0.25, 0.5, 0.75, 1.0],
+    ],
+)
+def test_ticks_do_not_overlap(values, scores):
+    shown = [f"score{i}" for i in range(scores)]
+    table = [
+        {"objective": "vae", "objective.beta": b, "seed": 0, **dict.fromkeys(shown, b)}
+        for b in values
+    ]
+    other = [{**r, "objective": "tc", "objective.beta": 3 * r["objective.beta"]} for r in table]
+    for given in (table, [*table, *other]):
+        figure = figures.strength_lines(given, shown).figure
+        for axes in figure.axes:
+            figure.draw_without_rendering()
+            assert len(ticks(axes)) >= 3
+            assert not overlaps(boxes(figure, ticks(axes)))
+
+
+def test_numbers_of_an_axis_have_three_digits_or_as_many_as_tell_them_apart():
+    assert told_apart([0.0517734, 999.96, 1234.5, True]) == ["0.0518", "1,000", "1,234", "yes"]
+    assert told_apart([0.03161, 0.03162]) == ["0.03161", "0.03162"]
+    assert told_apart([2.0, 2.0]) == ["2", "2"]
+
+
+def test_a_page_says_what_its_lines_go_over(tmp_path):
+    page, out = write(crossed(), tmp_path)
+    assert "What spacing does" in page.text
+    assert "from the smallest to the largest spacing." in page.text
+    assert "regularisation" not in page.text
+    assert len(rows(out, "strength")) == 2 * 2 * 8
+
+
+def test_a_page_of_too_many_lines_has_none(tmp_path):
+    table = [
+        {"objective": f"o{o}", "steps": s, "batch": b, "seed": 0, "mig": o + s + b}
+        for o in range(6) for s in (1, 2, 3, 4) for b in (1, 2, 3)
+    ]  # fmt: skip
+    _, out = write(table, tmp_path)
+    assert not (out / "figures" / "strength.png").exists()
+
+
+# Halves
+
+
+def test_two_objectives_back_to_back_on_each_dataset():
+    both = [*derived(), *derived("xysquares", 12288)]
+    drawn = figures.split_objectives(both, ["mig"])
+    (axes,) = drawn.figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["dsprites", "xysquares"]
+    halves = [c.get_paths()[0].vertices[:, 1] for c in axes.collections[::2]]
+    at = (0, 0, 1, 1)
+    above = [v.min() < place for v, place in zip(halves, at, strict=True)]
+    below = [v.max() > place for v, place in zip(halves, at, strict=True)]
+    assert above == [True, False] * 2
+    assert below == [False, True] * 2
+    crosses = [line.get_xdata()[0] for line in axes.lines]
+    assert crosses == pytest.approx([17.35, 117.35] * 2)
+    assert [row["data"] for row in drawn.rows] == ["dsprites"] * 32 + ["xysquares"] * 32
+    assert names(drawn) == list(MODELS)
+    three = [*both, {**both[0], "objective": "ae"}]
+    with pytest.raises(ConfigError, match="two halves; got the objectives beta_vae, ada_gvae, ae"):
+        figures.split_objectives(three, ["mig"])
+
+
+def test_a_page_of_two_objectives_has_them_once(tmp_path):
+    """And none by size: where no setting has both sizes there is nothing to be back to back."""
+    _, out = write(derived(), tmp_path)
+    drawn = {path.stem for path in (out / "figures").glob("*.png")}
+    assert {name for name in drawn if name.startswith(("split", "spread"))} == {
+        "spread", "split-objective",
+    }  # fmt: skip
+    values = [float(row["value"]) for row in rows(out, "split-objective")]
+    assert np.allclose(sorted(values), sorted(r["mig"] for r in derived()))
