@@ -175,3 +175,12 @@ def test_a_page_of_two_objectives_has_them_once(tmp_path):
     }  # fmt: skip
     values = [float(row["value"]) for row in rows(out, "split-objective")]
     assert np.allclose(sorted(values), sorted(r["mig"] for r in derived()))
+
+
+def test_a_trade_off_joins_what_a_line_would():
+    table = [{**row, "recon": 10 - row["objective.beta"]} for row in derived()]
+    (axes,) = figures.trade_off(table, "mig").figure.axes
+    joined = [line for line in axes.lines if line.get_linestyle() not in ("None", "none")]
+    sizes = sorted(len(line.get_xdata()) for line in joined)
+    assert sizes.count(len(BETAS)) == 4, "models of 9 and of 25 latents are lines of their own"
+    assert sizes.count(2 * len(BETAS)) == 0

@@ -130,8 +130,8 @@ def trade_off(
     """Mean score against mean reconstruction loss, a point for each setting, and the front.
 
     Rings mark settings that no other beats in one without losing in the other, and the grey stairs
-    what they leave unreached. Points of an objective are joined by strength and carry it; bars are
-    standard errors.
+    what they leave unreached. Points carry their strength, and are joined by it where
+    `setting_lines` finds an order; bars are standard errors.
 
     Args:
         table: One row a run, of one dataset.
@@ -156,12 +156,14 @@ def trade_off(
         found.price[on], found.gain[on], where="post", color=theme.rule, linewidth=5, zorder=0,
         alpha=0.7, solid_joinstyle="miter",
     )  # fmt: skip
-    for name, look in looked.items():
-        own = [i for i, cell in enumerate(found.cells) if cell.objective == name]
+    place = {id(cell): i for i, cell in enumerate(found.cells)}
+    for line in setting_lines(found.cells):
+        own, look = [place[id(cell)] for cell in line.cells], looked[line.objective]
         x, y = found.price[own], found.gain[own]
         axes.errorbar(
             x, y, xerr=errors[own, 0], yerr=errors[own, 1], color=look.colour, marker=look.marker,
-            linestyle=look.dash, markersize=4.5, linewidth=0.9, elinewidth=0.7,
+            linestyle=look.dash if line.ordered else "none", markersize=4.5, linewidth=0.9,
+            elinewidth=0.7,
         )  # fmt: skip
     axes.plot(
         found.price[on], found.gain[on], "o", markersize=9.5, markerfacecolor="none",
