@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
@@ -60,7 +61,7 @@ class TrainSpec:
         listed = self.seed_list
         if not listed:
             raise ConfigError("seeds must name at least one seed; got none.")
-        if doubles := sorted({s for s in listed if listed.count(s) > 1}):
+        if doubles := sorted(s for s, n in Counter(listed).items() if n > 1):
             raise ConfigError(
                 f"Seeds must differ, or two members would be the same run; twice: {doubles}."
             )
