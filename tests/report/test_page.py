@@ -208,6 +208,7 @@ def test_pictures_are_written_whole(trained, tmp_path):
         "traversals.gif",
         "factors.png",
         "reconstructions.png",
+        "strange.png",
         "samples.png",
         "curves.png",
     }

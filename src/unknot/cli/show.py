@@ -17,6 +17,8 @@ def show(
 ) -> None:
     """Draw a run: traversals (PNG and GIF), reconstructions, samples, curves, and a page of all.
 
+    Also what the model makes of inputs unlike its data: noise, a triangle, other colours.
+
     Example: `unknot show runs/beta_vae-dsprites-1`
     """
     from unknot.cli.screen import say

@@ -80,7 +80,10 @@ class FactorDataset:
 
     def batch(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
         """Float images of the given rows: in [0, 1], or standardised where the dataset is."""
-        x = self.images.pixels(index)
+        return self.standardised(self.images.pixels(index))
+
+    def standardised(self, x: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
+        """Images in [0, 1] as `batch` gives them."""
         if not self.mean:
             return x
         return (x - _channels(self.mean, x)) / _channels(self.std, x)

@@ -14,6 +14,7 @@ from unknot.report import figures, pictures, traversals, words
 from unknot.report.html import data_uri, render
 from unknot.report.latents import UNUSED, Latents, check_member, latents
 from unknot.report.sheet import enlargement, tiles
+from unknot.report.strange import strange_picture
 from unknot.report.style import DARK, LIGHT, number, png
 from unknot.study.run import Run
 from unknot.study.spec import to_toml
@@ -38,6 +39,7 @@ def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
         "factors.png": png(figures.factor_figure(found[member], run.dataset.space.names)),
         "reconstructions.png": png(pictures.reconstructions(run, member)),
         "samples.png": png(pictures.samples(run, member)),
+        "strange.png": png(strange_picture(run, member)),
     }
     if run.curves.steps:
         files["curves.png"] = png(figures.curves_figure(run.curves))

@@ -1,0 +1,62 @@
+"""Inputs unlike the data: what they are, and what the picture shows of them."""
+
+import numpy as np
+import pytest
+import torch
+
+from unknot.core.posterior import Posterior
+from unknot.report import strange
+from unknot.report.strange import strange_inputs, strange_picture
+
+
+def test_noise_inverts_a_share_of_the_pixels_and_less_noise_fewer_of_the_same():
+    image = (torch.arange(64 * 64) % 3 == 0).float().reshape(1, 64, 64)
+    found = strange_inputs(image)
+    flipped = [found[f"{share} flipped"] != image for share in ("0.1%", "1%", "5%")]
+    assert [int(f.sum()) for f in flipped] == pytest.approx([4, 41, 205], rel=0.5)
+    assert not (flipped[0] & ~flipped[1]).any()
+    assert not (flipped[1] & ~flipped[2]).any()
+    assert torch.equal(found["inverted"], 1 - image)
+    assert torch.equal(found["image"], image)
+
+
+def test_a_triangle_of_any_channels_stands_in_the_middle():
+    triangle = strange_inputs(torch.zeros(3, 48, 64))["triangle"]
+    assert torch.equal(triangle[0], triangle[2])
+    assert set(triangle.unique().tolist()) == {0.0, 1.0}
+    rows, columns = triangle[0].nonzero(as_tuple=True)
+    assert (columns.min() + columns.max()) / 2 == pytest.approx(32, abs=1)
+    widths = triangle[0].sum(1)[rows.min() : rows.max() + 1]
+    assert widths[0] <= 2 < widths[-1], "its tip is above"
+    assert (widths.diff() >= 0).all()
+
+
+def test_the_picture_has_each_input_what_becomes_of_it_and_one_latent_moved(make_run, monkeypatch):
+    """The decoder paints the first two codes, which are the mean of the input and of a latent."""
+    sheets = []
+    drawn = np.zeros((1, 1, 3), np.uint8)
+    monkeypatch.setattr(
+        strange, "sheet", lambda rows, **words: sheets.append((rows, words)) or drawn
+    )
+
+    def encode(x):
+        mean = torch.stack([x.flatten(1).mean(1), x.flatten(1)[:, 0]], 1)
+        return Posterior(mean, torch.tensor([-8.0, 0.0]).expand_as(mean))
+
+    def decode(z):
+        return z[:, :1, None, None].expand(-1, 1, 4, 6)
+
+    run = make_run(latents=2, encoder=encode, decoder=decode)
+    strange_picture(run, row=7)
+    ((rows, words),) = sheets
+    assert [row.lines[0] for row in rows][::5] == ["image", "inverted"]
+    assert words["columns"][:2] == ["input", "model"]
+    own = run.dataset.unit(run.dataset.batch(torch.tensor([7])))[0]
+    for row, shown in ((rows[0], own), (rows[-1], 1 - own)):
+        levels = row.images[:, 0, 0, 0].astype(float)
+        assert levels[1] == pytest.approx(255 * shown.mean().item(), abs=1)
+        assert (row.images[0, ..., 0] == (255 * shown[0]).round().byte().numpy()).all()
+    moved = [row.images[2:, 0, 0, 0] for row in rows]
+    assert all((m == moved[0]).all() for m in moved), "the moved latent is all that is painted"
+    assert (moved[0][1:].astype(int) - moved[0][:-1] >= 0).all()
+    assert moved[0][0] < moved[0][-1]
