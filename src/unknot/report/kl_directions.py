@@ -1,0 +1,115 @@
+"""Which way round a divergence is taken: a Gaussian fitted to a mixture by both."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+from scipy import optimize
+from scipy.special import logsumexp
+
+from unknot.core import noise
+from unknot.report.study_style import dress, footnote, panels
+from unknot.report.style import LIGHT, Theme
+
+NODES = 40
+"""Of the quadrature in each direction: exact for polynomials of degree 79."""
+SIDE = 120
+"""Points of the picture's grid in each direction."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A mixture of isotropic Gaussians in the plane."""
+
+    weights: Float[np.ndarray, " k"]
+    means: Float[np.ndarray, "k 2"]
+    variances: Float[np.ndarray, " k"]
+
+    def log_density(self, x: Float[np.ndarray, "*n 2"]) -> Float[np.ndarray, "*n"]:
+        """Logarithm of its density."""
+        distance = np.square(x[..., None, :] - self.means).sum(-1)
+        parts = -0.5 * distance / self.variances - np.log(2 * math.pi * self.variances)
+        found: np.ndarray = logsumexp(parts, b=self.weights, axis=-1)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """An isotropic Gaussian."""
+
+    mean: Float[np.ndarray, " 2"]
+    variance: float
+
+
+def random_mixture(seed: int = 0, *, parts: int = 4) -> Mixture:
+    """Normal means, uniform precisions, and weights of a flat Dirichlet distribution.
+
+    Paper: Mushom 2020, figure 3.2; its numbers are not given.
+    """
+    means = 2 * noise.normal(seed, "report/mixture", 0, parts, 2, dtype=torch.float64).numpy()
+    shares = noise.uniform(seed, "report/mixture", 1, 2, parts, dtype=torch.float64).numpy()
+    weights = -np.log(shares[0])
+    return Mixture(weights / weights.sum(), means, 1 / (1 + 4 * shares[1]))
+
+
+def forward_fit(p: Mixture) -> Fit:
+    r"""The Gaussian q of the least $\mathrm{KL}(p \| q)$: its moments are those of the mixture."""
+    mean = p.weights @ p.means
+    spread = np.square(p.means - mean).sum(1) / 2 + p.variances
+    return Fit(mean, float(p.weights @ spread))
+
+
+def reverse_fit(p: Mixture) -> Fit:
+    r"""The Gaussian q of the least $\mathrm{KL}(q \| p)$, by descent from each part's mean."""
+
+    def loss(x: np.ndarray) -> float:
+        return reverse_kl(Fit(x[:2], math.exp(x[2])), p)
+
+    starts = [np.array([*m, math.log(v)]) for m, v in zip(p.means, p.variances, strict=True)]
+    found = min((optimize.minimize(loss, start) for start in starts), key=lambda end: end.fun)
+    return Fit(found.x[:2], math.exp(found.x[2]))
+
+
+def reverse_kl(q: Fit, p: Mixture) -> float:
+    r"""$\mathrm{KL}(q \| p) = \mathbb E_q[\ln q - \ln p]$ by Gauss and Hermite's quadrature."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    x = q.mean + math.sqrt(q.variance) * np.stack(np.meshgrid(nodes, nodes), axis=-1)
+    mass = np.outer(weights, weights) / (2 * math.pi)
+    return float(-math.log(2 * math.pi * q.variance) - 1 - (mass * p.log_density(x)).sum())
+
+
+def kl_directions_figure(p: Mixture, *, theme: Theme = LIGHT) -> Figure:
+    """The mixture in grey, and circles of one and two deviations of both fits."""
+    fits = {"KL(p ‖ q): covers all of p": forward_fit(p), "KL(q ‖ p): seeks a mode": reverse_fit(p)}
+    figure, drawn = panels(
+        2,
+        across=2,
+        size=(3.4, 3.2),
+        head=0.75,
+        title="A Gaussian q fitted to a mixture p",
+        theme=theme,
+    )
+    low, high = p.means.min(0), p.means.max(0)
+    reach = float((high - low).max() / 2 + 2)
+    x, y = (np.linspace(-reach, reach, SIDE) + middle for middle in (low + high) / 2)
+    density = np.exp(p.log_density(np.stack(np.meshgrid(x, y), axis=-1)))
+    levels = np.linspace(0.03, 1, 8) * density.max()
+    for (name, fit), axes in zip(fits.items(), drawn, strict=True):
+        axes.contourf(x, y, density, levels=levels, cmap="Greys")
+        for k in (1, 2):
+            axes.add_patch(
+                Circle(
+                    (float(fit.mean[0]), float(fit.mean[1])), k * math.sqrt(fit.variance),
+                    fill=False, edgecolor=theme.accent, linewidth=1.8 / k,
+                )
+            )  # fmt: skip
+        dress(axes, name, theme, grid="none")
+        axes.set_aspect("equal")
+        axes.set_xticks([])
+        axes.set_yticks([])
+    footnote(figure, ("Circles: one and two standard deviations. A VAE takes the second.",), theme)
+    return figure
