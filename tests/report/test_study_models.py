@@ -43,7 +43,8 @@ def test_the_page_of_a_study_shows_its_models(trained, page_of_study):
     for one in best:
         assert one.id in page.text
         for kind in (
-            "posteriors", "aggregate", "factors", "distances", "clouds", "thresholds", "latents",
+            "posteriors", "aggregate", "ellipses", "covariances", "factors", "distances", "clouds",
+            "thresholds", "latents",
         ):  # fmt: skip
             assert rows(out, f"model-{one.cell.objective}-{kind}")
     named = {link.removeprefix("figures/") for link in page.links}

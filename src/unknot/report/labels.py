@@ -39,8 +39,8 @@ def place_labels(
         figure: Everything but the words is drawn in it.
         axes: Where the points are.
         points: In units of the data.
-        words: One for each point.
-        colours: One for each point.
+        words: One for each of the first points; they keep away from the others too.
+        colours: One for each of these.
         paths: Lines that words keep away from, as the points they join.
         texts: Words that are there already.
 

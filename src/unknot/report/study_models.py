@@ -13,6 +13,8 @@ from unknot.report.html import data_uri
 from unknot.report.latents import Latents, latents, sample_rows
 from unknot.report.sheet import enlargement, pixels, tiles
 from unknot.report.study_blocks import Album
+from unknot.report.study_covariance import covariance_maps
+from unknot.report.study_ellipses import posterior_ellipses
 from unknot.report.study_factors import along_factors, latent_shares
 from unknot.report.study_latents import aggregate_histograms, posterior_densities, posteriors
 from unknot.report.study_sections import Try
@@ -117,6 +119,11 @@ def shown(run: Run, name: str, title: str, album: Album, keep: Try) -> dict[str,
             album.keep(
                 f"{name}-aggregate", aggregate_histograms(seen, title=f"All codes, {title}")
             ),
+            *keep(
+                f"{name}-ellipses",
+                lambda: posterior_ellipses(seen, title=f"Two latents, {title}"),
+            ),
+            album.keep(f"{name}-covariances", covariance_maps(seen, title=f"Covariances, {title}")),
             *(album.keep(f"{name}-{end}", drawn) for end, drawn in along_factors(run, title)),
         ],
     }

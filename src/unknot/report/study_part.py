@@ -69,6 +69,7 @@ def of_data(
         grids.strengths(table, scores, album, name) if len(found) > 1 else None,
         grids.ranks(table, scores, album, name),
         sections.agreement(table, panels, name, keep),
+        sections.labels(table, found, name, keep),
         sections.shares(table, found, panels, name, keep),
         grids.seed_counts(found, scores, album, name),
         _beside(source, table, scores, published, name, keep),

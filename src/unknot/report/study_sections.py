@@ -12,8 +12,10 @@ from unknot.report.study_axis import axis_words
 from unknot.report.study_baselines import Baseline
 from unknot.report.study_blocks import Album, More, Section, Shown, across
 from unknot.report.study_curves import bands, objectives, training_curves
+from unknot.report.study_labels import learners
+from unknot.report.study_transfer import dataset_pairs
 from unknot.report.study_words import strength_words
-from unknot.study.cells import Cell, Columns, setting_names, taken
+from unknot.study.cells import Cell, Columns, cells, setting_names, taken
 from unknot.study.lines import setting_lines
 from unknot.study.study import Study
 
@@ -199,6 +201,18 @@ def shares(
     return Section(f"{name}shares", "Where differences come from", words, figures=drawn)
 
 
+def labels(table: Columns, found: Sequence[Cell], name: str, keep: Try) -> Section | None:
+    """Accuracy over the number of labels, where runs were scored for it."""
+    if not learners(found):
+        return None
+    drawn = keep(f"{name}labels", lambda: figures.accuracy_by_labels(table))
+    words = (
+        "How well factors are told from codes, on images not learnt from. A line that is high on "
+        "the left learns from few labels; one that rises late has the factors, but tangled."
+    )
+    return Section(f"{name}labels", "How many labels it takes", words, figures=drawn)
+
+
 def training(study: Study, found: Sequence[Cell], name: str, keep: Try) -> Section | None:
     """Training curves of each objective."""
     ended = [c for c in found if any(s == "done" for s in c.runs["status"])][:CURVED]
@@ -234,6 +248,7 @@ def over_data(table: Columns, shown: Sequence[str], keep: Try) -> Section | None
         )
         if drawn:
             more.append(More(str(objective), figures=drawn))
+    more += _transfer(table, shown, keep)
     if not more:
         return None
     first, *others = more
@@ -242,6 +257,22 @@ def over_data(table: Columns, shown: Sequence[str], keep: Try) -> Section | None
         "dataset may be the worst on another."
     )
     return Section("datasets", "From dataset to dataset", words, figures=first.figures, more=others)
+
+
+def _transfer(table: Columns, shown: Sequence[str], keep: Try) -> list[More]:
+    """Settings on one dataset against the same on another, a figure for each score."""
+    found = cells(table)
+    drawn = [
+        figure
+        for score in shown
+        if dataset_pairs(found, score)
+        for figure in keep(
+            f"datasets-transfer-{score.replace('.', '-')}",
+            lambda score=score: figures.transfer(table, score),  # type: ignore[misc]
+        )
+    ]
+    words = "Whether settings that are good on one dataset are good on another"
+    return [More(words, figures=drawn)] if drawn else []
 
 
 def _halves(table: Columns, found: Sequence[Cell]) -> list[str]:

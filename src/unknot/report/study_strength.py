@@ -5,8 +5,6 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.transforms import offset_copy
 
 from unknot.core.errors import ConfigError
 from unknot.metrics.plain_table import PlainTable
@@ -22,6 +20,7 @@ from unknot.report.study_axis import (
 from unknot.report.study_baselines import Baseline, mark, named
 from unknot.report.study_style import (
     DASHES,
+    SHIFT,
     Drawn,
     Look,
     darker,
@@ -29,6 +28,7 @@ from unknot.report.study_style import (
     legend,
     looks,
     maybe_log,
+    means_line,
     panels,
 )
 from unknot.report.style import LIGHT, Theme
@@ -45,8 +45,6 @@ from unknot.study.fronts import front
 from unknot.study.lines import Line, setting_lines
 from unknot.study.statistics import Summary, summaries
 
-SHIFT = 1.5
-"""Points of a panel that a line is drawn beside the next."""
 MARGIN = 0.6
 """Inches beside the places of a panel."""
 
@@ -99,8 +97,10 @@ def strength_lines(
     room = float(figure.get_size_inches()[0]) / min(across, len(names)) - MARGIN
     for score, axes in zip(names, drawn, strict=True):
         for i, line in enumerate(found):
-            _draw(axes, places(line, found), [one[score] for one in held[i]], looked[i],
-                  several * SHIFT * (i - (len(found) - 1) / 2))  # fmt: skip
+            own = [one[score] for one in held[i]]
+            numbers = ([getattr(s, n) for s in own] for n in ("mean", "mean_low", "mean_high"))
+            means_line(axes, places(line, found), *numbers, look=looked[i],
+                       shift=several * SHIFT * (i - (len(found) - 1) / 2))  # fmt: skip
         mark(axes, baselines, score, "y", theme)
         dress(axes, score, theme)
         dress_axis(axes, found, room, theme)
@@ -198,20 +198,6 @@ def trade_off(
 
 def _summaries(cell: Cell, scores: Sequence[str]) -> dict[str, Summary]:
     return {one.score: one for one in summaries(cell.runs, scores)}
-
-
-def _draw(axes: Axes, x: Sequence[float], own: list[Summary], look: Look, shift: float) -> None:
-    """Means and their intervals, some points to the side, so that intervals do not hide others."""
-    low, high = ([getattr(s, n) for s in own] for n in ("mean_low", "mean_high"))
-    (line,) = axes.plot(
-        x, [s.mean for s in own], color=look.colour, linestyle=look.dash, marker=look.marker,
-        markersize=3.8, linewidth=1.3,
-    )  # fmt: skip
-    bars = axes.vlines(x, low, high, color=look.colour, linewidth=1.3)
-    # Not before they are drawn: the limits of a panel go by points that lie where their values are.
-    beside = offset_copy(axes.transData, axes.get_figure(root=True), x=shift, units="points")
-    line.set_transform(beside)
-    bars.set_transform(beside)
 
 
 def _looks(groups: Sequence[str], apart: Sequence[str]) -> list[Look]:

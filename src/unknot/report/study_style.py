@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.transforms import offset_copy
 
 from unknot.engine.checkpoint import write_whole
 from unknot.report.distances import LINES
@@ -34,6 +35,8 @@ EDGE = 0.12
 """Inches that stay free at the right: lines that end with the picture look cut."""
 FEW = 10
 """Runs up to which each is a dot of its own: quartiles of fewer say nothing."""
+SHIFT = 1.5
+"""Points of a panel that a line is drawn beside the next."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +160,28 @@ def maybe_log(axes: Axes, which: str, values: np.ndarray) -> None:
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
     axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
+
+
+def means_line(
+    axes: Axes,
+    x: Sequence[float],
+    mean: Sequence[float],
+    low: Sequence[float],
+    high: Sequence[float],
+    *,
+    look: Look,
+    shift: float,
+) -> None:
+    """Means and their intervals, some points to the side, so that intervals do not hide others."""
+    (line,) = axes.plot(
+        x, mean, color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3.8,
+        linewidth=1.3,
+    )  # fmt: skip
+    bars = axes.vlines(x, low, high, color=look.colour, linewidth=1.3)
+    # Not before they are drawn: the limits of a panel go by points that lie where their values are.
+    beside = offset_copy(axes.transData, axes.get_figure(root=True), x=shift, units="points")
+    line.set_transform(beside)
+    bars.set_transform(beside)
 
 
 def legend(

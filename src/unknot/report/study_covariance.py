@@ -1,0 +1,137 @@
+"""A figure of one model: how its latents vary together, as means and as codes."""
+
+import math
+import textwrap
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from unknot.report.distances import two_figures
+from unknot.report.study_factors import LETTERS
+from unknot.report.study_latents import Posteriors
+from unknot.report.study_style import Drawn, footnote, panels
+from unknot.report.style import LIGHT, Theme, number
+
+READABLE = 12
+"""Latents up to which cells have numbers."""
+CELL = 0.33
+"""Inches of a cell with a number."""
+SIDES = (1.5, 3.96)
+"""Inches of a map, at least and at most."""
+LABEL = 0.15
+"""Inches that the name of a latent needs."""
+LINE = 0.18
+"""Inches of a line of the title."""
+MOST = 2.0
+"""Where the scale of colours ends: far above 1, and one large variance must not pale the rest."""
+DEEP = 0.85
+"""Share of the scale above which blue is so dark that light letters are easier to read."""
+
+
+def covariance_maps(found: Posteriors, *, title: str, theme: Theme = LIGHT) -> Drawn:
+    r"""Covariances of posterior means and of codes over images, side by side in one scale.
+
+    $$\mathrm{Cov}[z] = \mathrm{Cov}[\mu] + \mathrm{diag}(\mathbb E[\sigma^2])$$
+    by the law of total covariance: no code is drawn. Sums are divided by the number of images, as
+    in the objectives. Latents go from the most informative to the least.
+
+    Paper: Kumar, Sattigeri and Balakrishnan 2018, "Variational inference of disentangled latent
+    concepts from unlabeled observations", equations 5 to 7.
+
+    Args:
+        found: Of one model.
+        title: Whose they are.
+        theme: Colours.
+    """
+    means, codes = _covariances(found)
+    n = len(found.order)
+    side = min(max(CELL * n, SIDES[0]), SIDES[1])
+    width = 2 * (side + 0.35) + 0.75
+    lines = textwrap.wrap(title, int(LETTERS * max(width, 4.6)))
+    figure, drawn = panels(
+        2, across=2, size=(width / 2, side + 0.5), head=0.6 + LINE * len(lines),
+        title="\n".join(lines), theme=theme,
+    )  # fmt: skip
+    # No covariance is larger than both variances, and no variance of means than that of codes.
+    largest = float(codes.diagonal().max())
+    most = min(largest, MOST) or 1.0
+    named = (("Means: Cov[μ]", means), ("Codes: Cov[z]", codes))
+    for axes, (name, matrix) in zip(drawn, named, strict=True):
+        image = _draw_map(axes, matrix, most, theme)
+        _dress_map(axes, name, found, side, theme)
+    _draw_scale(figure, image, theme, clipped=largest > MOST)
+    said = textwrap.wrap(_note(largest), int(1.7 * LETTERS * width), break_on_hyphens=False)
+    footnote(figure, said, theme)
+    rows = [
+        {"first": f"z{found.order[i]}", "second": f"z{found.order[j]}",
+         "means": float(means[i, j]), "codes": float(codes[i, j])}
+        for i in range(n)
+        for j in range(n)
+    ]  # fmt: skip
+    return Drawn(figure, rows)
+
+
+def _covariances(found: Posteriors) -> tuple[Float[np.ndarray, "z z"], Float[np.ndarray, "z z"]]:
+    """Of means and of codes, the most informative latents first."""
+    mean, sd = found.mean[:, found.order], found.sd[:, found.order]
+    away = mean - mean.mean(0)
+    means = away.T @ away / len(mean)
+    return means, means + np.diag(np.square(sd).mean(0))
+
+
+def _note(largest: float) -> str:
+    """What to know about both maps."""
+    formula = "Cov[z] = Cov[μ] + diag E[σ²]".replace(" ", "\xa0")  # stays in one line
+    beyond = f" that ends at ±{MOST:g}; the largest value is {two_figures(largest)}"
+    return (
+        f"One scale of colours for both{beyond if largest > MOST else ''}. DIP-VAE-I asks the "
+        f"first to be the identity, DIP-VAE-II the second. {formula}."
+    )
+
+
+def _draw_map(axes: Axes, matrix: Float[np.ndarray, "z z"], most: float, theme: Theme) -> AxesImage:
+    """The matrix in colours, paper at 0; few latents leave room for numbers."""
+    ends = LinearSegmentedColormap.from_list("sign", (theme.alarm, theme.paper, theme.accent))
+    image = axes.imshow(matrix, cmap=ends, vmin=-most, vmax=most, interpolation="nearest")
+    if len(matrix) <= READABLE:
+        for (i, j), value in np.ndenumerate(matrix):
+            ink = theme.paper if value > DEEP * most else theme.ink
+            axes.text(j, i, _cell(float(value)), ha="center", va="center", fontsize=7.5, color=ink)
+    return image
+
+
+def _cell(value: float) -> str:
+    """A number of either sign in as little room as possible."""
+    size = two_figures(abs(value))
+    return f"−{size}" if value < 0 and size != "0" else size
+
+
+def _dress_map(axes: Axes, name: str, found: Posteriors, side: float, theme: Theme) -> None:
+    """A name above, and those of latents at the edges; of very many only some, evenly."""
+    axes.set_title(name, loc="left", fontsize=9.5, fontweight="bold", color=theme.ink)
+    n = len(found.order)
+    places = range(0, n, math.ceil(LABEL * n / side))
+    names = [f"z{found.order[i]}" for i in places]
+    axes.set_xticks(places, names, rotation=0 if n <= READABLE else 90)
+    axes.set_yticks(places, names)
+    axes.tick_params(labelsize=8 if n <= READABLE else 7, length=0)
+    for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
+        for label, i in zip(labels, places, strict=True):
+            label.set_color(theme.ink if found.used[found.order[i]] else theme.muted)
+    for spine in axes.spines.values():
+        spine.set_color(theme.rule)
+
+
+def _draw_scale(figure: Figure, image: AxesImage, theme: Theme, *, clipped: bool) -> None:
+    """What colours mean, at the right of a map and as high; with tips where values go on."""
+    place = image.axes.inset_axes((1.05, 0.0, 0.05, 1.0))
+    bar = figure.colorbar(image, cax=place, extend="both" if clipped else "neither")
+    place.yaxis.set_major_locator(MaxNLocator(5, symmetric=True))
+    place.yaxis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
+    place.tick_params(labelsize=8, labelcolor=theme.muted, color=theme.rule, length=3)
+    bar.outline.set_edgecolor(theme.rule)

@@ -1,0 +1,211 @@
+"""Figure of a study: how well factors are told from codes by the number of labels."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from textwrap import fill
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from unknot.core.errors import DataError
+from unknot.metrics.plain_table import PlainTable
+from unknot.report.study_style import SHIFT, Drawn, Look, dress, legend, looks, means_line, panels
+from unknot.report.style import LIGHT, Theme, number
+from unknot.study.cells import Cell, taken
+from unknot.study.ranking import means_of, one_dataset
+from unknot.study.statistics import DRAWS, LEVEL, NAN
+
+MOST_SETTINGS = 8
+"""Settings that have lines of their own; of more, objectives have them."""
+ACCURACY = re.compile(r"efficiency\.(?P<learner>\w+)_(?P<labels>\d+)(?P<protocol>@.+)?")
+WORDS = {
+    "boosting": "boosted trees",
+    "histogram": "histogram boosting",
+    "linear": "logistic regression",
+    "linear_cv": "logistic regression, cross-validated",
+}
+"""Learners for people."""
+ACROSS = 36
+"""Letters of a panel's title beside each other."""
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One of those that predict factors, and its accuracies in a table."""
+
+    name: str
+    protocol: str
+    """With its @; empty for that of the study."""
+    columns: dict[int, str]
+    """By number of labels, fewest first."""
+
+    @property
+    def words(self) -> str:
+        """Its name for people, in lines that a panel has room for."""
+        said = WORDS.get(self.name, self.name.replace("_", " "))
+        return fill(f"{said} ({self.protocol[1:]})" if self.protocol else said, ACROSS)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Settings that share a line."""
+
+    name: str
+    cells: tuple[int, ...]
+    """Their places among all."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """Accuracy of a learner at one number of labels; the ends are NaN without a second seed."""
+
+    score: str
+    labels: int
+    settings: int
+    """That have a number."""
+    n: int
+    """Runs that have."""
+    mean: float
+    low: float
+    high: float
+
+
+def learners(found: Sequence[Cell]) -> list[Learner]:
+    """Those of which some run has an accuracy at two numbers of labels or more.
+
+    Example:
+        >>> from unknot.study.cells import cells
+        >>> one = {"efficiency.linear_100": 0.7, "efficiency.linear_10": 0.5, "mig": 0.1}
+        >>> own = learners(cells([{"objective": "vae", "efficiency.tree_10": 0.4, **one}]))
+        >>> [(learner.words, list(learner.columns)) for learner in own]
+        [('logistic regression', [10, 100])]
+    """
+    held: dict[tuple[str, str], dict[int, str]] = {}
+    for name in dict.fromkeys(name for cell in found for name in cell.runs):
+        match = ACCURACY.fullmatch(name)
+        if match and _count(found, name):
+            key = match["learner"], match["protocol"] or ""
+            held.setdefault(key, {})[int(match["labels"])] = name
+    return [Learner(*key, dict(sorted(own.items()))) for key, own in held.items() if len(own) > 1]
+
+
+def accuracy_by_labels(table: PlainTable, *, theme: Theme = LIGHT) -> Drawn:
+    """Accuracy over the number of labels, a panel for each learner of the score ``efficiency``.
+
+    A line for each setting, or where there are more than eight for each objective: the mean of the
+    means of its settings, so that each weighs the same. Intervals are of seeds drawn anew within
+    settings, as those of a ranking. Settings without a number are in no mean; the rows say how
+    many have one.
+
+    Args:
+        table: One row a run, of one dataset.
+        theme: Colours.
+
+    Raises:
+        ConfigError: There are several datasets.
+        DataError: The table has no accuracies at two numbers of labels.
+    """
+    found, _ = one_dataset(table, [])
+    shown = learners(found)
+    if not shown:
+        raise DataError(
+            "Accuracies by number of labels are columns such as efficiency.linear_100, for two "
+            "numbers or more; the table has none. Score the runs with 'efficiency'."
+        )
+    groups = _groups(found)
+    looked = looks(group.name for group in groups)
+    curves = [[_curve(one, [found[i] for i in g.cells]) for g in groups] for one in shown]
+    several = any(point.low == point.low for own in curves for curve in own for point in curve)
+    figure, drawn = panels(
+        len(shown), across=2, size=(3.5, 2.6), head=1.0, theme=theme,
+        title=f"Accuracy by number of labels{', mean and 95 % interval' if several else ''}",
+    )  # fmt: skip
+    guesses: dict[str, str] = {}
+    for one, own, axes in zip(shown, curves, drawn, strict=True):
+        for i, (look, curve) in enumerate(zip(looked.values(), own, strict=True)):
+            _draw(axes, curve, look, several * SHIFT * (i - (len(groups) - 1) / 2))
+        guesses |= _chance(axes, found, one.protocol, theme)
+        dress(axes, one.words, theme)
+        _dress_labels(axes, theme)
+    _same_height(drawn)
+    legend(figure, looked, theme, across=2, notes=(*_notes(found, groups), *guesses.values()))
+    rows = [
+        {"data": found[0].data, "learner": one.name, "line": group.name, **asdict(point)}
+        for one, own in zip(shown, curves, strict=True)
+        for group, curve in zip(groups, own, strict=True)
+        for point in curve
+    ]
+    return Drawn(figure, rows)
+
+
+def _groups(found: Sequence[Cell]) -> list[Group]:
+    """Each setting by itself, or all of an objective where these are too many to follow."""
+    if len(found) <= MOST_SETTINGS:
+        return [Group(cell.label, (i,)) for i, cell in enumerate(found)]
+    own: dict[str, list[int]] = {}
+    for i, cell in enumerate(found):
+        own.setdefault(cell.objective, []).append(i)
+    return [Group(name, tuple(places)) for name, places in own.items()]
+
+
+def _curve(one: Learner, own: Sequence[Cell]) -> list[Point]:
+    """Over the settings that have a number; no point where none has."""
+    means, drawn = means_of(own, list(one.columns.values()), DRAWS, 0)
+    points = []
+    for k, (labels, name) in enumerate(one.columns.items()):
+        there = ~np.isnan(means[:, k])
+        if not there.any():
+            continue
+        again = drawn[:, there, k].mean(1)
+        ends = np.quantile(again, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+        if max(len(taken(cell.runs, name).values) for cell in own) < 2:
+            ends = [NAN, NAN]
+        mean = float(means[there, k].mean())
+        points.append(Point(name, labels, int(there.sum()), _count(own, name), mean, *ends))
+    return points
+
+
+def _draw(axes: Axes, curve: Sequence[Point], look: Look, shift: float) -> None:
+    x = [float(point.labels) for point in curve]
+    numbers = ([getattr(point, name) for point in curve] for name in ("mean", "low", "high"))
+    means_line(axes, x, *numbers, look=look, shift=shift)
+
+
+def _count(found: Sequence[Cell], name: str) -> int:
+    """Runs with a number."""
+    return sum(len(taken(cell.runs, name).values) for cell in found)
+
+
+def _chance(axes: Axes, found: Sequence[Cell], protocol: str, theme: Theme) -> dict[str, str]:
+    """A line at what is right without a code, and words for it; by protocol, as rows differ."""
+    name = f"efficiency.chance{protocol}"
+    if name not in found[0].runs or not _count(found, name):
+        return {}
+    chance = float(np.concatenate([taken(cell.runs, name).values for cell in found]).mean())
+    axes.axhline(chance, color=theme.muted, linestyle=":", linewidth=1.1, zorder=1.5)
+    where = f" under {protocol[1:]}" if protocol else ""
+    return {protocol: f"Dotted: the commonest value of each factor{where}, {number(chance)}."}
+
+
+def _notes(found: Sequence[Cell], groups: Sequence[Group]) -> list[str]:
+    """That lines are of several settings, where they are."""
+    if len(groups) == len(found):
+        return []
+    return [f"Each line is the mean over all settings of an objective, {len(found)} in all."]
+
+
+def _dress_labels(axes: Axes, theme: Theme) -> None:
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(numticks=6))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
+    axes.set_xlabel("labels", fontsize=8, color=theme.muted, loc="right", labelpad=2)
+
+
+def _same_height(drawn: Sequence[Axes]) -> None:
+    """One scale for all panels, so that learners can be compared."""
+    ends = np.array([axes.get_ylim() for axes in drawn])
+    for axes in drawn:
+        axes.set_ylim(float(ends[:, 0].min()), float(ends[:, 1].max()))
