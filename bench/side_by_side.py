@@ -12,8 +12,8 @@ import time
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Barrier
 
-import gpu
 import torch
+from populations import Bench, Case
 
 from unknot.data.dsprites import DSprites
 
@@ -22,10 +22,10 @@ TOGETHER = 50
 """Steps between two looks at the clock."""
 
 
-def train(case: gpu.Case, seconds: float, ready: Barrier, found: Queue) -> None:
+def train(case: Case, seconds: float, ready: Barrier, found: Queue) -> None:
     """In a process: compile, wait for the others, and count."""
     device = torch.device("cuda")
-    models = gpu.Bench(device, DSprites().load().to(device), 64, 0.0, {}).population(case)
+    models = Bench(device, DSprites().load().to(device), 64, 0.0, {}).population(case)
     models.advance(0, 3)
     torch.cuda.synchronize()
     ready.wait()
@@ -48,7 +48,7 @@ def main() -> None:
     ready, found = context.Barrier(options.processes), context.Queue()
     for i in range(options.processes):
         objective = OBJECTIVES[i % len(OBJECTIVES)]
-        case = gpu.Case("kernels", options.members, "bf16", objective, options.net)
+        case = Case("kernels", options.members, "bf16", objective, options.net)
         context.Process(target=train, args=(case, options.seconds, ready, found)).start()
     each = [found.get() for _ in range(options.processes)]
     for name, rate in sorted(each):

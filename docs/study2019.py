@@ -15,12 +15,13 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import variance
+from statistics import mean, stdev, variance
 from typing import Any
 
 from unknot.report.study_figures import beside_published
 from unknot.report.style import png
 from unknot.study import published
+from unknot.study.cells import cells as settings
 from unknot.study.comparison import Comparison, Difference, compare
 from unknot.study.export import csv as as_csv
 from unknot.study.statistics import summaries
@@ -44,6 +45,8 @@ SCORES = {
     "modularity": "modularity",
     "explicitness": "explicitness",
 }
+NO_SPREAD = 0.003
+"""Published runs of a score that vary less than this are all alike."""
 KEPT = ("id", "seed", "status", "objective", "precision", "steps", "seconds")
 CONTRASTS = (
     ("mig", "beta_vae beta 16", "beta_vae beta 1"),
@@ -133,6 +136,24 @@ def contrasts(found: Comparison) -> Iterator[str]:
         )
 
 
+def by_seed(rows: list[dict[str, Any]], found: Comparison) -> Iterator[str]:
+    """How far a seed's runs are off in units of the published spread, the mean over settings."""
+    published_of = {(d.ours.label, d.ours.score): d.published.values for d in found.differences}
+    seeds = sorted({row["seed"] for row in rows})
+    yield f"| score | {' | '.join(f'seed {seed}' for seed in seeds)} |"
+    yield "|---" * (len(seeds) + 1) + "|"
+    for score, words in SCORES.items():
+        off: dict[int, list[float]] = {seed: [] for seed in seeds}
+        for cell in settings(rows):
+            theirs = published_of[cell.label, score]
+            if stdev(theirs) < NO_SPREAD:
+                continue
+            for seed, value in zip(cell.runs["seed"], cell.runs[score], strict=True):
+                off[seed].append((value - mean(theirs)) / stdev(theirs))
+        means = [f"{round(mean(off[seed]), 1) + 0.0:+.1f}".replace("-", "−") for seed in seeds]
+        yield f"| {words} | {' | '.join(means)} |"
+
+
 def main(*studies: str, file: str) -> None:
     """Read them, write runs and figure, and fill in the page."""
     runs: dict[str, dict[str, Any]] = {}
@@ -153,6 +174,7 @@ def main(*studies: str, file: str) -> None:
         "verdict": verdict(found, drawn),
         "contrasts": contrasts(found),
         "cells": cells(found, drawn),
+        "seeds": by_seed(rows, found),
     }
     page = PAGE.read_text(encoding="utf-8")
     for name, lines in parts.items():

@@ -5,6 +5,7 @@ The page's own words stay; what stands between ``<!-- name -->`` and ``<!-- end 
 
 import csv
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
@@ -78,9 +79,11 @@ def filled(text: str) -> str:
         ),
     }
     for name, made in tables.items():
-        text = re.sub(
+        text, count = re.subn(
             rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", rf"\g<1>{made}\g<2>", text, flags=re.S
         )
+        if count != 1:
+            sys.exit(f"{PAGE} has no place <!-- {name} --> ... <!-- end -->, or several.")
     return text
 
 

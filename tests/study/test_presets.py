@@ -1,7 +1,6 @@
 """Presets: published sweeps have their published sizes, and quick ones fit ten minutes."""
 
 import functools
-import re
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -10,9 +9,8 @@ import pytest
 
 from unknot.core.errors import ConfigError
 from unknot.objectives.losses import beta_of_means
-from unknot.study import budget as budgets
 from unknot.study import presets
-from unknot.study.budget import Budget, budget, images, speed
+from unknot.study.budget import images
 from unknot.study.execute import planned
 from unknot.study.plan import plan
 from unknot.study.quick import quickened, without_quick
@@ -277,36 +275,3 @@ def test_what_comes_after_quick_is_refused():
     text = f"{FULL}[quick]\nseeds = 1\n[across]\nbatch = [3]\n"
     with pytest.raises(ConfigError, match="must come last"):
         without_quick(text, tomllib.loads(text))
-
-
-def test_a_budget_is_images_by_speed_and_compilation():
-    table = {"seeds": "0..63", "train": {"steps": 19_774, "batch": 128}}
-    single = budget(plan(expand(table)))
-    assert single.populations == 1
-    wanted = budgets.COMPILE + 64 * 19_774 * 2 / 19_774
-    assert single.seconds["bf16"] == pytest.approx(wanted)
-    pairs = {**table, "grid": [{"objective": {"name": "ada_gvae"}}]}
-    assert budget(plan(expand(pairs))).seconds["bf16"] == pytest.approx(
-        2 * wanted - budgets.COMPILE
-    )
-    assert 1.1 < budget(preset("mushom2020")).seconds["bf16"] / 3_600 < 1.3
-
-
-def test_speeds_are_those_measured_and_lie_between_them_elsewhere():
-    """docs/benchmarks.md, one H200."""
-    for precision, known in budgets.SPEEDS.items():
-        assert {size: speed(size, precision) for size in known} == known
-    assert 10_931 < speed(20, "bf16") < 19_774
-    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8").replace("*", "")
-    for precision, known in budgets.SPEEDS.items():
-        for size, value in known.items():
-            row = rf"\| stacked conv64, {precision} \| {size} \| {value:,} \|"
-            assert re.search(row, text), (precision, size)
-
-
-def test_a_budget_says_what_it_rests_on():
-    words = Budget({"float32": 7_200.0}, 3, ("float32",)).words
-    assert words.startswith("2.0 h in float32 of training on one H200")
-    for said in ("3,183 model-steps a second", "3 populations: a GPU", "a CPU up to 16",
-                 "Scores and critics come on top"):  # fmt: skip
-        assert said in words

@@ -1,11 +1,12 @@
 """Blocks of a study's page: figures with their files, and tables that sort."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unknot.core.errors import UnknotError
 from unknot.engine.checkpoint import write_whole
 from unknot.report.html import data_uri
 from unknot.report.study_style import Drawn, csv_text
@@ -111,6 +112,27 @@ class Album:
         write_whole(path, data)
         self.files.append(path)
         return name
+
+
+Try = Callable[[str, Callable[[], Drawn]], list[Shown]]
+
+
+def trying(album: Album, left_out: list[str]) -> Try:
+    """Keep a figure, or note why it cannot be drawn: a page must not fail for one of many."""
+
+    def attempt(name: str, draw: Callable[[], Drawn]) -> list[Shown]:
+        try:
+            return [album.keep(name, draw())]
+        except Exception as error:
+            left_out.append(f"{name}: {reason(error)}")
+            return []
+
+    return attempt
+
+
+def reason(error: Exception) -> str:
+    """Why a figure is not there, for the list of these; of whatever kind, mistakes of ours too."""
+    return str(error) if isinstance(error, UnknotError) else f"{type(error).__name__}: {error}"
 
 
 def across(n: int) -> int:

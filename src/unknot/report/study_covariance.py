@@ -12,9 +12,8 @@ from matplotlib.image import AxesImage
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from unknot.report.distances import two_figures
-from unknot.report.study_factors import LETTERS
 from unknot.report.study_latents import Posteriors
-from unknot.report.study_style import Drawn, footnote, panels
+from unknot.report.study_style import LETTERS, Drawn, footnote, panels
 from unknot.report.style import LIGHT, Theme, number
 
 READABLE = 12

@@ -8,9 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Ellipse
 
 from unknot.core.errors import DataError
-from unknot.report.study_factors import LETTERS
 from unknot.report.study_latents import Posteriors
-from unknot.report.study_style import Drawn, dress, footnote, panels
+from unknot.report.study_style import LETTERS, Drawn, dress, footnote, panels
 from unknot.report.style import LIGHT, Theme
 
 ELLIPSES = 60

@@ -13,7 +13,7 @@ from unknot.report import clouds, distances, thresholds
 from unknot.report.figures import factor_figure
 from unknot.report.latents import Latents
 from unknot.report.study_blocks import across
-from unknot.report.study_style import Drawn
+from unknot.report.study_style import LETTERS, Drawn
 from unknot.report.style import LIGHT
 from unknot.study.run import Run
 
@@ -21,8 +21,6 @@ WALKS = 8
 """Traversals of each factor behind a distance matrix."""
 POINTS = 16
 """Traversals of each factor behind a cloud."""
-LETTERS = 10
-"""Of a title that go into an inch."""
 MIDDLE = 0.5
 """The threshold whose shared latents are in the numbers: halfway, as in the Ada-GVAE."""
 

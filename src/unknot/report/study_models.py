@@ -12,12 +12,11 @@ from unknot.report import pictures, traversals
 from unknot.report.html import data_uri
 from unknot.report.latents import Latents, latents, sample_rows
 from unknot.report.sheet import enlargement, pixels, tiles
-from unknot.report.study_blocks import Album
+from unknot.report.study_blocks import Album, Try
 from unknot.report.study_covariance import covariance_maps
 from unknot.report.study_ellipses import posterior_ellipses
 from unknot.report.study_factors import along_factors, latent_shares
 from unknot.report.study_latents import aggregate_histograms, posterior_densities, posteriors
-from unknot.report.study_sections import Try
 from unknot.report.style import png
 from unknot.study.cells import Cell, has_diverged, taken
 from unknot.study.ranking import lower_is_better

@@ -13,7 +13,7 @@ from unknot.report import study_sections as sections
 from unknot.report import study_words as words
 from unknot.report.html import render
 from unknot.report.latents import UNUSED
-from unknot.report.study_blocks import FIGURES, Album, Grid, count, value
+from unknot.report.study_blocks import FIGURES, Album, Grid, count, reason, trying, value
 from unknot.report.study_blocks import words as entry
 from unknot.report.study_part import of_data
 from unknot.report.study_source import Source, read
@@ -58,7 +58,7 @@ def write_report(
     number = words.counts(source, found)
     write_whole(folder / FIGURES / "runs.csv", as_csv(_records(source.table)).encode())
     parts = split_table(source.table, "data") if "data" in source.table else {"": source.table}
-    keep = sections.trying(album, left_out)
+    keep = trying(album, left_out)
     held = {}
     for data, table in parts.items():
         say(f"drawing {data}" if data else "drawing")
@@ -121,7 +121,7 @@ def _models(
     study, score = source.study, source.scores[0]
     if study is None:
         return []
-    shown, keep = [], sections.trying(album, left_out)
+    shown, keep = [], trying(album, left_out)
     for data, part in held.items():
         for one in models.chosen(part["cells"], score):
             title = one.cell.label + (f" on {data}" if part["several"] else "")
@@ -135,7 +135,7 @@ def _models(
                 run = study.run(one.id, device=device)
                 pictures = models.shown(run, name, title, album, keep)
             except Exception as error:
-                left_out.append(f"{name}: {sections.reason(error)}")
+                left_out.append(f"{name}: {reason(error)}")
                 continue
             shown.append(
                 {"title": title, "id": one.id, "seed": one.seed, "score": score,

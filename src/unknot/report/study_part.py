@@ -9,7 +9,7 @@ from unknot.report import study_sections as sections
 from unknot.report import study_words as words
 from unknot.report.study_baselines import Baseline, baselines, known
 from unknot.report.study_baselines import grid as listed
-from unknot.report.study_blocks import Album, More, Section, across
+from unknot.report.study_blocks import Album, More, Section, Try, across
 from unknot.report.study_figures import beside_published
 from unknot.report.study_source import Source
 from unknot.study.cells import Columns, cells, taken
@@ -24,7 +24,7 @@ def of_data(
     several: bool,
     published: Source | None,
     album: Album,
-    keep: sections.Try,
+    keep: Try,
 ) -> dict[str, Any]:
     """All that the page has of one dataset.
 
@@ -111,7 +111,7 @@ def _beside(
     scores: Sequence[str],
     published: Source | None,
     name: str,
-    keep: sections.Try,
+    keep: Try,
 ) -> Section | None:
     """Our values beside published ones, where both have a score by one protocol."""
     if published is None:

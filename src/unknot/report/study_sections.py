@@ -1,20 +1,19 @@
 """Sections of a study's page with figures, each left out where there is nothing to draw."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from unknot.core.errors import UnknotError
 from unknot.metrics.plain_table import numbers
 from unknot.report import study_figures as figures
 from unknot.report.study_axis import axis_words
 from unknot.report.study_baselines import Baseline
-from unknot.report.study_blocks import Album, More, Section, Shown, across
+from unknot.report.study_blocks import More, Section, Try, across
 from unknot.report.study_curves import bands, objectives, training_curves
 from unknot.report.study_labels import learners
 from unknot.report.study_transfer import dataset_pairs
-from unknot.report.study_words import strength_words
+from unknot.report.study_words import lines_words
 from unknot.study.cells import Cell, Columns, cells, setting_names, taken
 from unknot.study.lines import setting_lines
 from unknot.study.study import Study
@@ -27,26 +26,6 @@ MOST_TOGETHER = 16
 """Lines of a panel, where objectives have several each."""
 SIDE_BY_SIDE = 6
 """Scores up to which two maps of them fit beside each other."""
-
-Try = Callable[[str, Callable[[], figures.Drawn]], list[Shown]]
-
-
-def trying(album: Album, left_out: list[str]) -> Try:
-    """Keep a figure, or note why it cannot be drawn: a page must not fail for one of many."""
-
-    def attempt(name: str, draw: Callable[[], figures.Drawn]) -> list[Shown]:
-        try:
-            return [album.keep(name, draw())]
-        except Exception as error:
-            left_out.append(f"{name}: {reason(error)}")
-            return []
-
-    return attempt
-
-
-def reason(error: Exception) -> str:
-    """Why a figure is not there, for the list of these; of whatever kind, mistakes of ours too."""
-    return str(error) if isinstance(error, UnknotError) else f"{type(error).__name__}: {error}"
 
 
 def spread(
@@ -125,7 +104,7 @@ def strength(
         ),
     )
     title = f"What {axis_words(lines)} does"
-    return Section(f"{name}strength", title, strength_words(lines), figures=drawn)
+    return Section(f"{name}strength", title, lines_words(lines), figures=drawn)
 
 
 def trade(

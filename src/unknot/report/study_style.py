@@ -35,6 +35,8 @@ EDGE = 0.12
 """Inches that stay free at the right: lines that end with the picture look cut."""
 FEW = 10
 """Runs up to which each is a dot of its own: quartiles of fewer say nothing."""
+LETTERS = 10
+"""Of a title that go into an inch."""
 SHIFT = 1.5
 """Points of a panel that a line is drawn beside the next."""
 

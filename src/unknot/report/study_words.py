@@ -161,13 +161,13 @@ def _agreeing(found: ScoreAgreement) -> str:
     return f"Scores order runs with rank correlations from {ends[0]} to {ends[1]}."
 
 
-def strength_words(lines: Sequence[Line]) -> str:
+def lines_words(lines: Sequence[Line]) -> str:
     """What the points of lines are, what order they have, and what may be compared.
 
     Example:
         >>> runs = {"objective": ["vae"]}
         >>> own = tuple(Cell("vae", float(x), "data.spacing", {}, runs) for x in (1, 8))
-        >>> strength_words([Line("vae", "", "data.spacing", {}, (1.0, 8.0), own)])
+        >>> lines_words([Line("vae", "", "data.spacing", {}, (1.0, 8.0), own)])
         'One run of each setting, from the smallest to the largest spacing.'
     """
     several = any(len(cell.runs["objective"]) > 1 for line in lines for cell in line.cells)
