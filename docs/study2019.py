@@ -10,6 +10,7 @@ The page's own words stay; what stands between ``<!-- name -->`` and ``<!-- end 
 """
 
 import csv
+import math
 import re
 import sys
 import textwrap
@@ -58,6 +59,10 @@ CONTRASTS = (
     ("factor_vae", "beta_tcvae beta 4", "beta_vae beta 1"),
 )
 """Score, the setting that has more of it, and the one that has less; see hartmann2021_contrasts."""
+SEVEN = (
+    "beta_vae", "factor_vae", "mig", "sap", "dci.disentanglement", "modularity", "explicitness"
+)  # fmt: skip
+"""Scores whose mean the comparison of objectives goes by."""
 
 
 def draw_variance() -> dict[str, float]:
@@ -78,8 +83,7 @@ def z(one: Difference, drawn: dict[str, float]) -> float:
 
     All runs of a study are scored by one draw, whose error seeds do not show.
     """
-    error = one.ours.se**2 + one.published.se**2 + 2 * drawn.get(one.ours.score, 0.0)
-    return float(one.difference / error**0.5)
+    return one.difference / math.hypot(one.error, (2 * drawn.get(one.ours.score, 0.0)) ** 0.5)
 
 
 def cells(found: Comparison, drawn: dict[str, float]) -> Iterator[str]:
@@ -136,6 +140,22 @@ def contrasts(found: Comparison) -> Iterator[str]:
         )
 
 
+def order(found: Comparison) -> Iterator[str]:
+    """Objectives by the mean of seven scores over all strengths."""
+    of: dict[str, list[Difference]] = {}
+    for one in found.differences:
+        if one.ours.score in SEVEN:
+            of.setdefault(one.ours.objective, []).append(one)
+    means = {
+        name: (mean(d.ours.mean for d in own), mean(d.published.mean for d in own))
+        for name, own in of.items()
+    }
+    yield "| objective | ours | published |"
+    yield "|---|---|---|"
+    for name, (ours, theirs) in sorted(means.items(), key=lambda item: -item[1][1]):
+        yield f"| `{name}` | {ours:.3f} | {theirs:.3f} |"
+
+
 def by_seed(rows: list[dict[str, Any]], found: Comparison) -> Iterator[str]:
     """How far a seed's runs are off in units of the published spread, the mean over settings."""
     published_of = {(d.ours.label, d.ours.score): d.published.values for d in found.differences}
@@ -173,6 +193,7 @@ def main(*studies: str, file: str) -> None:
     parts = {
         "verdict": verdict(found, drawn),
         "contrasts": contrasts(found),
+        "order": order(found),
         "cells": cells(found, drawn),
         "seeds": by_seed(rows, found),
     }

@@ -58,7 +58,7 @@ FIRST = {
     "michlo2022_e9": "6dd8a8aa436c",
     "michlo2022_e10": "cac068d0d667",
     "michlo2022_e11": "79bd06afdc5f",
-    "michlo2022_overlap": "df623b249101",
+    "michlo2022_overlap": "2d44543e31bf",
     "michlo2022_triplets": "77b5b72640ac",
     "mushom2020": "42ee86a7d747",
     "ozcan2024": "da80a3e3a118",
@@ -68,9 +68,8 @@ STEPS = {  # of a run, where all have the same number
     **dict.fromkeys(["hartmann2021", "hartmann2021_contrasts"], 300_000),  # Locatello et al. 2019
     "michlo2022_e1": 115_200,  # the others: Michlo 2022, tables A.3 to A.7
     **dict.fromkeys([f"michlo2022_e{n}" for n in (2, 3, 4, 5, 9, 10, 11)], 57_600),
-    "michlo2022_triplets": 57_600,
+    **dict.fromkeys(["michlo2022_overlap", "michlo2022_triplets"], 57_600),
     **dict.fromkeys(["michlo2022_e6", "michlo2022_e7"], 86_400),
-    "michlo2022_overlap": 8_000,
     "mushom2020": 345_600,  # 30 epochs of 737,280 / 64
 }
 

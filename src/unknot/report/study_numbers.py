@@ -268,7 +268,7 @@ def beside(found: Comparison, file: str) -> Grid:
         for place, d in enumerate(found.differences)
     ]
     head = ["setting", "score", "ours", "published", "difference", "z", "not the same"]
-    note = f"z: the difference in standard errors of both means. Beyond {FAR:g} it is marked."
+    note = f"z: the difference in standard errors, by one spread for both; beyond {FAR:g} marked."
     return Grid(head, rows, note=note, file=file)
 
 
