@@ -108,3 +108,13 @@ def test_models_that_encode_together_have_their_own_codes():
         found = rows(torch.tensor(index), model)
         assert torch.equal(found[:, 0], 10.0**model * torch.tensor(index).double())
     assert asked == [[3, 5], [7]]
+
+
+def test_remembered_codes_are_seldom_copied():
+    rows, places = Once(lambda index: index[None, :, None].double(), 1200), []
+    for row in range(1200):
+        assert rows(torch.tensor([row]), 0).item() == row
+        places.append(rows.codes.shape[-2])
+    assert rows(torch.arange(1200), 0)[:, 0].tolist() == list(range(1200))
+    assert len({*places}) <= 12, "a copy for every doubling"
+    assert places[-1] == 1200, "no more room than the grid has rows"

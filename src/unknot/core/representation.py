@@ -75,7 +75,8 @@ class Once:
     def __init__(self, encode: Callable[[Tensor], Tensor], size: int) -> None:
         """Remember rows of a grid of some size."""
         self.encode = encode
-        self.codes = torch.empty(0, 0)  # in the order in which they came
+        self.size, self.count = size, 0
+        self.codes = torch.empty(0, 0)  # in the order in which they came, and room for more
         self.known = _Table(size) if size <= LARGEST else _Sorted()
 
     def __call__(self, index: Int[Tensor, " n"], model: int | None = None) -> Float[Tensor, "n z"]:
@@ -83,11 +84,25 @@ class Once:
         place = self.known.place(index)
         if bool((place < 0).any()):
             new = index[place < 0].unique()
-            codes, count = self.encode(new), self.codes.shape[-2]
-            self.known.add(new, count)
-            self.codes = torch.cat([self.codes, codes], dim=-2) if count else codes
+            self._add(self.encode(new))
+            self.known.add(new, self.count - len(new))
             place = self.known.place(index)
         return (self.codes if model is None else self.codes[model])[place]
+
+    def _add(self, codes: Tensor) -> None:
+        """Put codes behind those that are there, with room for twice as many where it is short.
+
+        Rows come in dozens of portions, and codes of many models are gigabytes: not to be copied
+        each time.
+        """
+        before, self.count = self.count, self.count + codes.shape[-2]
+        if self.count > self.codes.shape[-2]:
+            room = min(max(2 * before, self.count), self.size)
+            wider = codes.new_empty(*codes.shape[:-2], room, codes.shape[-1])
+            if before:
+                wider[..., :before, :] = self.codes[..., :before, :]
+            self.codes = wider
+        self.codes[..., before : self.count, :] = codes
 
 
 LARGEST = 20_000_000
