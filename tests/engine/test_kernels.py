@@ -302,12 +302,19 @@ def test_low_precision_at_full_size(name, dtype, bound):
 @pytest.mark.parametrize("which", range(4))
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_compiled_net_is_the_same(which, dtype):
+    """As near to float32 without kernels as its own numbers come without kernels.
+
+    In bfloat16 a ReLU near 0 falls either way: gradients of these nets are off by up to 6 %.
+    """
+
     def compiler(run):
         return torch.compile(run, dynamic=False)
 
-    tolerance = {torch.float32: 1e-4, torch.bfloat16: 5e-2}[dtype]
-    for ours, theirs in zip(*both(*nets()[which], dtype, compiler=compiler), strict=True):
-        assert (ours - theirs).norm() < tolerance * theirs.norm()
+    net, close = nets()[which], {torch.float32: 1e-4, torch.bfloat16: 1e-2}[dtype]
+    found = [*both(*net, dtype, compiler=compiler), both(*net)[1]]
+    for place, (ours, theirs, right) in enumerate(zip(*found, strict=True)):
+        far, usual = ((of - right).norm() / right.norm() for of in (ours, theirs))
+        assert far < max(close, 1.5 * usual), (place, far, usual)
 
 
 @on_gpu
