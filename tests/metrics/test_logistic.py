@@ -100,6 +100,26 @@ def test_separable_classes_end_at_the_penalty(monkeypatch):
     np.testing.assert_allclose(again.weight, ours.weight, rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("size", [1e-2, 1e-5, 1e-8])
+@pytest.mark.parametrize(("classes", "n"), [(3, 151), (7, 402), (20, 60)])
+def test_nearly_constant_codes_change_nothing(classes, n, size):
+    """As of collapsed latents: their penalty in their own unit must not hide all else."""
+    codes, level, held = noisy(classes, n, 0.5)
+    dead = size * np.random.default_rng(0).normal(size=(len(codes) + len(held), 3))
+    more = np.hstack([codes, dead[: len(codes)]])
+    ours = fitted(more, level, PENALTIES)
+    theirs = converged(LogisticRegression, more, level, C=ours.c)
+    scores = more @ theirs.coef_.T + theirs.intercept_
+    scale = np.abs(scores).max()
+    np.testing.assert_allclose(
+        ours.logits(torch.from_numpy(more)) / scale, scores / scale, atol=1e-3
+    )
+    if size < 1e-6:
+        plain = fitted(codes, level, PENALTIES)
+        assert ours.c == plain.c
+        np.testing.assert_array_equal(ours.accuracy, plain.accuracy)
+
+
 def test_codes_of_any_size_and_constant_ones():
     codes, level, held = noisy(3, 151, 0.3)
     plain = fitted(codes, level, [1.0])

@@ -44,7 +44,7 @@ class Settings:
 
 
 PROTOCOLS = {
-    "study2019": Settings(("boosting", "linear cv"), version=2),
+    "study2019": Settings(("boosting", "linear cv"), version=3),
     "unknot": Settings(("histogram", "linear"), distinct=True, scaled=True, chance="taken off"),
 }
 

@@ -1,6 +1,6 @@
 """Logistic regression of classes on codes, with a penalty chosen by cross-validation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -12,12 +12,18 @@ from torch import Tensor
 
 Array: TypeAlias = NDArray[Any]
 FOLDS = 5
-CLOSE = 1e-4
+CLOSE = 3e-5
 """How far from the minimum a fit may end: in every direction, so many standard errors."""
-PATIENCE, TRIES = 15, 20
+PATIENCE, TRIES = 25, 20
 """Steps that are guided by the same second derivatives, and how often these are taken anew."""
-FLOOR = 1e-12
-"""Least second derivative, relative to their sum."""
+STALE = 8
+"""With more slopes than this the next penalty, too, deserves new second derivatives."""
+TURNED, SHORTEST = 0.25, 0.1
+"""A step whose slope has turned by a larger share is shortened, at most to this share at once."""
+FLOOR = 1e-10
+"""Least second derivative, relative to that of each coefficient by itself."""
+ROWS = 1000
+"""Rows that are worked on at a time: what fits the caches."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,8 @@ def fit(codes: Float[Tensor, "n z"], level: Int[Tensor, " n"], *, cs: Sequence[f
     ``LogisticRegressionCV(cv=KFold(5))``.
 
     Steps are those of L-BFGS, in coordinates that make the second derivatives for all rows the
-    identity: nearly Newton's, and few, for the folds too. Penalties start from one another.
+    identity: nearly Newton's, and few, for the folds too. Penalties start from one another, and
+    share these derivatives while few steps lead from one to the next.
 
     Paper: Liu & Nocedal 1989, "On the limited memory BFGS method for large scale optimization".
     Differs: scikit-learn stops far from the minimum, after 100 steps or by the size of a gradient
@@ -78,13 +85,14 @@ def fit(codes: Float[Tensor, "n z"], level: Int[Tensor, " n"], *, cs: Sequence[f
     w, accuracy = np.zeros((len(classes), len(x))), np.empty((len(cuts), len(cs)))
     found, own, second = [], [w.copy() for _ in cuts], _second(x, w)
     for i, c in enumerate(cs):
-        before, w = w, _minimum(whole, w, second, penalty / c)
+        before, (w, slopes) = w, _minimum(whole, w, second, penalty / c)
         found.append(w)
-        second = _second(x, w)
+        if slopes > STALE:
+            second = _second(x, w)
         for f, (part, cut) in enumerate(zip(parts, cuts, strict=True)):
-            k = part.classes
+            k, share = part.classes, part.x.shape[1] / x.shape[1]
             start = (own[f] + w - before)[k]
-            own[f][k] = _minimum(part, start, second[k][:, :, k], penalty / c)
+            own[f][k], _ = _minimum(part, start, share * second[k][:, :, k], penalty / c)
             accuracy[f, i] = np.mean(k[(own[f][k] @ x[:, cut]).argmax(0)] == member[cut])
     best = int(accuracy.sum(0).argmax())
     weight = found[best][:, :-1] / unit[:, 0]
@@ -116,50 +124,90 @@ def _problem(x: Array, member: Array) -> _Problem:
     return _Problem(x, classes, (member, np.arange(len(member))), sums)
 
 
-def _probabilities(x: Array, w: Array) -> Array:
-    p: Array = torch.from_numpy(w @ x).softmax(0).numpy()
-    return p
+def _probabilities(x: Array, w: Array) -> Iterator[tuple[Array, Array]]:
+    """Rows that fit the caches [d, rows], and the probabilities of their classes [k, rows]."""
+    for first in range(0, x.shape[1], ROWS):
+        some = x[:, first : first + ROWS]
+        yield some, torch.from_numpy(w @ some).softmax(0).numpy()
 
 
 def _second(x: Array, w: Array) -> Array:
     r"""Second derivatives $\sum (p_k 1_{k = l} - p_k p_l) x x^T$, one triangle [k, d, k, d]."""
     from scipy.linalg.blas import dsyrk
 
-    p, (k, d) = _probabilities(x, w), w.shape
-    out: Array = dsyrk(-1.0, (p[:, None] * x).reshape(k * d, -1).T, trans=1).reshape(k, d, k, d)
-    out[range(k), :, range(k)] += (p @ (x[:, None] * x).reshape(d * d, -1).T).reshape(k, d, d)
-    return out
+    k, d = w.shape
+    out, own = np.zeros((k * d, k * d), order="F"), np.zeros((k, d * d))
+    for some, p in _probabilities(x, w):
+        each = (p[:, None] * some).reshape(k * d, -1)
+        out = dsyrk(-1.0, each.T, beta=1.0, c=out, trans=1, overwrite_c=1)
+        own += p @ (some[:, None] * some).reshape(d * d, -1).T
+    second: Array = out.reshape(k, d, k, d)
+    second[range(k), :, range(k)] += own.reshape(k, d, d)
+    return second
 
 
-def _minimum(of: _Problem, w: Array, second: Array, penalty: Array) -> Array:
-    """Coefficients at the minimum [k, d], from some coefficients and second derivatives on."""
+def _minimum(of: _Problem, w: Array, second: Array, penalty: Array) -> tuple[Array, int]:
+    """Coefficients at the minimum [k, d], and the slopes it took to get there.
+
+    It starts from some coefficients and second derivatives.
+    """
     from scipy.linalg.lapack import dpotrf, dtrtrs
-    from scipy.optimize import minimize
 
-    def loss(v: Array, root: Array) -> tuple[float, Array]:
+    def slope(v: Array) -> Array:
         w = dtrtrs(root, v)[0].reshape(penalty.shape)
-        p = _probabilities(of.x, w)
-        slope = p @ of.x.T - of.sums + penalty * w
-        value = (penalty * w * w).sum() / 2 - np.log(p[of.hits].clip(min=1e-300)).sum()
-        return value, dtrtrs(root, slope.ravel(), trans=1)[0]
+        out = penalty * w - of.sums
+        for x, p in _probabilities(of.x, w):
+            out += p @ x.T
+        whitened: Array = dtrtrs(root, out.ravel(), trans=1)[0]
+        return whitened
 
-    penalty = np.tile(penalty, (len(w), 1))
+    penalty, slopes = np.tile(penalty, (len(w), 1)), 0
     for _ in range(TRIES):
         curvature = second.reshape(w.size, w.size) + np.diag(penalty.ravel())
-        curvature.flat[:: w.size + 1] += FLOOR * curvature.trace()
+        # Of nearly constant codes the penalty is many orders above all else: each has its own unit.
+        curvature.flat[:: w.size + 1] += FLOOR * (curvature.diagonal() + 1)
         root = dpotrf(curvature)[0]
-        found = minimize(
-            loss,
-            root @ w.ravel(),
-            (root,),
-            jac=True,
-            method="L-BFGS-B",
-            options={"gtol": CLOSE, "ftol": 0, "maxiter": PATIENCE},
-        )
-        w = dtrtrs(root, found.x)[0].reshape(w.shape)
-        if found.success:
+        v, left, more = _descend(slope, root @ w.ravel())
+        w, slopes = dtrtrs(root, v)[0].reshape(w.shape), slopes + more
+        if np.abs(left).max() <= CLOSE:
             break
         second = _second(of.x, w)
     # What all classes share changes no probability, and only adds to the penalty.
     w -= w.mean(0)
-    return w
+    return w, slopes
+
+
+def _descend(slope: Callable[[Array], Array], v: Array) -> tuple[Array, Array, int]:
+    """Follow the slopes of a convex function with second derivatives near 1.
+
+    A step is too long where the slope along it has turned; it then ends where the straight line
+    through the slopes at both ends is 0. No values are needed, whose differences would be rounding.
+
+    Returns:
+        A point, its slope, and how many slopes were taken.
+    """
+    now, slopes = slope(v), 1
+    past: list[tuple[Array, Array, float]] = []
+    for _ in range(PATIENCE):
+        if np.abs(now).max() <= CLOSE:
+            break
+        step = -_newton(now, past)
+        after, slopes = slope(v + step), slopes + 1
+        while 0 < TURNED * (down := -(now @ step)) < (up := after @ step):
+            step *= max(down / (down + up), SHORTEST)
+            after, slopes = slope(v + step), slopes + 1
+        v, now, change = v + step, after, after - now
+        if (curved := float(change @ step)) > 0:
+            past.append((step, change, curved))
+    return v, now, slopes
+
+
+def _newton(slope: Array, past: list[tuple[Array, Array, float]]) -> Array:
+    """The slope divided by the second derivatives that past steps and changes of slope tell."""
+    out, shares = slope.copy(), list[float]()
+    for step, change, curved in reversed(past):
+        shares.append(float(step @ out) / curved)
+        out -= shares[-1] * change
+    for (step, change, curved), share in zip(past, reversed(shares), strict=True):
+        out += (share - change @ out / curved) * step
+    return out
