@@ -48,7 +48,7 @@ SCORES = {
 }
 NO_SPREAD = 0.003
 """Published runs of a score that vary less than this are all alike."""
-KEPT = ("id", "seed", "status", "objective", "precision", "steps", "seconds")
+KEPT = ("id", "seed", "status", "data", "objective", "precision", "steps", "seconds")
 CONTRASTS = (
     ("mig", "beta_vae beta 16", "beta_vae beta 1"),
     ("mig", "factor_vae gamma 50", "beta_vae beta 1"),
@@ -59,10 +59,6 @@ CONTRASTS = (
     ("factor_vae", "beta_tcvae beta 4", "beta_vae beta 1"),
 )
 """Score, the setting that has more of it, and the one that has less; see hartmann2021_contrasts."""
-SEVEN = (
-    "beta_vae", "factor_vae", "mig", "sap", "dci.disentanglement", "modularity", "explicitness"
-)  # fmt: skip
-"""Scores whose mean the comparison of objectives goes by."""
 
 
 def draw_variance() -> dict[str, float]:
@@ -144,7 +140,7 @@ def order(found: Comparison) -> Iterator[str]:
     """Objectives by the mean of seven scores over all strengths."""
     of: dict[str, list[Difference]] = {}
     for one in found.differences:
-        if one.ours.score in SEVEN:
+        if one.ours.score in published.SEVEN:
             of.setdefault(one.ours.objective, []).append(one)
     means = {
         name: (mean(d.ours.mean for d in own), mean(d.published.mean for d in own))
@@ -174,30 +170,44 @@ def by_seed(rows: list[dict[str, Any]], found: Comparison) -> Iterator[str]:
         yield f"| {words} | {' | '.join(means)} |"
 
 
-def main(*studies: str, file: str) -> None:
-    """Read them, write runs and figure, and fill in the page."""
-    runs: dict[str, dict[str, Any]] = {}
-    for study in studies:
-        for row in Study.open(study).table():
-            if row["status"] in ("done", "diverged"):
-                runs.setdefault(row["id"], row)
-    rows = list(runs.values())
-    names = dict.fromkeys(name for row in rows for name in row if name.startswith("objective."))
-    kept = [*KEPT, *names, *SCORES]
-    RUNS.write_text(as_csv([{k: row.get(k) for k in kept} for row in rows]), encoding="utf-8")
-    table = published.read(file)
-    found = compare(summaries(rows, list(SCORES)), summaries(table, list(SCORES)))
+def runs() -> list[dict[str, Any]]:
+    """Ours, as the file beside the page has them."""
+    with RUNS.open(encoding="utf-8", newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    return [{k: value(v) for k, v in row.items() if v} for row in rows]
+
+
+def value(text: str) -> float | str:
+    """What a cell of the file says.
+
+    Example:
+        >>> value("16"), value("0.5"), value("bernoulli")
+        (16, 0.5, 'bernoulli')
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return int(number) if number.is_integer() else number
+
+
+def beside(file: str | Path) -> Comparison:
+    """Our runs beside the published ones."""
+    tables = runs(), published.read(file)
+    # Of each cell the mean and its error, no intervals.
+    return compare(*(summaries(table, list(SCORES), draws=2) for table in tables))
+
+
+def filled(page: str, found: Comparison) -> str:
+    """The page with its tables."""
     drawn = draw_variance()
-    title = "Ours beside the published runs: dSprites"
-    FIGURE.write_bytes(png(beside_published(found, title=title).figure))
     parts = {
         "verdict": verdict(found, drawn),
         "contrasts": contrasts(found),
         "order": order(found),
         "cells": cells(found, drawn),
-        "seeds": by_seed(rows, found),
+        "seeds": by_seed(runs(), found),
     }
-    page = PAGE.read_text(encoding="utf-8")
     for name, lines in parts.items():
         text = "\n".join(lines).rstrip()
         page, count = re.subn(
@@ -205,7 +215,25 @@ def main(*studies: str, file: str) -> None:
         )
         if count != 1:
             sys.exit(f"{PAGE} has no place <!-- {name} --> ... <!-- end -->, or several.")
-    PAGE.write_text(page, encoding="utf-8")
+    return page
+
+
+def main(*studies: str, file: str) -> None:
+    """Read them, write runs and figure, and fill in the page."""
+    rows: dict[str, dict[str, Any]] = {}
+    for study in studies:
+        for row in Study.open(study).table():
+            if row["status"] in ("done", "diverged"):
+                rows.setdefault(row["id"], row)
+    names = (name for row in rows.values() for name in row if name.startswith("objective."))
+    kept = [*KEPT, *dict.fromkeys(names), *SCORES]
+    RUNS.write_text(
+        as_csv([{k: row.get(k) for k in kept} for row in rows.values()]), encoding="utf-8"
+    )
+    found = beside(file)
+    title = "Ours beside the published runs: dSprites"
+    FIGURE.write_bytes(png(beside_published(found, title=title).figure))
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
 
 
 if __name__ == "__main__":

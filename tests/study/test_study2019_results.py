@@ -1,0 +1,92 @@
+"""The page beside the study of 2019: its tables are those of its files, and so is its claim."""
+
+import importlib.util
+from collections import Counter
+from pathlib import Path
+from statistics import mean
+
+import pytest
+from metrics import study2019
+from study.published_tables import table
+
+from unknot.study import published
+
+FILE = Path(__file__).parents[2] / "docs" / "study2019.py"
+MODELS = {"beta_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "beta_tcvae", "annealed_vae"}
+
+
+@pytest.fixture(scope="module")
+def page():
+    spec = importlib.util.spec_from_file_location("docs_study2019", FILE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def found(page):
+    table("dsprites")  # or the test is skipped
+    return page.beside(study2019.FOLDER / "dsprites_full.csv")
+
+
+def cell(found, label, score):
+    (one,) = (d for d in found.differences if (d.ours.label, d.ours.score) == (label, score))
+    return one
+
+
+def test_all_settings_are_there_with_their_seeds(page):
+    runs = page.runs()
+    assert {(run["status"], run["steps"], run["precision"]) for run in runs} == {
+        ("done", 300_000, "bf16")
+    }
+    seeds = [sorted(c.runs["seed"]) for c in page.settings(runs)]
+    assert Counter(map(len, seeds)) == {5: 13, 2: 23}
+    assert all(own == list(range(len(own))) for own in seeds)
+    assert {run["objective"] for run in runs} == MODELS
+
+
+def test_tables_are_those_of_the_files(page, found):
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert page.filled(text, found) == text, "run: python docs/study2019.py"
+    assert "does not hold" not in text
+    assert "not trained yet" not in text
+
+
+def test_losses_are_the_published_ones(found):
+    """Reconstruction within a tenth, divergence within a twentieth."""
+    for beta in (1, 16):
+        for score, within in (("recon", 0.1), ("kl", 0.05)):
+            one = cell(found, f"beta_vae beta {beta}", score)
+            assert one.ours.mean == pytest.approx(one.published.mean, rel=within)
+
+
+def test_nine_of_ten_values_lie_within_three_errors_of_both(page, found):
+    """By each side's own spread too, which two seeds hardly have."""
+    assert len(found.differences) == 36 * len(page.SCORES)
+    drawn = page.draw_variance()
+    far = [abs(page.z(d, drawn)) for d in found.differences]
+    own = [abs(d.difference) <= 3 * (d.ours.se**2 + d.published.se**2) ** 0.5
+           for d in found.differences]  # fmt: skip
+    assert max(far) < 3.1
+    assert mean(own) >= 0.9
+
+
+def test_objectives_come_in_the_published_order(found):
+    means = {
+        name: mean(
+            d.ours.mean
+            for d in found.differences
+            if d.ours.objective == name and d.ours.score in published.SEVEN
+        )
+        for name in MODELS
+    }
+    explicit, beta = ("beta_tcvae", "factor_vae"), means["beta_vae"]
+    assert min(means[name] for name in explicit) > beta
+    assert beta > max(means[name] for name in ("dip_vae_i", "dip_vae_ii", "annealed_vae"))
+
+
+def test_a_total_correlation_of_weight_one_is_the_vae(page, found):
+    for score in page.SCORES:
+        vae, tc = (cell(found, f"{name} beta 1", score) for name in ("beta_vae", "beta_tcvae"))
+        error = vae.published.sd * (1 / vae.ours.n + 1 / tc.ours.n) ** 0.5
+        assert abs(vae.ours.mean - tc.ours.mean) < 0.8 * error
