@@ -44,6 +44,8 @@ EACH = [
     Pairs(changed=2),
     Pairs(sampler="reference"),
     Pairs(changed=3, sampler="reference"),
+    Pairs(weights=WEIGHTS),
+    Pairs(changed=3, sampler="reference", weights=WEIGHTS),
     *(Triplets(order=order) for order in ("factors", "distance", "scaled", "recon")),
     Triplets(order="category", factor="y_b", ties="redrawn"),
     Triplets(ties="redrawn", weights=WEIGHTS),

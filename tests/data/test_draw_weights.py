@@ -1,5 +1,6 @@
 """Weights over a grid: their formulas, and draws that honour them."""
 
+import itertools
 import math
 
 import numpy as np
@@ -11,7 +12,7 @@ from unknot.core import noise
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.data.dataset import Bytes, FactorDataset
-from unknot.data.draw import Correlated, Singles, Triplets, Within, Without
+from unknot.data.draw import Correlated, Pairs, Singles, Triplets, Within, Without
 from unknot.data.draw_weights import table
 
 CPU = torch.device("cpu")
@@ -69,9 +70,9 @@ WEIGHTS = (
 
 
 @pytest.mark.parametrize("weights", [WEIGHTS[:1], WEIGHTS[1:], WEIGHTS], ids=len)
-@pytest.mark.parametrize("kind", [Singles, Triplets])
+@pytest.mark.parametrize("kind", [Singles, Pairs, Triplets])
 def test_rows_come_by_their_weight_and_those_held_out_never(kind, weights):
-    """All of the singles; of triplets the anchors, which the order leaves alone."""
+    """All singles; of pairs the first; of triplets the anchors, which the order leaves alone."""
     n, expected = 50_000, table(SPACE, weights)
     rows = kind(weights=weights).on(DATA, CPU)(1, 0, n)
     counts = torch.bincount(rows, minlength=84)
@@ -88,6 +89,79 @@ def test_three_rows_of_a_triplet_are_drawn_alike():
     held = expected > 0
     counts = torch.bincount(rows, minlength=84)[held]
     assert chisquare(counts, expected[held] * 2 * n).pvalue > 1e-3
+
+
+def changed(weight, row, factors, another):
+    """Probabilities of where a row ends whose factors change one by one, by their weights."""
+    if not factors:
+        return {row: 1.0}
+    here, *rest = factors
+    values = range(SPACE.sizes[here])
+    ways = [(*row[:here], v, *row[here + 1 :]) for v in values if v != row[here] or not another]
+    whole, found = sum(weight[way] for way in ways), {}
+    for way in ways if whole else [row]:
+        share = weight[way] / whole if whole else 1.0
+        for end, p in changed(weight, way, rest, another).items() if share else ():
+            found[end] = found.get(end, 0.0) + share * p
+    return found
+
+
+@pytest.mark.parametrize("weights", [WEIGHTS[:1], WEIGHTS[1:], WEIGHTS], ids=len)
+@pytest.mark.parametrize("sampler", ["exact", "reference"])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_other_row_of_a_pair_comes_by_weight_too(k, sampler, weights):
+    """Both rows of a pair together, against all ways there are."""
+    weight = table(SPACE, weights).reshape(SPACE.sizes).numpy()
+    expected = np.zeros((84, 84))
+    for first in zip(*np.nonzero(weight), strict=True):
+        for count in (k, k) if sampler == "exact" else (1, k):  # of the reference a coin decides
+            for chosen in itertools.combinations(range(3), count):
+                share = weight[first] / 2 / math.comb(3, count)
+                for end, p in changed(weight, first, chosen, sampler == "exact").items():
+                    places = (np.ravel_multi_index(of, SPACE.sizes) for of in (first, end))
+                    expected[*places] += share * p
+    n = 100_000
+    rows = Pairs(k, sampler, weights).on(DATA, CPU)(k, 0, n).reshape(2, n)
+    counts = torch.bincount(rows[0] * 84 + rows[1], minlength=84**2).numpy().reshape(84, 84)
+    assert counts[expected == 0].sum() == 0
+    often = expected * n >= 5
+    rare = n - counts[often].sum(), n * (1 - expected[often].sum())
+    seen, due = ([*of[often], r] for of, r in zip((counts, expected * n), rare, strict=True))
+    keep = slice(None) if due[-1] >= 5 else slice(-1)
+    seen, due = np.array(seen[keep], dtype=float), np.array(due[keep])
+    assert chisquare(seen, due * seen.sum() / due.sum()).pvalue > 1e-3
+
+
+def test_pairs_change_only_factors_that_have_several_values_of_any_weight():
+    only = (Within(("y",), (2,), (2,)),)
+    rows = Pairs(weights=only).on(DATA, CPU)(0, 0, 20_000).reshape(2, -1)
+    first, second = SPACE.factors(rows)
+    counts = torch.bincount((first != second).sum(-1), minlength=3)
+    assert first[:, 2].unique().tolist() == second[:, 2].unique().tolist() == [2]
+    assert counts[0] == 0
+    assert chisquare(counts[1:]).pvalue > 1e-3, "k is uniform on 1 .. 2"
+    with pytest.raises(ConfigError) as caught:
+        Pairs(changed=3, weights=only).on(DATA, CPU)
+    assert str(caught.value) == (
+        "Pairs that differ in 3 factors need as many with several values; grid has 2: "
+        "['shape', 'x']."
+    )
+
+
+def test_a_factor_without_another_value_stays():
+    """Where y is 0, x is 0; elsewhere it is anything."""
+    corner = (Without(("x", "y"), (1, 0), (3, 0)), Within(("shape",), (0,), (0,)))
+    rows = Pairs(changed=1, weights=corner).on(DATA, CPU)(0, 0, 20_000).reshape(2, -1)
+    first, second = SPACE.factors(rows)
+    stuck = (first == second).all(-1)
+    assert torch.equal(stuck, (first[:, 2] == 0) & (second[:, 2] == 0))
+    assert stuck.any()
+
+
+def test_pairs_without_weights_are_those_from_before():
+    plain, said = (Pairs(changed=2, weights=w) for w in (None, ()))
+    assert plain == said
+    assert torch.equal(*(of.on(DATA, CPU)(5, 1, 50) for of in (plain, said)))
 
 
 @pytest.mark.parametrize(("word", "first", "last"), [(0, 1, 1), (2**53 - 1, 3, 3)])

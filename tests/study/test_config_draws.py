@@ -60,6 +60,7 @@ def test_a_run_may_name_another_draw(wishing):
         {"name": "pairs", "sampler": "reference"},
         {"name": "singles"},
         {"name": "singles", "weights": WEIGHTS},
+        {"name": "pairs", "weights": WEIGHTS},
     ]
     specs = [config.spec({"objective": wishing, "draw": table}) for table in tables]
     assert [s.draw.settings for s in specs] == [
@@ -67,10 +68,11 @@ def test_a_run_may_name_another_draw(wishing):
         Pairs(sampler="reference"),
         Singles(),
         Singles((Correlated("x_r", "y_r"), Without(("x_g", "y_g"), (0, 1), (3, 4)))),
+        Pairs(weights=(Correlated("x_r", "y_r"), Without(("x_g", "y_g"), (0, 1), (3, 4)))),
     ]
     for spec in specs:
         assert config.spec(tomllib.loads(to_toml(spec.table()))) == spec
-    assert len({s.ids()[0] for s in (base, *specs)}) == 5
+    assert len({s.ids()[0] for s in (base, *specs)}) == 6
 
 
 def test_words_name_a_draw_and_its_settings(wishing):

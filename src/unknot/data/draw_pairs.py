@@ -1,18 +1,28 @@
 """Pairs of rows that share most of their factors."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Float64, Int
 from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
+from unknot.core.factors import FactorSpace
 from unknot.core.noise import Count
 from unknot.data.dataset import FactorDataset
-from unknot.data.draw_singles import Rows, check_factors, column, singles
+from unknot.data.draw_singles import Rows, check_factors, column, independent
+from unknot.data.draw_weights import Weight, table
+
+Axes: TypeAlias = Sequence[tuple[int, int]]
+"""Of some factors: how many rows lie between two of its values, and how many values there are."""
+Change: TypeAlias = Callable[
+    [Int[Tensor, "*p b"], Bool[Tensor, "*p f b"], Int[Tensor, "*p f b"]], Int[Tensor, "*p b"]
+]
+"""Rows, which factors change in each, and a number of 62 bits for each: other rows."""
 
 
 @dataclass(frozen=True)
@@ -28,16 +38,24 @@ class Pairs:
     $1 .. F - 1$ of all $F$ factors, then a coin between 1 and $k$, and the new value may be the
     old one. More than half of its pairs differ in one factor at most: stronger supervision.
 
+    With weights the first row is drawn by weight, and $F$ counts the factors of which several
+    values have any. The chosen factors change one after the other, in the order of the data, each
+    to another value by the weights of the rows that it leads to. One stays where there is none.
+
     Args:
         changed: $k$; by default uniform on $1 .. F$ for each pair.
         sampler: ``exact`` or ``reference``.
+        weights: What makes some rows likelier than others, as in ``data/draw_weights.py``.
     """
 
     changed: int | None = None
     sampler: Literal["exact", "reference"] = "exact"
+    weights: tuple[Weight, ...] | None = None
     views: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
+        # None is not written down: runs from before there were weights keep their names.
+        object.__setattr__(self, "weights", self.weights or None)
         if self.changed is not None and self.changed < 1:
             raise ConfigError(f"Pairs.changed must be 1 or more; got {self.changed}.")
         check_choices(self, "sampler")
@@ -46,7 +64,9 @@ class Pairs:
         """The draw from a dataset."""
         check_factors(dataset, "Pairs")
         space, exact = dataset.space, self.sampler == "exact"
-        able = [i for i, size in enumerate(space.sizes) if size > 1 or not exact]
+        weight = table(space, self.weights) if self.weights else None
+        values = space.sizes if weight is None else _values(space, weight)
+        able = [i for i, several in enumerate(values) if several > 1 or not exact]
         if (self.changed or 1) > len(able):
             raise ConfigError(
                 f"Pairs that differ in {self.changed or 1} factors need as many with several "
@@ -57,18 +77,20 @@ class Pairs:
             raise ConfigError(
                 f"Pairs of the reference sampler need two factors; {dataset.name} has one."
             )
-        strides = column([space.strides[i] for i in able], device)
-        sizes = column([space.sizes[i] for i in able], device)
+        axes = [(space.strides[i], space.sizes[i]) for i in able]
+        draw = independent(dataset, self.weights or (), device)
+        change = (
+            _uniform(axes, device, another=exact)
+            if weight is None
+            else _weighted(axes, weight.to(device), another=exact)
+        )
 
         def rows(seed: Count, t: Count, batch: int) -> Tensor:
-            first = singles(seed, t, batch, size=space.size)
+            first = draw(seed, "order", t, batch)
             count = self._count(seed, t, batch, most).unsqueeze(-2)
             chosen = noise.permutation(seed, "order/factors", t, len(able), batch) < count
             any_value = noise.integers(seed, "order/values", t, len(able), batch, high=2**62)
-            old = first.unsqueeze(-2) // strides % sizes
-            new = (old + 1 + any_value % (sizes - 1)) % sizes if exact else any_value % sizes
-            second = first + ((new - old) * chosen * strides).sum(-2)
-            return torch.cat([first, second], dim=-1)
+            return torch.cat([first, change(first, chosen, any_value)], dim=-1)
 
         return rows
 
@@ -80,3 +102,39 @@ class Pairs:
             return k
         coin = noise.integers(seed, "order/coin", t, batch, high=2)
         return 1 + coin * (k - 1)
+
+
+def _values(space: FactorSpace, weight: Float64[Tensor, " size"]) -> list[int]:
+    """How many values of each factor have any weight."""
+    grid = weight.reshape(space.sizes) > 0
+    each = range(len(space))
+    return [int(grid.movedim(i, 0).flatten(1).any(1).sum()) for i in each]
+
+
+def _uniform(axes: Axes, device: torch.device, *, another: bool) -> Change:
+    strides, sizes = (column(of, device) for of in zip(*axes, strict=True))
+
+    def change(row: Tensor, chosen: Tensor, any_value: Tensor) -> Tensor:
+        old = row.unsqueeze(-2) // strides % sizes
+        new = (old + 1 + any_value % (sizes - 1)) % sizes if another else any_value % sizes
+        return row + ((new - old) * chosen * strides).sum(-2)
+
+    return change
+
+
+def _weighted(axes: Axes, weight: Float64[Tensor, " size"], *, another: bool) -> Change:
+    def change(row: Tensor, chosen: Tensor, any_value: Tensor) -> Tensor:
+        for i, (stride, size) in enumerate(axes):
+            old, values = row // stride % size, torch.arange(size, device=row.device)
+            along = weight[(row - old * stride).unsqueeze(-1) + values * stride]
+            if another:
+                along = along * (values != old.unsqueeze(-1))
+            bounds = along.cumsum(-1)
+            whole = bounds[..., -1]
+            # 53 bits, so that u is below 1 and the bound of a value above it: as in `independent`.
+            u = (any_value[..., i, :] >> 9).double() * 2.0**-53
+            new = (bounds <= (u * whole).unsqueeze(-1)).sum(-1)
+            row = torch.where(chosen[..., i, :] & (whole > 0), row + (new - old) * stride, row)
+        return row
+
+    return change

@@ -20,6 +20,7 @@ from unknot.study.spec import FORMAT, Choice, TrainSpec, plain
 
 T = TypeVar("T")
 NAMED = ("data", "net", "objective", "draw")
+WEIGHTED = (tuple[Weight, ...], tuple[Weight, ...] | None)
 """Tables whose name may stand for them: ``data = "dsprites"``."""
 DEFAULTS = {"data": "dsprites", "net": "conv64", "objective": "beta_vae"}
 ROOMS: dict[str, registry.Room] = {"data": "datasets", "net": "nets", "objective": "objectives"}
@@ -197,7 +198,7 @@ def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
         return _of_kind(name, "schedule", SCHEDULES, value)
     if kind == Likelihood and isinstance(value, dict):
         return _of_kind(name, "loss", LOSSES, value)
-    if kind == tuple[Weight, ...] and isinstance(value, list):
+    if kind in WEIGHTED and isinstance(value, list):
         return tuple(_of_kind(f"{name}[{i}]", "weight", WEIGHTS, v) for i, v in enumerate(value))
     if kind in (Hyper, Number):
         kind = float
