@@ -23,6 +23,8 @@ Change: TypeAlias = Callable[
     [Int[Tensor, "*p b"], Bool[Tensor, "*p f b"], Int[Tensor, "*p f b"]], Int[Tensor, "*p b"]
 ]
 """Rows, which factors change in each, and a number of 62 bits for each: other rows."""
+PARTS, LEAST = 2**32, 1e-300
+"""The largest weight of some as a whole number, and one that is as good as none."""
 
 
 @dataclass(frozen=True)
@@ -129,11 +131,12 @@ def _weighted(axes: Axes, weight: Float64[Tensor, " size"], *, another: bool) ->
             along = weight[(row - old * stride).unsqueeze(-1) + values * stride]
             if another:
                 along = along * (values != old.unsqueeze(-1))
-            bounds = along.cumsum(-1)
+            # Whole numbers add up to the same on every device; any weight is 1 or more.
+            most = along.amax(-1, keepdim=True).clamp(min=LEAST)
+            bounds = (along / most * PARTS).ceil().long().cumsum(-1)
             whole = bounds[..., -1]
-            # 53 bits, so that u is below 1 and the bound of a value above it: as in `independent`.
-            u = (any_value[..., i, :] >> 9).double() * 2.0**-53
-            new = (bounds <= (u * whole).unsqueeze(-1)).sum(-1)
+            place = any_value[..., i, :] % whole.clamp(min=1)
+            new = (bounds <= place.unsqueeze(-1)).sum(-1)
             row = torch.where(chosen[..., i, :] & (whole > 0), row + (new - old) * stride, row)
         return row
 
