@@ -87,9 +87,13 @@ BAD = {
         {"draw": "pairs"},
         "The draw Pairs gives 2 views and BetaVAE takes 1",
     ),
-    "weights of pairs": (
-        {"draw": {"name": "pairs", "weights": []}},
-        "Unknown key 'draw.weights'; known: changed, sampler.",
+    "unknown weight of pairs": (
+        {"objective": "ada_gvae", "draw": {"weights": [{"kind": "correlate"}]}},
+        "draw.weights[0].kind names no weight: 'correlate'; did you mean 'correlated'?",
+    ),
+    "weights of pairs that are no list": (
+        {"objective": "ada_gvae", "draw": {"weights": "correlated"}},
+        "draw.weights should be a valid tuple; got 'correlated'.",
     ),
     "unknown weight": (
         {"draw": {"weights": [{"kind": "correlate"}]}},
