@@ -3,10 +3,11 @@
 The page is written by hand but for what stands between ``<!-- name -->`` and ``<!-- end -->``.
 """
 
-import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from places import filled
 
 from unknot.core import registry
 from unknot.core.errors import DataError
@@ -95,15 +96,7 @@ TABLES: dict[str, Callable[[], str]] = {
 
 def page(text: str) -> str:
     """The page with its tables made anew."""
-    for name, make in TABLES.items():
-        pattern = rf"(<!-- {name} -->\n).*?(\n<!-- end -->)"
-        made = make()
-        text, found = re.subn(
-            pattern, lambda match, made=made: match[1] + made + match[2], text, flags=re.DOTALL
-        )
-        if found != 1:
-            raise SystemExit(f"{PAGE.name} needs one place for the table '{name}'; it has {found}.")
-    return text
+    return filled(text, {name: make() for name, make in TABLES.items()})
 
 
 if __name__ == "__main__":

@@ -11,13 +11,14 @@ The page's own words stay; what stands between ``<!-- name -->`` and ``<!-- end 
 
 import csv
 import math
-import re
 import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean, stdev, variance
 from typing import Any
+
+from places import filled
 
 from unknot.report.study_figures import beside_published
 from unknot.report.style import png
@@ -198,7 +199,7 @@ def beside(file: str | Path) -> Comparison:
     return compare(*(summaries(table, list(SCORES), draws=2) for table in tables))
 
 
-def filled(page: str, found: Comparison) -> str:
+def made(page: str, found: Comparison) -> str:
     """The page with its tables."""
     drawn = draw_variance()
     parts = {
@@ -208,14 +209,7 @@ def filled(page: str, found: Comparison) -> str:
         "cells": cells(found, drawn),
         "seeds": by_seed(runs(), found),
     }
-    for name, lines in parts.items():
-        text = "\n".join(lines).rstrip()
-        page, count = re.subn(
-            rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", rf"\g<1>{text}\g<2>", page, flags=re.DOTALL
-        )
-        if count != 1:
-            sys.exit(f"{PAGE} has no place <!-- {name} --> ... <!-- end -->, or several.")
-    return page
+    return filled(page, {name: "\n".join(lines).rstrip() for name, lines in parts.items()})
 
 
 def main(*studies: str, file: str) -> None:
@@ -233,7 +227,7 @@ def main(*studies: str, file: str) -> None:
     found = beside(file)
     title = "Ours beside the published runs: dSprites"
     FIGURE.write_bytes(png(beside_published(found, title=title).figure))
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    PAGE.write_text(made(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
 
 
 if __name__ == "__main__":

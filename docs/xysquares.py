@@ -4,11 +4,11 @@ The page's own words stay; what stands between ``<!-- name -->`` and ``<!-- end 
 """
 
 import csv
-import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
+
+from places import filled
 
 from unknot.objectives.losses import beta_of_means
 
@@ -66,7 +66,7 @@ def table(rows: list[dict[str, str]], settings: dict[str, str], digits: dict[str
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def filled(text: str) -> str:
+def made(text: str) -> str:
     """The page with its tables."""
     overlap = {"objective": "objective", "spacing": "spacing", "loss": "loss", "latents": "latents"}
     tables = {
@@ -77,14 +77,8 @@ def filled(text: str) -> str:
             dict.fromkeys(SCORES, 2) | {"axis_alignment": 3, "linearity": 3},
         ),
     }
-    for name, made in tables.items():
-        text, count = re.subn(
-            rf"(<!-- {name} -->\n).*?(\n<!-- end -->)", rf"\g<1>{made}\g<2>", text, flags=re.S
-        )
-        if count != 1:
-            sys.exit(f"{PAGE} has no place <!-- {name} --> ... <!-- end -->, or several.")
-    return text
+    return filled(text, tables)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

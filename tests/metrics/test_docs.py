@@ -1,11 +1,11 @@
 """The page about scores says what the code does; its tables are made by docs/metrics.py."""
 
-import importlib.util
 import re
 from functools import cache
 from pathlib import Path
 
 import pytest
+import scripts
 
 from metrics.representations import SCORES
 from unknot.core import registry
@@ -18,10 +18,7 @@ LONG = ("beta_vae", "dci", "efficiency")
 
 @cache
 def script():
-    spec = importlib.util.spec_from_file_location("docs_metrics", PAGE.with_suffix(".py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return scripts.script("docs/metrics.py")
 
 
 def told(name):

@@ -1,21 +1,15 @@
 """The page of results on XYSquares: its tables are those of its files, and so is what it claims."""
 
-import importlib.util
 from collections import defaultdict
-from pathlib import Path
 from statistics import mean
 
 import pytest
-
-FILE = Path(__file__).parents[2] / "docs" / "xysquares.py"
+from scripts import script
 
 
 @pytest.fixture(scope="module")
 def page():
-    spec = importlib.util.spec_from_file_location("docs_xysquares", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("docs/xysquares.py")
 
 
 def scores(page, file, score, *settings):
@@ -27,7 +21,7 @@ def scores(page, file, score, *settings):
 
 def test_tables_are_those_of_the_files(page):
     text = page.PAGE.read_text(encoding="utf-8")
-    assert page.filled(text) == text, "run: python docs/xysquares.py"
+    assert page.made(text) == text, "run: python docs/xysquares.py"
 
 
 def test_every_setting_has_five_seeds(page):

@@ -1,26 +1,21 @@
 """The page beside the study of 2019: its tables are those of its files, and so is its claim."""
 
-import importlib.util
 from collections import Counter
-from pathlib import Path
 from statistics import mean
 
 import pytest
 from metrics import study2019
+from scripts import script
 from study.published_tables import table
 
 from unknot.study import published
 
-FILE = Path(__file__).parents[2] / "docs" / "study2019.py"
 MODELS = {"beta_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "beta_tcvae", "annealed_vae"}
 
 
 @pytest.fixture(scope="module")
 def page():
-    spec = importlib.util.spec_from_file_location("docs_study2019", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("docs/study2019.py")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +42,7 @@ def test_all_settings_are_there_with_their_seeds(page):
 
 def test_tables_are_those_of_the_files(page, found):
     text = page.PAGE.read_text(encoding="utf-8")
-    assert page.filled(text, found) == text, "run: python docs/study2019.py"
+    assert page.made(text, found) == text, "run: python docs/study2019.py"
     assert "does not hold" not in text
     assert "not trained yet" not in text
 

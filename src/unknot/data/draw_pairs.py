@@ -109,8 +109,7 @@ class Pairs:
 def _values(space: FactorSpace, weight: Float64[Tensor, " size"]) -> list[int]:
     """How many values of each factor have any weight."""
     grid = weight.reshape(space.sizes) > 0
-    each = range(len(space))
-    return [int(grid.movedim(i, 0).flatten(1).any(1).sum()) for i in each]
+    return [int(grid.movedim(i, 0).flatten(1).any(1).sum()) for i in range(len(space))]
 
 
 def _uniform(axes: Axes, device: torch.device, *, another: bool) -> Change:

@@ -20,10 +20,11 @@ from unknot.study.spec import FORMAT, Choice, TrainSpec, plain
 
 T = TypeVar("T")
 NAMED = ("data", "net", "objective", "draw")
-WEIGHTED = (tuple[Weight, ...], tuple[Weight, ...] | None)
 """Tables whose name may stand for them: ``data = "dsprites"``."""
 DEFAULTS = {"data": "dsprites", "net": "conv64", "objective": "beta_vae"}
 ROOMS: dict[str, registry.Room] = {"data": "datasets", "net": "nets", "objective": "objectives"}
+WEIGHTED = (tuple[Weight, ...], tuple[Weight, ...] | None)
+"""Types of fields that hold weights of rows."""
 
 
 def read(path: Path) -> dict[str, Any]:
