@@ -258,8 +258,11 @@ def both(module, shape, dtype=torch.float32, p=3, b=4, compiler=None):
         plan = stacked(module, kernels=kernels)
         packed = {n: plan.pack(n, w).requires_grad_() for n, w in weights.items()}
         image = x.clone().requires_grad_()
-        run = compiler(plan.run) if compiler and kernels else plan.run
-        y = run({n: w.to(dtype) for n, w in packed.items()}, image.to(dtype)).float()
+
+        def run(weights, image, plan=plan):  # casts inside, as in training
+            return plan.run({n: w.to(dtype) for n, w in weights.items()}, image.to(dtype)).float()
+
+        y = (compiler(run) if compiler and kernels else run)(packed, image)
         upstream = draw(*y.shape, seed=7)
         found.append([y.detach(), *torch.autograd.grad(y, [image, *packed.values()], upstream)])
     return found

@@ -196,7 +196,10 @@ def _begin(place: int, model: Model, wanted: Wanted, known: Sequence[Record], *,
     rest = [metric for metric in wanted.metrics if metric not in found]
     mine = [metric for metric in rest if here or metric in DECODING]
     results = evaluate.results(model, replace(wanted, metrics=mine))
-    return Job(place, model, results, [metric for metric in rest if metric not in mine], found)
+    others = [metric for metric in rest if metric not in mine]
+    # Each begins with another score: while rows are encoded for one, the others compute.
+    turn = place % max(1, len(others))
+    return Job(place, model, results, others[turn:] + others[:turn], found)
 
 
 def _words(job: Job, wanted: Wanted) -> dict[str, Any]:
