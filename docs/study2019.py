@@ -182,9 +182,11 @@ def value(text: str) -> float | str:
     """What a cell of the file says.
 
     Example:
-        >>> value("16"), value("0.5"), value("bernoulli")
-        (16, 0.5, 'bernoulli')
+        >>> value("16"), value("0.5"), value("bernoulli"), value("True")
+        (16, 0.5, 'bernoulli', True)
     """
+    if text in ("True", "False"):
+        return text == "True"
     try:
         number = float(text)
     except ValueError:

@@ -207,6 +207,16 @@ def test_an_error_of_a_process_is_the_error_that_it_would_be_here(trained, start
     assert len(started) == 2
 
 
+def test_one_has_many_rows_encoded_while_others_compute(trained):
+    wanted = Wanted(["beta_vae", "dci", "factor_vae", "mig"])
+    first, second = (
+        scoring._begin(place, make(), wanted, [], here=False).elsewhere
+        for place, make in enumerate(models(trained, wanted))
+    )
+    assert first == ["beta_vae", "factor_vae", "dci", "mig"]
+    assert second == ["dci", "mig", "beta_vae", "factor_vae"]
+
+
 def test_a_failure_here_ends_the_processes(trained, started):
     wanted = Wanted(["mig"])
 

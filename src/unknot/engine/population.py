@@ -78,6 +78,8 @@ class Setting:
     runtime: Runtime
     draw: Sampler | None = None
     """Which images go together; what the objective names when None."""
+    blank: bool = False
+    """Whether weights are zeros until others are given; to draw them takes long."""
 
     def rows(self, objective: Objective) -> Rows:
         """Which images come next.
@@ -102,6 +104,12 @@ class Setting:
     def weights(self, modules: Mapping[str, nn.Module], seeds: Int[Tensor, " p"]) -> State:
         """Initial weights of the seeds, by name."""
         dtype = self.runtime.dtype
+        if self.blank:
+            return {
+                f"{part}.{name}": seeds.new_zeros(len(seeds), *weight.shape, dtype=dtype)
+                for part, module in modules.items()
+                for name, weight in module.named_parameters()
+            }
         weights = initial_weights(self.net, self.dataset.shape, seeds, dtype=dtype)
         if "critic" in modules:
             weights |= initialise(modules["critic"], "critic", self.net.init, seeds, dtype=dtype)

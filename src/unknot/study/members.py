@@ -8,7 +8,7 @@ import contextlib
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ class Trained:
     def run(self, member: int) -> Run:
         """One member as a run of its own, the very run that it would be alone."""
         spec, known = self.specs[member], self.facts["members"][member]
-        population = populate(self.setting, spec.members())
+        population = populate(replace(self.setting, blank=True), spec.members())
         own = {name: stacked[member : member + 1] for name, stacked in self.weights.items()}
         population.load({**population.state(), **own})
         training = Training(

@@ -27,6 +27,7 @@ from unknot.study.train import (
     fits,
     restore,
     train_to_the_end,
+    without_moments,
 )
 
 MOST_ROWS = 10_000_000
@@ -267,8 +268,9 @@ def load(path: str | Path, *, device: str = "auto") -> Run:
     if not folder.weights.exists():
         raise StoreError(f"{path} is not finished; continue it with `unknot resume {path}`.")
     weights = checkpoint.read_weights(folder.weights)
-    fits(training.weights(), weights, folder.weights)
-    training.population.load({**training.population.state(), **weights})
+    state = training.population.state()
+    fits(without_moments(state), weights, folder.weights)
+    training.population.load({**state, **weights})
     facts = folder.status()
     try:
         ends = enumerate(member["diverged_at"] for member in facts.get("members", []))

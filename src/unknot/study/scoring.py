@@ -28,6 +28,8 @@ from unknot.study.evaluate import Model, Scored, Wanted
 from unknot.study.members import Stopped
 from unknot.study.records import Record
 
+MANY = ("beta_vae", "factor_vae")
+"""Scores that look at most rows of a grid; others need some ten thousand."""
 PAUSE = 0.2
 """Seconds between two questions whether to stop."""
 
@@ -197,9 +199,9 @@ def _begin(place: int, model: Model, wanted: Wanted, known: Sequence[Record], *,
     mine = [metric for metric in rest if here or metric in DECODING]
     results = evaluate.results(model, replace(wanted, metrics=mine))
     others = [metric for metric in rest if metric not in mine]
-    # Each begins with another score: while rows are encoded for one, the others compute.
-    turn = place % max(1, len(others))
-    return Job(place, model, results, others[turn:] + others[:turn], found)
+    # While the first has many rows encoded, which all have in common, the others compute.
+    others.sort(key=lambda metric: (metric in MANY) == (place > 0))
+    return Job(place, model, results, others, found)
 
 
 def _words(job: Job, wanted: Wanted) -> dict[str, Any]:

@@ -66,8 +66,7 @@ class Training:
 
     def weights(self) -> State:
         """What a finished training leaves: all but the optimiser's moments, members first."""
-        state = self.population.state()
-        return {name: t for name, t in state.items() if not name.startswith("adam.")}
+        return without_moments(self.population.state())
 
     def save(self, checkpoints: Path) -> None:
         """Write a checkpoint: all of it, to continue from.
@@ -126,7 +125,7 @@ def begin(specs: Sequence[TrainSpec], device: str = "auto", *, trained: bool = F
             f"{of_pixels(likelihood)} is at home. Add --set objective.likelihood=gaussian."
         )
     draw = spec.draw.settings if spec.draw else None
-    setting = Setting(dataset, spec.net.settings, spec.batch, chosen, draw)
+    setting = Setting(dataset, spec.net.settings, spec.batch, chosen, draw, blank=trained)
     members = [member for each in specs for member in each.members()]
     return Training(tuple(specs), setting, populate(setting, members))
 
@@ -171,6 +170,11 @@ def _same_images(dataset: FactorDataset, seen: list[float] | None, source: Path)
             f"The images of {dataset.name} are no longer those that were trained on until the "
             f"checkpoint in {source}; put those back, or train anew in another folder."
         )
+
+
+def without_moments(state: State) -> State:
+    """A state without those of the optimiser."""
+    return {name: tensor for name, tensor in state.items() if not name.startswith("adam.")}
 
 
 def fits(expected: State, given: State, source: Path) -> None:
