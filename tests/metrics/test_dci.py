@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -100,3 +101,18 @@ def test_boosting(name, d):
     codes, values = get(name)
     score = dci(codes, values, protocol="study2019", test=(codes[:200], values[:200]))
     assert float(score) == pytest.approx(d, abs=0.03)
+
+
+def test_bins_of_a_forest_tell_few_values_apart():
+    """Where a code has no more values than bins, the trees are the same."""
+    draw = np.random.default_rng(0)
+    factors = draw.integers(0, 8, (3000, 2))
+    codes = np.round(factors @ [[4, 3], [-3, 4]] + draw.normal(0, 3, (3000, 2)))
+    assert all(16 < len(np.unique(code)) <= 128 for code in codes.T)
+    forest = Settings("forest", trees=5, leaf=0.01)
+    exact, same, coarse = (
+        dci(codes, factors, protocol=replace(forest, bins=bins)) for bins in (None, 128, 16)
+    )
+    assert dict(exact.values) == dict(same.values)
+    assert float(exact) != float(coarse)
+    assert float(exact) == pytest.approx(float(coarse), abs=0.03)

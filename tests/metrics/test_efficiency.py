@@ -9,7 +9,8 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import efficiency
-from unknot.metrics.efficiency import Settings
+from unknot.metrics.efficiency import Settings, _predict
+from unknot.metrics.predictors import binned
 
 QUICK = Settings(("linear",), labels=(10, 100, 1_000), test_samples=500)
 
@@ -17,14 +18,14 @@ QUICK = Settings(("linear",), labels=(10, 100, 1_000), test_samples=500)
 @expected(
     ALIGNED
     # What trees need more labels for: boundaries across both codes.
-    | {"duplicated": 1.0, "rotated": 0.936, "missing": 1.0, "noise": 0.0, "outlier": 1.0}
+    | {"duplicated": 1.0, "rotated": 0.898, "missing": 1.0, "noise": 0.0, "outlier": 1.0}
 )
 def test_reference_representation(name, value):
     """A hundred labels are enough where one code tells each factor."""
     score = efficiency(*get(name))
     assert float(score) == pytest.approx(value, abs=0.01)
     assert score["efficiency.chance"] == pytest.approx(np.mean(1 / np.array(SIZES)), abs=0.02)
-    best = {"noise": 0.22, "missing": 0.78, "rotated": 0.95}.get(name, 1.0)
+    best = {"noise": 0.22, "missing": 0.78, "rotated": 0.98}.get(name, 1.0)
     assert score["efficiency.histogram_1440"] == pytest.approx(best, abs=0.02)
 
 
@@ -41,6 +42,21 @@ def test_a_noisy_threshold_is_learnt_to_the_best_there_is():
     assert score.protocol["rows"] == 10_000
     assert score.protocol["test_rows"] == 5_000
     assert not score.remarks
+
+
+@pytest.mark.parametrize(("rows", "share"), [(100, 0.97), (1_000, 0.999)])
+def test_a_histogram_is_scikit_learns_boosting_of_bins(rows, share):
+    """Of a hundred rows many splits are equally good: its own seeds differ in 2 % there."""
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    rng = np.random.default_rng(0)
+    codes = rng.normal(size=(rows + 2_000, 3))
+    level = np.digitize(codes @ [1.0, 0.5, 0.0] + 0.3 * rng.normal(size=len(codes)), [-1, 0, 1])
+    x, x_held = torch.from_numpy(codes).split([rows, 2_000])
+    ours = _predict("histogram", x, level[:rows], x_held, 0)
+    few, few_held = binned(x.numpy(), x_held.numpy(), 128)
+    trees = GradientBoostingClassifier(n_estimators=20, random_state=0).fit(few, level[:rows])
+    assert np.mean(ours == trees.predict(few_held)) >= share
 
 
 def test_the_share_is_that_of_the_two_accuracies():

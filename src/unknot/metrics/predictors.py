@@ -45,6 +45,33 @@ def standardised(train: Rows, test: Rows) -> tuple[Float[Tensor, "n z"], Float[T
     return (x - mean) / std, (x_held - mean) / std
 
 
+def binned(
+    x: NDArray[Any], x_held: NDArray[Any], bins: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Codes by the number of their bin, of which each has about as many training rows.
+
+    Where a code has no more values than that, each is a bin.
+
+    Example:
+        >>> x, x_held = np.array([[0.0], [1.0], [2.0], [90.0]]), np.array([[45.0], [47.0], [1e9]])
+        >>> [table[:, 0].tolist() for table in binned(x, x_held, 2)]
+        [[0.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+        >>> [table[:, 0].tolist() for table in binned(x, x_held, 4)]
+        [[0.0, 1.0, 2.0, 3.0], [2.0, 3.0, 3.0]]
+    """
+    tables = np.empty(x.shape, np.float32), np.empty(x_held.shape, np.float32)
+    for j, code in enumerate(x.T):
+        values, sizes = np.unique(code.astype(np.float64), return_counts=True)
+        number = np.arange(len(values))
+        if len(values) > bins:
+            number = ((sizes.cumsum() - sizes / 2) * bins / len(code)).astype(int)
+        last = np.flatnonzero(np.diff(number))
+        ends = (values[last] + values[last + 1]) / 2
+        for table, of in zip(tables, (x, x_held), strict=True):
+            table[:, j] = np.searchsorted(ends, of[:, j])
+    return tables
+
+
 def svm_accuracy(train: Rows, test: Rows) -> Float[Tensor, "z f"]:
     """Test accuracy of a linear support vector machine for each factor on each single code.
 
