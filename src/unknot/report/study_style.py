@@ -93,6 +93,8 @@ class Look:
     colour: str
     marker: str
     dash: Any
+    fill: str | None = None
+    """Of its markers, where it is another colour."""
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
@@ -198,7 +200,7 @@ def legend(
     shown = [
         Line2D(
             [], [], color=look.colour, marker=look.marker, markersize=4.5, linestyle=look.dash,
-            linewidth=1.6,
+            linewidth=1.6, markerfacecolor=look.fill or look.colour,
         )
         for look in names.values()
     ]  # fmt: skip

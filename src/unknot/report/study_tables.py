@@ -220,7 +220,7 @@ def beside_published(
         plain = {name: Look(theme.ink, "", "-") for _, name in lines.heads}
         lines.dress(axes, plain, theme, first=i % across == 0)
     dots = {
-        "published": Look(theme.muted, "o", ""),
+        "published": Look(theme.muted, "o", "", fill=theme.paper),
         "ours": Look(theme.accent, "o", ""),
         f"ours, |z| > {FAR:g}": Look(theme.alarm, "o", ""),
     }
