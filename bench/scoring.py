@@ -102,7 +102,7 @@ def encoded(options: argparse.Namespace, wanted: Wanted) -> list[Model]:
     rows = Once(lambda index: tables[:, index], len(run.dataset))
     return [
         replace(model, encode=partial(rows, model=i))
-        for i, model in enumerate(evaluate.models(run, wanted))
+        for i, model in enumerate(evaluate.models(run.training, wanted))
     ]
 
 

@@ -10,6 +10,7 @@ from unknot.data.dataset import Bits, FactorDataset
 from unknot.data.draw import Correlated, Pairs, Singles, Triplets, Without
 from unknot.data.xysquares import XYSquares
 from unknot.engine.device import runtime
+from unknot.engine.encode import encode
 from unknot.engine.looped import Looped
 from unknot.engine.population import Member, Setting, populate
 from unknot.engine.stacked import Stacked
@@ -92,6 +93,16 @@ def test_population_equals_alone(precision):
         ours = together.advance(start, 10)["loss"]
         theirs = torch.cat([a.advance(start, 10)["loss"] for a in alone])
         torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=0)
+
+
+def test_a_code_does_not_depend_on_the_rows_beside_it():
+    """Bit for bit: scores ask for rows in portions that depend on who asks first."""
+    setting = Setting(blobs().to(torch.device("cuda")), Conv64(), 32, runtime("cuda", "bf16"))
+    population = populate(setting, MEMBERS)
+    index = torch.arange(511, -1, -1).repeat(2)[:700]
+    codes = encode(population, setting.dataset, index).mean
+    for some in (torch.arange(3), torch.arange(690, 20, -1), torch.tensor([650])):
+        assert torch.equal(encode(population, setting.dataset, index[some]).mean, codes[:, some])
 
 
 def test_gpu_equals_cpu():

@@ -63,7 +63,7 @@ def test_scores_that_do_not_apply_are_told_with_the_reason(options):
     run = unknot.train(**options)
     done = []
     wanted = Wanted(evaluate.everything(), "carbonneau", strict=False)
-    (model,) = evaluate.models(run, wanted)
+    (model,) = evaluate.models(run.training, wanted)
     found = evaluate.score(model, wanted, on_score=lambda: done.append(None))
     assert "has no protocol 'carbonneau'" in found.skipped["elbo"]
     assert "has no protocol 'carbonneau'" in found.skipped["kl_per_dimension"]

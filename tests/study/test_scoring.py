@@ -108,7 +108,7 @@ def models(trained, wanted):
 
 
 def one(population, member, wanted):
-    (found,) = evaluate.models(population.run(member), wanted)
+    (found,) = evaluate.models(population.run(member).training, wanted)
     return found
 
 
@@ -144,6 +144,23 @@ def test_all_scores_are_the_same_bit_for_bit(copied, started):
     counts = [done for phase, done in heard if phase == "score"]
     assert counts == sorted({*counts})
     assert counts[-1] == 2 * len(names)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_members_encoded_together_have_the_scores_they_have_alone(
+    copied, started, quick, processes, monkeypatch
+):
+    """As beside a GPU; the member that has diverged is encoded with the others and not scored."""
+    monkeypatch.setattr(task, "_on_cpu", lambda _: False)
+    portions, encode = [], evaluate.encode
+    monkeypatch.setattr(
+        evaluate, "encode", lambda p, d, i: portions.append(p.members) or encode(p, d, i)
+    )
+    with threadpool_limits(1):
+        found = perform(copied("beside", metrics=QUICK, processes=processes)).scores
+    assert found == quick
+    assert {*portions} == {3}
+    assert len(started) == (processes if processes > 1 else 0)
 
 
 def test_known_scores_need_no_process(copied, started, quick):

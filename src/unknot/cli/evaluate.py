@@ -40,7 +40,7 @@ def evaluate(
     names = scores.known([name.strip() for name in metrics.split(",")]) if metrics else None
     wanted = scores.Wanted(names or scores.everything(), protocol, seed, strict=names is not None)
     trained = load(run, device=device)
-    models = scores.models(trained, wanted)
+    models = scores.models(trained.training, wanted)
     records, new = [], 0
     skipped: dict[str, str] = {}
     with (

@@ -25,30 +25,35 @@ def encode(
 ) -> Posterior:
     """Posteriors ``[p, n, z]`` of the given rows, gathered on the CPU.
 
+    All passes have the same number of images, the last one some of them twice: how a product is
+    rounded depends on its size, and a code must not depend on what else is asked for.
+
     Args:
         population: The models.
         dataset: Where the images come from.
         index: Rows of the dataset.
         on_rows: Called with the number of rows done so far.
     """
-    rows = min(512, max(1, IMAGES // population.members))
+    n, rows = len(index), min(512, max(1, IMAGES // population.members), len(dataset))
     means: list[Float[Tensor, "p b z"]] = []
     logvars: list[Float[Tensor, "p b z"]] = []
     gathered: list[Tensor] = []
     done, device = 0, index.device
-    for block in index.split(rows * BLOCK):
+    whole = torch.cat([index, index[-1:].expand(-n % rows)])
+    for block in whole.split(rows * BLOCK):
+        start = done
         for some in block.split(rows):
             x = dataset.batch(some.to(device, non_blocking=True))
             device = x.device  # where the images are: rows in its memory are no reason to wait
             q = population.encode(x)
             means.append(q.mean.float())
             logvars.append(q.logvar.float())
-            done += len(some)
+            done = min(done + rows, n)
             on_rows(done)
         if not gathered:
             p, _, z = means[0].shape
-            gathered = [torch.empty(p, len(index), z) for _ in range(2)]
-        for whole, parts in zip(gathered, (means, logvars), strict=True):
-            whole[:, done - len(block) : done] = torch.cat(parts, dim=1)
+            gathered = [torch.empty(p, n, z) for _ in range(2)]
+        for out, parts in zip(gathered, (means, logvars), strict=True):
+            out[:, start:done] = torch.cat(parts, dim=1)[:, : done - start]
             parts.clear()
     return Posterior(*gathered)

@@ -1,4 +1,4 @@
-"""Scores that decode: how likely a run's models make its images."""
+"""Scores that decode: how likely trained models make their images."""
 
 import math
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from unknot.metrics import importance, protocols
 from unknot.metrics.elbo import of_draws as elbo_of_draws
 from unknot.metrics.log_likelihood import of_draws as log_likelihood_of_draws
 from unknot.metrics.result import Score
-from unknot.study.run import Run
+from unknot.study.train import Training
 
 DECODING: dict[str, Callable[..., Score]] = {
     "elbo": elbo_of_draws,
@@ -25,9 +25,10 @@ IMAGES = 256
 """Images that they look at: some ten thousand decoded points for each model."""
 
 
-def decoding(run: Run, protocol: str, seed: int) -> Callable[[str, int], Score]:
+def decoding(training: Training, protocol: str, seed: int) -> Callable[[str, int], Score]:
     """The scores that decode, by name and member; all members are decoded in one pass."""
-    population, objective = run.training.population, run.spec.objective
+    population, dataset = training.population, training.setting.dataset
+    objective = training.specs[0].objective  # members differ in numbers that are not needed here
 
     @cache
     def drawn(metric: str) -> importance.Draws:
@@ -44,17 +45,17 @@ def decoding(run: Run, protocol: str, seed: int) -> Callable[[str, int], Score]:
         # and compares with that of models trained on pixels alone.
         likelihood = of_pixels(objective.settings.likelihood)
         chosen = protocols.pick(metric, protocols.of(metric), protocol)
-        size = len(run.dataset)
+        size = len(dataset)
         index = torch.arange(size)
         if size > IMAGES:
             index = noise.integers(seed, "metric/images", 0, IMAGES, high=size)
         return importance.draw(
             Net(population.encode, population.decode),
-            run.dataset.batch(index),
+            dataset.batch(index),
             likelihood=likelihood,
             draws=chosen.settings.draws,
             seed=seed,
-            variance=_variance(run, metric),
+            variance=_variance(training, metric),
         )
 
     def score(metric: str, member: int) -> Score:
@@ -64,14 +65,14 @@ def decoding(run: Run, protocol: str, seed: int) -> Callable[[str, int], Score]:
     return score
 
 
-def _variance(run: Run, metric: str) -> importance.Variance | None:
+def _variance(training: Training, metric: str) -> importance.Variance | None:
     """That of the decoder, where the objective has one of its own."""
-    objective = run.spec.objective.settings
+    objective = training.specs[0].objective.settings
     if not isinstance(objective, Calibrated):
         return None
-    state = run.training.population.state()
+    state = training.population.state()
     own = {n.removeprefix("own."): v.double() for n, v in state.items() if n.startswith("own.")}
-    pixels = math.prod(run.dataset.shape)
+    pixels = math.prod(training.setting.dataset.shape)
 
     def variance(error: Tensor) -> Tensor:
         try:

@@ -17,6 +17,7 @@ from unknot.metrics.result import Score
 from unknot.study.decoding import DECODING, decoding
 from unknot.study.records import Record, plain
 from unknot.study.run import Run
+from unknot.study.train import Training
 
 LONGEST = 100
 """Parts of a score that are longer than this, such as one number for each image, are not kept."""
@@ -89,7 +90,7 @@ def evaluate(
         DataError: All members diverged.
     """
     wanted = Wanted(everything() if metrics is None else metrics, protocol, seed, strict)
-    for model in models(run, wanted):
+    for model in models(run.training, wanted):
         yield score(model, wanted, known).records
 
 
@@ -182,36 +183,36 @@ def known(names: Sequence[str]) -> list[str]:
     return [*dict.fromkeys(names)]
 
 
-def models(run: Run, wanted: Wanted) -> list[Model]:
-    """The members of a run that did not diverge.
+def models(training: Training, wanted: Wanted) -> list[Model]:
+    """The members of a population that did not diverge.
 
     Raises:
         DataError: There is none.
     """
-    if len(run.diverged) == len(run.spec.seed_list):
+    names = [*zip(training.ids, training.seeds, strict=True)]
+    if len(training.diverged) == len(names):
         raise DataError("No member can be scored: all of them diverged.")
-    members, latents = len(run.spec.seed_list), run.spec.net.settings.latents
-    decoded = decoding(run, wanted.protocol, wanted.seed)
+    dataset, latents = training.setting.dataset, training.setting.net.latents
+    decoded = decoding(training, wanted.protocol, wanted.seed)
 
     def both(index: Tensor) -> Tensor:
-        q = encode(run.training.population, run.dataset, index)
+        q = encode(training.population, dataset, index)
         return torch.cat([q.mean, q.logvar], dim=-1)
 
     # Rows are encoded once for all members; who has one member remembers them itself.
-    rows = Once(both, run.dataset.space.size) if members > 1 else lambda index, _: both(index)[0]
+    rows = Once(both, dataset.space.size) if len(names) > 1 else lambda index, _: both(index)[0]
 
     def model(member: int, name: str, seed: int) -> Model:
         return Model(
             name,
             seed,
-            run.dataset.space,
+            dataset.space,
             latents,
             lambda index: rows(index, member),
             lambda metric: decoded(metric, member),
         )
 
-    names = zip(run.spec.ids(), run.spec.seed_list, strict=True)
-    return [model(i, *each) for i, each in enumerate(names) if i not in run.diverged]
+    return [model(i, *each) for i, each in enumerate(names) if i not in training.diverged]
 
 
 def _of_codes(model: Model, wanted: Wanted) -> Callable[[str], Score]:

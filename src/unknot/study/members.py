@@ -38,6 +38,16 @@ class Trained:
     facts: dict[str, Any]
     """What population.json holds."""
 
+    def training(self) -> Training:
+        """All members side by side, as they were trained."""
+        members = [member for spec in self.specs for member in spec.members()]
+        population = populate(replace(self.setting, blank=True), members)
+        population.load({**population.state(), **self.weights})
+        ends = enumerate(member["diverged_at"] for member in self.facts["members"])
+        diverged = {i: at for i, at in ends if at is not None}
+        step = self.facts["step"]
+        return Training(self.specs, self.setting, population, self.curves, diverged, step)
+
     def run(self, member: int) -> Run:
         """One member as a run of its own, the very run that it would be alone."""
         spec, known = self.specs[member], self.facts["members"][member]

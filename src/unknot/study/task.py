@@ -203,15 +203,8 @@ def _scores(
     metrics = evaluate.everything() if task.metrics is None else task.metrics
     # A score that does not apply to a run is a fact, not the study's end.
     wanted = Wanted(metrics, task.protocol, task.score_seed, strict=False)
-
-    def model(member: int) -> Model:
-        (one,) = evaluate.models(trained.run(member), wanted)
-        return one
-
-    members = trained.facts["members"]
-    sound = [i for i, member in enumerate(members) if member["status"] != "diverged"]
     everybody = scoring.score(
-        [functools.partial(model, i) for i in sound],
+        _models(trained, wanted),
         wanted,
         known=records.read(folder),
         processes=_processes(task, trained),
@@ -234,10 +227,32 @@ def _scores(
                 }
 
 
+def _models(trained: Trained, wanted: Wanted) -> list[Callable[[], Model]]:
+    """Those that did not diverge.
+
+    A GPU encodes rows for all of them in one pass. On a CPU that is no faster, and whoever stops it
+    would lose more: there each is made when it is its turn.
+    """
+
+    def alone(member: int) -> Model:
+        (one,) = evaluate.models(trained.run(member).training, wanted)
+        return one
+
+    members = trained.facts["members"]
+    sound = [i for i, member in enumerate(members) if member["status"] != "diverged"]
+    if _on_cpu(trained) or not sound:
+        return [functools.partial(alone, i) for i in sound]
+    together = evaluate.models(trained.training(), wanted)
+    return [functools.partial(together.__getitem__, i) for i in range(len(together))]
+
+
 def _processes(task: Task, trained: Trained) -> int:
     """How many score. Beside a GPU the cores have nothing to do; on a CPU each has its worker."""
-    on_cpu = trained.setting.runtime.device.type == "cpu"
-    return task.processes or (1 if on_cpu else scoring.spare())
+    return task.processes or (1 if _on_cpu(trained) else scoring.spare())
+
+
+def _on_cpu(trained: Trained) -> bool:
+    return trained.setting.runtime.device.type == "cpu"
 
 
 def _score(record: Record) -> dict[str, Any]:

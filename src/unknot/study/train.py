@@ -58,6 +58,11 @@ class Training:
         return [name for spec in self.specs for name in spec.ids()]
 
     @property
+    def seeds(self) -> list[int]:
+        """Of the members, in order."""
+        return [seed for spec in self.specs for seed in spec.seed_list]
+
+    @property
     def status(self) -> Status:
         """How far it is; running as long as there is something left to train."""
         if len(self.diverged) == self.population.members:
