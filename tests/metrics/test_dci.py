@@ -116,3 +116,12 @@ def test_bins_of_a_forest_tell_few_values_apart():
     assert dict(exact.values) == dict(same.values)
     assert float(exact) != float(coarse)
     assert float(exact) == pytest.approx(float(coarse), abs=0.03)
+
+
+def test_bins_do_not_tear_clumps_apart():
+    """Bins of equally many rows would: a clump of 94 rows would lose some to its neighbours."""
+    draw = np.random.default_rng(0)
+    factors = draw.integers(0, 32, (3000, 2))
+    score = dci(factors + draw.normal(0, 0.01, (3000, 2)), factors)
+    assert score["dci.informativeness"] == score["dci.train_informativeness"] == 1
+    assert float(score) == pytest.approx(1, abs=1e-9)

@@ -23,7 +23,7 @@ def test_the_record_repeats_the_score():
     score = metrics.dci(*get("perfect"), seed=3)
     record = json.loads(json.dumps(score.protocol))
     assert record["name"] == "unknot"
-    assert record["version"] == 1
+    assert record["version"] == 2
     assert record["estimator"] == "forest"
     assert record["seed"] == 3
     assert record["rows"] + record["test_rows"] == 2160

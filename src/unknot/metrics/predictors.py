@@ -48,25 +48,28 @@ def standardised(train: Rows, test: Rows) -> tuple[Float[Tensor, "n z"], Float[T
 def binned(
     x: NDArray[Any], x_held: NDArray[Any], bins: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Codes by the number of their bin, of which each has about as many training rows.
+    """Codes by the number of their bin.
 
-    Where a code has no more values than that, each is a bin.
+    Bins end in the widest gap between values of so many runs of equally many training rows, so that
+    values in clumps are not torn apart. Where a code has no more values than that, each is a bin.
 
     Example:
         >>> x, x_held = np.array([[0.0], [1.0], [2.0], [90.0]]), np.array([[45.0], [47.0], [1e9]])
         >>> [table[:, 0].tolist() for table in binned(x, x_held, 2)]
-        [[0.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+        [[0.0, 0.0, 1.0, 2.0], [1.0, 2.0, 2.0]]
         >>> [table[:, 0].tolist() for table in binned(x, x_held, 4)]
         [[0.0, 1.0, 2.0, 3.0], [2.0, 3.0, 3.0]]
     """
     tables = np.empty(x.shape, np.float32), np.empty(x_held.shape, np.float32)
     for j, code in enumerate(x.T):
         values, sizes = np.unique(code.astype(np.float64), return_counts=True)
-        number = np.arange(len(values))
+        gaps = np.diff(values)
+        cut = np.arange(len(gaps))
         if len(values) > bins:
-            number = ((sizes.cumsum() - sizes / 2) * bins / len(code)).astype(int)
-        last = np.flatnonzero(np.diff(number))
-        ends = (values[last] + values[last + 1]) / 2
+            run = (sizes.cumsum()[:-1] * bins - 1) // len(code)
+            by_width = np.lexsort((gaps, run))
+            cut = by_width[np.append(np.diff(run[by_width]) > 0, True)]
+        ends = values[cut] + gaps[cut] / 2
         for table, of in zip(tables, (x, x_held), strict=True):
             table[:, j] = np.searchsorted(ends, of[:, j])
     return tables
