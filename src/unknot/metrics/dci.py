@@ -35,7 +35,7 @@ class Settings:
     leaf: float | None = None
     """Smallest leaf of a forest's trees as a share of the rows."""
     bins: int | None = None
-    """A forest tells so many values of a code apart, each of about as many rows."""
+    """Trees tell about so many values of a code apart."""
     alphas: tuple[float, ...] = ()
     """Penalties of the lasso; of several, ten-fold cross-validation takes the best."""
     scaling: Literal["none", "standard", "range"] = "none"
