@@ -3,6 +3,7 @@
 from collections import Counter
 from statistics import mean
 
+import numpy as np
 import pytest
 from metrics import study2019
 from scripts import script
@@ -10,6 +11,7 @@ from study.published_tables import table
 
 from unknot.study import published
 
+FILE = study2019.FOLDER / "dsprites_full.csv"
 MODELS = {"beta_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "beta_tcvae", "annealed_vae"}
 
 
@@ -21,7 +23,7 @@ def page():
 @pytest.fixture(scope="module")
 def found(page):
     table("dsprites")  # or the test is skipped
-    return page.beside(study2019.FOLDER / "dsprites_full.csv")
+    return page.beside(FILE)
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +116,26 @@ def test_the_page_says_what_is_beyond_three_errors(page, found, words):
     assert (far.ours.label, far.ours.score) == ("beta_tcvae beta 4", "beta_vae")
     means = f"{far.ours.mean:.3f} where {far.published.mean:.3f} was published"
     assert f"{means} ({-page.z(far, drawn):.2f})" in words
+
+
+def test_the_page_says_how_unlikely_so_low_a_beta_vae_score_is(page, found, words):
+    """Published seeds drawn with replacement stand in for ours, as many in each cell."""
+    theirs = {c.label: c.runs for c in page.settings(published.read(FILE))}
+    by_seed = {
+        label: np.array([v for _, v in sorted(zip(r["seed"], r["beta_vae"], strict=True))])
+        for label, r in theirs.items()
+    }
+    cells = [d for d in found.differences if d.ours.score == "beta_vae"]
+    off = np.stack([by_seed[d.ours.label] - d.published.mean for d in cells])
+    ratio = len(off) ** 2 * off.mean(0).var(ddof=1) / off.var(1, ddof=1).sum()
+    assert f"{ratio:.1f} times the variance that those of unrelated runs" in words
+    draw, runs = np.random.default_rng(0), np.array([d.ours.n for d in cells])
+    chosen = draw.integers(0, off.shape[1], (20_000, 5))
+    some = off[:, chosen] * (np.arange(5) < runs[:, None])[:, None]
+    means = (some.sum(2) / runs[:, None]).mean(0)
+    ours = mean(d.difference for d in cells)
+    assert means.min() > ours
+    assert f"a standard deviation of {means.std():.4f}; none of 20,000 such" in words
+    drawn = (2 * page.draw_variance()["beta_vae"]) ** 0.5
+    assert f"an error of {drawn:.4f}" in words
+    assert f"low by {-ours / np.hypot(means.std(), drawn):.1f} standard errors" in words
