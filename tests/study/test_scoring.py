@@ -19,7 +19,7 @@ import unknot
 from unknot.cli.main import app
 from unknot.core.errors import ConfigError
 from unknot.engine.device import Runtime
-from unknot.study import evaluate, execute, members, scorer, scoring, task
+from unknot.study import evaluate, execute, members, scoring, task
 from unknot.study.evaluate import Wanted
 from unknot.study.events import Done
 from unknot.study.members import Stopped
@@ -258,22 +258,6 @@ def test_a_process_leaves_with_whoever_started_it(trained, started):
     assert index.tolist() == sorted({*index.tolist()})
     process.process.stdin.close()
     assert process.process.wait(10) == 0
-
-
-def test_messages_come_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "messages"
-    with path.open("wb") as stream:
-        scorer.write(stream, {"event": "rows"}, bytes(range(8)))
-        scorer.write(stream, {"event": "end"})
-    whole = path.read_bytes()
-    with path.open("rb") as stream:
-        assert scorer.read(stream) == ({"event": "rows"}, bytearray(range(8)))
-        assert scorer.read(stream) == ({"event": "end"}, bytearray())
-        assert scorer.read(stream) is None
-    for length in range(whole.index(b"\n") + 9):
-        path.write_bytes(whole[:length])
-        with path.open("rb") as stream:
-            assert scorer.read(stream) is None
 
 
 def test_as_many_processes_as_there_are_cores_beside_a_gpu(trained, monkeypatch):

@@ -15,7 +15,7 @@ from typing import Any
 
 from unknot.core.errors import StoreError
 from unknot.engine import checkpoint
-from unknot.engine.population import Setting, State, populate
+from unknot.engine.population import Population, Setting, State, populate
 from unknot.study.curves import Curves
 from unknot.study.folder import versions
 from unknot.study.run import Run
@@ -40,9 +40,7 @@ class Trained:
 
     def training(self) -> Training:
         """All members side by side, as they were trained."""
-        members = [member for spec in self.specs for member in spec.members()]
-        population = populate(replace(self.setting, blank=True), members)
-        population.load({**population.state(), **self.weights})
+        population = self._population(self.specs, self.weights)
         ends = enumerate(member["diverged_at"] for member in self.facts["members"])
         diverged = {i: at for i, at in ends if at is not None}
         step = self.facts["step"]
@@ -51,9 +49,8 @@ class Trained:
     def run(self, member: int) -> Run:
         """One member as a run of its own, the very run that it would be alone."""
         spec, known = self.specs[member], self.facts["members"][member]
-        population = populate(replace(self.setting, blank=True), spec.members())
         own = {name: stacked[member : member + 1] for name, stacked in self.weights.items()}
-        population.load({**population.state(), **own})
+        population = self._population([spec], own)
         training = Training(
             (spec,),
             self.setting,
@@ -63,6 +60,12 @@ class Trained:
             self.facts["step"],
         )
         return Run(training, known["status"])
+
+    def _population(self, specs: Sequence[TrainSpec], weights: State) -> Population:
+        setting = replace(self.setting, blank=True)
+        population = populate(setting, [member for spec in specs for member in spec.members()])
+        population.load({**population.state(), **weights})
+        return population
 
 
 def export(training: Training, folder: Path) -> Trained:
