@@ -1,10 +1,17 @@
-"""Shared by all tests: a tiny grid to train on, and hypothesis profiles."""
+"""Shared by all tests: checks of shapes, hypothesis profiles, and a tiny grid to train on."""
 
 import os
 
+import jaxtyping
 import numpy as np
 import pytest
+import torch
 from hypothesis import settings
+
+# Shapes and types are checked at every call, but not beside a GPU: the compiler that training uses
+# there cannot look through the checks. Before anything imports unknot.
+if not torch.cuda.is_available():
+    jaxtyping.install_import_hook("unknot", "beartype.beartype")
 
 # The same examples at every run: a red test is the change's doing. The long profile goes looking.
 settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True)

@@ -110,6 +110,12 @@ def test_the_page_says_how_many_cells_are_low(found, words, score, claim):
     assert claim.format(sum(o < 0 for o in off), -mean(off)) in words
 
 
+def test_the_page_says_what_dip_vae_i_lacks(found, words):
+    one = (d for d in found.differences if d.ours.score == "beta_vae")
+    lacks = -mean(d.difference for d in one if d.ours.objective == "dip_vae_i")
+    assert f"of the {lacks:.3f} that the six cells of DIP-VAE-I lack" in words
+
+
 def test_the_page_says_what_is_beyond_three_errors(page, found, words):
     drawn = page.draw_variance()
     (far,) = (d for d in found.differences if abs(page.z(d, drawn)) > 3)
