@@ -7,6 +7,8 @@ import sys
 
 import numpy as np
 
+from unknot.cli.train import free_folder
+
 
 def test_train_writes_a_run_that_the_other_verbs_use(unknot, train, tmp_path):
     run = tmp_path / "run"
@@ -68,8 +70,25 @@ def test_a_file_where_a_folder_should_be(unknot, train, tmp_path):
     assert (code, "Could not write" in err) == (1, True)
 
 
-def test_too_little_memory_is_said(unknot, monkeypatch):
+def test_who_starts_in_the_same_moment_has_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with free_folder("vae-dsprites") as one, free_folder("vae-dsprites") as two:
+        assert [one.name, two.name] == ["vae-dsprites-1", "vae-dsprites-2"]
+        (two / "run.toml").touch()
+    assert [*tmp_path.glob("runs/*")] == [tmp_path / two]
+
+
+def test_what_is_refused_leaves_no_folder(unknot, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = unknot("train", "--data", "xysquares", "--net", "linear", "--device", "cuda:99")
+    assert (code, "cuda:99" in err) == (2, True)
+    assert [*tmp_path.glob("runs/*")] == []
+
+
+def test_too_little_memory_is_said(unknot, tmp_path, monkeypatch):
     from unknot.study import run
+
+    monkeypatch.chdir(tmp_path)
 
     def greedy(*_, **__):
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 TB")

@@ -1,5 +1,8 @@
 """``unknot train``: from a file or flags to a run folder."""
 
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,8 +73,9 @@ def train(
     if seeds is not None:
         table["seeds"] = config.seeds(seeds)
     spec = config.spec(config.assign(table, set_ or []))
-    folder = out or free_folder(f"{spec.objective.name}-{spec.data.name}")
-    finish(start(spec, folder, device, quiet=json), json)
+    name = f"{spec.objective.name}-{spec.data.name}"
+    with nullcontext(out) if out else free_folder(name) as folder:
+        finish(start(spec, folder, device, quiet=json), json)
 
 
 def start(spec: Any, folder: Path, device: str, *, quiet: bool = False) -> "Run":  # noqa: ANN401
@@ -124,9 +128,24 @@ def finish(run: "Run", as_json: bool) -> None:
     raise typer.Exit(codes[run.status])
 
 
-def free_folder(name: str) -> Path:
-    """The first of runs/NAME-1, runs/NAME-2, ... that is not there yet."""
-    n = 1
-    while (path := Path("runs") / f"{name}-{n}").exists():
-        n += 1
-    return path
+@contextmanager
+def free_folder(name: str) -> Iterator[Path]:
+    """The first of runs/NAME-1, runs/NAME-2, ... that is not there yet.
+
+    It is made at once, so that nobody who starts in the same moment takes it as well, and is gone
+    again if nothing was written there.
+    """
+    for n in itertools.count(1):
+        path = Path("runs") / f"{name}-{n}"
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError:
+            pass  # training will say that nothing can be written there
+        break
+    try:
+        yield path
+    finally:
+        with suppress(OSError):
+            path.rmdir()  # only if it is empty
