@@ -9,7 +9,7 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import efficiency
-from unknot.metrics.efficiency import Settings, _predict
+from unknot.metrics.efficiency import PROTOCOLS, Settings, _predict
 from unknot.metrics.predictors import binned
 
 QUICK = Settings(("linear",), labels=(10, 100, 1_000), test_samples=500)
@@ -26,7 +26,7 @@ def test_reference_representation(name, value):
     assert float(score) == pytest.approx(value, abs=0.01)
     assert score["efficiency.chance"] == pytest.approx(np.mean(1 / np.array(SIZES)), abs=0.02)
     best = {"noise": 0.22, "missing": 0.78, "rotated": 0.98}.get(name, 1.0)
-    assert score["efficiency.histogram_1440"] == pytest.approx(best, abs=0.02)
+    assert score["efficiency.boosting_1440"] == pytest.approx(best, abs=0.02)
 
 
 def test_a_noisy_threshold_is_learnt_to_the_best_there_is():
@@ -36,7 +36,7 @@ def test_a_noisy_threshold_is_learnt_to_the_best_there_is():
     codes = values + 0.5 * rng.normal(size=values.shape)
     score = efficiency(codes, values)
     best = 0.5 * (1 + math.erf(1 / math.sqrt(2)))
-    for learner in ("histogram", "linear"):
+    for learner in ("boosting", "linear"):
         assert score[f"efficiency.{learner}_10000"] == pytest.approx(best, abs=0.015)
     assert score["efficiency.chance"] == pytest.approx(0.5, abs=0.02)
     assert score.protocol["rows"] == 10_000
@@ -45,7 +45,7 @@ def test_a_noisy_threshold_is_learnt_to_the_best_there_is():
 
 
 @pytest.mark.parametrize(("rows", "share"), [(100, 0.97), (1_000, 0.999)])
-def test_a_histogram_is_scikit_learns_boosting_of_bins(rows, share):
+def test_boosting_of_bins_is_scikit_learns(rows, share):
     """Of a hundred rows many splits are equally good: its own seeds differ in 2 % there."""
     from sklearn.ensemble import GradientBoostingClassifier
 
@@ -53,7 +53,7 @@ def test_a_histogram_is_scikit_learns_boosting_of_bins(rows, share):
     codes = rng.normal(size=(rows + 2_000, 3))
     level = np.digitize(codes @ [1.0, 0.5, 0.0] + 0.3 * rng.normal(size=len(codes)), [-1, 0, 1])
     x, x_held = torch.from_numpy(codes).split([rows, 2_000])
-    ours = _predict("histogram", x, level[:rows], x_held, 0)
+    ours = _predict("boosting", PROTOCOLS["unknot"], x, level[:rows], x_held, 0)
     few, few_held = binned(x.numpy(), x_held.numpy(), 128)
     trees = GradientBoostingClassifier(n_estimators=20, random_state=0).fit(few, level[:rows])
     assert np.mean(ours == trees.predict(few_held)) >= share

@@ -27,7 +27,7 @@ def scored(objectives=("vae", "tc"), strengths=(1, 2), seeds=3, suffix="", data=
         {"data": data, "objective": o, "objective.beta": b, "seed": s, "status": "done",
          "efficiency": 0.5, "mig": 0.1 * b + 0.01 * s,
          **{f"efficiency.{name}_{n}{suffix}": value(k, b, i, s)
-            for k, name in enumerate(("histogram", "linear")) for i, n in enumerate(LABELS)},
+            for k, name in enumerate(("boosting", "linear")) for i, n in enumerate(LABELS)},
          f"efficiency.chance{suffix}": 0.118}
         for o, b, s in grid
     ]  # fmt: skip
@@ -41,7 +41,7 @@ def names(drawn):
 def test_few_settings_have_a_line_each():
     drawn = figures.accuracy_by_labels(scored())
     assert [axes.get_title(loc="left") for axes in drawn.figure.axes] == [
-        "histogram boosting", "logistic regression",
+        "boosted trees", "logistic regression",
     ]  # fmt: skip
     assert names(drawn) == ["vae beta 1", "vae beta 2", "tc beta 1", "tc beta 2"]
     squares = np.mean([0, 1, 4])

@@ -17,9 +17,7 @@ from unknot.metrics.predictors import binned, class_scores, columns, standardise
 from unknot.metrics.result import Measured, Score, build
 from unknot.metrics.tables import SIGMAS, ranged
 
-Learner: TypeAlias = Literal["boosting", "histogram", "linear", "linear cv"]
-BINS = 128
-"""Values of a code that a histogram tells apart."""
+Learner: TypeAlias = Literal["boosting", "linear", "linear cv"]
 FEW = 100
 """Labels whose accuracy is compared with that of the most."""
 PENALTIES = tuple(np.logspace(-4, 4, 10).tolist())
@@ -31,9 +29,12 @@ class Settings:
     """What learns the factors, from how many labels."""
 
     learners: tuple[Learner, ...]
-    """The first gives the score. ``boosting`` grows the trees of scikit-learn's with its defaults,
-    ``histogram`` a fifth of them on codes cut into bins, ``linear`` is logistic regression, and
-    ``linear cv`` that with its penalty by five-fold cross-validation."""
+    """The first gives the score. ``boosting`` grows the trees of scikit-learn's, ``linear`` is
+    logistic regression, and ``linear cv`` that with its penalty by five-fold cross-validation."""
+    rounds: int = 100
+    """Of boosting."""
+    bins: int | None = None
+    """Values of a code that boosting tells apart; None for all of them."""
     labels: tuple[int, ...] = (10, FEW, 1_000, 10_000)
     test_samples: int = 5_000
     distinct: bool = False
@@ -48,7 +49,13 @@ class Settings:
 PROTOCOLS = {
     "study2019": Settings(("boosting", "linear cv"), version=3),
     "unknot": Settings(
-        ("histogram", "linear"), distinct=True, scaled=True, chance="taken off", version=2
+        ("boosting", "linear"),
+        rounds=20,
+        bins=128,
+        distinct=True,
+        scaled=True,
+        chance="taken off",
+        version=2,
     ),
 }
 
@@ -124,7 +131,7 @@ def _measure(train: Rows, held: Rows, s: Settings, seed: int) -> Measured:
         x, x_held = _inputs(train, held, learner, s.scaled)
         curve = [
             [
-                np.mean(_predict(learner, x[:size], a[:size], x_held, seed) == b)
+                np.mean(_predict(learner, s, x[:size], a[:size], x_held, seed) == b)
                 for a, b in zip(y, y_held, strict=True)
             ]
             for size in sizes
@@ -161,23 +168,22 @@ def _inputs(train: Rows, held: Rows, learner: Learner, scaled: bool) -> tuple[Te
 
 
 def _predict(
-    learner: Learner, x: Tensor, level: NDArray[Any], x_held: Tensor, seed: int
+    learner: Learner, s: Settings, x: Tensor, level: NDArray[Any], x_held: Tensor, seed: int
 ) -> NDArray[Any]:
     """Values of test rows; with a single value among the labels, that one."""
     if len(np.unique(level)) == 1:
         return np.full(len(x_held), level[0])
-    if learner in ("boosting", "histogram"):
-        rounds = 100
-        if learner == "histogram":
-            tables = binned(x.cpu().numpy(), x_held.cpu().numpy(), BINS)
-            rounds, (x, x_held) = 20, map(torch.from_numpy, tables)
-        codes = x.cpu(), torch.from_numpy(level), x_held.cpu()
-        trees: NDArray[Any] = boost(*codes, rounds=rounds, seed=seed).held.numpy()
+    if learner == "boosting":
+        x, x_held = x.cpu(), x_held.cpu()
+        if s.bins is not None:
+            x, x_held = map(torch.from_numpy, binned(x.numpy(), x_held.numpy(), s.bins))
+        fitted = boost(x, torch.from_numpy(level), x_held, rounds=s.rounds, seed=seed)
+        trees: NDArray[Any] = fitted.held.numpy()
         return trees
     if learner == "linear":
         classes, _, beliefs = class_scores(x, level, x_held, classifier="softmax", balanced=False)
         named: NDArray[Any] = classes[beliefs.argmax(1).numpy()]
         return named
-    fitted = logistic.fit(x, torch.from_numpy(level), cs=PENALTIES)
-    likeliest: NDArray[Any] = fitted.predict(x_held.cpu()).numpy()
+    model = logistic.fit(x, torch.from_numpy(level), cs=PENALTIES)
+    likeliest: NDArray[Any] = model.predict(x_held.cpu()).numpy()
     return likeliest

@@ -22,7 +22,6 @@ MOST_SETTINGS = 8
 ACCURACY = re.compile(r"efficiency\.(?P<learner>\w+)_(?P<labels>\d+)(?P<protocol>@.+)?")
 WORDS = {
     "boosting": "boosted trees",
-    "histogram": "histogram boosting",
     "linear": "logistic regression",
     "linear_cv": "logistic regression, cross-validated",
 }
