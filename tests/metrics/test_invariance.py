@@ -23,7 +23,7 @@ STUDY = ("mig", "modularity", "explicitness")
 # Its threshold is in units of the codes.
 IN_UNITS = ("active_units",)
 # They compare how far codes move, so that codes may be measured in any unit, but all in the same.
-IN_ONE_UNIT = ("axis_alignment", "linearity", "orientation")
+IN_ONE_UNIT = ("axis_alignment", "distance_correlation", "linearity", "orientation")
 
 
 def changed(permutation, signs, scales, shifts):

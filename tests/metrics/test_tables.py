@@ -131,6 +131,23 @@ def test_thresholds_are_the_best_there_are(seed, classes):
     assert ours == pytest.approx(metrics_rest.threshold_accuracy(code, level))
 
 
+def test_outliers_do_not_move_thresholds():
+    """Five rows in a thousand far away would turn the order of the classes' means around."""
+    level = np.repeat([0, 1], 2_000)
+    code = level + 0.1 * RNG.normal(size=4_000)
+    code[:20] = 500.0
+    ours = tables.threshold_accuracy(tensor(code)[:, None], tensor(level)).item()
+    assert ours == pytest.approx(1 - 0.01 / 2, abs=1e-3)
+
+
+def test_of_many_classes_the_order_of_mean_ranks_is_taken():
+    level = np.repeat(np.arange(6), 50)
+    code = np.array([3.0, 0.0, 5.0, 1.0, 4.0, 2.0])[level]
+    code[100] = 1e6
+    ours = tables.threshold_accuracy(tensor(code)[:, None], tensor(level)).item()
+    assert ours == pytest.approx(1)
+
+
 def test_thresholds_separate_what_can_be_separated():
     level = np.repeat([0, 1, 2], 5)
     order = np.array([5.0, -1.0, 2.0])[level]

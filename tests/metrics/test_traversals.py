@@ -95,6 +95,12 @@ def test_units_that_a_vae_has_pruned_count_as_little_as_they_move():
     for protocol in ("paper", "unknot"):
         assert axis_alignment(both, values, protocol=protocol)["axis_alignment"] > 0.95
         assert linearity(both, values, protocol=protocol)["linearity"] > 0.95
+        score = distance_correlation(both, values, protocol=protocol)
+        assert float(score) > 0.95
+        alone = distance_correlation(codes, values, protocol=protocol)
+        for name in ("global", "global_linear"):
+            full = f"distance_correlation.{name}"
+            assert score[full] == pytest.approx(alone[full], abs=0.02)
 
 
 def test_a_ball_has_no_line_as_traversals_grow():

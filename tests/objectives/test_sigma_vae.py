@@ -91,9 +91,7 @@ def test_the_learnt_sigma_settles_at_the_analytic_one(some, form, count):
     analytic = SigmaVAE(sigma="analytic", form=form).terms(net, step(x))
     best = (x - decoded).square().sum((1, 2, 3)).mean().item() / count
     assert found["sigma"].value.item() ** 2 == pytest.approx(best, rel=1e-3)
-    # The analytic one is put through the floor, and lies above the best by e^-6 / sigma.
-    sigma = analytic["sigma"].value.item()
-    assert sigma == pytest.approx(math.sqrt(best) + math.exp(-6), rel=1e-5)
+    assert analytic["sigma"].value.item() ** 2 == pytest.approx(best, rel=1e-9)
     for terms in (found, analytic):
         torch.testing.assert_close(terms["beta"].value, 2 * terms["sigma"].value.square())
         torch.testing.assert_close(terms["recon"].weight, 1 / terms["beta"].value)
@@ -116,7 +114,7 @@ def test_the_analytic_gradient_is_that_of_half_d_times_ln_r():
     (slope,) = torch.autograd.grad(loss, images)
     error = (x - images).square().sum((1, 2, 3)).mean()
     (expected,) = torch.autograd.grad(8 * error.log(), images)
-    torch.testing.assert_close(slope, expected, rtol=1e-5, atol=0)  # the floor: e^-12 / sigma^2
+    torch.testing.assert_close(slope, expected, rtol=1e-9, atol=0)
 
 
 @pytest.mark.parametrize("sigma", ["learnt", "analytic"])
@@ -171,9 +169,8 @@ def test_a_dsprites_sized_error_gives_the_beta_of_the_thesis():
         torch.zeros(2, 5).double(),
     )
     net = bound(torch.zeros_like(x), zero, zero)
-    assert SigmaVAE(sigma="analytic").terms(net, step(x))["beta"].value.item() == pytest.approx(
-        0.0060, abs=6e-4
-    )
+    beta = SigmaVAE(sigma="analytic").terms(net, step(x))["beta"].value.item()
+    assert beta == pytest.approx(2 * 12.3 / 4096) == pytest.approx(0.0060, rel=2e-3)
     literal = SigmaVAE(sigma="analytic", form="literal").terms(net, step(x))
     assert literal["beta"].value.item() == pytest.approx(24.6, rel=2e-3)
 

@@ -22,11 +22,12 @@ def irs(codes, factors, quantile):
 
 
 def threshold_accuracy(code, level):
-    """Best balanced accuracy of thresholds, classes in order of their means; tries every choice."""
-    classes = sorted(np.unique(level), key=lambda c: code[level == c].mean())
+    """Best balanced accuracy of thresholds; tries every choice, in every order of the classes."""
     cuts = [-np.inf, *np.unique(code)]
     best = 0.0
-    for chosen in itertools.combinations_with_replacement(cuts, len(classes) - 1):
+    orders, size = itertools.permutations(np.unique(level)), len(np.unique(level))
+    choices = itertools.combinations_with_replacement(cuts, size - 1)
+    for classes, chosen in itertools.product(orders, choices):
         edges = [-np.inf, *chosen, np.inf]
         recalls = [
             np.mean((edges[i] < code[level == c]) & (code[level == c] <= edges[i + 1]))

@@ -51,6 +51,20 @@ def test_scores_are_told_from_what_training_logs(tmp_path):
         study_source.read(file, ["mgi"])
 
 
+def test_a_table_is_read_as_it_was_written(tmp_path):
+    """Names of runs may look like numbers, and a setting may be called none."""
+    table = [
+        {"id": name, "population": "00", "seed": i, "objective": "beta_tcvae",
+         "objective.estimator": estimator, "objective.beta": 4.0, "diverged": False, "mig": 0.1 * i}
+        for i, (name, estimator) in enumerate(
+            [("123456789012", "none"), ("12e456789012", "mws"), ("0db8c048765b", None)])
+    ]  # fmt: skip
+    file = tmp_path / "table.csv"
+    file.write_text(as_csv(table))
+    read = study_source.read_csv(file)
+    assert [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)] == table
+
+
 def test_a_study_of_which_no_run_has_ended(tiny, tmp_path):
     def nobody(tasks):
         yield from (Failed(task.key, "no room on the disk") for task in tasks)

@@ -9,8 +9,10 @@ from study.published_tables import objective, table
 
 from unknot import metrics
 from unknot.core.errors import DataError
-from unknot.study import published
+from unknot.study import config, published
 from unknot.study.cells import cells
+from unknot.study.comparison import compare
+from unknot.study.plan import setting_table
 from unknot.study.statistics import summaries
 
 
@@ -31,6 +33,24 @@ def test_what_is_read():
             first = place * 1800 + models.index(cell.objective) * 300 + setting * 50
             ids = {int(i): s for i, s in zip(cell.runs["id"], cell.runs["seed"], strict=True)}
             assert ids == {first + s: s for s in range(50)}
+
+
+def test_all_that_a_run_of_ours_has_otherwise_is_said():
+    """A preset's run has nothing otherwise; net, optimiser and precision may differ too."""
+    specs = [
+        config.spec({"seeds": [0], "steps": 300_000, "objective": {"name": "beta_vae", "beta": 4},
+                     "net": {"name": "locatello"}, **own})
+        for own in ({}, {"precision": "bf16", "net": {"name": "ozcan_mlp", "latents": 2},
+                         "optim": {"beta1": 0.5}})
+    ]  # fmt: skip
+    theirs = summaries(objective("beta_vae"), ["mig"], draws=2)
+    said = []
+    for spec in specs:
+        run = {k.removesuffix(".name"): v for k, v in setting_table(spec).items()}
+        run |= {"seed": 0, "mig": 0.1}
+        (one,) = compare(summaries([run], ["mig"], draws=2), theirs).differences
+        said.append({words.split()[0] for words in one.differs})
+    assert said == [set(), {"precision", "net", "net.latents", "optim.beta1"}]
 
 
 def test_medians_from_the_file_itself():

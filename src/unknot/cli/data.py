@@ -97,7 +97,7 @@ def distances(
         list[str] | None,
         typer.Option("--set", help="A setting of the dataset, such as spacing=4; may be repeated."),
     ] = None,
-    traversals: Annotated[int, typer.Option(help="Of each factor, at most.", min=1)] = 128,
+    traversals: Annotated[int, typer.Option(help="Of each factor, at most.", min=1)] = 512,
     pairs: Annotated[int, typer.Option(help="Random pairs.", min=2)] = 10_000,
     published: Annotated[
         bool,

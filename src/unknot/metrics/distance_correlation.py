@@ -39,8 +39,6 @@ class Settings:
     random: Convention = "independent"
     norm: Literal[1, 2] = 1
     """Of differences of codes."""
-    scaled: bool = False
-    """Divide each code and each factor by its deviation."""
     dead: Dead = "counted"
     """Codes that tell nothing about any factor."""
     version: int = 1
@@ -48,7 +46,9 @@ class Settings:
 
 PROTOCOLS = {
     "paper": Settings(random="batches of 32"),
-    "unknot": Settings(traversals=256, pairs=16_384, scaled=True, dead="left out"),
+    # Codes as they are: the mean of a pruned unit still moves by a hundredth of the others', and to
+    # divide it by its deviation would count it as one of them.
+    "unknot": Settings(traversals=256, pairs=16_384, dead="left out", version=2),
 }
 
 
@@ -75,10 +75,9 @@ def distance_correlation(
     overlapping data" (dissertation), eq. 4.1 to 4.3 and 4.10.
     Differs: a negative correlation counts as 0 in the geometric mean, which the paper leaves
     undefined, and so does that of a code that never moves. Distances that rounding alone tells
-    apart are equal. ``unknot`` measures codes and factors in units of their deviations and leaves
-    dead codes out; ``paper`` draws random pairs as its author did, one in 32 being twice the same
-    point, which raises ``.global``. Along a factor both draw with replacement. Nominal and cyclic
-    factors count as ordered.
+    apart are equal. ``unknot`` leaves dead codes out; ``paper`` draws random pairs as its author
+    did, one in 32 being twice the same point, which raises ``.global``. Along a factor both draw
+    with replacement. Nominal and cyclic factors count as ordered.
     Range: 0 to 1; ``.global...`` -1 to 1.
     Reads as: 1 means that along each factor codes keep the order of distances. It does not ask
     for one code per factor: rotated codes score 1 too.
@@ -104,7 +103,7 @@ def distance_correlation(
     """
     chosen = protocols.pick("distance_correlation", PROTOCOLS, protocol)
     settings = chosen.settings
-    found = world(codes, factors, scaled=settings.scaled, dead=settings.dead, seed=seed)
+    found = world(codes, factors, scaled=False, dead=settings.dead, seed=seed)
     walks = {
         name: walk(found, factor, settings.traversals, seed)
         for factor, name in enumerate(found.rows.names)
@@ -141,15 +140,12 @@ Between: TypeAlias = Callable[[Pairs], Tensor]
 def _between(
     found: World, picture: Callable[[Tensor], Tensor] | None, settings: Settings
 ) -> Between:
-    rows = found.rows.values.double()
-    unit = rows.std(0, correction=0) if settings.scaled else torch.ones_like(rows[0])
-
     def distances(pairs: Pairs) -> Float[Tensor, "d p"]:
         first, second = pairs
         latent = torch.linalg.vector_norm(
             found.code(first) - found.code(second), ord=settings.norm, dim=1
         )
-        truth = ((found.value(first) - found.value(second)).abs() / unit).sum(1)
+        truth = (found.value(first) - found.value(second)).abs().sum(1)
         # Codes that stand still but for rounding are at distance 0.
         measures = [truth, latent.round(decimals=DECIMALS)]
         if picture:

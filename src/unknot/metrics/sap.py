@@ -36,9 +36,9 @@ LARGEST = 1e30
 
 PROTOCOLS = {
     "study2019": Settings("svm", 10_000, 5_000),
-    "paper": Settings("r2"),
-    "carbonneau": Settings("r2"),
-    "unknot": Settings("rank r2"),
+    "paper": Settings("r2", version=2),
+    "carbonneau": Settings("r2", version=2),
+    "unknot": Settings("rank r2", version=2),
 }
 
 
@@ -63,7 +63,7 @@ def sap(
     Differs: ``study2019`` takes the test accuracy of a linear support vector machine for every
     factor. On one code it names few of 32 ordered values, so that a perfect code gets about 0.24.
     ``unknot`` correlates ranks, which outliers cannot move.
-    Range: 0 to 1.
+    Range: 0 to 1; less for factors without an order, which any code names as often as chance.
     Reads as: 0.2 means that the best code of a factor is ahead by a fifth of perfect prediction
     (not under ``study2019``).
 

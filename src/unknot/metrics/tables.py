@@ -1,5 +1,7 @@
 """Code by factor tables without a learner: counts, information, correlations, thresholds."""
 
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -11,6 +13,8 @@ from unknot.metrics.aggregate import ratio
 from unknot.metrics.inputs import Rows
 
 Edges: TypeAlias = Literal["width", "quantile"]
+FEW_CLASSES = 4
+"""Classes whose every order is tried for thresholds."""
 SIGMAS = 5.0
 """How far above chance information must lie before a code counts as telling something."""
 
@@ -188,8 +192,9 @@ def threshold_accuracy(
 ) -> Float[Tensor, " z"]:
     """Balanced accuracy of the best thresholds on each code for one factor (Kumar et al. 2018).
 
-    Classes are taken in the order of their mean code, each gets one stretch of the code's values
-    (or none), and the thresholds between them are the best there are on these rows.
+    Each class gets one stretch of the code's values (or none), and the thresholds between them are
+    the best there are on these rows, in any order of the classes. Of more than four classes only
+    the order of their mean ranks is tried.
     """
     classes = int(level.max()) + 1
     member = torch.nn.functional.one_hot(level, classes).double()
@@ -200,9 +205,18 @@ def threshold_accuracy(
         last = torch.cat([ordered[1:] != ordered[:-1], ordered.new_ones(1, dtype=torch.bool)])
         gains = weight[order].cumsum(0)[last]
         gains = torch.cat([gains.new_zeros(1, classes), gains])
-        centre = ratio((member * code[:, None]).sum(0), member.sum(0))
-        reached = gains.new_zeros(len(gains))
-        for c in centre.argsort().tolist():
-            reached = (reached - gains[:, c]).cummax(0).values + gains[:, c]
-        best.append(reached[-1].clamp_max(1))  # sums of shares round
+        orders: Iterable[Sequence[int]] = itertools.permutations(range(classes))
+        if classes > FEW_CLASSES:
+            rank = midranks(code[:, None])
+            orders = [ratio((member * rank).sum(0), member.sum(0)).argsort().tolist()]
+        found = torch.stack([_reached(gains, one) for one in orders]).max()
+        best.append(found.clamp_max(1))  # sums of shares round
     return torch.stack(best)
+
+
+def _reached(gains: Float[Tensor, "m c"], order: Sequence[int]) -> Float[Tensor, ""]:
+    """The most that classes in this order gain, one stretch each."""
+    reached = gains.new_zeros(len(gains))
+    for c in order:
+        reached = (reached - gains[:, c]).cummax(0).values + gains[:, c]
+    return reached[-1]

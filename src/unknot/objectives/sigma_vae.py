@@ -15,7 +15,7 @@ from unknot.core.objective import Net, Note, Own, Step, Term, Terms
 from unknot.objectives.losses import kl_normal, reconstruction
 
 LOWEST = -6.0
-"""Where ln sigma bends to a floor: 0.0025, two thirds of a grey level of 8-bit images."""
+"""The floor of ln sigma: 0.0025, two thirds of a grey level of 8-bit images."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,9 @@ class SigmaVAE:
     there.
 
     `sigma` is learnt by the same optimiser as the net, or analytic: the best one for each batch.
-    `form` is that of the density, with $D$, or the literal one without. In either case
-    $\ln \sigma$ bends to a floor at -6, as in the authors' code.
+    `form` is that of the density, with $D$, or the literal one without. The floor of $\ln \sigma$
+    is -6. The learnt one bends to it, as in the authors' code; the analytic one ends there, as to
+    bend what is best already would make it larger than the best.
     """
 
     sigma: Literal["learnt", "analytic"] = "learnt"
@@ -91,8 +92,9 @@ class SigmaVAE:
     def _log_sigma(
         self, own: Mapping[str, Tensor], error: Float[Tensor, "*p"], count: int
     ) -> Float[Tensor, "*p"]:
-        learnt = self.sigma == "learnt"
-        return soft_floor(own["log_sigma"].squeeze(-1) if learnt else best_log_sigma(error, count))
+        if self.sigma == "learnt":
+            return soft_floor(own["log_sigma"].squeeze(-1))
+        return best_log_sigma(error, count).clamp(min=LOWEST)
 
 
 def best_log_sigma(error: Float[Tensor, "*p"], count: int) -> Float[Tensor, "*p"]:

@@ -157,5 +157,5 @@ def _agreement_words(found: Comparison) -> str:
         said += f"{within} of {len(known)} lie within three standard errors of it. "
     differs = sorted({words_ for d in found.differences for words_ in d.differs})
     if differs:
-        said += f"This is no reproduction: {'; '.join(differs[:4])}."
+        said += f"Not as published: {'; '.join(differs)}."
     return said

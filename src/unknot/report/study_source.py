@@ -19,6 +19,8 @@ PUBLISHED = (*published.SEVEN, "modularity")
 TERMS = ("recon", "kl", "loss")
 """What every run logs; shown where there are no scores."""
 KNOWN_PARTS = ("dci.disentanglement", "dci.completeness", "dci.informativeness")
+NAMES = ("id", "population")
+"""Columns of names, hexadecimal numbers among them that look like others: 12e456789012."""
 MOST = 12
 """Scores that have figures unless others are asked for."""
 
@@ -88,6 +90,8 @@ def is_published(file: Path) -> bool:
 def read_csv(file: Path) -> Columns:
     """A CSV file as columns: numbers, truth values and words; nothing for empty cells.
 
+    Names of runs stay words, whatever they look like.
+
     Raises:
         DataError: It cannot be read, or has no rows.
     """
@@ -100,17 +104,18 @@ def read_csv(file: Path) -> Columns:
         raise DataError(f"The table {file} has no rows.")
     if any(None in row for row in rows):
         raise DataError(f"The table {file} has rows that are longer than its first line.")
-    return {name: [plain(row[name]) for row in rows] for name in rows[0]}
+    return {n: [(row[n] or None) if n in NAMES else plain(row[n]) for row in rows] for n in rows[0]}
 
 
 def plain(text: str | None) -> Any:  # noqa: ANN401 - what the text says
     """What a cell of a CSV file holds.
 
     Example:
-        >>> [plain(text) for text in ("", "4", "0.5", "True", "vae", "nan")]
-        [None, 4, 0.5, True, 'vae', None]
+        >>> [plain(text) for text in ("", "4", "0.5", "True", "none", "nan")]
+        [None, 4, 0.5, True, 'none', None]
     """
-    if text is None or text.strip().lower() in ("", "nan", "none"):
+    # "None" is Python's; "none" is a setting's own word.
+    if text is None or text.strip() == "None" or text.strip().lower() in ("", "nan"):
         return None
     if text.lower() in ("true", "false"):
         return text.lower() == "true"

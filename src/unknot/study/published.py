@@ -53,7 +53,12 @@ SEVEN = (
     "dci.informativeness",
 )  # fmt: skip
 """The scores that the studies of 2019 and 2021 compare models by."""
-ALL_RUNS = {"steps": 300_000, "batch": 64, "optim.lr": 1e-4}
+ALL_RUNS = {
+    "steps": 300_000, "batch": 64, "precision": "float32",
+    "net": "locatello", "net.latents": 10, "net.conv3_kernel": 2, "net.init": "glorot",
+    "optim.lr": 1e-4, "optim.beta1": 0.9, "optim.beta2": 0.999, "optim.eps": 1e-8,
+}  # fmt: skip
+"""What all runs of the study share, by our names."""
 RUNAWAY = 1e4
 """Nats of divergence from the prior above which a run counts as diverged, as for our FactorVAE."""
 

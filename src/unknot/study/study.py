@@ -75,8 +75,8 @@ class Study:
         - settings by path: ``objective.beta``, ``net.latents``, ``optim.lr``, ``steps``, ``batch``,
           ``precision``, ``order_seed``. A schedule has a path for each of its own settings
           (``objective.c.end``). A row has the settings of its own objective, net and data only.
-        - logged values by name (``loss``, ``recon``, ``kl``, ...) of the last log step, thus of one
-          batch; None where not finite. Only in rows of ended runs.
+        - logged values by name (``loss``, ``recon``, ``kl``, ...), means over the last hundredth of
+          the log; None where not finite. Only in rows of ended runs.
         - scores by name (``mig``, ``dci.disentanglement``, ...) under the study's protocol, and as
           ``mig@study2019`` under others: the newest measure of each. None where a score is
           undefined or does not apply to the run; no key where it was not computed. A score wins
