@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from PIL import Image
 
 from unknot import testing
 from unknot.core import registry
@@ -15,7 +16,7 @@ OTHERS = [
 ]
 # A small sprite looks the same after a small turn, and all do after a full one; see below.
 STILL = {"dsprites": {"orientation"}}
-NEED_A_FILE = {"arrays", "dsprites_file"}
+NEED_A_FILE = {"arrays", "dsprites_file", "scream_dsprites"}
 GENERATED = [(n, {}) for n in registry.names("datasets") if n not in NEED_A_FILE]
 
 
@@ -28,6 +29,13 @@ def test_contract(name, settings):
 
 def test_contract_of_a_users_own_file(tiny):
     testing.check_dataset(registry.get("datasets", "arrays")(path=str(tiny)))
+
+
+def test_contract_of_a_users_own_painting(tmp_path):
+    Image.linear_gradient("L").save(tmp_path / "painting.png")
+    dataset = registry.get("datasets", "scream_dsprites")(path=str(tmp_path / "painting.png"))
+    testing.check_dataset(dataset)
+    assert dataset.load().name == "scream_dsprites"
 
 
 def test_a_large_heart_looks_different_at_all_orientations_but_the_last():

@@ -46,6 +46,25 @@ class Images(Protocol):
         ...
 
 
+@runtime_checkable
+class Versioned(Protocol):
+    """Images of which each row has versions: the same factors, other nuisances.
+
+    Row ``r`` of ``size`` has its version ``v`` at the index ``r + size * v``, and a plain row
+    number is version 0. Training draws a version with each row; scores, codes and pictures take
+    plain rows, so that an image is the same whenever it is looked at.
+    """
+
+    @property
+    def versions(self) -> int:
+        """How many; with the rows few enough that an index fits 63 bits."""
+        ...
+
+
+VERSIONS = 2**32
+"""Of images by formula: so many that training hardly sees one twice."""
+
+
 @dataclass(frozen=True)
 class FactorDataset:
     """A named grid of images.

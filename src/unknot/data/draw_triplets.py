@@ -35,7 +35,8 @@ class Triplets:
     - ``scaled``: $\sum_i |y_i^a - y_i^b| / (f_i - 1)$, with $f_i$ values of factor $i$; compared
       exactly, as whole numbers, by the least common multiple of all $f_i - 1$. Sums of rounded
       fractions order one XYSquares triplet in 80 wrongly;
-    - ``recon``: the mean squared error between the images, which needs no factors.
+    - ``recon``: the mean squared error between the images, which needs no factors; where rows
+      have versions (`unknot.data.dataset.Versioned`), between those of version 0.
 
     Cyclic and nominal factors count as ordered ones here, as in the paper.
 

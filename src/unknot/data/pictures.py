@@ -1,4 +1,4 @@
-"""A folder of pictures as small squares in colour."""
+"""Pictures in colour: a folder of them as small squares, or one as it is."""
 
 from pathlib import Path
 
@@ -39,3 +39,23 @@ def read_folder(path: str, side: int) -> UInt8[np.ndarray, "n 3 side side"]:
             raise DataError(f"Cannot read the picture '{file}'; remove or replace it.") from error
         found[i] = np.asarray(square).transpose(2, 0, 1)
     return found
+
+
+def read_picture(path: str, most: tuple[int, int]) -> UInt8[np.ndarray, "3 h w"]:
+    """A PNG or JPEG picture, shrunk to fit a width and a height; a smaller one stays as it is.
+
+    Raises:
+        DataError: There is no such file, or it cannot be read.
+    """
+    from PIL import Image
+
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise DataError(f"Expected a PNG or JPEG picture; '{path}' is not a file.")
+    try:
+        with Image.open(file, formats=("PNG", "JPEG")) as picture:
+            shown = picture.convert("RGB")
+    except Exception as error:  # decoders raise much more than OSError for a damaged file
+        raise DataError(f"Cannot read the picture '{path}'; give a PNG or JPEG file.") from error
+    shown.thumbnail(most, Image.Resampling.BICUBIC)
+    return np.asarray(shown).transpose(2, 0, 1).copy()

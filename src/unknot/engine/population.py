@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from unknot.core import noise
 from unknot.core.architecture import Architecture
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import at, endless, shape_key
@@ -34,7 +35,7 @@ from unknot.core.objective import (
     total,
 )
 from unknot.core.posterior import Posterior
-from unknot.data.dataset import FactorDataset
+from unknot.data.dataset import FactorDataset, Versioned
 from unknot.data.draw import Sampler, draw_for
 from unknot.engine.device import Runtime
 from unknot.nets.weights import initial_weights, initialise
@@ -42,7 +43,7 @@ from unknot.nets.weights import initial_weights, initialise
 State: TypeAlias = dict[str, Tensor]
 """Weights and optimiser moments by name, in PyTorch's own layouts, members first."""
 Rows: TypeAlias = Callable[[Tensor, Tensor], Tensor]
-"""Order seeds and steps to the row numbers of a batch, all views of it."""
+"""Order seeds and steps to the row numbers of a batch, all views of it, with their versions."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Setting:
     """Whether weights are zeros until others are given; to draw them takes long."""
 
     def rows(self, objective: Objective) -> Rows:
-        """Which images come next.
+        """Which images come next; of rows that have versions, one drawn for each image.
 
         Raises:
             ConfigError: The draw does not fit the data or the objective.
@@ -90,7 +91,17 @@ class Setting:
         draw = draw_for(objective, self.draw)
         bound = draw.on(self.dataset, self.runtime.device)
         samples = self.batch * objective.views // draw.views
-        return lambda order, t: bound(order, t, samples)
+        images, size = self.dataset.images, len(self.dataset)
+        if not isinstance(images, Versioned):
+            return lambda order, t: bound(order, t, samples)
+        versions = images.versions
+
+        def fresh(order: Tensor, t: Tensor) -> Tensor:
+            # At the end: draws compare factors, which a version has not.
+            row = bound(order, t, samples)
+            return row + size * noise.integers(order, "nuisance", t, row.shape[-1], high=versions)
+
+        return fresh
 
     def modules(self, objective: Objective) -> dict[str, nn.Module]:
         """Encoder, decoder and, where the objective has one, critic: shapes without memory."""
