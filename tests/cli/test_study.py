@@ -72,6 +72,14 @@ def test_a_plan_from_flags(unknot):
     assert code == 2
 
 
+@pytest.mark.parametrize("protocol", ["study2019", "unknot"])
+def test_a_plan_says_which_scores_have_no_such_protocol(unknot, protocol):
+    words = ("--metrics", "mig,elbo", "--protocol", protocol, "--no-estimate")
+    _, out, _ = unknot("study", "plan", *words)
+    said = "Not scored, for they have no protocol study2019: elbo." in out
+    assert said == (protocol == "study2019")
+
+
 def test_presets_are_listed_with_their_runs_and_planned_by_name(unknot, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, _ = unknot("study", "list", "--json")

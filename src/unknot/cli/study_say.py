@@ -19,6 +19,7 @@ def say_plan(given: "Plan", facts: dict[str, Any], here: str, json: bool) -> Non
     import json as text
 
     from unknot.cli.screen import say, table
+    from unknot.metrics.protocols import of
     from unknot.study import export
     from unknot.study.plan import setting_table
     from unknot.study.study import flat
@@ -38,6 +39,10 @@ def say_plan(given: "Plan", facts: dict[str, Any], here: str, json: bool) -> Non
     )
     if facts["doubles"]:
         say(f"{facts['doubles']:,} settings were asked for more than once and count once.")
+    sweep = given.sweep
+    lacking = [m for m in sweep.metrics or () if (own := of(m)) and sweep.protocol not in own]
+    if lacking:
+        say(f"Not scored, for they have no protocol {sweep.protocol}: {', '.join(lacking)}.")
     say(f"On {here}.")
     if "estimate" in facts:
         say(f"Time: {facts['estimate']}.")
