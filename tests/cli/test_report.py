@@ -6,6 +6,9 @@ import pytest
 import torch
 from report import small_study
 
+from unknot.core.errors import WriteError
+from unknot.report import study_blocks
+
 
 @pytest.fixture
 def scores(tmp_path):
@@ -24,6 +27,20 @@ def test_a_table_becomes_a_page(unknot, scores, tmp_path, monkeypatch):
     with (tmp_path / "reports" / "scores" / "figures" / "summary.csv").open() as opened:
         means = [float(row["mean"]) for row in csv.DictReader(opened)]
     assert means == pytest.approx([0.105, 0.205])
+
+
+def test_what_it_cannot_do_is_no_success(unknot, scores, tmp_path, monkeypatch):
+    """A page that says so in its last lines is not read by a script."""
+    code, _, err = unknot("report", scores, "--device", "foo", "--out", tmp_path / "page")
+    assert (code, "got 'foo'" in err) == (2, True)
+    assert not (tmp_path / "page").exists()
+
+    def full(*_):
+        raise WriteError("Could not write shares.png: No space left on device.")
+
+    monkeypatch.setattr(study_blocks, "write_whole", full)
+    code, _, err = unknot("report", scores, "--out", tmp_path / "page")
+    assert (code, "No space left" in err) == (1, True)
 
 
 def test_it_draws_with_one_thread(unknot, scores, tmp_path):

@@ -65,6 +65,17 @@ def test_a_table_is_read_as_it_was_written(tmp_path):
     assert [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)] == table
 
 
+def test_a_cell_without_a_number_is_missing_and_the_others_count(tmp_path):
+    """Excel's mark at the beginning is no part of the first name."""
+    file = tmp_path / "table.csv"
+    cells = ("0.1", "n/a", "inf", "0.3")
+    lines = ["objective,seed,mig", *(f"vae,{i},{cell}" for i, cell in enumerate(cells))]
+    file.write_text("\ufeff" + "\n".join(lines), encoding="utf-8")
+    source = study_source.read(file)
+    assert source.scores == ("mig",)
+    assert source.table["mig"] == [0.1, None, None, 0.3]
+
+
 def test_a_study_of_which_no_run_has_ended(tiny, tmp_path):
     def nobody(tasks):
         yield from (Failed(task.key, "no room on the disk") for task in tasks)

@@ -77,7 +77,14 @@ def test_a_lone_array_is_no_archive(tmp_path):
 
 @pytest.mark.parametrize("name", ["codes", "factors", "logvars", "codes_test", "factors_test"])
 def test_objects_are_never_opened(file, name):
-    assert "is not an npz file that can be read" in refused(file(**{name: OBJECTS}))
+    said = refused(file(**{name: OBJECTS}))
+    assert said.endswith("holds no plain arrays; expected an npz with codes and factors.")
+
+
+def test_a_text_is_not_called_a_pickle(tmp_path):
+    (tmp_path / "text.npz").write_text("codes\n")
+    assert "pickle" not in refused(tmp_path / "text.npz")
+    assert refused(tmp_path / "none.npz") == f"There is no file {tmp_path / 'none.npz'}."
 
 
 def test_half_a_test_set(file):

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -76,6 +77,19 @@ def test_scores_that_do_not_apply_are_told_with_the_reason(options):
             list(evaluate.evaluate(run, protocol="carbonneau", metrics=metrics))
     with pytest.raises(ConfigError, match="did you mean 'study2019'"):
         list(evaluate.evaluate(run, protocol="study2018"))
+
+
+def test_images_without_factors_have_scores_of_codes_alone(options, tmp_path):
+    """Their row numbers are no factors: a code that tells each image apart would be perfect."""
+    file = tmp_path / "bare.npz"
+    np.savez(file, images=np.random.default_rng(0).integers(0, 255, (60, 8, 8), dtype=np.uint8))
+    run = unknot.train(**{**options, "data_settings": {"path": str(file)}})
+    (records,) = evaluate.evaluate(run, strict=False)
+    alone = {"active_units", "gaussian_tc", "mutual_info_score", "wasserstein_tc"}
+    posteriors = {"aggregate_posterior", "kl_per_dimension", "elbo", "log_likelihood"}
+    assert {record.metric for record in records} == alone | posteriors
+    with pytest.raises(ConfigError, match="the images have none; add 'factors'"):
+        list(evaluate.evaluate(run, metrics=["beta_vae"]))
 
 
 def test_an_objective_without_a_posterior_of_its_own_has_no_bound(options):
@@ -152,11 +166,11 @@ def test_a_sigma_vae_is_scored_with_its_own_sigma(options, tmp_path, sigma):
                       lambda z, m=member: population.decode(z.expand(2, *z.shape))[m])  # fmt: skip
             at_half = elbo(net, x, likelihood="sigmoid_gaussian").values["elbo.reconstruction"]
             error = -at_half - 0.5 * pixels * math.log(math.pi)
-            if sigma == "learnt":
+            if sigma == "learnt":  # and bent to its floor
                 held = float(population.state()["own.log_sigma"][member])
+                deviation = math.exp(-6 + math.log1p(math.exp(held + 6)))
             else:
-                held = 0.5 * math.log(error / pixels)
-            deviation = math.exp(-6 + math.log1p(math.exp(held + 6)))
+                deviation = math.sqrt(error / pixels)
             expected = -pixels * math.log(deviation * math.sqrt(2 * math.pi))
             expected -= error / (2 * deviation**2)
             (record,) = records

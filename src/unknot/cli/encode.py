@@ -1,7 +1,7 @@
 """``unknot encode``: codes and factors of a run's dataset, as one npz file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,7 +19,8 @@ def encode(
     """Write the codes (posterior means) and factors of dataset rows to an npz file.
 
     The file holds `codes` [n, z] (or [models, n, z]), `logvars` of the same shape, `factors`
-    [n, f], `index` [n] and `names` [f]; NumPy reads it with `np.load`.
+    [n, f] and their `names` [f], where the data has factors, and `index` [n]; NumPy reads it with
+    `np.load`.
 
     Example: `unknot encode runs/beta_vae-dsprites-1 --rows 10000 --out codes.npz`
     """
@@ -49,13 +50,15 @@ def encode(
     with bar("encode", len(index), "images") as update:
         q = trained.posteriors(index, on_rows=lambda done: update(done, " "))
     text = io.BytesIO()
-    np.savez(
-        text,
-        codes=q.mean.numpy(),
-        logvars=q.logvar.numpy(),
-        factors=trained.dataset.space.factors(index).numpy().astype(np.int32),
-        index=index.numpy(),
-        names=np.array(trained.dataset.space.names),
-    )
+    space = trained.dataset.space
+    arrays: dict[str, Any] = {
+        "codes": q.mean.numpy(),
+        "logvars": q.logvar.numpy(),
+        "index": index.numpy(),
+    }
+    if not space.stands_in:
+        arrays["factors"] = space.factors(index).numpy().astype(np.int32)
+        arrays["names"] = np.array(space.names)
+    np.savez(text, **arrays)
     write_whole(path, text.getvalue())
     say(f"{path}: codes {tuple(q.mean.shape)}, {len(text.getvalue()) / 1e6:.1f} MB")

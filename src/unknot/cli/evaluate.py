@@ -12,7 +12,7 @@ def evaluate(
         str | None, typer.Option(help="Names with commas between, such as mig,dci [all].")
     ] = None,
     protocol: Annotated[
-        str, typer.Option(help="unknot, study2019, carbonneau or paper.")
+        str, typer.Option(help="unknot, study2019, study2019_fast, carbonneau or paper.")
     ] = "unknot",
     seed: Annotated[int, typer.Option(help="Of everything the scores draw.", min=0)] = 0,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",

@@ -49,7 +49,9 @@ def report(
     """
     from unknot.cli.distances import check_folder
     from unknot.cli.screen import say
+    from unknot.engine.device import runtime
 
+    runtime(device)  # or it would be said in the page alone
     in_study = study.is_dir() and (study / "study.db").exists()
     folder = check_folder(out or (study / "report" if in_study else Path("reports") / study.stem))
     scores = [name.strip() for name in metrics.split(",") if name.strip()] if metrics else None

@@ -57,6 +57,11 @@ class FactorSpace:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    @property
+    def stands_in(self) -> bool:
+        """Whether row numbers stand in for factors that nobody has given."""
+        return self.names == ("index",) and self.kinds == ("nominal",)
+
     @cached_property
     def size(self) -> int:
         """Number of grid points."""

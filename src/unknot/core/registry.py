@@ -172,12 +172,13 @@ def _files(package: str) -> dict[str, Entry]:
 
 
 def _presets(tree: ast.Module) -> list[str]:
-    """The keys of a module's ``PRESETS = {...}``."""
+    """The keys of a module's ``PRESETS = {...}``, with or without a type."""
     return [
         key.value
         for line in tree.body
-        if isinstance(line, ast.Assign)
-        and ast.unparse(line.targets[0]) == "PRESETS"
+        if isinstance(line, ast.Assign | ast.AnnAssign)
+        and ast.unparse(line.targets[0] if isinstance(line, ast.Assign) else line.target)
+        == "PRESETS"
         and isinstance(line.value, ast.Dict)
         for key in line.value.keys
         if isinstance(key, ast.Constant) and isinstance(key.value, str)

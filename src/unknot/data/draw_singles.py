@@ -101,7 +101,7 @@ def check_factors(dataset: FactorDataset, who: str, instead: str = "") -> None:
     Raises:
         ConfigError: The images came without factors.
     """
-    if dataset.space.names == ("index",) and dataset.space.kinds == ("nominal",):
+    if dataset.space.stands_in:
         raise ConfigError(
             f"{who} compare factors and {dataset.name} has none; "
             f"add 'factors' to its file{instead}."

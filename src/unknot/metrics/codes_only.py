@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.representation import Representation
-from unknot.metrics.inputs import Codes, Rows, take
+from unknot.metrics.inputs import Codes, Rows, take, take_of_grid
 from unknot.metrics.tables import midranks
 
 
@@ -16,11 +16,12 @@ def take_codes(codes: Codes, *, samples: int | None, seed: int) -> Rows:
 
     Arguments and errors are those of `unknot.metrics.inputs.take`.
     """
-    stand_in = None
-    if not isinstance(codes, Representation):
+    if isinstance(codes, Representation):
+        rows = take_of_grid(codes, samples=samples, seed=seed)
+    else:
         # The number of a row stands in for its factors, so that codes are checked in one place.
         stand_in = torch.arange(len(codes) if codes.ndim else 0)[:, None]
-    rows = take(codes, stand_in, samples=samples, seed=seed)
+        rows = take(codes, stand_in, samples=samples, seed=seed)
     nothing = rows.values[:, :0]
     return replace(rows, values=nothing, levels=nothing, names=(), kinds=(), remarks=())
 

@@ -76,16 +76,21 @@ def take(codes: Codes, factors: Factors = None, *, samples: int | None, seed: in
         ConfigError: Factors are missing, or given beside a representation.
     """
     if isinstance(codes, Representation):
-        _no_factors(factors, None)
-        if samples is None:
-            index = _shuffled(codes.space, seed)[:DRAWS]
-        else:
-            index = noise.integers(seed, "metric/rows", 0, samples, high=codes.space.size)
-        return _of_grid(codes, index, len(index))
+        _check_own(codes, factors, None)
+        return take_of_grid(codes, samples=samples, seed=seed)
     rows = _of_arrays(codes, factors, None)
     if samples is not None and len(rows) > samples:
         rows = rows[_permutation(seed, len(rows))[:samples]]
     return _varying(rows, len(rows))
+
+
+def take_of_grid(codes: Representation, *, samples: int | None, seed: int) -> Rows:
+    """Rows of a grid, as `take` has them, whether or not it has factors."""
+    if samples is None:
+        index = _shuffled(codes.space, seed)[:DRAWS]
+    else:
+        index = noise.integers(seed, "metric/rows", 0, samples, high=codes.space.size)
+    return _of_grid(codes, index, len(index))
 
 
 def take_two(
@@ -111,7 +116,7 @@ def take_two(
         return rows, rows
     sizes = (samples or DRAWS, test_samples or TEST_DRAWS)
     if isinstance(codes, Representation):
-        _no_factors(factors, test)
+        _check_own(codes, factors, test)
         return _two_of_grid(codes, sizes, seed, distinct)
     if test is not None:
         rows = _of_arrays(codes, factors, test)
@@ -152,10 +157,15 @@ def _remarked(rows: Rows, remark: str) -> Rows:
     return replace(rows, remarks=(*rows.remarks, remark))
 
 
-def _no_factors(factors: Factors, test: Test) -> None:
+def _check_own(codes: Representation, factors: Factors, test: Test) -> None:
     if factors is not None or test is not None:
         raise ConfigError(
             "A Representation brings its own factors and rows; leave `factors` and `test` out."
+        )
+    if codes.space.stands_in:
+        raise ConfigError(
+            "This score compares codes with factors and the images have none; add 'factors' to "
+            "their file."
         )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unknot.core.errors import UnknotError
+from unknot.core.errors import UnknotError, WriteError
 from unknot.engine.checkpoint import write_whole
 from unknot.report.html import data_uri
 from unknot.report.study_style import Drawn, csv_text
@@ -123,6 +123,8 @@ def trying(album: Album, left_out: list[str]) -> Try:
     def attempt(name: str, draw: Callable[[], Drawn]) -> list[Shown]:
         try:
             return [album.keep(name, draw())]
+        except WriteError:
+            raise  # the next file would not fit either
         except Exception as error:
             left_out.append(f"{name}: {reason(error)}")
             return []

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import unknot
+from unknot.core.errors import WriteError
 from unknot.engine.checkpoint import write_whole
 from unknot.metrics.plain_table import split_table
 from unknot.report import study_models as models
@@ -134,6 +135,8 @@ def _models(
             try:
                 run = study.run(one.id, device=device)
                 pictures = models.shown(run, name, title, album, keep)
+            except WriteError:
+                raise
             except Exception as error:
                 left_out.append(f"{name}: {reason(error)}")
                 continue

@@ -21,6 +21,9 @@ TERMS = ("recon", "kl", "loss")
 KNOWN_PARTS = ("dci.disentanglement", "dci.completeness", "dci.informativeness")
 NAMES = ("id", "population")
 """Columns of names, hexadecimal numbers among them that look like others: 12e456789012."""
+MISSING = ("", "None", "NA", "N/A", "n/a")
+"""Not "none", which is a setting's own word."""
+NO_NUMBER = ("nan", "inf", "-inf", "infinity", "-infinity")
 MOST = 12
 """Scores that have figures unless others are asked for."""
 
@@ -80,7 +83,7 @@ def _read(path: Path, scores: Sequence[str] | None) -> Source:
 def is_published(file: Path) -> bool:
     """Whether a file has the columns of the 2019 study."""
     try:
-        with file.open(encoding="utf-8", newline="") as opened:
+        with file.open(encoding="utf-8-sig", newline="") as opened:
             head = opened.readline()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"Cannot read the table {file}: {error}.") from error
@@ -96,7 +99,7 @@ def read_csv(file: Path) -> Columns:
         DataError: It cannot be read, or has no rows.
     """
     try:
-        with file.open(encoding="utf-8", newline="") as opened:
+        with file.open(encoding="utf-8-sig", newline="") as opened:  # Excel begins with a mark
             rows = list(csv.DictReader(opened))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"Cannot read the table {file}: {error}.") from error
@@ -114,8 +117,7 @@ def plain(text: str | None) -> Any:  # noqa: ANN401 - what the text says
         >>> [plain(text) for text in ("", "4", "0.5", "True", "none", "nan")]
         [None, 4, 0.5, True, 'none', None]
     """
-    # "None" is Python's; "none" is a setting's own word.
-    if text is None or text.strip() == "None" or text.strip().lower() in ("", "nan"):
+    if text is None or text.strip() in MISSING or text.strip().lower() in NO_NUMBER:
         return None
     if text.lower() in ("true", "false"):
         return text.lower() == "true"

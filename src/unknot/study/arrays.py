@@ -68,7 +68,13 @@ def _held(path: Path) -> dict[str, np.ndarray]:
                 if name not in archive.files:
                     raise DataError(f"{path} has no array '{name}'{nearest(name, archive.files)}")
             held = {name: archive[name] for name in NAMES if name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except FileNotFoundError as error:
+        raise DataError(f"There is no file {path}.") from error
+    except ValueError as error:  # whatever is no array looks like a pickle to NumPy, which says so
+        raise DataError(
+            f"{path} holds no plain arrays; expected an npz with codes and factors."
+        ) from error
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{path} is not an npz file that can be read: {error}.") from error
     for name, array in held.items():
         if not isinstance(array, np.ndarray):  # any zip opens, with what is no array as bytes

@@ -90,7 +90,8 @@ class TrainSpec:
                 if isinstance(held, Schedule) and last_step(held) > self.updates:
                     raise ConfigError(
                         f"{where}.{name} changes until step {last_step(held):,.0f}, but the run "
-                        f"ends at {self.updates:,}; train longer or make its schedule shorter."
+                        f"ends at {self.updates:,}; train longer, or make its schedule shorter "
+                        f"with --set {where}.{name}.steps=N."
                     )
 
     @property
