@@ -135,8 +135,10 @@ def free_folder(name: str) -> Iterator[Path]:
     It is made at once, so that nobody who starts in the same moment takes it as well, and is gone
     again if nothing was written there.
     """
+    runs = Path("runs")
+    first = not runs.exists()
     for n in itertools.count(1):
-        path = Path("runs") / f"{name}-{n}"
+        path = runs / f"{name}-{n}"
         try:
             path.mkdir(parents=True)
         except FileExistsError:
@@ -147,5 +149,7 @@ def free_folder(name: str) -> Iterator[Path]:
     try:
         yield path
     finally:
-        with suppress(OSError):
-            path.rmdir()  # only if it is empty
+        with suppress(OSError):  # only those that are empty
+            path.rmdir()
+            if first:
+                runs.rmdir()
