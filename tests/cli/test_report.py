@@ -7,7 +7,7 @@ import torch
 from report import small_study
 
 from unknot.core.errors import WriteError
-from unknot.report import study_blocks
+from unknot.report import study_style
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_what_it_cannot_do_is_no_success(unknot, scores, tmp_path, monkeypatch):
     def full(*_):
         raise WriteError("Could not write shares.png: No space left on device.")
 
-    monkeypatch.setattr(study_blocks, "write_whole", full)
+    monkeypatch.setattr(study_style, "write_whole", full)  # what figures are written by
     code, _, err = unknot("report", scores, "--out", tmp_path / "page")
     assert (code, "No space left" in err) == (1, True)
 

@@ -16,13 +16,7 @@ ROWS = torch.arange(0, 737_280, 9973)
 SIZE = 737_280
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_copy():
-    """Sprites are checked once and not at every load: they have their own tests."""
-    plain = DSprites().load()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DSprites, "load", lambda self: plain)
-        yield
+pytestmark = pytest.mark.usefixtures("one_copy")
 
 
 @pytest.fixture(scope="module")

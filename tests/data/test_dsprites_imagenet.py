@@ -17,13 +17,7 @@ from unknot.metrics.perceived import correlations, importance
 ROWS = torch.arange(0, 737_280, 9973)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_copy():
-    """Sprites are checked once and not at every load: they have their own tests."""
-    plain = DSprites().load()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DSprites, "load", lambda self: plain)
-        yield
+pytestmark = pytest.mark.usefixtures("one_copy")
 
 
 @cache

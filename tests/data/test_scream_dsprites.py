@@ -20,13 +20,7 @@ SIZE = 737_280
 PAINTING = Path(__file__).parents[3] / "shared" / "data" / "scream" / "the_scream.jpg"
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_copy():
-    """Sprites are checked once and not at every load: they have their own tests."""
-    plain = DSprites().load()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DSprites, "load", lambda self: plain)
-        yield
+pytestmark = pytest.mark.usefixtures("one_copy")
 
 
 @pytest.fixture(scope="module")

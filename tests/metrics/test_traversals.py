@@ -180,7 +180,7 @@ def test_traversals_of_a_grid():
 def test_traversals_of_rows():
     """Only groups with half of the values count, and no more of them than wanted."""
     values = np.array([[0, k] for k in range(8)] + [[1, k] for k in range(4)] + [[2, 0], [2, 1]])
-    found = world(np.arange(14.0)[:, None], values, scaled=False, dead="counted", seed=0)
+    found = world(np.arange(14.0)[:, None], values, dead="counted", seed=0)
     steps = walk(found, 1, 10, seed=0)
     assert steps.index.tolist() == list(range(12))
     assert steps.group.tolist() == [0] * 8 + [1] * 4

@@ -7,8 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.core.errors import ConfigError
-from unknot.data.dataset import VERSIONS, FactorDataset, Images
+from unknot.data.dataset import VERSIONS, FactorDataset, Images, check_seed, seed_beside
 from unknot.data.dsprites import SPACE, DSprites
 
 
@@ -32,10 +31,7 @@ class ColorDSprites:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seed < 2**63:
-            raise ConfigError(
-                f"ColorDSprites.seed must be a whole number from 0 to 2**63 - 1; got {self.seed}."
-            )
+        check_seed(self)
 
     def load(self) -> FactorDataset:
         """The sprites of `DSprites`; they are coloured on request."""
@@ -58,8 +54,7 @@ class Coloured:
 
     def colour(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n 3"]:
         """The colour of each image: a pure function of seed, row and version."""
-        # Filled in on the device: a copy could not be in a CUDA graph.
-        seed = torch.full((), self.seed, device=index.device)
+        seed = seed_beside(index, self.seed)
         return 0.5 + 0.5 * noise.uniform(seed, "data/color_dsprites", index, 3)
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:

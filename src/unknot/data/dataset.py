@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
-from unknot.core.errors import DataError, ShapeError
+from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.factors import FactorSpace
 
 # What zipfile, zlib and numpy raise for an npz file that is damaged or something else; it was found
@@ -63,6 +63,34 @@ class Versioned(Protocol):
 
 VERSIONS = 2**32
 """Of images by formula: so many that training hardly sees one twice."""
+
+
+@runtime_checkable
+class Seeded(Protocol):
+    """Settings of a dataset that draws something."""
+
+    @property
+    def seed(self) -> int:
+        """Of what it draws."""
+        ...
+
+
+def check_seed(settings: Seeded) -> None:
+    """Check the seed of a dataset; for ``__post_init__``.
+
+    Raises:
+        ConfigError: It does not fit 63 bits.
+    """
+    if not 0 <= settings.seed < 2**63:
+        raise ConfigError(
+            f"{type(settings).__name__}.seed must be a whole number from 0 to 2**63 - 1; "
+            f"got {settings.seed}."
+        )
+
+
+def seed_beside(index: Int[Tensor, "*n"], seed: int) -> Int[Tensor, ""]:
+    """A seed where row numbers are, filled in: a copy could not be in a CUDA graph."""
+    return torch.full((), seed, device=index.device)
 
 
 @dataclass(frozen=True)

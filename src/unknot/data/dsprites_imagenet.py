@@ -12,7 +12,7 @@ from unknot.core import noise
 from unknot.core.errors import ConfigError
 from unknot.data import textures
 from unknot.data.cache import cached
-from unknot.data.dataset import FactorDataset, Images
+from unknot.data.dataset import FactorDataset, Images, check_seed, seed_beside
 from unknot.data.dsprites import SPACE, DSprites
 from unknot.data.pictures import read_folder
 from unknot.data.sprites import SIDE
@@ -64,11 +64,7 @@ class DSpritesImageNet:
             raise ConfigError(
                 f"DSpritesImageNet.visibility must lie in 0 .. 1; got {self.visibility}."
             )
-        if not 0 <= self.seed < 2**63:
-            raise ConfigError(
-                f"DSpritesImageNet.seed must be a whole number from 0 to 2**63 - 1; "
-                f"got {self.seed}."
-            )
+        check_seed(self)
 
     def load(self) -> FactorDataset:
         """The sprites of `DSprites` and the pictures; images are mixed on request.
@@ -111,8 +107,7 @@ class Mixed:
 
     def picture(self, index: Int[Tensor, "*n"]) -> Int[Tensor, "*n"]:
         """Which picture goes with each image: a pure function of seed and row number."""
-        # Filled in on the device: a copy could not be in a CUDA graph.
-        seed = torch.full((), self.seed, device=index.device)
+        seed = seed_beside(index, self.seed)
         return noise.integers(seed, "data/dsprites_imagenet", index, high=len(self.pictures))
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:

@@ -7,8 +7,15 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.core.errors import ConfigError, DataError
-from unknot.data.dataset import VERSIONS, FactorDataset, Images, unit_interval
+from unknot.core.errors import DataError
+from unknot.data.dataset import (
+    VERSIONS,
+    FactorDataset,
+    Images,
+    check_seed,
+    seed_beside,
+    unit_interval,
+)
 from unknot.data.dsprites import SPACE, DSprites
 from unknot.data.pictures import read_picture
 from unknot.data.sprites import SIDE
@@ -43,10 +50,7 @@ class ScreamDSprites:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seed < 2**63:
-            raise ConfigError(
-                f"ScreamDSprites.seed must be a whole number from 0 to 2**63 - 1; got {self.seed}."
-            )
+        check_seed(self)
 
     def load(self) -> FactorDataset:
         """The sprites of `DSprites` and the painting; images are mixed on request.
@@ -82,7 +86,7 @@ class OnPainting:
 
     def corner(self, index: Int[Tensor, "*n"]) -> tuple[Int[Tensor, "*n"], Int[Tensor, "*n"]]:
         """Row and column of the painting at which each piece begins."""
-        seed, (height, width) = self._seed(index), self.painting.shape[1:]
+        seed, (height, width) = seed_beside(index, self.seed), self.painting.shape[1:]
         top = noise.integers(seed, "data/scream_dsprites/top", index, high=height - SIDE + 1)
         left = noise.integers(seed, "data/scream_dsprites/left", index, high=width - SIDE + 1)
         return top, left
@@ -93,7 +97,9 @@ class OnPainting:
         pixel = torch.arange(SIDE, device=index.device)
         rows, columns = (first.unsqueeze(-1) + pixel for first in (top, left))
         piece = self.painting[:, rows.unsqueeze(-1), columns.unsqueeze(-2)].movedim(0, -3)
-        colour = noise.uniform(self._seed(index), "data/scream_dsprites/colour", index, 3)
+        colour = noise.uniform(
+            seed_beside(index, self.seed), "data/scream_dsprites/colour", index, 3
+        )
         return (piece + colour[..., None, None]) * 0.5
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
@@ -105,7 +111,3 @@ class OnPainting:
     def to(self, device: torch.device) -> "OnPainting":
         """The same images held by another device."""
         return replace(self, sprites=self.sprites.to(device), painting=self.painting.to(device))
-
-    def _seed(self, index: Tensor) -> Tensor:
-        """Filled in on the device: a copy could not be in a CUDA graph."""
-        return torch.full((), self.seed, device=index.device)

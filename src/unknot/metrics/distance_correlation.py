@@ -103,7 +103,7 @@ def distance_correlation(
     """
     chosen = protocols.pick("distance_correlation", PROTOCOLS, protocol)
     settings = chosen.settings
-    found = world(codes, factors, scaled=False, dead=settings.dead, seed=seed)
+    found = world(codes, factors, dead=settings.dead, seed=seed)
     walks = {
         name: walk(found, factor, settings.traversals, seed)
         for factor, name in enumerate(found.rows.names)

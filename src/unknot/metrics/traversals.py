@@ -32,8 +32,6 @@ class Walking:
 
     traversals: int = 1024
     """At most so many of each factor; all of them, once each, where there are no more."""
-    scaled: bool = False
-    """Divide each code by its deviation; else their relative scales matter."""
     dead: Dead = "counted"
     """Codes that tell nothing about any factor."""
     components: Literal["all", "top2"] = "all"
@@ -75,21 +73,20 @@ class World:
         return self.space.size if self.space else len(self.rows)
 
 
-def world(codes: Codes, factors: Factors, *, scaled: bool, dead: Dead, seed: int) -> World:
-    """What a score that moves one factor at a time sees; errors are those of `take`."""
+def world(codes: Codes, factors: Factors, *, dead: Dead, seed: int) -> World:
+    """What a score that moves one factor at a time sees; errors are those of `take`.
+
+    Codes are in units of the widest range: their relative scales matter, and squares of very small
+    or large ones would leave the range of float64.
+    """
     rows = take(codes, factors, samples=None, seed=seed)
     alive = torch.ones_like(rows.codes[0], dtype=torch.bool)
     if dead == "left out":
         alive = information(rows, COUNTED).alive
     low, high = rows.codes.amin(0), rows.codes.amax(0)
-    # The range first: squares of very small or large codes would leave the range of float64.
-    width = torch.where(high > low, high - low, torch.inf)
-    if scaled:
-        width = width * ((rows.codes - low) / width).std(0, correction=0)
-        width = torch.where(width > 0, width, torch.inf)
-    elif bool((high > low).any()):
-        width = torch.full_like(width, float((high - low).max()))
-    low, width = low[alive], width[alive]
+    width = (high - low).max()
+    width = torch.where(width > 0, width, torch.inf)
+    low = low[alive]
 
     def unit(values: Tensor) -> Tensor:
         return (values.detach().double()[..., alive] - low) / width
@@ -266,7 +263,7 @@ def score_shares(
 
 def shares(codes: Codes, factors: Factors, settings: Walking, seed: int) -> Shares:
     """Both shares of every factor; errors are those of `world` and `walk`."""
-    found = world(codes, factors, scaled=settings.scaled, dead=settings.dead, seed=seed)
+    found = world(codes, factors, dead=settings.dead, seed=seed)
     each, size = [], 1
     for factor in range(len(found.rows.names)):
         steps = walk(found, factor, settings.traversals, seed)
