@@ -20,9 +20,9 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
+from unknot.analysis.cells import cells
 from unknot.report.study_curves import bands
 from unknot.study import execute
-from unknot.study.cells import cells
 from unknot.study.machine import machine
 from unknot.study.plan import members_for, shards
 from unknot.study.study import Study

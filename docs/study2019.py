@@ -20,13 +20,13 @@ from typing import Any
 
 from places import filled
 
+from unknot.analysis import published
+from unknot.analysis.cells import cells as settings
+from unknot.analysis.comparison import Comparison, Difference, compare
+from unknot.analysis.statistics import summaries
 from unknot.report.study_figures import beside_published
 from unknot.report.style import png
-from unknot.study import published
-from unknot.study.cells import cells as settings
-from unknot.study.comparison import Comparison, Difference, compare
 from unknot.study.export import csv as as_csv
-from unknot.study.statistics import summaries
 from unknot.study.study import Study
 
 RESULTS = Path(__file__).parent / "results"

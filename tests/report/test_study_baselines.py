@@ -3,12 +3,12 @@
 import pytest
 from report.study_pages import rows, study, write
 
+from unknot.analysis.cells import plain_columns
 from unknot.core.errors import ConfigError
 from unknot.report import study_figures as figures
 from unknot.report import study_source
 from unknot.report.study_baselines import DASHES, baselines
 from unknot.report.style import LIGHT
-from unknot.study.cells import plain_columns
 from unknot.study.export import csv as as_csv
 from unknot.study.sweep import expand
 

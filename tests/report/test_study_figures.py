@@ -10,14 +10,14 @@ import pytest
 from matplotlib.text import Text
 from report import study_pages
 
+from unknot.analysis.comparison import compare
+from unknot.analysis.statistics import shares, summaries
 from unknot.core.errors import ConfigError, DataError
 from unknot.report import study_figures as figures
 from unknot.report.labels import place_labels
 from unknot.report.study_boxes import density
 from unknot.report.study_style import Drawn, looks, panels
 from unknot.report.style import DARK, LIGHT, png
-from unknot.study.comparison import compare
-from unknot.study.statistics import shares, summaries
 
 OBJECTIVES = {"beta_vae": "beta", "factor_vae": "gamma", "dip_vae_i": "lambda_od",
               "dip_vae_ii": "lambda_od", "beta_tcvae": "beta", "annealed_vae": "c"}  # fmt: skip

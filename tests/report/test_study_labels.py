@@ -7,11 +7,11 @@ import pytest
 from report.study_pages import rows, write
 from report.test_study_figures import boxes, overlaps
 
+from unknot.analysis.cells import cells
+from unknot.analysis.statistics import summaries
 from unknot.core.errors import ConfigError, DataError
 from unknot.report import study_figures as figures
 from unknot.report.study_labels import learners
-from unknot.study.cells import cells
-from unknot.study.statistics import summaries
 
 LABELS = (10, 100, 1_000, 10_000)
 

@@ -7,6 +7,7 @@ import pytest
 from report import small_study
 from report.study_pages import Page, rows
 
+from unknot.analysis.cells import cells
 from unknot.report import (
     study_curves,
     study_factors,
@@ -15,7 +16,6 @@ from unknot.report import (
 )
 from unknot.report.study_curves import bands, training_curves
 from unknot.report.thresholds import pair_deltas
-from unknot.study.cells import cells
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,11 @@
 
 from report.study_pages import study
 
-from unknot.metrics.seeds import seeds_needed
+from unknot.analysis.cells import cells, taken
+from unknot.analysis.seeds import seeds_needed
 from unknot.report import (
     study_seeds,
 )
-from unknot.study.cells import cells, taken
 
 
 def test_all_pairs_are_what_one_at_a_time_gives():

@@ -11,11 +11,11 @@ from metrics import study2019
 from report.study_pages import rows, study, write
 from report.test_study_figures import boxes, overlaps
 
+from unknot.analysis import published
+from unknot.analysis.cells import cells
 from unknot.core.errors import ConfigError, DataError
 from unknot.report import study_figures as figures
 from unknot.report.study_transfer import MOST_PAIRS, dataset_pairs
-from unknot.study import published
-from unknot.study.cells import cells
 
 LEVELS = {"dsprites": (0.1, 0.2, 0.4, 0.8), "cars3d": (0.2, 0.1, 0.3, 0.4)}
 

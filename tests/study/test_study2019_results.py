@@ -5,11 +5,11 @@ from statistics import mean
 
 import numpy as np
 import pytest
+from analysis.published_tables import table
 from metrics import study2019
 from scripts import script
-from study.published_tables import table
 
-from unknot.study import published
+from unknot.analysis import published
 
 FILE = study2019.FOLDER / "dsprites_full.csv"
 MODELS = {"beta_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "beta_tcvae", "annealed_vae"}

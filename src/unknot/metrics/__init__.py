@@ -9,14 +9,14 @@ import importlib
 import pkgutil
 from typing import Any
 
+from unknot.analysis.agreements import agreement as agreement
+from unknot.analysis.plain_table import split_table as split_table
+from unknot.analysis.seeds import seeds_needed as seeds_needed
+from unknot.analysis.variances import variance_shares as variance_shares
 from unknot.core import registry
-from unknot.metrics.agreements import agreement as agreement
 from unknot.metrics.all_scores import Table as Table
 from unknot.metrics.all_scores import evaluate as evaluate
-from unknot.metrics.plain_table import split_table as split_table
 from unknot.metrics.result import Score as Score
-from unknot.metrics.seeds import seeds_needed as seeds_needed
-from unknot.metrics.variances import variance_shares as variance_shares
 
 # Not on demand: importing a file later would put the module in the place of its function.
 for _file in pkgutil.iter_modules(__path__):

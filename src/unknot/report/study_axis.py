@@ -8,10 +8,10 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
+from unknot.analysis.cells import short, text
+from unknot.analysis.lines import Line
 from unknot.report.study_style import maybe_log
 from unknot.report.style import Theme, number
-from unknot.study.cells import short, text
-from unknot.study.lines import Line
 
 LETTER = 0.075
 """Inches of a letter below an axis, and a little more."""

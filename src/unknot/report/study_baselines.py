@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.axes import Axes
 
+from unknot.analysis.cells import Columns, cells, score_names, taken
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
 from unknot.report.study_blocks import Grid, value, words
 from unknot.report.style import Theme
-from unknot.study.cells import Columns, cells, score_names, taken
 
 DASHES = {"dashed": (0, (5, 2)), "dotted": (0, (1, 1.6)), "dash-dotted": (0, (6, 2, 1, 2))}
 """Lines of as many baselines can be told apart."""

@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 
+from unknot.analysis.cells import Cell, has_diverged
 from unknot.core.errors import StoreError
 from unknot.engine.checkpoint import read_weights
 from unknot.report.figures import curve_names
 from unknot.report.study_style import DASHES, Drawn, below, dress, panels, strength_words
 from unknot.report.style import LIGHT, Theme, number
-from unknot.study.cells import Cell, has_diverged
 from unknot.study.curves import Curves
 from unknot.study.study import Study
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from unknot.analysis.cells import Taken, cells, chosen_scores, plain_columns, taken, text
+from unknot.analysis.plain_table import PlainTable, column, split_table
 from unknot.core.errors import ConfigError
-from unknot.metrics.plain_table import PlainTable, column, split_table
 from unknot.report.study_baselines import Baseline, mark, named
 from unknot.report.study_boxes import half
 from unknot.report.study_spread import mark_missing, missing_words, run_rows, whole_objectives
@@ -22,7 +23,6 @@ from unknot.report.study_style import (
     panels,
 )
 from unknot.report.style import LIGHT, Theme
-from unknot.study.cells import Taken, cells, chosen_scores, plain_columns, taken, text
 
 WHOLE = 0.8
 """Inches of a row whose violins hold all runs."""

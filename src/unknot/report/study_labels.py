@@ -9,13 +9,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from unknot.analysis.cells import Cell, taken
+from unknot.analysis.plain_table import PlainTable
+from unknot.analysis.ranking import means_of, one_dataset
+from unknot.analysis.statistics import DRAWS, LEVEL, NAN
 from unknot.core.errors import DataError
-from unknot.metrics.plain_table import PlainTable
 from unknot.report.study_style import SHIFT, Drawn, Look, dress, legend, looks, means_line, panels
 from unknot.report.style import LIGHT, Theme, number
-from unknot.study.cells import Cell, taken
-from unknot.study.ranking import means_of, one_dataset
-from unknot.study.statistics import DRAWS, LEVEL, NAN
 
 MOST_SETTINGS = 8
 """Settings that have lines of their own; of more, objectives have them."""
@@ -75,7 +75,7 @@ def learners(found: Sequence[Cell]) -> list[Learner]:
     """Those of which some run has an accuracy at two numbers of labels or more.
 
     Example:
-        >>> from unknot.study.cells import cells
+        >>> from unknot.analysis.cells import cells
         >>> one = {"efficiency.linear_100": 0.7, "efficiency.linear_10": 0.5, "mig": 0.1}
         >>> own = learners(cells([{"objective": "vae", "efficiency.tree_10": 0.4, **one}]))
         >>> [(learner.words, list(learner.columns)) for learner in own]

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import UInt8
 
-from unknot.metrics.plain_table import numbers
+from unknot.analysis.cells import Cell, has_diverged, taken
+from unknot.analysis.plain_table import numbers
+from unknot.analysis.ranking import lower_is_better
 from unknot.report import pictures, traversals
 from unknot.report.html import data_uri
 from unknot.report.latents import Latents, latents, sample_rows
@@ -18,8 +20,6 @@ from unknot.report.study_ellipses import posterior_ellipses
 from unknot.report.study_factors import along_factors, latent_shares
 from unknot.report.study_latents import aggregate_histograms, posterior_densities, posteriors
 from unknot.report.style import png
-from unknot.study.cells import Cell, has_diverged, taken
-from unknot.study.ranking import lower_is_better
 from unknot.study.run import Run
 
 GLOW = 16

@@ -6,7 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from unknot.metrics.plain_table import PlainTable
+from unknot.analysis.cells import Cell, short, text
+from unknot.analysis.comparison import FAR, Comparison
+from unknot.analysis.plain_table import PlainTable
+from unknot.analysis.ranking import DIGITS, best_strengths, lower_is_better, means_of, ranking
+from unknot.analysis.statistics import DRAWS, LEVEL, Summary
 from unknot.report import study_seeds as seeds
 from unknot.report.study_blocks import (
     Album,
@@ -21,10 +25,6 @@ from unknot.report.study_blocks import (
     value,
     words,
 )
-from unknot.study.cells import Cell, short, text
-from unknot.study.comparison import FAR, Comparison
-from unknot.study.ranking import DIGITS, best_strengths, lower_is_better, means_of, ranking
-from unknot.study.statistics import DRAWS, LEVEL, Summary
 
 MOST_CELLS = 100
 """Settings of which the file of seed counts has all pairs."""

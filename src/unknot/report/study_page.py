@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import unknot
+from unknot.analysis.cells import Columns, cells
+from unknot.analysis.plain_table import split_table
 from unknot.core.errors import WriteError
 from unknot.engine.checkpoint import write_whole
-from unknot.metrics.plain_table import split_table
 from unknot.report import study_models as models
 from unknot.report import study_sections as sections
 from unknot.report import study_words as words
@@ -21,7 +22,6 @@ from unknot.report.study_source import Source, read
 from unknot.report.study_specs import PAGE, study_file, write_specs
 from unknot.report.traversals import column_names
 from unknot.report.words import SCORES
-from unknot.study.cells import Columns, cells
 from unknot.study.export import csv as as_csv
 from unknot.study.export import varied
 

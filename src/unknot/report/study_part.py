@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from unknot.analysis.cells import Columns, cells, taken
+from unknot.analysis.comparison import Comparison, compare
+from unknot.analysis.statistics import Summary, summaries
 from unknot.report import study_numbers as grids
 from unknot.report import study_sections as sections
 from unknot.report import study_words as words
@@ -12,9 +15,6 @@ from unknot.report.study_baselines import grid as listed
 from unknot.report.study_blocks import Album, More, Section, Try, across
 from unknot.report.study_figures import beside_published
 from unknot.report.study_source import Source
-from unknot.study.cells import Columns, cells, taken
-from unknot.study.comparison import Comparison, compare
-from unknot.study.statistics import Summary, summaries
 
 
 def of_data(

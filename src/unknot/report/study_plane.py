@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
-from unknot.metrics.plain_table import PlainTable
+from unknot.analysis.cells import Cell, cells, chosen_scores, plain_columns, taken, text
+from unknot.analysis.plain_table import PlainTable
 from unknot.report.labels import place_labels
 from unknot.report.study_style import Drawn, darker, dress, legend, looks, maybe_log, panels
 from unknot.report.style import LIGHT, Theme, number
-from unknot.study.cells import Cell, cells, chosen_scores, plain_columns, taken, text
 
 
 def rate_distortion(

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from unknot.metrics.plain_table import numbers
+from unknot.analysis.cells import Cell, Columns, cells, setting_names, taken
+from unknot.analysis.lines import setting_lines
+from unknot.analysis.plain_table import numbers
 from unknot.report import study_figures as figures
 from unknot.report.study_axis import axis_words
 from unknot.report.study_baselines import Baseline
@@ -14,8 +16,6 @@ from unknot.report.study_curves import bands, objectives, training_curves
 from unknot.report.study_labels import learners
 from unknot.report.study_transfer import dataset_pairs
 from unknot.report.study_words import lines_words
-from unknot.study.cells import Cell, Columns, cells, setting_names, taken
-from unknot.study.lines import setting_lines
 from unknot.study.study import Study
 
 MOST_ROWS = 64

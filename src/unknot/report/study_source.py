@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from unknot.analysis import published
+from unknot.analysis.cells import Columns, chosen_scores, has_diverged, plain_columns, score_names
+from unknot.analysis.plain_table import numbers
 from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError, StoreError
-from unknot.metrics.plain_table import numbers
 from unknot.report import study_baselines
-from unknot.study import published
-from unknot.study.cells import Columns, chosen_scores, has_diverged, plain_columns, score_names
 from unknot.study.study import Study
 
 PUBLISHED = (*published.SEVEN, "modularity")

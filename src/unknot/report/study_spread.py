@@ -7,7 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from unknot.metrics.plain_table import PlainTable, split_table
+from unknot.analysis.cells import Cell, Taken, cells, chosen_scores, plain_columns, taken
+from unknot.analysis.plain_table import PlainTable, split_table
 from unknot.report.study_baselines import Baseline, mark, named
 from unknot.report.study_boxes import Row, draw
 from unknot.report.study_style import (
@@ -23,7 +24,6 @@ from unknot.report.study_style import (
     panels,
 )
 from unknot.report.style import LIGHT, Theme
-from unknot.study.cells import Cell, Taken, cells, chosen_scores, plain_columns, taken
 
 
 def spread(

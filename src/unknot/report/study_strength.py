@@ -6,8 +6,20 @@ from typing import Literal
 
 import numpy as np
 
+from unknot.analysis.cells import (
+    Cell,
+    cells,
+    chosen_scores,
+    hashable,
+    plain_columns,
+    taken,
+    text,
+)
+from unknot.analysis.fronts import front
+from unknot.analysis.lines import Line, setting_lines
+from unknot.analysis.plain_table import PlainTable
+from unknot.analysis.statistics import Summary, summaries
 from unknot.core.errors import ConfigError
-from unknot.metrics.plain_table import PlainTable
 from unknot.report.labels import place_labels
 from unknot.report.study_axis import (
     axis_words,
@@ -32,18 +44,6 @@ from unknot.report.study_style import (
     panels,
 )
 from unknot.report.style import LIGHT, Theme
-from unknot.study.cells import (
-    Cell,
-    cells,
-    chosen_scores,
-    hashable,
-    plain_columns,
-    taken,
-    text,
-)
-from unknot.study.fronts import front
-from unknot.study.lines import Line, setting_lines
-from unknot.study.statistics import Summary, summaries
 
 MARGIN = 0.6
 """Inches beside the places of a panel."""
@@ -61,7 +61,7 @@ def strength_lines(
     """Mean score over strengths, lines of each objective or dataset, with 95 % intervals.
 
     Where settings differ in several things, the one that makes the fewest lines is the axis, and
-    every other has a line for each of its values; see `unknot.study.lines.setting_lines`.
+    every other has a line for each of its values; see `unknot.analysis.lines.setting_lines`.
 
     Strengths of different objectives are numbers of different things, so they stand at their
     places, smallest first; where all lines go over the same setting, the numbers stand below.

@@ -19,10 +19,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from matplotlib.transforms import offset_copy
 
+from unknot.analysis.cells import Cell, short, text
 from unknot.engine.checkpoint import write_whole
 from unknot.report.distances import LINES
 from unknot.report.style import Theme, arrange, number, png
-from unknot.study.cells import Cell, short, text
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))

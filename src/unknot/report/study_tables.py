@@ -7,10 +7,13 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Patch
 
+from unknot.analysis.agreements import ScoreAgreement
+from unknot.analysis.cells import Cell
+from unknot.analysis.comparison import FAR, Comparison
+from unknot.analysis.plain_table import PlainTable
+from unknot.analysis.statistics import correlations, shares
+from unknot.analysis.variances import VarianceShares
 from unknot.core.errors import DataError
-from unknot.metrics.agreements import ScoreAgreement
-from unknot.metrics.plain_table import PlainTable
-from unknot.metrics.variances import VarianceShares
 from unknot.report.study_style import (
     HATCHES,
     ROW,
@@ -25,9 +28,6 @@ from unknot.report.study_style import (
     panels,
 )
 from unknot.report.style import LIGHT, Theme, number
-from unknot.study.cells import Cell
-from unknot.study.comparison import FAR, Comparison
-from unknot.study.statistics import correlations, shares
 
 CHANCE = 0.05
 """p-values above this are shown as no more than chance."""
@@ -164,7 +164,7 @@ def beside_published(
     """Our runs beside the published ones: a tick for each, and means with two standard errors.
 
     Args:
-        found: From `unknot.study.comparison.compare`.
+        found: From `unknot.analysis.comparison.compare`.
         baselines: Values by name and score, drawn as dashed lines.
         across: Panels side by side.
         title: What is shown.

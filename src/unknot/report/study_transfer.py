@@ -10,9 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from unknot.analysis.agreements import FEWEST, agreement
+from unknot.analysis.cells import Cell, cells, chosen_scores, hashable, plain_columns, taken
+from unknot.analysis.plain_table import PlainTable
+from unknot.analysis.ranking import DIGITS, direction
 from unknot.core.errors import DataError
-from unknot.metrics.agreements import FEWEST, agreement
-from unknot.metrics.plain_table import PlainTable
 from unknot.report.labels import place_labels
 from unknot.report.study_style import (
     Drawn,
@@ -26,8 +28,6 @@ from unknot.report.study_style import (
 )
 from unknot.report.study_tables import CHANCE
 from unknot.report.style import LIGHT, Theme, arrange
-from unknot.study.cells import Cell, cells, chosen_scores, hashable, plain_columns, taken
-from unknot.study.ranking import DIGITS, direction
 
 MOST_PAIRS = 6
 """Pairs of datasets that have panels: all of four datasets."""

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from unknot.analysis.agreements import ScoreAgreement
+from unknot.analysis.cells import Cell, Columns, has_diverged, setting_names, taken, text
+from unknot.analysis.lines import Line
+from unknot.analysis.statistics import correlations, shares
 from unknot.core.errors import UnknotError
-from unknot.metrics.agreements import ScoreAgreement
 from unknot.report.study_axis import axis_words
 from unknot.report.study_blocks import brief
 from unknot.report.study_source import Source
 from unknot.report.words import duration
-from unknot.study.cells import Cell, Columns, has_diverged, setting_names, taken, text
-from unknot.study.lines import Line
-from unknot.study.statistics import correlations, shares
 from unknot.study.study import Study
 
 SAID = ("done", "diverged")

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from analysis.tables import seeds
 from scipy import stats
-from study.tables import seeds
 
-from unknot.study.comparison import compare
-from unknot.study.statistics import summaries
+from unknot.analysis.comparison import compare
+from unknot.analysis.statistics import summaries
 
 
 def published_and_ours(theirs, ours, **setting):

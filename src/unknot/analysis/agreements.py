@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from unknot.analysis.plain_table import PlainTable, columns, numbers, numeric
 from unknot.core.errors import ConfigError
-from unknot.metrics.plain_table import PlainTable, columns, numbers, numeric
 
 FEWEST = 3
 """Two models always agree or disagree completely."""
@@ -50,7 +50,7 @@ def agreement(table: PlainTable, scores: Sequence[str] | None = None) -> ScoreAg
     ``{name: agreement(part) for name, part in split_table(table, "dataset").items()}``.
 
     Args:
-        table: One row a model; see `unknot.metrics.plain_table`.
+        table: One row a model; see `unknot.analysis.plain_table`.
         scores: Names of columns; all that hold numbers unless given.
 
     Raises:

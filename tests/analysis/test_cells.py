@@ -4,11 +4,11 @@ import itertools
 import math
 
 import pytest
-from study.tables import run, seeds
+from analysis.tables import run, seeds
 
+from unknot.analysis.cells import cells, converged, pick, score_names, taken
+from unknot.analysis.statistics import summaries
 from unknot.core.errors import ConfigError, DataError
-from unknot.study.cells import cells, converged, pick, score_names, taken
-from unknot.study.statistics import summaries
 
 NAN = math.nan
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from unknot.analysis.plain_table import columns, numbers, numeric, split_table
 from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError, ShapeError
-from unknot.metrics.plain_table import columns, numbers, numeric, split_table
 
 COLUMNS = {"objective": ["a", "b"], "mig": [0.1, None], "seed": [0, 1]}
 

@@ -1,6 +1,6 @@
 """Cells: the runs of a study's table that differ in nothing but the seed.
 
-A table (`unknot.metrics.plain_table`) has one row for each run, with columns ``seed``, ``status``,
+A table (`unknot.analysis.plain_table`) has one row for each run, with columns ``seed``, ``status``,
 ``diverged``, ``objective``, settings (``objective.beta``, ``data``, ``steps``) and scores. Columns
 are settings by the first word of their names; everything else that holds numbers is a score.
 """
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from unknot.analysis.plain_table import PlainTable, column, columns, numbers, numeric
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.registry import nearest
-from unknot.metrics.plain_table import PlainTable, column, columns, numbers, numeric
 
 SETTINGS = (
     "data", "objective", "strength", "net", "optim", "draw", "steps", "batch", "precision",

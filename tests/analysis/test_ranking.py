@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from study.tables import run, seeds
+from analysis.tables import run, seeds
 
+from unknot.analysis.fronts import front
+from unknot.analysis.ranking import best_strengths, lower_is_better, ranking
 from unknot.core.errors import ConfigError
-from unknot.study.fronts import front
-from unknot.study.ranking import best_strengths, lower_is_better, ranking
 
 # Ranks
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from analysis.tables import run, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from study.tables import run, seeds
 
+from unknot.analysis.fronts import front, undominated
 from unknot.core.errors import DataError
-from unknot.study.fronts import front, undominated
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12))

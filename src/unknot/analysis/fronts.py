@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from unknot.analysis.cells import Cell
+from unknot.analysis.plain_table import PlainTable
+from unknot.analysis.ranking import direction, means_of, one_dataset
+from unknot.analysis.statistics import DRAWS
 from unknot.core.errors import DataError
-from unknot.metrics.plain_table import PlainTable
-from unknot.study.cells import Cell
-from unknot.study.ranking import direction, means_of, one_dataset
-from unknot.study.statistics import DRAWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +57,10 @@ def front(
     """The cells that are worth their price: mean score against mean reconstruction loss.
 
     Args:
-        table: One row a run, of one dataset; see `unknot.study.cells`.
+        table: One row a run, of one dataset; see `unknot.analysis.cells`.
         score: Name of a column.
         cost: Name of a column of which less is better.
-        lower: Scores of which less is better too; `unknot.study.ranking` knows those unless given.
+        lower: Scores of which less is better too; see `lower_is_better` unless given.
         draws: Of the bootstrap.
         seed: Of the bootstrap.
 

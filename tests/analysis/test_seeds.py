@@ -3,8 +3,8 @@ import itertools
 import numpy as np
 import pytest
 import torch
-
 from metrics import study2019
+
 from unknot.core.errors import ConfigError, DataError
 from unknot.metrics import seeds_needed
 

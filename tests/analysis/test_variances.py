@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from metrics import study2019
 from sklearn.linear_model import LinearRegression
 
-from metrics import study2019
 from unknot.core.errors import DataError
 from unknot.metrics import split_table, variance_shares
 

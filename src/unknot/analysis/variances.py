@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unknot.analysis.plain_table import PlainTable, columns, labels, numbers
 from unknot.core.errors import DataError
-from unknot.metrics.plain_table import PlainTable, columns, labels, numbers
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -52,7 +52,7 @@ def variance_shares(
     degrees of freedom ($\epsilon^2$, Kelley 1935), and adds up to 1 too.
 
     Args:
-        table: One row a model; see `unknot.metrics.plain_table`.
+        table: One row a model; see `unknot.analysis.plain_table`.
         score: Name of the column to explain. Models without it are left out.
         by: Names of columns, each within those before it.
         rest: What to call the rest.

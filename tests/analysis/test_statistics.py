@@ -5,12 +5,11 @@ import math
 
 import numpy as np
 import pytest
+from analysis.tables import run, seeds
 from scipy import stats
-from study.tables import run, seeds
 
-from unknot.core.errors import DataError
-from unknot.study.cells import cells
-from unknot.study.statistics import (
+from unknot.analysis.cells import cells
+from unknot.analysis.statistics import (
     beats,
     correlations,
     improvement,
@@ -19,6 +18,7 @@ from unknot.study.statistics import (
     summaries,
     with_strength,
 )
+from unknot.core.errors import DataError
 
 # Numbers of a cell
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from metrics import study2019
+
 from unknot.core.errors import ConfigError
 from unknot.metrics import agreement, split_table
 

@@ -2,10 +2,10 @@
 
 import itertools
 
-from study.tables import run
+from analysis.tables import run
 
-from unknot.study.cells import cells
-from unknot.study.lines import MOST_LINES, setting_lines
+from unknot.analysis.cells import cells
+from unknot.analysis.lines import MOST_LINES, setting_lines
 
 
 def lines(rows):

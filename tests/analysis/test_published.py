@@ -4,16 +4,17 @@ import csv
 
 import numpy as np
 import pytest
+from analysis.published_tables import objective, table
 from metrics import study2019
-from study.published_tables import objective, table
 
 from unknot import metrics
+from unknot.analysis import published
+from unknot.analysis.cells import cells
+from unknot.analysis.comparison import compare
+from unknot.analysis.statistics import summaries
 from unknot.core.errors import DataError
-from unknot.study import config, published
-from unknot.study.cells import cells
-from unknot.study.comparison import compare
+from unknot.study import config
 from unknot.study.plan import setting_table
-from unknot.study.statistics import summaries
 from unknot.study.study import flat
 
 

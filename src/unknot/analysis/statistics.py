@@ -7,13 +7,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from unknot.core import noise
-from unknot.core.errors import ConfigError
-from unknot.metrics.agreements import ScoreAgreement, agreement
-from unknot.metrics.plain_table import PlainTable
-from unknot.metrics.seeds import SeedCount, seeds_needed
-from unknot.metrics.variances import VarianceShares, variance_shares
-from unknot.study.cells import (
+from unknot.analysis.agreements import ScoreAgreement, agreement
+from unknot.analysis.cells import (
     Cell,
     Columns,
     cells,
@@ -24,6 +19,11 @@ from unknot.study.cells import (
     taken,
     text,
 )
+from unknot.analysis.plain_table import PlainTable
+from unknot.analysis.seeds import SeedCount, seeds_needed
+from unknot.analysis.variances import VarianceShares, variance_shares
+from unknot.core import noise
+from unknot.core.errors import ConfigError
 
 DRAWS = 2_000
 LEVEL = 0.95
@@ -104,7 +104,7 @@ def summaries(
     that diverged, or that have no number, are counted and not averaged.
 
     Args:
-        table: One row a run; see `unknot.study.cells`.
+        table: One row a run; see `unknot.analysis.cells`.
         scores: Names of columns; all that are scores unless given.
         level: Of the intervals.
         draws: Of the bootstrap.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unknot.study.cells import Cell, hashable, setting_names, text
+from unknot.analysis.cells import Cell, hashable, setting_names, text
 
 MOST_LINES = 8
 """Of one objective on one dataset; nobody can follow more."""

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from unknot.analysis.cells import Cell, cells, chosen_scores, plain_columns, taken
+from unknot.analysis.plain_table import PlainTable
+from unknot.analysis.statistics import DRAWS, LEVEL, NAN, resampled
 from unknot.core.errors import ConfigError
-from unknot.metrics.plain_table import PlainTable
-from unknot.study.cells import Cell, cells, chosen_scores, plain_columns, taken
-from unknot.study.statistics import DRAWS, LEVEL, NAN, resampled
 
 LOWER = (
     "recon", "loss", "tc", "mmd", "adversary", "off_diagonal", "diagonal",
@@ -105,7 +105,7 @@ def ranking(
     The interval of the mean rank is of resampled seeds, with these scores and these strengths.
 
     Args:
-        table: One row a run; see `unknot.study.cells`.
+        table: One row a run; see `unknot.analysis.cells`.
         scores: Names of columns; all that are scores unless given.
         lower: Scores of which less is better; see `lower_is_better` unless given.
         level: Of the intervals.

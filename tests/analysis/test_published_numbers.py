@@ -6,7 +6,7 @@ paper (experiments E1 to E5 stand for its figures 7 to 11).
 
 import numpy as np
 import pytest
-from study.published_tables import (
+from analysis.published_tables import (
     FILES,
     SEVEN,
     cell_means,
@@ -16,12 +16,12 @@ from study.published_tables import (
     whole_study,
 )
 
+from unknot.analysis.cells import cells, taken
+from unknot.analysis.comparison import compare
+from unknot.analysis.fronts import front
+from unknot.analysis.ranking import best_strengths, ranking
+from unknot.analysis.statistics import beats, correlations, improvement, shares, summaries
 from unknot.metrics import agreement, split_table
-from unknot.study.cells import cells, taken
-from unknot.study.comparison import compare
-from unknot.study.fronts import front
-from unknot.study.ranking import best_strengths, ranking
-from unknot.study.statistics import beats, correlations, improvement, shares, summaries
 
 BETA = "objective.beta"
 

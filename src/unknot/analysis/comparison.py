@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unknot.study.cells import text
-from unknot.study.statistics import NAN, Summary
+from unknot.analysis.cells import text
+from unknot.analysis.statistics import NAN, Summary
 
 FAR = 3.0
 """Standard errors beyond which a difference is flagged."""
@@ -103,7 +103,7 @@ def compare(ours: Sequence[Summary], published: Sequence[Summary]) -> Comparison
     row then says: a shorter training is not a reproduction.
 
     Args:
-        ours: From `unknot.study.statistics.summaries`.
+        ours: From `unknot.analysis.statistics.summaries`.
         published: The same of a published table; ``sd`` may be NaN where none was printed.
     """
     axes = _axes(published)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from metrics import study2019
 
+from unknot.analysis import published
+from unknot.analysis.statistics import summaries
 from unknot.metrics import split_table
-from unknot.study import published
-from unknot.study.statistics import summaries
 
 FILES = {"dsprites": "dsprites_full", "smallnorb": "smallnorb", "cars3d": "cars3d"}
 SEVEN = published.SEVEN
