@@ -29,7 +29,7 @@ def test_help_names_every_verb_and_each_has_an_example(unknot):
     assert all(verb in out for verb in VERBS)
     for verb in [
         *VERBS[:-2],
-        *(("study", verb) for verb in ("plan", "run", "status", "table", "take")),
+        *(("study", verb) for verb in ("plan", "run", "status", "table", "extract")),
         ("data", "list"),
         ("data", "show"),
         ("data", "distances"),

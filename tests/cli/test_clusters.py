@@ -1,4 +1,4 @@
-"""``unknot study run --on`` and ``study export`` where what they need is not there."""
+"""``unknot study run --backend`` and ``study export`` where what they need is not there."""
 
 import socket
 import sys
@@ -27,7 +27,7 @@ def test_an_engine_that_is_not_installed_says_what_to_install(
     unknot, tmp_path, monkeypatch, on, package
 ):
     monkeypatch.setitem(sys.modules, package, None)
-    assert f"pip install 'unknot[{on}]'" in run(unknot, tmp_path / "study", "--on", on)
+    assert f"pip install 'unknot[{on}]'" in run(unknot, tmp_path / "study", "--backend", on)
 
 
 def test_a_ray_cluster_that_does_not_answer_is_told_at_once(unknot, tmp_path, monkeypatch):
@@ -35,7 +35,9 @@ def test_a_ray_cluster_that_does_not_answer_is_told_at_once(unknot, tmp_path, mo
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
-    err = run(unknot, tmp_path / "study", "--on", "ray", "--with", f"address={address}")
+    err = run(
+        unknot, tmp_path / "study", "--backend", "ray", "--backend-option", f"address={address}"
+    )
     assert f"No Ray cluster answers at '{address}'" in err
     assert "ray start --head" in err
 
@@ -43,16 +45,22 @@ def test_a_ray_cluster_that_does_not_answer_is_told_at_once(unknot, tmp_path, mo
 def test_a_machine_without_slurm_is_told(unknot, tmp_path, monkeypatch):
     pytest.importorskip("submitit", reason="submitit is not installed")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "There is no sbatch" in run(unknot, tmp_path / "study", "--on", "slurm")
+    assert "There is no sbatch" in run(unknot, tmp_path / "study", "--backend", "slurm")
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--on", "mars"), "--on takes local, ray or slurm, got 'mars'"),
-        (("--on", "ray", "--with", "where=a:1"), "--on ray has no option 'where'"),
-        (("--with", "partition=gpu"), "--on local has no option 'partition'"),
-        (("--on", "slurm", "--with", "partition"), "--with takes NAME=VALUE"),
+        (("--backend", "mars"), "--backend takes local, ray or slurm, got 'mars'"),
+        (
+            ("--backend", "ray", "--backend-option", "where=a:1"),
+            "--backend ray has no option 'where'",
+        ),
+        (("--backend-option", "partition=gpu"), "--backend local has no option 'partition'"),
+        (
+            ("--backend", "slurm", "--backend-option", "partition"),
+            "--backend-option takes NAME=VALUE",
+        ),
     ],
 )
 def test_nonsense_is_refused(unknot, tmp_path, words, said):

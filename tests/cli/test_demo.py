@@ -1,4 +1,4 @@
-"""``unknot demo``: a study from plan to page that goes on where it was stopped."""
+"""``unknot demo``: a study from plan to page that resumes where it was stopped."""
 
 import tomllib
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_from_plan_to_page_and_on_after_a_stop(unknot, small, monkeypatch):
     code, _, err = unknot("demo", "--device", "cpu")
     folder = Path("studies/small-study")
     assert code == 130
-    assert f"The same command goes on with {folder}." in err
+    assert f"Run the same command again to resume {folder}." in err
     assert "beta_vae and beta_tcvae, 3 models on arrays, 20 steps each" in err
     weights = sorted(folder.glob("populations/*/weights.safetensors"))
     before = [file.stat().st_mtime_ns for file in weights]
@@ -50,7 +50,7 @@ def test_from_plan_to_page_and_on_after_a_stop(unknot, small, monkeypatch):
         assert (figures / f"training-{name}.csv").exists()
     *_, last = out.splitlines()
     page = folder / "report" / "index.html"
-    assert last.startswith(f"Open {page}. Then try")
+    assert last.startswith(f"Open {page}. Next, add")
     assert page.exists()
     assert small == [(Path("quickstart"), False)] * 2
     head = out.splitlines()[0].split()

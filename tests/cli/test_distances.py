@@ -96,8 +96,8 @@ def test_bad_input_is_one_line(unknot, train, tiny, tmp_path):
     plain = tmp_path / "plain.npz"
     np.savez(plain, images=np.zeros((5, 8, 8), np.uint8))
     for words, message in [
-        ((*data, "--out", file), "is a file and no folder"),
-        (("distances", run, "--out", file), "is a file and no folder"),
+        ((*data, "--out", file), "is a file, not a folder"),
+        (("distances", run, "--out", file), "is a file, not a folder"),
         ((*data, "--loss", "gaussiam"), "There is no loss 'gaussiam'; did you mean 'gaussian'?"),
         (("distances", run, "--loss", "nonsense"), "There is no loss 'nonsense'"),
         ((*data, "--loss", "box"), "blur of radius 31 reaches further than images of 8 x 8"),

@@ -60,7 +60,7 @@ def test_results_for_programs_and_a_dataset_resaved(learn, tiny, tmp_path):
 def test_a_file_that_is_there_is_kept(learn, tmp_path, name):
     (tmp_path / name).write_text("mine")
     code, _, err = learn()
-    assert (code, "is there already" in err) == (2, True)
+    assert (code, "already exists" in err) == (2, True)
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith("kernel")] == [name]
     assert (tmp_path / name).read_text() == "mine"
 

@@ -37,7 +37,7 @@ def made(tiny, tmp_path_factory):
 
 
 def test_every_verb_has_an_example(unknot):
-    for verb in ("plan", "run", "list", "status", "table", "take"):
+    for verb in ("plan", "run", "list", "status", "table", "extract"):
         code, out, _ = unknot("study", verb, "--help")
         assert code == 0
         assert "Example" in out
@@ -50,7 +50,7 @@ def test_a_plan_says_how_much_there_is_to_do_and_writes_nothing(
     monkeypatch.setattr(estimate, "PATIENCE", 0.01)
     code, out, _ = unknot("study", "plan", made[0], "--device", "cpu")
     assert code == 0
-    assert "4 runs (2 settings x 2 seeds)" in out
+    assert "4 runs (2 configurations x 2 seeds)" in out
     assert "40 steps" in out
     assert "of training on this machine" in out
     code, out, _ = unknot("study", "plan", made[0], "--json", "--no-estimate", "--device", "cpu")
@@ -76,7 +76,7 @@ def test_a_plan_from_flags(unknot):
 def test_a_plan_says_which_scores_have_no_such_protocol(unknot, protocol):
     words = ("--metrics", "mig,elbo", "--protocol", protocol, "--no-estimate")
     _, out, _ = unknot("study", "plan", *words)
-    said = "Not scored, for they have no protocol study2019: elbo." in out
+    said = "Not scored (no protocol study2019): elbo." in out
     assert said == (protocol == "study2019")
 
 
@@ -121,7 +121,7 @@ def test_a_quick_version_is_run_into_a_folder_of_its_own(unknot, made, monkeypat
     assert whole["train"]["steps"] > short["train"]["steps"]
     assert "quick" not in {*whole, *short}
     code, _, err = unknot("study", "run", made[1], "--quick")
-    assert (code, "Flags change a study file" in err) == (2, True)
+    assert (code, "Flags apply to a study file" in err) == (2, True)
 
 
 def test_status_table_and_take(unknot, made, tmp_path):
@@ -145,7 +145,7 @@ def test_status_table_and_take(unknot, made, tmp_path):
     code, out, _ = unknot("study", "table", folder, "--csv", "-")
     assert list(csv.DictReader(io.StringIO(out))) == read
     taken = tmp_path / "one"
-    code, out, _ = unknot("study", "take", folder, rows[2]["id"][:6], "--out", taken)
+    code, out, _ = unknot("study", "extract", folder, rows[2]["id"][:6], "--out", taken)
     assert code == 0
     assert f"unknot show {taken}" in out
     assert library.load(taken, device="cpu").spec.ids() == [rows[2]["id"]]
@@ -160,7 +160,7 @@ def test_going_on_with_what_is_done_and_with_a_file_that_changed(unknot, made, m
     assert (code, json.loads(out)["runs"]["done"]) == (0, 4)
     code, _, err = unknot("study", "run", file.name, "--seeds", "0..2", "--device", "cpu")
     assert code == 2
-    assert "adds 2 runs. Say --update" in err
+    assert "adds 2 runs). Use --update" in err
     assert len(err.splitlines()) == 1
 
 
@@ -196,10 +196,10 @@ def test_parquet_holds_the_table(unknot, made, tmp_path):
         (("run", "nowhere.toml"), "Could not read"),
         (("run", "hartmann"), "did you mean 'hartmann2021'"),
         (("run", "."), "holds no study"),
-        (("run", ".", "--seeds", "3"), "Flags change a study file"),
+        (("run", ".", "--seeds", "3"), "Flags apply to a study file"),
         (("status", "."), "holds no study"),
         (("table", "nowhere"), "holds no study"),
-        (("take", ".", "abc"), "holds no study"),
+        (("extract", ".", "abc"), "holds no study"),
     ],
 )
 def test_nonsense_is_one_line_and_leaves_nothing(unknot, tmp_path, monkeypatch, words, said):
@@ -212,7 +212,7 @@ def test_nonsense_is_one_line_and_leaves_nothing(unknot, tmp_path, monkeypatch, 
 
 
 def test_an_unknown_run_and_an_occupied_folder(unknot, made, tmp_path):
-    code, _, err = unknot("study", "take", made[1], "zzz", "--out", tmp_path / "x")
+    code, _, err = unknot("study", "extract", made[1], "zzz", "--out", tmp_path / "x")
     assert (code, "has no run 'zzz'" in err) == (2, True)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("mine")

@@ -73,12 +73,12 @@ def test_the_folder_has_no_place_for_each_run_and_nothing_that_only_training_nee
 def test_a_model_can_be_taken_out_as_a_run_folder(undisturbed, tmp_path):
     study = Study.open(undisturbed)
     name = study.table()[3]["id"]
-    folder = export.take(study, name, tmp_path / "one", device="cpu")
+    folder = export.extract(study, name, tmp_path / "one", device="cpu")
     loaded = unknot.load(folder, device="cpu")
     assert torch.equal(loaded.codes(), study.run(name, device="cpu").codes())
     assert [record.id for record in kept.read(folder)] == [name, name]
     with pytest.raises(StoreError, match="already holds a run"):
-        export.take(study, name, tmp_path / "one", device="cpu")
+        export.extract(study, name, tmp_path / "one", device="cpu")
 
 
 def test_running_again_does_nothing(undisturbed, images):
@@ -133,7 +133,7 @@ def test_reading_a_study_removes_no_file_of_who_writes(images, tmp_path):
     (population, *_) = folder.glob("populations/*")
     (population / ".scores.jsonl.99999").write_text("half")
     for row in study.table():
-        export.take(study, row["id"], tmp_path / row["id"], device="cpu")
+        export.extract(study, row["id"], tmp_path / row["id"], device="cpu")
     assert (population / ".scores.jsonl.99999").exists()
 
 

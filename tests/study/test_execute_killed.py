@@ -131,7 +131,7 @@ def test_ctrl_c_stops_with_a_state_to_go_on_from(images, tmp_path):
     driver.send_signal(signal.SIGINT)
     output = driver.communicate(timeout=60)[0]
     assert driver.returncode == 130, output
-    assert f"Go on with: unknot study run {folder}" in output
+    assert f"Resume with: unknot study run {folder}" in output
     assert list(folder.glob("populations/*/checkpoints/step-*"))
     assert Study.open(folder).status()["runs"] == {"all": 4, "waiting": 4}
     for ended in (start(folder, folder), start(whole, file, "--out", whole)):

@@ -75,7 +75,7 @@ def start(*words):
 
 
 def start_on(cluster, *words):
-    return start(*words, "--on", "ray", "--with", f"address={cluster.address}")
+    return start(*words, "--backend", "ray", "--backend-option", f"address={cluster.address}")
 
 
 def raylet(node):
@@ -138,7 +138,7 @@ def test_ctrl_c_stops_with_a_state_that_this_machine_can_go_on_from(
     driver.send_signal(signal.SIGINT)
     output = driver.communicate(timeout=60)[0]
     assert driver.returncode == 130, output
-    assert f"Go on with: unknot study run {folder} --on ray" in output
+    assert f"Resume with: unknot study run {folder} --backend ray" in output
     assert any(step % 100 for step in steps_saved(folder).values())  # not one of the regular ones
     assert Study.open(folder).status()["runs"] == {"all": 4, "waiting": 4}
     here = start(folder)

@@ -153,7 +153,7 @@ def test_more_seeds_and_settings_add_runs_and_leave_the_others_alone(folder):
     before = Study.open(folder).table()
     more = TEXT.replace("[0, 1]", "[0, 1, 2]").replace("[1, 4]", "[1, 4, 8]")
     with driver(folder) as opened:
-        with pytest.raises(ConfigError, match=r"adds 6 runs. Say --update") as refused:
+        with pytest.raises(ConfigError, match=r"adds 6 runs\). Use --update") as refused:
             adopt(opened, more, planned(more), HERE)
         assert "\n" not in str(refused.value)
         adopt(opened, more, planned(more), HERE, update=True)

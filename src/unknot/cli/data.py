@@ -1,4 +1,4 @@
-"""``unknot data``: what the datasets hold and what they look like."""
+"""``unknot data``: list and inspect datasets."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,12 +8,12 @@ import typer
 if TYPE_CHECKING:
     from torch import Tensor
 
-app = typer.Typer(help="List and look at datasets.", no_args_is_help=True)
+app = typer.Typer(help="List and inspect datasets.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """List the datasets with their sizes and factors.
+    """List the datasets with their image shapes and factors.
 
     Example: `unknot data list`
     """
@@ -22,7 +22,7 @@ def list_(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = Fa
 
     rows: list[dict[str, Any]] = []
     for name in registry.names("datasets"):
-        row: dict[str, Any] = {"name": name, "images": "", "shape": "", "factors": "of your file"}
+        row: dict[str, Any] = {"name": name, "images": "", "shape": "", "factors": "from your file"}
         row["what"] = registry.summary("datasets", name)
         if "" not in registry.settings("datasets", name).values():  # needs nothing to be loaded
             dataset = registry.get("datasets", name)().load()
@@ -36,15 +36,15 @@ def list_(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = Fa
 
 @app.command("show")
 def show(
-    name: Annotated[str, typer.Argument(help="A dataset by name.")],
-    out: Annotated[Path | None, typer.Option(help="Picture to write [NAME.png].")] = None,
+    name: Annotated[str, typer.Argument(help="Dataset name.")],
+    out: Annotated[Path | None, typer.Option(help="Output picture [NAME.png].")] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A setting of the dataset, such as spacing=4; may be repeated."),
+        typer.Option("--set", help="Setting of the dataset, e.g. spacing=4. Repeatable."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON and draw nothing.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON; draw nothing.")] = False,
 ) -> None:
-    """Show a dataset's size, factors and a picture of what each factor does.
+    """Show the size and factors of a dataset, and draw a traversal of each factor.
 
     Example: `unknot data show xysquares --set spacing=4`
     """
@@ -84,37 +84,41 @@ def show(
 
 @app.command("distances")
 def distances(
-    name: Annotated[str, typer.Argument(help="A dataset by name.")],
+    name: Annotated[str, typer.Argument(help="Dataset name.")],
     loss: Annotated[
         str,
         typer.Option(
-            help="gaussian (squared error), bernoulli, box or gaussian_blur (squared error with "
-            "that of blurred images), or the file of a learnt kernel."
+            help="Loss that measures distance: gaussian (squared error), bernoulli, box or "
+            "gaussian_blur (squared error plus that of blurred images), or the file of a learnt "
+            "kernel."
         ),
     ] = "gaussian",
-    out: Annotated[Path | None, typer.Option(help="Folder to write [NAME-distances].")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output folder [NAME-distances].")] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A setting of the dataset, such as spacing=4; may be repeated."),
+        typer.Option("--set", help="Setting of the dataset, e.g. spacing=4. Repeatable."),
     ] = None,
-    traversals: Annotated[int, typer.Option(help="Of each factor, at most.", min=1)] = 512,
-    pairs: Annotated[int, typer.Option(help="Random pairs.", min=2)] = 10_000,
+    traversals: Annotated[
+        int, typer.Option(help="Maximum number of traversals per factor.", min=1)
+    ] = 512,
+    pairs: Annotated[int, typer.Option(help="Number of random pairs.", min=2)] = 10_000,
     published: Annotated[
         bool,
         typer.Option(
             "--published-pairs",
-            help="Correlate random pairs within batches of 32, some twice the same image, as the "
-            "paper did.",
+            help="Sample random pairs within batches of 32, as in Michlo 2022 (some pairs are the "
+            "same image twice).",
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of traversals and pairs.", min=0)] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON and draw nothing.")] = False,
+    seed: Annotated[int, typer.Option(help="Random seed for traversals and pairs.", min=0)] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON; draw nothing.")] = False,
 ) -> None:
-    """Show how far apart images lie along each factor, and how well that agrees with the factor.
+    """Measure how far apart the images of a dataset are along each factor.
 
-    Factors come in the order of their importance: a VAE learns those of larger distances first.
-    Linear and rank are correlations with the distance of factors. Pictures are of mean distance
-    matrices and of distributions; distances.npz holds the matrices.
+    Factors are sorted by mean distance: a VAE tends to learn those with large distances first. The
+    columns linear and rank are correlations between image distance and factor distance. The output
+    folder gets pictures of the mean distance matrices and of the distributions, and the matrices
+    themselves as distances.npz.
 
     Example: `unknot data distances xysquares --set spacing=4 --loss box`
     """

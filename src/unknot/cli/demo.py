@@ -9,16 +9,20 @@ PRESET = "quickstart"
 
 
 def demo(
-    quick: Annotated[bool, typer.Option("--quick", help="A shorter training.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Train for fewer steps.")] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Study folder [studies/quickstart, or with -quick].")
+        Path | None,
+        typer.Option(
+            help="Study folder [studies/quickstart; with --quick: studies/quickstart-quick]."
+        ),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
 ) -> None:
-    """Run a small study and make its page: at most five minutes on two cores.
+    """Run a small study on dSprites and write its report: at most 5 minutes on two CPU cores.
 
-    Two objectives, two seeds each, on dSprites: trained, scored, drawn and compared. The images are
-    drawn from formulas; nothing is downloaded. Stopped halfway, the same command goes on.
+    Trains two objectives with two seeds each, then scores, visualises and compares the models.
+    Nothing is downloaded: dSprites is generated. If interrupted, run the same command again to
+    resume.
 
     Example: `unknot demo`
     """
@@ -34,12 +38,12 @@ def demo(
 
     text = asked(Path(PRESET), quick=quick)
     folder = out or Path("studies") / slug(text)
-    if (file := folder / "study.toml").exists():  # go on with it, whatever has become of it
+    if (file := folder / "study.toml").exists():  # resume it, even if its file was edited
         text = file.read_text(encoding="utf-8")
     plan = execute.planned(text)
     names = list(dict.fromkeys(spec.objective.name for spec in plan.settings))
     beside.print(
-        f"A study: {' and '.join(names)}, {len(plan.runs)} models on {plan.settings[0].data.name}, "
+        f"Study: {' and '.join(names)}, {len(plan.runs)} models on {plan.settings[0].data.name}, "
         f"{plan.settings[0].steps:,} steps each.",
         soft_wrap=True,
     )
@@ -49,7 +53,7 @@ def demo(
             study = execute.run(folder, text, device=device, begun=begun, watch=watch)
         files = write(folder, folder / "report")
     except KeyboardInterrupt:
-        typer.echo(f"Stopped. The same command goes on with {folder}.", err=True)
+        typer.echo(f"Stopped. Run the same command again to resume {folder}.", err=True)
         raise typer.Exit(130) from None
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -61,6 +65,6 @@ def demo(
     command = "unknot" if shutil.which("unknot") else sys.argv[0]
     same = PRESET + " --quick" * quick + (f" --out {out}" if out else "")
     say(
-        f"Open [bold]{files[0]}[/]. Then try three more seeds: {command} study run {same} "
+        f"Open [bold]{files[0]}[/]. Next, add three seeds: {command} study run {same} "
         f"--seeds 0..4 --update && {command} report {folder}"
     )

@@ -1,4 +1,4 @@
-"""``unknot distances``: whether a model took over the distances of its data."""
+"""``unknot distances``: whether the codes of a model keep the distances of its data."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,33 +17,37 @@ COMPARED = {
 }
 RATIOS = "ratios"
 SAID = {
-    "with factors": "Rank correlation of mean distances with those of factors",
-    "with images": "... with those of images",
-    RATIOS: "How codes move with a factor",
+    "with factors": "Rank correlation of mean distances with factor distances",
+    "with images": "Rank correlation of mean distances with image distances",
+    RATIOS: "Shape of the codes along each factor",
 }
 
 
 def distances(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
-    member: Annotated[int, typer.Option(help="Which model of a population.", min=0)] = 0,
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    member: Annotated[int, typer.Option(help="Index of the model in the population.", min=0)] = 0,
     loss: Annotated[
         str | None,
         typer.Option(
-            help="Of images: gaussian (squared error), bernoulli, box, gaussian_blur, or the file "
-            "of a learnt kernel [the run's own overlap loss, or gaussian]."
+            help="Loss that measures image distance: gaussian (squared error), bernoulli, box, "
+            "gaussian_blur, or the file of a learnt kernel [the run's overlap loss, if it has one, "
+            "else gaussian]."
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder to write [RUN/distances].")] = None,
-    traversals: Annotated[int, typer.Option(help="Of each factor, at most.", min=1)] = 32,
-    seed: Annotated[int, typer.Option(help="Of the traversals.", min=0)] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON and draw nothing.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Output folder [RUN/distances].")] = None,
+    traversals: Annotated[
+        int, typer.Option(help="Maximum number of traversals per factor.", min=1)
+    ] = 32,
+    seed: Annotated[int, typer.Option(help="Random seed for the traversals.", min=0)] = 0,
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON; draw nothing.")] = False,
 ) -> None:
-    """Compare distances along each factor: of factors, images, codes, posteriors, reconstructions.
+    """Compare factor, image, code, posterior and reconstruction distances along each factor.
 
-    The tables have rank correlations of mean distance matrices, and how straight and how
-    axis-aligned codes move. Pictures are of the matrices, of codes while a factor moves, and of the
-    latents that an adaptive threshold calls shared; distances.npz holds the matrices.
+    Prints rank correlations between the mean distance matrices, and the linearity and axis
+    alignment of the codes. The output folder gets pictures of the matrices, of the codes along
+    traversals, and of the latents that an adaptive threshold treats as shared; distances.npz has
+    the matrices.
 
     Example: `unknot distances runs/beta_vae-dsprites-1`
     """
@@ -106,15 +110,15 @@ def distances(
         "clouds.png": png(
             clouds.cloud_figure(
                 grid,
-                title=f"Codes while one factor moves: {whose}",
-                note="Codes along traversals, about their middles, in the two latents that move "
-                "most; from light to dark as the factor goes up.",
+                title=f"Codes along traversals of one factor: {whose}",
+                note="Codes along traversals, centred, in the two latents that vary most. Light "
+                "to dark: increasing value of the factor.",
             )
         ),
         "thresholds.png": png(
             thresholds.threshold_figure(
                 thresholds.pair_deltas(trained, member),
-                title=f"Latents that two images seem to share: {whose}",
+                title=f"Latents treated as shared by two images: {whose}",
             )
         ),
     }
@@ -131,7 +135,7 @@ def check_folder(folder: Path) -> Path:
     from unknot.core.errors import StoreError
 
     if folder.exists() and not folder.is_dir():
-        raise StoreError(f"{folder} is a file and no folder; choose another with --out.")
+        raise StoreError(f"{folder} is a file, not a folder; choose another with --out.")
     return folder
 
 

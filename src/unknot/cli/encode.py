@@ -7,20 +7,21 @@ import typer
 
 
 def encode(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
-    out: Annotated[Path | None, typer.Option(help="File to write [RUN/codes.npz].")] = None,
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    out: Annotated[Path | None, typer.Option(help="Output file [RUN/codes.npz].")] = None,
     rows: Annotated[
-        int | None, typer.Option(help="Encode this many random rows instead of all.", min=1)
+        int | None,
+        typer.Option(help="Encode this many randomly chosen images instead of all.", min=1),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Which random rows.", min=0)] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    seed: Annotated[int, typer.Option(help="Random seed for --rows.", min=0)] = 0,
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Write the codes (posterior means) and factors of dataset rows to an npz file.
+    """Encode the dataset of a run and write the codes and factors to an npz file.
 
-    The file holds `codes` [n, z] (or [models, n, z]), `logvars` of the same shape, `factors`
-    [n, f] and their `names` [f], where the data has factors, and `index` [n]; NumPy reads it with
-    `np.load`.
+    Arrays in the file: `codes` [n, z], the posterior means ([models, n, z] for several models);
+    `logvars`, the posterior log-variances, same shape; `index` [n], the dataset rows; and, if the
+    data has factors, `factors` [n, f] and their `names` [f]. Read it with `numpy.load`.
 
     Example: `unknot encode runs/beta_vae-dsprites-1 --rows 10000 --out codes.npz`
     """
@@ -37,13 +38,15 @@ def encode(
 
     path = out or run / "codes.npz"
     if path.exists() and not force:
-        raise StoreError(f"{path} exists already; choose another with --out, or add --force.")
+        raise StoreError(f"{path} already exists; choose another file with --out, or add --force.")
     trained = load(run, device=device)
     size = len(trained.dataset)
     if rows is None and size > MOST_ROWS:
-        raise ConfigError(f"The grid has {size:,} points; say how many to encode with --rows.")
+        raise ConfigError(
+            f"The dataset has {size:,} images; choose how many to encode with --rows."
+        )
     if rows is not None and rows > MOST_ROWS:
-        raise ConfigError(f"--rows is {MOST_ROWS:,} at most, to fit into memory; got {rows:,}.")
+        raise ConfigError(f"--rows can be at most {MOST_ROWS:,} (memory); got {rows:,}.")
     index = (
         torch.arange(size) if rows is None else noise.integers(seed, "encode", 0, rows, high=size)
     )

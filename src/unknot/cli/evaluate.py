@@ -7,23 +7,30 @@ import typer
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
     metrics: Annotated[
-        str | None, typer.Option(help="Names with commas between, such as mig,dci [all].")
+        str | None, typer.Option(help="Metrics, separated by commas, e.g. mig,dci [all].")
     ] = None,
     protocol: Annotated[
-        str, typer.Option(help="unknot, study2019, study2019_fast, carbonneau or paper.")
+        str,
+        typer.Option(
+            help="Metric protocol: unknot (our defaults), study2019 (Locatello et al. 2019), "
+            "study2019_fast, carbonneau (Carbonneau et al. 2022) or paper (as first published)."
+        ),
     ] = "unknot",
-    seed: Annotated[int, typer.Option(help="Of everything the scores draw.", min=0)] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    seed: Annotated[int, typer.Option(help="Random seed for the metrics.", min=0)] = 0,
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
     workers: Annotated[
-        int | None, typer.Option(help="Processes for a run of several models [cores].", min=1)
+        int | None,
+        typer.Option(help="Worker processes, if the run has several models [one per core].", min=1),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Score the models of a run; the records are added to its scores.jsonl, none of them twice.
+    """Compute metrics for the models of a run and add the scores to its scores.jsonl.
 
-    Example: `unknot evaluate runs/demo-1 --metrics mig,sap --protocol study2019`
+    Scores that the file already has are not computed again.
+
+    Example: `unknot evaluate runs/beta_vae-dsprites-1 --metrics mig,sap --protocol study2019`
     """
     from contextlib import closing
     from dataclasses import asdict

@@ -7,22 +7,21 @@ import typer
 
 
 def gallery(
-    objectives: Annotated[
-        list[str] | None, typer.Argument(help="Objectives by name [all that there are].")
-    ] = None,
-    data: Annotated[str, typer.Option(help="Dataset by name.")] = "dsprites",
-    net: Annotated[str, typer.Option(help="Net by name.")] = "conv64",
-    steps: Annotated[int, typer.Option(help="Training steps of each.", min=1)] = 2_000,
+    objectives: Annotated[list[str] | None, typer.Argument(help="Objectives [all].")] = None,
+    data: Annotated[str, typer.Option(help="Dataset.")] = "dsprites",
+    net: Annotated[str, typer.Option(help="Network architecture.")] = "conv64",
+    steps: Annotated[int, typer.Option(help="Training steps per objective.", min=1)] = 2_000,
     batch: Annotated[int, typer.Option(help="Images per step.", min=2)] = 32,
-    lr: Annotated[float, typer.Option(help="Learning rate of Adam.")] = 1e-3,
-    seed: Annotated[int, typer.Option(help="Seed of all of them.", min=0)] = 0,
-    out: Annotated[Path, typer.Option(help="Folder of the runs and the page.")] = Path("gallery"),
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    lr: Annotated[float, typer.Option(help="Adam learning rate.")] = 1e-3,
+    seed: Annotated[int, typer.Option(help="Random seed, the same for all objectives.", min=0)] = 0,
+    out: Annotated[Path, typer.Option(help="Output folder for the runs and the page.")] = Path(
+        "gallery"
+    ),
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
 ) -> None:
-    """Train every objective for a few thousand steps and show them on one page.
+    """Train each objective for a few thousand steps and show the results on one page.
 
-    Each is a run folder of its own. What is finished is not trained or scored again, so a stopped
-    gallery goes on where it was.
+    Each objective gets its own run folder. If interrupted, run the same command again to resume.
 
     Examples: `unknot gallery`
 
@@ -54,7 +53,7 @@ def gallery(
         for name in names
     }
     if any((out / file).exists() for file in ("run.toml", "study.db")):
-        raise StoreError(f"{out} holds something else than a gallery; choose another with --out.")
+        raise StoreError(f"{out} is not a gallery folder; choose another with --out.")
     for name, spec in specs.items():
         if (out / name / "run.toml").exists() and Folder(out / name).spec().ids() != spec.ids():
             raise ConfigError(

@@ -1,4 +1,4 @@
-"""``unknot learn-loss``: a reconstruction loss that sees the order of the factors."""
+"""``unknot learn-loss``: a reconstruction loss whose distances follow the factors."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,34 +7,40 @@ import typer
 
 
 def learn_loss(
-    data: Annotated[str, typer.Option(help="Dataset by name.")] = "xysquares",
-    out: Annotated[Path, typer.Option(help="Kernel file to write.")] = Path("kernel.safetensors"),
-    radius: Annotated[int | None, typer.Option(help="Of the kernel [31].")] = None,
-    steps: Annotated[int | None, typer.Option(help="Steps of learning [1000].")] = None,
+    data: Annotated[str, typer.Option(help="Dataset.")] = "xysquares",
+    out: Annotated[Path, typer.Option(help="Output file for the kernel.")] = Path(
+        "kernel.safetensors"
+    ),
+    radius: Annotated[int | None, typer.Option(help="Kernel radius in pixels [31].")] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps [1000].")] = None,
     batch: Annotated[int | None, typer.Option(help="Images per step [128].")] = None,
-    pairs: Annotated[int | None, typer.Option(help="Pairs of them to rank [4096].")] = None,
-    lr: Annotated[float | None, typer.Option(help="Learning rate of Adam [0.001].")] = None,
+    pairs: Annotated[int | None, typer.Option(help="Image pairs ranked per step [4096].")] = None,
+    lr: Annotated[float | None, typer.Option(help="Adam learning rate [0.001].")] = None,
     mode: Annotated[
-        str | None, typer.Option(help="improve, adversarial or none [improve].")
+        str | None,
+        typer.Option(
+            help="Increase the correlation (improve), decrease it (adversarial), or train the "
+            "regularisers only (none) [improve]."
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of everything drawn [0].", min=0)] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed [0].", min=0)] = None,
     resave: Annotated[
-        Path | None, typer.Option(help="Also write the blurred dataset as this npz file.")
+        Path | None, typer.Option(help="Also write the blurred dataset to this npz file.")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
     set_: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
-            help="Any other setting, such as data.spacing=4 or loss.l2=0; may be repeated.",
+            help="Any other setting, e.g. data.spacing=4 or loss.l2=0. Repeatable.",
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Learn a blur by which images are as far apart as their factors, and save it.
+    """Learn a blur kernel under which image distances follow factor distances.
 
-    Its picture goes beside the kernel's file. Nothing is written before the end; Ctrl-C leaves no
-    file behind.
+    The kernel is for overlap losses (Michlo 2022). Writes the kernel and a picture of it, only
+    after the last step: Ctrl-C leaves no file behind.
 
     Example: `unknot learn-loss --data xysquares --radius 31 --steps 300 --out kernel.safetensors`
 
@@ -66,7 +72,7 @@ def learn_loss(
     picture = out.with_name(f"{out.name.removesuffix('.safetensors')}.png")
     for path in (out, picture, resave):
         if path is not None and path.exists():  # runs may depend on it
-            raise StoreError(f"{path} is there already; choose another name.")
+            raise StoreError(f"{path} already exists; choose another name.")
     asked = config.assign({"data": data, "loss": {}}, [*words, *(set_ or [])])
     if unknown := [key for key in asked if key not in ("data", "loss")]:
         raise ConfigError(f"Unknown key '{unknown[0]}'{nearest(unknown[0], ['data', 'loss'])}")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class What(StrEnum):
-    """Things with names."""
+    """Catalogues."""
 
     objectives = "objectives"
     datasets = "datasets"
@@ -20,14 +20,14 @@ class What(StrEnum):
 
 
 def list_(
-    what: Annotated[What, typer.Argument(help="What to list.")],
+    what: Annotated[What, typer.Argument(help="Catalogue to list.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the objectives, datasets, draws, metrics or nets, ours and those of installed packages.
+    """List a catalogue with settings and presets, including entries from installed packages.
 
-    Settings are given with `--set objective.NAME=VALUE`, `--set draw.NAME=VALUE` and so on; presets
-    are named sets of them, such as `--set objective.preset=study2019`. A draw says which images go
-    together: `--set draw.name=pairs`.
+    Change a setting with `--set objective.NAME=VALUE`, `--set net.NAME=VALUE` and so on. A preset
+    is a named set of settings, e.g. `--preset study2019`. A sampler (catalogue `draws`) chooses the
+    images of each batch: single images, pairs or triplets, e.g. `--set draw.name=pairs`.
 
     Example: `unknot list objectives`
     """

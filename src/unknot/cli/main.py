@@ -1,4 +1,4 @@
-"""The ``unknot`` command: which verbs there are, and how errors leave.
+"""The ``unknot`` command: its verbs, and how errors are printed.
 
 Nothing heavy is imported here: each verb imports what it needs when it runs, so that ``--help``
 answers at once.
@@ -30,9 +30,8 @@ from unknot.core.errors import UnknotError
 
 app = typer.Typer(
     name="unknot",
-    help="Train, score, study and look at models whose latent dimensions each carry one factor "
-    "of the data.",
-    epilog="First time here? Try: unknot demo",
+    help="Train, evaluate and compare disentangled representations.",
+    epilog="New here? Run: unknot demo",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -65,9 +64,12 @@ def _version(wanted: bool) -> bool:
 
 @app.callback()
 def root(
-    debug: Annotated[bool, typer.Option(help="Show the traceback of an error.")] = False,
+    debug: Annotated[bool, typer.Option(help="Show the full traceback of an error.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", callback=_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     """Options that come before the verb."""

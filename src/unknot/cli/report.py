@@ -1,4 +1,4 @@
-"""``unknot report``: a study, or any table of runs, as one page."""
+"""``unknot report``: a study, or any table of runs, as one HTML page."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,32 +13,33 @@ def report(
     study: Annotated[
         Path,
         typer.Argument(
-            help="A study's folder, a CSV table with a row for each run, or published runs of the "
-            "2019 study: a file or a folder of them."
+            help="Study folder, CSV table with one row per run, or published runs of Locatello et "
+            "al. 2019 (a file, or a folder of files)."
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder to write [STUDY/report, or reports/TABLE].")
+        Path | None, typer.Option(help="Output folder [STUDY/report, or reports/TABLE].")
     ] = None,
     published: Annotated[
-        Path | None, typer.Option(help="Published runs, or any table, to hold these against.")
+        Path | None, typer.Option(help="Published runs, or any table, to compare with.")
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option(help="Scores that get figures, with commas between.")
+        str | None, typer.Option(help="Metrics to draw figures for, separated by commas.")
     ] = None,
     baseline: Annotated[
         list[str] | None,
         typer.Option(
-            help="A line in the figures: an objective or setting by name, or mig=0.1; may be "
-            "repeated [what the study file says]."
+            help="Draw a baseline in the figures: an objective, a configuration, or a value such "
+            "as mig=0.1. Repeatable [the study file's]."
         ),
     ] = None,
-    device: Annotated[str, typer.Option(help="For pictures of models: cpu, cuda or auto.")] = "cpu",
+    device: Annotated[
+        str, typer.Option(help="Device for pictures of models: cpu, cuda or auto.")
+    ] = "cpu",
 ) -> None:
-    """Write one page that shows and explains a study, and all its figures as files.
+    """Write a report of a study: one HTML page, and every figure as a file.
 
-    The page opens from the disk and needs no network. Figures are PNG and SVG, each with its
-    numbers as CSV.
+    The page works offline. Figures are saved as PNG and SVG, with their data as CSV.
 
     Examples:
     `unknot report studies/betas`

@@ -7,13 +7,13 @@ import typer
 
 
 def resume(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Continue a run from its last checkpoint, to the end it was asked for.
+    """Resume a run from its last checkpoint and train the remaining steps.
 
-    On the same machine the weights end bit for bit as those of a run that was never stopped.
+    On the same machine the final weights are bit-identical to those of an uninterrupted run.
 
     Example: `unknot resume runs/beta_vae-dsprites-1`
     """
@@ -26,7 +26,7 @@ def resume(
     steps = folder.spec().updates
     if folder.status().get("status") == "done" and folder.weights.exists():
         if not json:
-            say(f"Nothing left to do: {run} is done.")
+            say(f"Nothing to do: {run} is finished.")
         finish(runs.load(run, device=device), json)
     if json:
         finish(runs.resume(run, device=device), json)

@@ -10,27 +10,31 @@ def score(
     file: Annotated[
         Path,
         typer.Argument(
-            help="An npz file with codes [n, z], factors [n, f], perhaps logvars [n, z], "
-            "codes_test and factors_test."
+            help="npz file with codes [n, z] and factors [n, f]; optional: logvars [n, z], "
+            "codes_test, factors_test."
         ),
     ],
     metrics: Annotated[
-        str | None, typer.Option(help="Names with commas between, such as mig,dci [all].")
+        str | None, typer.Option(help="Metrics, separated by commas, e.g. mig,dci [all].")
     ] = None,
     protocol: Annotated[
-        str, typer.Option(help="unknot, study2019, study2019_fast, carbonneau or paper.")
+        str,
+        typer.Option(
+            help="Metric protocol: unknot (our defaults), study2019 (Locatello et al. 2019), "
+            "study2019_fast, carbonneau (Carbonneau et al. 2022) or paper (as first published)."
+        ),
     ] = "unknot",
-    seed: Annotated[int, typer.Option(help="Of everything the scores draw.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for the metrics.", min=0)] = 0,
     member: Annotated[
-        int | None, typer.Option(help="Which model of codes [models, n, z].", min=0)
+        int | None, typer.Option(help="Index of the model, if codes are [models, n, z].", min=0)
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Score codes from anywhere: no model and no training needed.
+    """Compute metrics for codes in an npz file; the model may come from any library.
 
-    With the posteriors' log-variances as `logvars`, their means being the codes, the scores of
-    posteriors come too. Scores that learn take `codes_test` and `factors_test` as their test rows,
-    and split the rows without.
+    If the file has `logvars` (posterior log-variances; the codes are then the means), metrics of
+    posteriors are computed too. Metrics that fit a predictor test it on `codes_test` and
+    `factors_test`, or on held-out rows if these are missing.
 
     Example: `unknot score codes.npz --metrics mig,sap,dci --protocol study2019`
     """

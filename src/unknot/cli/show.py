@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 def show(
-    run: Annotated[Path, typer.Argument(help="A run folder.")],
-    member: Annotated[int, typer.Option(help="Which model of a population.", min=0)] = 0,
-    out: Annotated[Path | None, typer.Option(help="Folder for the pictures [RUN].")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    member: Annotated[int, typer.Option(help="Index of the model in the population.", min=0)] = 0,
+    out: Annotated[Path | None, typer.Option(help="Output folder [RUN].")] = None,
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
 ) -> None:
-    """Draw a run: traversals (PNG and GIF), reconstructions, samples, curves, and a page of all.
+    """Visualise a run: traversals (PNG, GIF), reconstructions, samples, curves, and an HTML page.
 
-    Also what the model makes of inputs unlike its data: noise, a triangle, other colours.
+    Also shows reconstructions of out-of-distribution inputs: noise, a triangle, other colours.
 
     Example: `unknot show runs/beta_vae-dsprites-1`
     """

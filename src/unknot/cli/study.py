@@ -1,4 +1,4 @@
-"""``unknot study``: grids of runs, planned, run and continued; `study_read` has the rest."""
+"""``unknot study``: plan, run and resume grids of runs; `study_read` has the other commands."""
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -8,28 +8,32 @@ import typer
 
 from unknot.cli import study_read
 from unknot.cli.study_options import (
+    Backend,
+    BackendOption,
     Device,
     Grid,
     Json,
     Metrics,
-    On,
     Protocol,
     Quick,
     Seeds,
     Set,
-    With,
     Workers,
 )
 
 if TYPE_CHECKING:
     from unknot.study.machine import Cluster
 
-app = typer.Typer(help="Plan, run and read studies: grids of runs.", no_args_is_help=True)
+app = typer.Typer(
+    help="Plan, run, resume and export studies (grids of runs).", no_args_is_help=True
+)
 
 
 @app.command("plan")
 def plan(
-    file: Annotated[Path | None, typer.Argument(help="A study file, or a preset.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="Study file (TOML), or the name of a preset.")
+    ] = None,
     quick: Quick = False,
     set_: Set = None,
     grid: Grid = None,
@@ -39,14 +43,15 @@ def plan(
     device: Device = "auto",
     workers: Workers = None,
     estimate: Annotated[
-        bool, typer.Option(help="Time a few steps of each kind of run, to say how long.")
+        bool, typer.Option(help="Time a few steps of each population and estimate the total.")
     ] = True,
     budget: Annotated[
-        bool, typer.Option("--budget", help="Say what it costs on one H200; times nothing here.")
+        bool,
+        typer.Option("--budget", help="Estimate the cost on one H200 GPU; nothing is timed here."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Say what a study would run, and how long that would take here; nothing is written.
+    """Show what a study would run and estimate its training time. Nothing is written.
 
     Examples:
     `unknot study plan three-betas.toml`
@@ -56,7 +61,7 @@ def plan(
     `unknot study plan --set train.steps=100 --grid objective.beta=1,2,4 --seeds 0..4`
     """
     from unknot.cli.study_say import say_plan
-    from unknot.study.budget import budget as reckoned
+    from unknot.study.budget import budget as estimated_cost
     from unknot.study.estimate import estimate as measured
     from unknot.study.execute import planned
     from unknot.study.machine import machine
@@ -83,7 +88,7 @@ def plan(
         "threads": here.threads,
     }
     if budget:
-        cost = reckoned(given)
+        cost = estimated_cost(given)
         facts["budget_hours"] = {name: s / 3_600 for name, s in cost.seconds.items()}
         facts["budget"] = cost.words
     elif estimate:
@@ -96,10 +101,10 @@ def plan(
 @app.command("run")
 def run(
     study: Annotated[
-        Path | None, typer.Argument(help="A study file, a preset, or a study's folder.")
+        Path | None, typer.Argument(help="Study file (TOML), preset name, or study folder.")
     ] = None,
     quick: Quick = False,
-    out: Annotated[Path | None, typer.Option(help="Folder [studies/NAME].")] = None,
+    out: Annotated[Path | None, typer.Option(help="Study folder [studies/NAME].")] = None,
     set_: Set = None,
     grid: Grid = None,
     seeds: Seeds = None,
@@ -107,16 +112,16 @@ def run(
     protocol: Protocol = None,
     device: Device = "auto",
     workers: Workers = None,
-    on: On = "local",
-    with_: With = None,
+    backend: Backend = "local",
+    backend_option: BackendOption = None,
     update: Annotated[
-        bool, typer.Option("--update", help="Go on with a study file that has changed.")
+        bool, typer.Option("--update", help="Apply a study file that has changed.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Run a study, or go on with it: what is done is not done again.
+    """Run a study, or resume it. Finished runs and scores are kept.
 
-    Ctrl-C stops with a state to go on from, and so does any other end.
+    If interrupted (Ctrl-C, crash, kill), run the same command again to resume.
 
     Examples:
     `unknot study run three-betas.toml --out studies/betas`
@@ -125,9 +130,9 @@ def run(
 
     `unknot study run studies/betas`
 
-    `unknot study run three-betas.toml --on ray --device cuda`
+    `unknot study run three-betas.toml --backend ray --device cuda`
 
-    `unknot study run three-betas.toml --on slurm --device cuda --with partition=gpu`
+    `unknot study run three-betas.toml --backend slurm --device cuda --backend-option partition=gpu`
     """
     import signal
 
@@ -145,9 +150,13 @@ def run(
         folder = out or Path("studies") / slug(text)
     elif set_ or grid or seeds or metrics or protocol or quick or out:
         raise ConfigError(
-            f"Flags change a study file, not a folder: edit {study}/study.toml and say --update."
+            f"Flags apply to a study file, not to a study folder: edit {study}/study.toml, then "
+            "add --update."
         )
-    with _cluster(on, with_ or [], workers) as cluster, watching(quiet=json) as (begun, watch):
+    with (
+        _cluster(backend, backend_option or [], workers) as cluster,
+        watching(quiet=json) as (begun, watch),
+    ):
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             done = execute.run(
@@ -162,8 +171,8 @@ def run(
                 pool=cluster.pool if cluster else None,
             )
         except KeyboardInterrupt:
-            same = f" --on {on}" * (on != "local")
-            typer.echo(f"Stopped. Go on with: unknot study run {folder}{same}", err=True)
+            same = f" --backend {backend}" * (backend != "local")
+            typer.echo(f"Stopped. Resume with: unknot study run {folder}{same}", err=True)
             raise typer.Exit(130) from None
         finally:
             signal.signal(signal.SIGTERM, before)
@@ -172,7 +181,7 @@ def run(
 
 
 def _cluster(
-    on: str, given: list[str], workers: int | None
+    backend: str, given: list[str], workers: int | None
 ) -> "AbstractContextManager[Cluster | None]":
     """The cluster that a study runs on; None for this machine."""
     from unknot.core.errors import ConfigError
@@ -181,18 +190,18 @@ def _cluster(
     for word in given:
         name, equals, value = word.partition("=")
         if not equals or not name:
-            raise ConfigError(f"--with takes NAME=VALUE, got '{word}'.")
+            raise ConfigError(f"--backend-option takes NAME=VALUE, got '{word}'.")
         options[name] = value
-    if on == "slurm":
+    if backend == "slurm":
         from unknot.study import slurm_pool
 
         return nullcontext(slurm_pool.slurm(options, workers=workers))
     known = {"ray": ["address"], "local": []}
-    if on not in known:
-        raise ConfigError(f"--on takes local, ray or slurm, got '{on}'.")
-    if unknown := [name for name in options if name not in known[on]]:
-        raise ConfigError(f"--on {on} has no option '{unknown[0]}'; see --help.")
-    if on == "local":
+    if backend not in known:
+        raise ConfigError(f"--backend takes local, ray or slurm, got '{backend}'.")
+    if unknown := [name for name in options if name not in known[backend]]:
+        raise ConfigError(f"--backend {backend} has no option '{unknown[0]}'; see --help.")
+    if backend == "local":
         return nullcontext(None)
     from unknot.study import ray_pool
 
@@ -201,7 +210,7 @@ def _cluster(
 
 @app.command("list")
 def list_(json: Json = False) -> None:
-    """List the presets: published studies that `plan` and `run` take by name.
+    """List presets: published studies that `plan` and `run` accept by name.
 
     Example: `unknot study list`
     """
@@ -222,10 +231,10 @@ def list_(json: Json = False) -> None:
         rows.append({**row, "about": presets.summary(name)})
     shown(["name", "runs", "quick", "about"], rows, json)
     if not json:
-        say(f"Files to copy and change: {presets.FOLDER}")
+        say(f"The study files are in {presets.FOLDER}; copy one to change it.")
 
 
 app.command("status")(study_read.status)
 app.command("table")(study_read.table)
 app.command("export")(study_read.export)
-app.command("take")(study_read.take)
+app.command("extract")(study_read.extract)

@@ -1,4 +1,4 @@
-"""Options and arguments that several verbs of ``unknot study`` have."""
+"""Options and arguments that several ``unknot study`` commands share."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,30 +7,35 @@ import typer
 
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A setting, such as train.steps=100; may be repeated."),
+    typer.Option("--set", help="Set a value, e.g. train.steps=100. Repeatable."),
 ]
 Grid = Annotated[
     list[str] | None,
-    typer.Option("--grid", help="An axis, such as objective.beta=1,2,4; may be repeated."),
+    typer.Option("--grid", help="Add a grid axis, e.g. objective.beta=1,2,4. Repeatable."),
 ]
-Seeds = Annotated[str | None, typer.Option(help="7 (seed 7 alone), or 0,3,5, or 0..9.")]
-Metrics = Annotated[str | None, typer.Option(help="Scores with commas between, or all.")]
-Protocol = Annotated[str | None, typer.Option(help="Of the scores, such as study2019.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")]
+Seeds = Annotated[
+    str | None, typer.Option(help="Seeds: 7 (only seed 7), 0,3,5 (a list) or 0..9 (a range).")
+]
+Metrics = Annotated[str | None, typer.Option(help="Metrics, separated by commas, or all.")]
+Protocol = Annotated[
+    str | None, typer.Option(help="Metric protocol, e.g. study2019 (Locatello et al. 2019).")
+]
+Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")]
 Workers = Annotated[
-    int | None, typer.Option(help="Processes [one for each core; one on a GPU].", min=1)
+    int | None, typer.Option(help="Worker processes [one per core; one on a GPU].", min=1)
 ]
-On = Annotated[str, typer.Option(help="Where: local, ray or slurm.")]
-With = Annotated[
+Backend = Annotated[str, typer.Option(help="Where to run: local, ray or slurm.")]
+BackendOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--with",
-        help="For --on ray: address=HOST:PORT. For --on slurm: an option of sbatch, such as "
-        "partition=gpu or time=4:00:00; may be repeated.",
+        "--backend-option",
+        help="Option of the backend. For ray: address=HOST:PORT. For slurm: any sbatch option, "
+        "e.g. partition=gpu or time=4:00:00. Repeatable.",
     ),
 ]
 Quick = Annotated[
-    bool, typer.Option("--quick", help="Its short version: what the file has under [quick].")
+    bool,
+    typer.Option("--quick", help="Use the short version, defined under [quick] in the study file."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Folder = Annotated[Path, typer.Argument(help="A study's folder.")]
+Folder = Annotated[Path, typer.Argument(help="Study folder.")]

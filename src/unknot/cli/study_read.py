@@ -1,4 +1,4 @@
-"""Verbs of ``unknot study`` that read a study and change nothing in it."""
+"""``unknot study`` commands that read a study and change nothing in it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ from unknot.cli.study_options import Device, Folder, Json
 
 
 def status(study: Folder, json: Json = False) -> None:
-    """Say how far a study is.
+    """Show the progress of a study.
 
     Example: `unknot study status studies/betas`
     """
@@ -21,16 +21,16 @@ def status(study: Folder, json: Json = False) -> None:
 
 def table(
     study: Folder,
-    csv: Annotated[Path | None, typer.Option(help="Write CSV to a file; - for the screen.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write CSV to this file (- for stdout).")] = None,
     parquet: Annotated[
-        Path | None, typer.Option(help="Write Parquet; needs unknot[parquet].")
+        Path | None, typer.Option(help="Write Parquet to this file (needs unknot[parquet]).")
     ] = None,
     dropped: Annotated[
-        bool, typer.Option("--dropped", help="Also runs the file no longer asks for.")
+        bool, typer.Option("--dropped", help="Include runs that the study file no longer contains.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Give one line for each run: settings, how it ended, scores.
+    """Print one row per run: settings, status and scores.
 
     Example: `unknot study table studies/betas --csv betas.csv`
     """
@@ -58,23 +58,24 @@ def table(
     else:
         shown(*short(export.telling(rows, opened.scores()), rows), False)
         if len(rows) > MOST_LINES:
-            say(f"... and {len(rows) - MOST_LINES:,} more; all with --csv FILE or --json")
+            say(f"... and {len(rows) - MOST_LINES:,} more; use --csv FILE or --json for all")
 
 
 def export(
     study: Folder,
-    to: Annotated[str, typer.Option(help="tensorboard, wandb or mlflow.")],
+    to: Annotated[str, typer.Option(help="Tracker: tensorboard, wandb or mlflow.")],
     out: Annotated[
         str | None,
         typer.Option(
-            help="TensorBoard's folder [STUDY/tensorboard], a project of W&B, or a tracking URI "
-            "of MLflow [what their own environment variables say]."
+            help="TensorBoard folder [STUDY/tensorboard], W&B project [WANDB_PROJECT or the "
+            "study's name], or MLflow tracking URI [MLFLOW_TRACKING_URI]."
         ),
     ] = None,
 ) -> None:
-    """Write ended runs to a tracker: settings, curves and scores; those it has are left alone.
+    """Export the settings, curves and scores of finished runs to an experiment tracker.
 
-    Each needs its own package: `pip install 'unknot[tensorboard]'`, `[wandb]` or `[mlflow]`.
+    Runs that the tracker already has are skipped. Each tracker needs its extra, e.g.
+    `pip install 'unknot[tensorboard]'`, `[wandb]` or `[mlflow]`.
 
     Examples:
     `unknot study export studies/betas --to tensorboard`
@@ -92,19 +93,19 @@ def export(
     say(f"Done: {TRACKERS[to](Study.open(study), out)}")
 
 
-def take(
+def extract(
     study: Folder,
-    run: Annotated[str, typer.Argument(help="The id of a run, or its first digits.")],
+    run: Annotated[str, typer.Argument(help="Run id, or its first characters.")],
     out: Annotated[Path | None, typer.Option(help="Run folder [runs/ID].")] = None,
     device: Device = "auto",
 ) -> None:
-    """Write one model of a study as a run folder of its own, with its scores.
+    """Extract one model of a study, with its scores, as a run folder.
 
-    Example: `unknot study take studies/betas 3f5a --out runs/best`
+    Example: `unknot study extract studies/betas 3f5a --out runs/best`
     """
     from unknot.cli.screen import say
     from unknot.study import export
     from unknot.study.study import Study
 
-    folder = export.take(Study.open(study), run, out, device=device)
+    folder = export.extract(Study.open(study), run, out, device=device)
     say(f"Done: {folder}. Next: unknot show {folder}")

@@ -1,4 +1,4 @@
-"""What the verbs of ``unknot study`` print for people, or as JSON."""
+"""What the ``unknot study`` commands print, as text or as JSON."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -31,19 +31,19 @@ def say_plan(given: "Plan", facts: dict[str, Any], here: str, json: bool) -> Non
     if varied := export.varied(settings):
         table(*short(varied, settings), False)
         if len(settings) > MOST_LINES:
-            say(f"... and {len(settings) - MOST_LINES:,} more settings")
+            say(f"... and {len(settings) - MOST_LINES:,} more configurations")
     say(
-        f"{facts['name']}: {facts['runs']:,} runs ({facts['settings']:,} settings x "
+        f"{facts['name']}: {facts['runs']:,} runs ({facts['settings']:,} configurations x "
         f"{facts['seeds']:,} seeds) in {facts['populations']:,} populations, "
         f"{facts['steps']:,} steps"
     )
     if facts["doubles"]:
-        say(f"{facts['doubles']:,} settings were asked for more than once and count once.")
+        say(f"{facts['doubles']:,} duplicate configurations are counted once.")
     sweep = given.sweep
     lacking = [m for m in sweep.metrics or () if (own := of(m)) and sweep.protocol not in own]
     if lacking:
-        say(f"Not scored, for they have no protocol {sweep.protocol}: {', '.join(lacking)}.")
-    say(f"On {here}.")
+        say(f"Not scored (no protocol {sweep.protocol}): {', '.join(lacking)}.")
+    say(f"Machine: {here}.")
     if "estimate" in facts:
         say(f"Time: {facts['estimate']}.")
     if "budget" in facts:
@@ -51,7 +51,7 @@ def say_plan(given: "Plan", facts: dict[str, Any], here: str, json: bool) -> Non
 
 
 def say_status(study: "Study", json: bool) -> None:
-    """How far a study is."""
+    """The progress of a study."""
     import json as text
 
     from rich.markup import escape
@@ -70,9 +70,9 @@ def say_status(study: "Study", json: bool) -> None:
     for failure in facts["failures"]:
         say(escape(f"{failure['populations']} failed: {failure['error']}"))
     if facts["driver"]:
-        say("A process is at work on it.")
+        say("A process is running it now.")
     elif facts["runs"].get("waiting") or facts["failures"]:
-        say(f"Go on with: unknot study run {study.path}")
+        say(f"Resume with: unknot study run {study.path}")
 
 
 def short(

@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
 
 def train(
-    file: Annotated[
-        Path | None, typer.Argument(help="A TOML file with any of the settings.")
-    ] = None,
-    data: Annotated[str | None, typer.Option(help="Dataset by name [dsprites].")] = None,
-    objective: Annotated[str | None, typer.Option(help="Objective by name [beta_vae].")] = None,
+    file: Annotated[Path | None, typer.Argument(help="TOML file with settings.")] = None,
+    data: Annotated[str | None, typer.Option(help="Dataset [dsprites].")] = None,
+    objective: Annotated[str | None, typer.Option(help="Objective [beta_vae].")] = None,
     preset: Annotated[
-        str | None, typer.Option(help="Named settings of the objective, as in `unknot list`.")
+        str | None,
+        typer.Option(help="Preset of the objective, e.g. study2019; see `unknot list objectives`."),
     ] = None,
-    net: Annotated[str | None, typer.Option(help="Net by name [conv64].")] = None,
+    net: Annotated[str | None, typer.Option(help="Network architecture [conv64].")] = None,
     steps: Annotated[int | None, typer.Option(help="Training steps [20000].")] = None,
-    batch: Annotated[int | None, typer.Option(help="Images per step and model [64].")] = None,
-    lr: Annotated[float | None, typer.Option(help="Learning rate of Adam [0.0001].")] = None,
+    batch: Annotated[int | None, typer.Option(help="Images per step, for each model [64].")] = None,
+    lr: Annotated[float | None, typer.Option(help="Adam learning rate [0.0001].")] = None,
     seeds: Annotated[
-        str | None, typer.Option(help="7 (seed 7 alone), or 0,3,5, or 0..9 for ten models [0].")
+        str | None, typer.Option(help="One model per seed: 7 (only seed 7), 0,3,5 or 0..9 [0].")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
     precision: Annotated[
-        str | None, typer.Option(help="float32, tf32, bf16 or float64 [float32].")
+        str | None,
+        typer.Option(help="Numerical precision: float32, tf32, bf16 or float64 [float32]."),
     ] = None,
     checkpoint_every: Annotated[
         int | None, typer.Option(help="Steps between checkpoints [1000].")
@@ -38,13 +38,14 @@ def train(
     out: Annotated[Path | None, typer.Option(help="Run folder [runs/OBJECTIVE-DATA-N].")] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Any other setting, such as objective.beta=4; may be repeated."),
+        typer.Option("--set", help="Any other setting, e.g. objective.beta=4. Repeatable."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Train a model, or several side by side, and write a run folder.
+    """Train one model, or one per seed side by side, and write a run folder.
 
-    Flags win over the file, `--set` over both. Ctrl-C stops at once with a state to resume from.
+    Flags override the file; `--set` overrides both. Ctrl-C stops the run; resume it with
+    `unknot resume`.
 
     Examples:
     `unknot train --objective beta_vae --set objective.beta=4 --steps 20000`
@@ -117,9 +118,9 @@ def finish(run: "Run", as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(facts, indent=1))
     elif run.status == "stopped":
-        say(f"Stopped at step {run.step:,}. Continue with: unknot resume {run.path}")
+        say(f"Stopped at step {run.step:,}. Resume with: unknot resume {run.path}")
     elif run.status == "diverged":
-        say(f"Every model diverged; see {run.path}. Try a smaller learning rate with --lr.")
+        say(f"All models diverged; see {run.path}. Try a lower learning rate (--lr).")
     else:
         if run.diverged:
             say(f"{len(run.diverged)} of {len(run.spec.seed_list)} models diverged.")

@@ -71,9 +71,8 @@ def adopt(opened: Store, text: str, asked: Plan, here: Machine, *, update: bool 
     ids = [run.id for run in asked.runs]
     if known and not update and (said := _difference(facts, wish, known, ids)):
         raise ConfigError(
-            f"{opened.folder} holds a study that its file no longer describes: {said}. "
-            "Say --update to go on with the file, or choose another folder with --out; "
-            "no record is lost either way."
+            f"The study file has changed since {opened.folder} was planned ({said}). Use --update to "
+            "apply it, or choose another folder with --out; results are kept."
         )
     threads = facts.get("threads", str(here.threads or ""))
     size = asked.sweep.members or here.members(len(ids))
@@ -101,7 +100,7 @@ def _difference(
     """What another plan would change, in words; empty if nothing."""
     wanted = {run for run, still in known.items() if still}
     counts = {"adds": len({*ids} - wanted), "drops": len(wanted - {*ids})}
-    said = [f"it {verb} {n:,} run{'s' * (n != 1)}" for verb, n in counts.items() if n]
+    said = [f"{verb} {n:,} run{'s' * (n != 1)}" for verb, n in counts.items() if n]
     said += [
         f"{name} was {facts[name]} and is {asked[name]}"
         for name in ("metrics", "protocol", "score_seed")

@@ -122,7 +122,7 @@ def write_parquet(rows: Rows, path: Path) -> None:
         raise WriteError(f"Could not write {path}: {error}.") from error
 
 
-def take(study: Study, start: str, out: Path | None = None, *, device: str = "auto") -> Path:
+def extract(study: Study, start: str, out: Path | None = None, *, device: str = "auto") -> Path:
     """Write one model as a run folder of its own, with its scores.
 
     Raises:

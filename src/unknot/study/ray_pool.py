@@ -97,7 +97,8 @@ def connected(address: str | None = None, *, workers: int | None = None) -> Iter
     except (OSError, RuntimeError, ValueError) as error:
         raise UnknotError(
             f"No Ray cluster answers at '{where}' ({_line(error)}). Start one with `ray start "
-            "--head`, or say where it is with --with address=HOST:PORT; nothing was begun."
+            "--head`, or give its address with --backend-option address=HOST:PORT. Nothing was "
+            "started."
         ) from error
     try:
         yield Cluster(_machine, functools.partial(_pool, workers=workers))

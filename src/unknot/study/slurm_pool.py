@@ -248,7 +248,7 @@ def _send(
                 jobs.append(executor.submit(Job(), *words))
     except (RuntimeError, subprocess.SubprocessError) as error:  # submitit's are RuntimeErrors
         said = next((line for line in str(error).split("\n") if "sbatch:" in line), str(error))
-        raise UnknotError(f"{said.strip()} (see --with); nothing is lost.") from error
+        raise UnknotError(f"{said.strip()} (see --backend-option). Nothing is lost.") from error
     for task, job in zip(tasks, jobs, strict=True):
         note = {"job": job.job_id, "task": task.json()}
         write_whole(folder / f"{task.key}.job.json", json.dumps(note).encode())
