@@ -71,8 +71,8 @@ def adopt(opened: Store, text: str, asked: Plan, here: Machine, *, update: bool 
     ids = [run.id for run in asked.runs]
     if known and not update and (said := _difference(facts, wish, known, ids)):
         raise ConfigError(
-            f"The study file has changed since {opened.folder} was planned ({said}). Use --update to "
-            "apply it, or choose another folder with --out; results are kept."
+            f"The study file has changed since {opened.folder} was planned ({said}). Use --update "
+            "to apply it, or choose another folder with --out; results are kept."
         )
     threads = facts.get("threads", str(here.threads or ""))
     size = asked.sweep.members or here.members(len(ids))
