@@ -1,6 +1,7 @@
 """Shared by all tests: checks of shapes, hypothesis profiles, and a tiny grid to train on."""
 
 import os
+from pathlib import Path
 
 import jaxtyping
 import numpy as np
@@ -31,3 +32,20 @@ def tiny(tmp_path_factory):
     factors = np.stack([x, y, level], -1).reshape(-1, 3)
     np.savez(path, images=images.reshape(-1, 8, 8), factors=factors)
     return path
+
+
+@pytest.fixture
+def refusing_disk(monkeypatch):
+    """A function after which the disk is full in the middle of any file of the name given."""
+    write = Path.write_bytes
+
+    def refuse(name):
+        def full(path, data):
+            if name not in path.name:
+                return write(path, data)
+            write(path, data[: len(data) // 2])
+            raise OSError(28, os.strerror(28))
+
+        monkeypatch.setattr(Path, "write_bytes", full)
+
+    return refuse

@@ -158,7 +158,7 @@ def test_a_full_or_read_only_disk_costs_a_warning_and_nothing_else(folder, monke
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "fsync", refuse)
-    with pytest.warns(UserWarning, match=f"{os.strerror(number)}.*UNKNOT_CACHE"):
+    with pytest.warns(UserWarning, match=f"(?i){os.strerror(number)}.*UNKNOT_CACHE"):
         assert np.array_equal(fetch(Builder()), ARRAY)
     assert list(folder.iterdir()) == []
 

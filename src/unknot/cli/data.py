@@ -73,7 +73,7 @@ def show(
     say(f"[bold]{name}[/]: {len(dataset):,} images, {h} x {w}, {c} channel{'s' * (c > 1)}")
     say(escape(registry.summary("datasets", name)))
     table(["factor", "values", "kind"], factors, False)
-    from unknot.engine.checkpoint import write_whole
+    from unknot.core.files import write_whole
     from unknot.report.pictures import dataset_picture
     from unknot.report.style import png
 

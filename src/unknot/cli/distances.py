@@ -145,7 +145,7 @@ def write(folder: Path, files: Mapping[str, bytes], matrices: "Matrices") -> lis
 
     import numpy as np
 
-    from unknot.engine.checkpoint import write_whole
+    from unknot.core.files import write_whole
 
     arrays = {
         f"{factor}/{source}": matrix.numpy()

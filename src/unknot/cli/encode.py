@@ -33,7 +33,7 @@ def encode(
     from unknot.cli.screen import bar, say
     from unknot.core import noise
     from unknot.core.errors import ConfigError, StoreError
-    from unknot.engine.checkpoint import write_whole
+    from unknot.core.files import write_whole
     from unknot.study.run import MOST_ROWS, load
 
     path = out or run / "codes.npz"

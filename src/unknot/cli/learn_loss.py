@@ -51,8 +51,8 @@ def learn_loss(
 
     from unknot.cli.screen import bar, say, table
     from unknot.core.errors import ConfigError, StoreError
+    from unknot.core.files import write_whole
     from unknot.core.registry import nearest
-    from unknot.engine.checkpoint import write_whole
     from unknot.report.kernels import kernel_figure
     from unknot.report.style import png
     from unknot.study import config

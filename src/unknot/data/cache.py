@@ -6,18 +6,18 @@ pages into memory. A truncated or altered file is then made again and never used
 mapped copy-on-write, so processes share one copy in memory and none of them can damage it.
 """
 
-import contextlib
 import hashlib
 import math
 import os
-import time
-import uuid
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import UInt8
+
+from unknot.core.errors import WriteError
+from unknot.core.files import atomic_path
 
 DIGEST = hashlib.sha256().digest_size
 
@@ -68,20 +68,22 @@ def _fetch(
     except RuntimeError as error:  # a user without a home
         path, problem = Path(), str(error)
     else:
-        if found := _open(path, shape):
-            return found
+        if stored := _open(path, shape):
+            return stored
         problem = ""
     array = build()
     digest = hashlib.sha256(array.data).digest()
     if not problem:
         try:
-            _write(path, array, digest)
+            with atomic_path(path) as part, part.open("xb") as file:
+                file.write(array.data)
+                file.write(digest)
             return digest, np.memmap(path, np.uint8, "c", shape=shape)
-        except OSError as error:
+        except (WriteError, OSError) as error:
             problem = str(error)
     warnings.warn(
-        f"{name} is kept in memory and made again next time, because it could not be cached: "
-        f"{problem}. Set UNKNOT_CACHE to a folder that can be written.",
+        f"{name} could not be cached, so it stays in memory and is made again next time. "
+        f"{problem} Set UNKNOT_CACHE to a folder that can be written.",
         stacklevel=3,
     )
     return digest, array
@@ -97,22 +99,3 @@ def _open(path: Path, shape: tuple[int, ...]) -> tuple[bytes, np.ndarray] | None
     if array.size != math.prod(shape) or hashlib.sha256(array.data).digest() != digest:
         return None
     return digest, array.reshape(shape)
-
-
-def _write(path: Path, array: np.ndarray, digest: bytes) -> None:
-    """Put a whole file in its place, or nothing; several processes may do so at once."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for part in path.parent.glob(f"{path.stem}-*.part"):
-        with contextlib.suppress(OSError):  # another process may be sweeping too
-            if time.time() - part.stat().st_mtime > 3600:
-                part.unlink()  # left by a process that was killed
-    part = path.with_name(f"{path.stem}-{uuid.uuid4().hex}.part")
-    try:
-        with part.open("xb") as file:
-            file.write(array.data)
-            file.write(digest)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

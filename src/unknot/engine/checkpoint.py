@@ -1,9 +1,7 @@
 """Checkpoints: safetensors and JSON in a folder that appears whole or not at all."""
 
-import contextlib
 import hashlib
 import json
-import os
 import shutil
 import warnings
 from collections.abc import Mapping
@@ -17,6 +15,7 @@ from safetensors.torch import save as pack_tensors
 from torch import Tensor
 
 from unknot.core.errors import StoreError, WriteError
+from unknot.core.files import atomic_path, write_whole
 
 FORMAT = 2
 KEEP = 2
@@ -39,31 +38,24 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
     at any moment leaves the earlier ones as they were.
 
     Raises:
-        WriteError: The disk refused; the earlier checkpoints are untouched.
+        WriteError: It could not be written; the earlier checkpoints are untouched.
     """
-    final, hidden = folder / f"step-{checkpoint.step:09d}", folder / f".writing-{os.getpid()}"
     data = pack_tensors({k: t.contiguous() for k, t in checkpoint.tensors.items()})
     facts = {"format": FORMAT, "step": checkpoint.step, **checkpoint.facts}
     facts["sha256"] = _checksum(data, facts)
+    name = f"the checkpoint of step {checkpoint.step} to {folder}"
     try:
-        shutil.rmtree(hidden, ignore_errors=True)
-        hidden.mkdir(parents=True)
-        write(hidden / "state.safetensors", data)
-        write(hidden / "state.json", json.dumps(facts, indent=1).encode())
-        if final.exists():
-            shutil.rmtree(final)
-        hidden.replace(final)
-        _sync(folder)
-    except OSError as error:
-        shutil.rmtree(hidden, ignore_errors=True)
+        with atomic_path(folder / f"step-{checkpoint.step:09d}", name) as part:
+            part.mkdir()
+            (part / "state.safetensors").write_bytes(data)
+            (part / "state.json").write_bytes(json.dumps(facts, indent=1).encode())
+    except WriteError as error:
         raise WriteError(
-            f"Could not write the checkpoint of step {checkpoint.step} to {folder}: "
-            f"{error.strerror}. Earlier checkpoints are whole; free some space and resume."
+            f"{error} Earlier checkpoints are whole; free some space and resume."
         ) from error
-    for old in _folders(folder)[:-KEEP]:
+    # One process writes here, so every partial checkpoint was left by one that was killed.
+    for old in (*_folders(folder)[:-KEEP], *folder.glob(".step-*.part")):
         shutil.rmtree(old, ignore_errors=True)
-    for stale in folder.glob(".writing-*"):
-        shutil.rmtree(stale, ignore_errors=True)
 
 
 def latest(folder: Path) -> Checkpoint | None:
@@ -115,7 +107,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str,
     """Write a safetensors file that appears whole or not at all.
 
     Raises:
-        WriteError: The disk refused.
+        WriteError: It could not be written.
     """
     packed = pack_tensors({k: t.contiguous() for k, t in tensors.items()}, dict(facts))
     write_whole(path, packed)
@@ -133,44 +125,9 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         raise StoreError(f"{path} is not a safetensors file that can be read: {error}.") from error
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that appears whole or not at all.
-
-    Raises:
-        WriteError: The disk refused.
-    """
-    hidden = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(hidden, data)
-        hidden.replace(path)
-        _sync(path.parent)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            hidden.unlink()
-        raise WriteError(f"Could not write {path}: {error.strerror}.") from error
-
-
-def write(path: Path, data: bytes) -> None:
-    """Write a file and wait until it is on the disk."""
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def _checksum(data: bytes, facts: Mapping[str, Any]) -> str:
     """Of the tensors and of all that is said about them."""
     return hashlib.sha256(data + json.dumps(facts, sort_keys=True).encode()).hexdigest()
-
-
-def _sync(folder: Path) -> None:
-    """Wait until a folder's own entries are on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _folders(folder: Path) -> list[Path]:

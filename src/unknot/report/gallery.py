@@ -9,7 +9,7 @@ from jaxtyping import UInt8
 from PIL import Image, ImageDraw
 
 from unknot.core import registry
-from unknot.engine.checkpoint import write_whole
+from unknot.core.files import write_whole
 from unknot.report import figures, traversals, words
 from unknot.report.html import data_uri, render
 from unknot.report.latents import UNUSED, Latents, latents, sample_rows

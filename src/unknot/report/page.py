@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from unknot.core.errors import ShapeError
-from unknot.engine.checkpoint import write_whole
+from unknot.core.files import write_whole
 from unknot.report import figures, pictures, traversals, words
 from unknot.report.html import data_uri, render
 from unknot.report.latents import UNUSED, Latents, check_member, latents

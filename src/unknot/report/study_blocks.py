@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unknot.core.errors import UnknotError, WriteError
-from unknot.engine.checkpoint import write_whole
+from unknot.core.files import write_whole
 from unknot.report.html import data_uri
 from unknot.report.study_style import Drawn, csv_text
 from unknot.report.style import number

@@ -9,7 +9,7 @@ import unknot
 from unknot.analysis.cells import Columns, cells
 from unknot.analysis.plain_table import split_table
 from unknot.core.errors import WriteError
-from unknot.engine.checkpoint import write_whole
+from unknot.core.files import write_whole
 from unknot.report import study_models as models
 from unknot.report import study_sections as sections
 from unknot.report import study_words as words

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unknot.core.errors import DataError
-from unknot.engine.checkpoint import write_whole
+from unknot.core.files import write_whole
 from unknot.report.html import render
 from unknot.study.export import cell, varied
 from unknot.study.spec import to_toml

@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from matplotlib.transforms import offset_copy
 
 from unknot.analysis.cells import Cell, short, text
-from unknot.engine.checkpoint import write_whole
+from unknot.core.files import write_whole
 from unknot.report.distances import LINES
 from unknot.report.style import Theme, arrange, number, png
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import unknot
 from unknot.core.errors import ConfigError, StoreError
-from unknot.engine.checkpoint import write_whole
+from unknot.core.files import write_whole
 from unknot.study import lock, scoring, store, task
 from unknot.study.events import Done, Event, Failed, Pool, Progress
 from unknot.study.local import local

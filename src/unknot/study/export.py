@@ -1,16 +1,15 @@
 """What leaves a study: its table as a file, one model as a run folder."""
 
-import contextlib
 import csv as tables
 import importlib
 import io
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from unknot.core.errors import ConfigError, WriteError
+from unknot.core.errors import ConfigError
+from unknot.core.files import atomic_path, write_whole
 from unknot.study.study import Study
 
 Rows = Sequence[Mapping[str, Any]]
@@ -80,19 +79,12 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
 
 
 def write_csv(rows: Rows, path: Path) -> None:
-    """Write a CSV file that appears whole or not at all.
+    """Write a CSV file.
 
     Raises:
-        WriteError: The disk refused.
+        WriteError: It could not be written.
     """
-    hidden = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        hidden.write_text(csv(rows), encoding="utf-8")
-        hidden.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            hidden.unlink(missing_ok=True)
-        raise WriteError(f"Could not write {path}: {error.strerror}.") from error
+    write_whole(path, csv(rows))
 
 
 def write_parquet(rows: Rows, path: Path) -> None:
@@ -100,7 +92,7 @@ def write_parquet(rows: Rows, path: Path) -> None:
 
     Raises:
         ConfigError: pyarrow is not installed.
-        WriteError: The disk refused.
+        WriteError: It could not be written.
     """
     try:
         arrow = importlib.import_module("pyarrow")
@@ -116,10 +108,8 @@ def write_parquet(rows: Rows, path: Path) -> None:
         if len(kinds - {int, float}) and len(kinds) > 1:  # a number here, a word there
             column = [None if value is None else str(value) for value in column]
         held[name] = column
-    try:
-        parquet.write_table(arrow.table(held), path)
-    except OSError as error:
-        raise WriteError(f"Could not write {path}: {error}.") from error
+    with atomic_path(path) as part:
+        parquet.write_table(arrow.table(held), part)
 
 
 def extract(study: Study, start: str, out: Path | None = None, *, device: str = "auto") -> Path:
@@ -127,7 +117,7 @@ def extract(study: Study, start: str, out: Path | None = None, *, device: str = 
 
     Raises:
         StoreError: There is no such run, it is not trained yet, or the folder is not empty.
-        WriteError: The disk refused.
+        WriteError: It could not be written.
     """
     from unknot.study import records
 

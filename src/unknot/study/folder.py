@@ -22,7 +22,7 @@ import torch
 
 import unknot
 from unknot.core.errors import StoreError
-from unknot.engine.checkpoint import write_whole
+from unknot.core.files import write_whole
 from unknot.study import config, lock
 from unknot.study.spec import TrainSpec, to_toml
 

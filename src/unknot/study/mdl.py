@@ -20,8 +20,8 @@ from typing import Literal
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError, StoreError
+from unknot.core.files import write_whole
 from unknot.core.representation import Representation
-from unknot.engine.checkpoint import write_whole
 from unknot.objectives.losses import kl_normal
 from unknot.objectives.mdl_vae import MdLVAE, choose_variant
 from unknot.study.folder import Folder

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unknot.core.errors import StoreError
+from unknot.core.files import write_whole
 from unknot.engine import checkpoint
 from unknot.engine.population import Population, Setting, State, populate
 from unknot.study.curves import Curves
@@ -96,7 +97,7 @@ def export(training: Training, folder: Path) -> Trained:
             for i, (name, spec) in enumerate(zip(training.ids, training.specs, strict=True))
         ],
     }
-    checkpoint.write_whole(folder / "population.json", json.dumps(facts, indent=1).encode())
+    write_whole(folder / "population.json", json.dumps(facts, indent=1).encode())
     tidy(folder)
     return Trained(training.specs, training.setting, weights, training.curves, facts)
 

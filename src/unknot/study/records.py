@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unknot.core.errors import StoreError
-from unknot.engine.checkpoint import write_whole
+from unknot.core.files import write_whole
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from os import getpid
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.blur import convolve
-from unknot.core.errors import ConfigError, WriteError
+from unknot.core.errors import ConfigError
+from unknot.core.files import atomic_path
 from unknot.data.dataset import FactorDataset
 
 AT_ONCE = 256
@@ -51,7 +50,7 @@ def resave(
     Raises:
         ConfigError: The grid is too large to be stored.
         ShapeError: The kernel reaches further than the images do.
-        WriteError: The disk refused.
+        WriteError: It could not be written.
     """
     highest, size = 0.0, len(dataset)
     if size > MOST:
@@ -59,33 +58,26 @@ def resave(
     for done, x in _blurred(dataset, kernel):
         highest = max(highest, x.max().item())
         on_images(done)
-    final = Path(path)
-    hidden = final.with_name(f".{final.name}.{getpid()}")
-    try:
-        final.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(hidden, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            index = torch.arange(size)
-            small = {
-                "factors": dataset.space.factors(index).numpy().astype(np.int32),
-                "names": np.array(dataset.space.names),
-            }
-            for name, array in small.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                    np.lib.format.write_array(file, array, allow_pickle=False)
-            with archive.open("images.npy", "w", force_zip64=True) as file:
-                shape = (size, *dataset.shape)
-                header = {"descr": "|u1", "fortran_order": False, "shape": shape}
-                np.lib.format.write_array_header_1_0(file, header)
-                for done, x in _blurred(dataset, kernel):
-                    scaled = (x * (255 / highest if highest else 0.0)).round().clamp(0, 255)
-                    file.write(scaled.to(torch.uint8).cpu().numpy().tobytes())
-                    on_images(size + done)
-        hidden.replace(final)
-    except OSError as error:
-        raise WriteError(f"Could not write {final}: {error.strerror}.") from error
-    finally:
-        with suppress(OSError):
-            hidden.unlink()
+    with (
+        atomic_path(Path(path)) as part,
+        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+    ):
+        index = torch.arange(size)
+        small = {
+            "factors": dataset.space.factors(index).numpy().astype(np.int32),
+            "names": np.array(dataset.space.names),
+        }
+        for name, array in small.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
+        with archive.open("images.npy", "w", force_zip64=True) as file:
+            shape = (size, *dataset.shape)
+            header = {"descr": "|u1", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            for done, x in _blurred(dataset, kernel):
+                scaled = (x * (255 / highest if highest else 0.0)).round().clamp(0, 255)
+                file.write(scaled.to(torch.uint8).cpu().numpy().tobytes())
+                on_images(size + done)
     return highest
 
 

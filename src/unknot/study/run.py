@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.errors import ConfigError, ShapeError, StoreError
+from unknot.core.files import write_whole
 from unknot.core.likelihood import activated, likelihood_of
 from unknot.core.posterior import Posterior
 from unknot.core.representation import Once, Representation
@@ -167,7 +168,7 @@ def export(training: Training, folder: Folder) -> None:
     note = {"format": "unknot weights, members first"}
     checkpoint.write_tensors(folder.weights, training.weights(), note)
     text = training.curves.csv(training.specs[0].seed_list)
-    checkpoint.write_whole(folder.curves, text.encode())
+    write_whole(folder.curves, text.encode())
 
 
 def write_status(folder: Folder, training: Training, status: Status) -> None:

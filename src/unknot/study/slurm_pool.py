@@ -38,7 +38,7 @@ from typing import Any
 
 import unknot
 from unknot.core.errors import ConfigError, UnknotError
-from unknot.engine.checkpoint import write_whole
+from unknot.core.files import write_whole
 from unknot.study.answer import answer_elsewhere, event
 from unknot.study.cores import threads_in
 from unknot.study.deaths import Deaths, Place

@@ -1,0 +1,103 @@
+"""Files and folders that appear whole or not at all, whenever the process is killed."""
+
+import contextlib
+import glob
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from unknot.core.errors import WriteError
+
+ABANDONED = 3600.0
+"""Seconds after which a partial file counts as left by a process that was killed."""
+
+
+@contextmanager
+def atomic_path(path: Path, name: str = "") -> Iterator[Path]:
+    """A hidden path beside ``path``: what stands there at the end is moved to ``path``.
+
+    Whatever is written there, a file or a folder, is on the disk before it is moved. Several
+    processes may do this at once, also on different machines that share a disk.
+
+    Args:
+        path: The file or folder to write; its parents are made.
+        name: What to call it in the message of an error; the path unless given.
+
+    Raises:
+        WriteError: It could not be written; what was there before is untouched.
+    """
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(path)
+        yield part
+        _sync(part)
+        if part.is_dir() and path.is_dir():  # a folder can only replace an empty one
+            shutil.rmtree(path)
+        part.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise WriteError(f"Could not write {name or path}: {reason(error)}.") from error
+    finally:
+        _remove(part)
+
+
+def write_whole(path: Path, data: bytes | str) -> None:
+    """Write a file that appears whole or not at all; text as UTF-8.
+
+    Raises:
+        WriteError: It could not be written; what was there before is untouched.
+    """
+    with atomic_path(path) as part:
+        part.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused, as the end of a sentence.
+
+    Example:
+        >>> reason(OSError(28, "No space left on device"))
+        'no space left on device'
+    """
+    text = error.strerror or str(error)
+    return text[:1].lower() + text[1:]
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file, or a folder with all its files, is on the disk."""
+    if path.is_dir():
+        for inner in path.iterdir():
+            _sync(inner)
+        _sync_folder(path)
+        return
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the entries of a folder are on the disk; Windows has no such call."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _remove_abandoned(path: Path) -> None:
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        with contextlib.suppress(OSError):  # another process may remove it too
+            if time.time() - part.stat().st_mtime > ABANDONED:
+                _remove(part)
+
+
+def _remove(part: Path) -> None:
+    if part.is_dir():
+        shutil.rmtree(part, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        part.unlink()
