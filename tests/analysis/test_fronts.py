@@ -43,9 +43,10 @@ def test_a_front_and_how_sure_it_is():
 
 def test_fronts_of_scores_of_which_less_is_better_and_of_nothing():
     rows = [run(o, recon=r, loss=q) for o, r, q in (("a", 1.0, 3.0), ("b", 2.0, 1.0))]
-    assert front(rows, "loss").on.tolist() == [True, True]
-    assert front([*rows, run("c", recon=3.0, loss=2.0)], "loss").on.tolist() == [True, True, False]
-    found = front([*rows, run("c", recon=3.0)], "loss")
+    assert front(rows, "loss", lower=["loss"]).on.tolist() == [True, True]
+    more = [*rows, run("c", recon=3.0, loss=2.0)]
+    assert front(more, "loss", lower=["loss"]).on.tolist() == [True, True, False]
+    found = front([*rows, run("c", recon=3.0)], "loss", lower=["loss"])
     assert (len(found.cells), found.remarks) == (2, ("1 cells without both were left out",))
     with pytest.raises(DataError, match="No cell has both 'mig' and 'recon'"):
         front([run(mig=0.1, recon=None), run("b", mig=None, recon=1.0)], "mig")

@@ -8,8 +8,9 @@ import pytest
 from analysis.tables import run, seeds
 
 from unknot.analysis.fronts import front
-from unknot.analysis.ranking import best_strengths, lower_is_better, ranking
+from unknot.analysis.ranking import best_strengths, ranking
 from unknot.core.errors import ConfigError
+from unknot.metrics import lower_is_better
 
 # Ranks
 
@@ -21,7 +22,7 @@ def test_ranks_wins_and_ties():
         "sap": [1.0] * 6,
         "recon": [5.0, 5, 9, 9, 7, 7],
     }
-    found = ranking(table)
+    found = ranking(table, lower=["recon"])
     assert found.objectives == ("a", "b", "c")
     assert found.means[:, 0] == pytest.approx([0.2, 0.5, 0.2])
     assert found.ranks.T.tolist() == [[2.5, 1, 2.5], [2, 2, 2], [1, 3, 2]]
@@ -44,12 +45,13 @@ HIGHER = ("mig@study2019", "elbo", "elbo@paper", "log_likelihood", "dci.complete
 def test_less_may_be_better_under_any_protocol_and_of_any_part(score):
     rows = [run(name, seed=s, **{score: v}) for name, v in (("a", 1.0), ("b", 2.0)) for s in (0, 1)]
     less = score in LOWER_TOO
-    assert lower_is_better(score) == less
-    assert ranking(rows, [score]).winners(score) == (("a",) if less else ("b",))
+    lower = [score] if lower_is_better(score) else []
+    assert lower == [score] * less
+    assert ranking(rows, [score], lower=lower).winners(score) == (("a",) if less else ("b",))
     strengths = [{**row, "objective.beta": row[score], "objective": "vae"} for row in rows]
-    assert best_strengths(strengths, [score])[0].strength == (1 if less else 2)
+    assert best_strengths(strengths, [score], lower=lower)[0].strength == (1 if less else 2)
     costly = [{**row, "cost": 1.0} for row in strengths]
-    assert front(costly, score, cost="cost").on.tolist() == [less, not less]
+    assert front(costly, score, cost="cost", lower=lower).on.tolist() == [less, not less]
 
 
 def test_what_is_better_may_be_said():
@@ -101,7 +103,7 @@ def test_the_best_strength_and_how_sure_it_is():
         *seeds([0.0, 0.0, 0.1], objective__beta=9),
     ]
     rows = [{**r, "recon": r["objective.beta"]} for r in rows]
-    mig, recon = best_strengths(rows, draws=40_000)
+    mig, recon = best_strengths(rows, draws=40_000, lower=["recon"])
     assert (mig.strength, mig.axis) == (1, "objective.beta")
     assert mig.mean == pytest.approx(1.1 / 3)
     assert sum(mig.shares.values()) == pytest.approx(1)

@@ -7,8 +7,12 @@ import sys
 
 import pytest
 
+from unknot import metrics
+from unknot.analysis.cells import cells
+from unknot.analysis.ranking import ranking
 from unknot.cli.list_ import What, list_
 from unknot.core import registry
+from unknot.report.study_numbers import winners
 
 OBJECTIVE = '''
 from dataclasses import dataclass
@@ -29,7 +33,7 @@ class Halves:
         return {"error": Term(error), "size": Term(q.mean.square().sum(-1).mean(-1), self.weight)}
 '''
 METRIC = '''
-from unknot.metrics import Score
+from unknot.metrics import Score, metric
 
 
 def spread(codes, factors=None, *, protocol="unknot", seed=0):
@@ -37,6 +41,12 @@ def spread(codes, factors=None, *, protocol="unknot", seed=0):
     import torch
     codes = codes.codes(torch.arange(codes.space.size)) if hasattr(codes, "space") else codes
     return Score("spread", {"spread": float(codes.std(0).max())}, {}, {"name": protocol})
+
+
+@metric(better="lower", range=(0, None), needs=("codes",), reads="0: the codes stand still.")
+def waste(codes, factors=None, *, protocol="unknot", seed=0):
+    """How much codes move."""
+    return Score("waste", {"waste": float(spread(codes))}, {}, {"name": protocol})
 '''
 DATASET = '''
 from dataclasses import dataclass
@@ -93,6 +103,7 @@ ENTRIES = """
 halves = outsiders.objective:Halves
 [unknot.metrics]
 spread = outsiders.metric:spread
+waste = outsiders.metric:waste
 [unknot.datasets]
 bars = outsiders.dataset:Bars
 [unknot.nets]
@@ -186,6 +197,31 @@ def test_the_command_lists_it(site, monkeypatch, capsys, room, name):
     summaries = {row["name"]: row["what it is"] for row in listed}
     assert len(summaries) > 2
     assert summaries[name].endswith(".")
+
+
+def test_the_command_lists_its_facts(site, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(site)
+    list_(What("metrics"), json=True)
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["waste"]["better"] == "lower"
+    assert rows["waste"]["range"] == [0, None]
+    assert rows["spread"]["better"] == "higher"  # it says nothing of itself
+    assert rows["mig"]["reads"].startswith("How much more the best latent knows")
+
+
+def test_its_metric_of_which_less_is_better_ranks_the_right_way_round(site, monkeypatch):
+    monkeypatch.syspath_prepend(site)
+    rows = [
+        {"objective": name, "seed": seed, "waste": value + seed, "spread": value + seed}
+        for name, value in (("good", 1.0), ("bad", 5.0))
+        for seed in range(3)
+    ]
+    scores = ["waste", "spread"]
+    _, won = winners(cells(rows), scores)
+    assert won == {"good": ["waste"], "bad": ["spread"]}
+    assert metrics.reading("waste@unknot") == "0: the codes stand still."
+    lower = [name for name in scores if metrics.lower_is_better(name)]
+    assert ranking(rows, scores, lower=lower).winners("waste") == ("good",)
 
 
 def test_a_new_process_lists_it(python):

@@ -50,7 +50,7 @@ def front(
     score: str,
     *,
     cost: str = "recon",
-    lower: Iterable[str] | None = None,
+    lower: Iterable[str] = (),
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Front:
@@ -60,7 +60,7 @@ def front(
         table: One row a run, of one dataset; see `unknot.analysis.cells`.
         score: Name of a column.
         cost: Name of a column of which less is better.
-        lower: Scores of which less is better too; see `lower_is_better` unless given.
+        lower: Columns of which less is better; `unknot.metrics.lower_is_better` knows.
         draws: Of the bootstrap.
         seed: Of the bootstrap.
 

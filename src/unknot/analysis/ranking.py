@@ -12,32 +12,13 @@ from unknot.analysis.plain_table import PlainTable
 from unknot.analysis.statistics import DRAWS, LEVEL, NAN, resampled
 from unknot.core.errors import ConfigError
 
-LOWER = (
-    "recon", "loss", "tc", "mmd", "adversary", "off_diagonal", "diagonal",
-    "gaussian_tc", "wasserstein_tc", "mutual_info_score", "aggregate_posterior",
-    "elbo.error", "log_likelihood.error",
-)  # fmt: skip
-"""Logged values and scores of which less is better, with all their parts."""
 DIGITS = 12
 """Means that agree to so many places are equal; what is beyond is rounding."""
 
 
-def lower_is_better(name: str) -> bool:
-    """Whether less of a score is better, by the name of its column.
-
-    Example:
-        >>> columns = ("mig", "gaussian_tc@study2019", "wasserstein_tc.raw", "elbo", "elbo.error")
-        >>> [name for name in columns if lower_is_better(name)]
-        ['gaussian_tc@study2019', 'wasserstein_tc.raw', 'elbo.error']
-    """
-    value = name.partition("@")[0]
-    return value in LOWER or value.partition(".")[0] in LOWER
-
-
-def direction(score: str, lower: Iterable[str] | None) -> float:
+def direction(score: str, lower: Iterable[str]) -> float:
     """-1 where less is better, else 1."""
-    less = lower_is_better(score) if lower is None else score in set(lower)
-    return -1.0 if less else 1.0
+    return -1.0 if score in set(lower) else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +76,7 @@ def ranking(
     table: PlainTable,
     scores: Sequence[str] | None = None,
     *,
-    lower: Iterable[str] | None = None,
+    lower: Iterable[str] = (),
     level: float = LEVEL,
     draws: int = DRAWS,
     seed: int = 0,
@@ -107,7 +88,7 @@ def ranking(
     Args:
         table: One row a run; see `unknot.analysis.cells`.
         scores: Names of columns; all that are scores unless given.
-        lower: Scores of which less is better; see `lower_is_better` unless given.
+        lower: Columns of which less is better; `unknot.metrics.lower_is_better` knows.
         level: Of the intervals.
         draws: Of the bootstrap.
         seed: Of the bootstrap.
@@ -183,7 +164,7 @@ def best_strengths(
     table: PlainTable,
     scores: Sequence[str] | None = None,
     *,
-    lower: Iterable[str] | None = None,
+    lower: Iterable[str] = (),
     level: float = LEVEL,
     draws: int = DRAWS,
     seed: int = 0,

@@ -45,6 +45,8 @@ def list_(
             f"{key}={usual}" if usual else key for key, usual in row["settings"].items()
         )
         presets = row.get("presets")
+        if "better" in row:
+            words = f"{row['better']} is better; needs {', '.join(row['needs'])}"
         for line in (row["paper"], words, f"presets: {', '.join(presets)}" if presets else ""):
             if line:
                 say(f"  [dim]{escape(line)}[/]")
@@ -53,6 +55,7 @@ def list_(
 def _room(room: "Room") -> list[dict[str, Any]]:
     from unknot.core import registry
 
+    facts = _facts if room == "metrics" else lambda _: {}
     return [
         {
             "name": name,
@@ -60,9 +63,18 @@ def _room(room: "Room") -> list[dict[str, Any]]:
             "paper": registry.paper(room, name),
             "settings": registry.settings(room, name),
             "presets": registry.preset_names(room, name),
+            **facts(name),
         }
         for name in registry.names(room)
     ]
+
+
+def _facts(name: str) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from unknot.metrics import facts
+
+    return {key: value for key, value in asdict(facts(name)).items() if key != "name"}
 
 
 def _draws() -> list[dict[str, Any]]:

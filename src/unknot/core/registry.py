@@ -8,6 +8,7 @@ one file holds several, have their own list and group in ``unknot.data.draw``.
 """
 
 import ast
+import contextlib
 import difflib
 import importlib.util
 import inspect
@@ -32,6 +33,8 @@ class Entry:
     doc: str
     settings: dict[str, str]
     presets: list[str]
+    literals: dict[str, Any]
+    """Keyword arguments of its decorator that are plain values."""
 
 
 Room: TypeAlias = Literal["objectives", "metrics", "datasets", "nets"]
@@ -114,6 +117,16 @@ def preset_names(room: Room, name: str) -> list[str]:
     return [*presets(room, name)]
 
 
+def literals(room: Room, name: str) -> dict[str, Any] | None:
+    """What the decorator of one of our things is told as plain values; None for an outsider's.
+
+    Example:
+        >>> literals("metrics", "mig")["better"]
+        'higher'
+    """
+    return ours[name].literals if name in (ours := _ours(room)) else None
+
+
 def presets(room: Room, name: str) -> dict[str, Any]:
     """Named settings of a thing: the ``PRESETS`` of its module, instances of its class.
 
@@ -167,7 +180,9 @@ def _files(package: str) -> dict[str, Entry]:
                 continue
             if node.name.lower() == module.name.replace("_", "") or node.name == module.name:
                 doc = ast.get_docstring(node) or ""
-                found[module.name] = Entry(node.name, doc, _fields(node), _presets(tree))
+                found[module.name] = Entry(
+                    node.name, doc, _fields(node), _presets(tree), _literals(node)
+                )
     return found
 
 
@@ -195,6 +210,15 @@ def _fields(node: ast.ClassDef | ast.FunctionDef) -> dict[str, str]:
         and isinstance(line.target, ast.Name)
         and not ast.unparse(line.annotation).startswith("ClassVar")
     }
+
+
+def _literals(node: ast.ClassDef | ast.FunctionDef) -> dict[str, Any]:
+    found = {}
+    for call in (d for d in node.decorator_list if isinstance(d, ast.Call)):
+        for keyword in call.keywords:
+            with contextlib.suppress(ValueError):  # not a plain value
+                found[str(keyword.arg)] = ast.literal_eval(keyword.value)
+    return found
 
 
 def _outsiders(room: Room) -> dict[str, EntryPoint]:

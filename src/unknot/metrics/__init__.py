@@ -16,6 +16,11 @@ from unknot.analysis.variances import variance_shares as variance_shares
 from unknot.core import registry
 from unknot.metrics.all_scores import Table as Table
 from unknot.metrics.all_scores import evaluate as evaluate
+from unknot.metrics.parts.facts import Facts as Facts
+from unknot.metrics.parts.facts import facts as facts
+from unknot.metrics.parts.facts import lower_is_better as lower_is_better
+from unknot.metrics.parts.facts import metric as metric
+from unknot.metrics.parts.facts import reading as reading
 from unknot.metrics.result import Score as Score
 
 # Not on demand: importing a file later would put the module in the place of its function.

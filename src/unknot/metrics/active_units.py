@@ -6,6 +6,7 @@ from functools import partial
 from unknot.metrics import protocols
 from unknot.metrics.codes_only import take_codes
 from unknot.metrics.inputs import Codes, Factors, Rows
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, score
 
 
@@ -21,6 +22,17 @@ class Settings:
 PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
 
 
+@metric(
+    better="higher",
+    range=(0, None),
+    measures=("usage",),
+    needs=("codes",),
+    cost=0.1,
+    reads=(
+        "How many latents move with the image. The others carry nothing. More is not better: "
+        "noise is active."
+    ),
+)
 def active_units(
     codes: Codes,
     factors: Factors = None,  # noqa: ARG001 - every score is called alike

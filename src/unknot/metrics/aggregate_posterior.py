@@ -11,6 +11,7 @@ from unknot.metrics import protocols
 from unknot.metrics.aggregate import ratio
 from unknot.metrics.codes_only import take_codes
 from unknot.metrics.inputs import Codes, Factors, Rows
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.posteriors import side_by_side, split
 from unknot.metrics.result import Measured, Score, score
 
@@ -29,6 +30,18 @@ class Settings:
 PROTOCOLS = {"unknot": Settings()}
 
 
+@metric(
+    better="lower",
+    range=(0, None),
+    unit="nats",
+    measures=("prior",),
+    needs=("codes", "posteriors"),
+    cost=0.11,
+    reads=(
+        "How far the codes of all images together are from the prior. 0: a sample of the prior "
+        "looks like a code."
+    ),
+)
 def aggregate_posterior(
     codes: Codes,
     factors: Factors = None,  # noqa: ARG001 - every score is called alike

@@ -2,12 +2,20 @@
 
 from unknot.metrics import protocols
 from unknot.metrics.inputs import Codes, Factors
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score
 from unknot.metrics.traversals import PAPER, UNKNOT, Shares, Walking, geometric, score_shares
 
 PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("geometry",),
+    cost=0.03,
+    reads="1: moving one factor moves one latent. 0: all alike, or one factor moves nothing.",
+)
 def axis_alignment(
     codes: Codes,
     factors: Factors = None,

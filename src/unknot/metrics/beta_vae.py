@@ -12,6 +12,7 @@ from unknot.metrics import protocols
 from unknot.metrics.aggregate import ratio
 from unknot.metrics.inputs import Codes, Factors, take
 from unknot.metrics.interventions import Source, batches, source
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.predictors import class_scores, versions
 from unknot.metrics.result import Measured, Score, build
 from unknot.metrics.tables import UNKNOT, information, ranged
@@ -47,6 +48,18 @@ PROTOCOLS = {
 }
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("modularity",),
+    rows="most",
+    cost=0.39,
+    reads=(
+        "How often a linear classifier names the factor that was held fixed, from differences "
+        "of codes. Guessing would be right once in as many times as there are factors. 1 does "
+        "not rule out that a factor is missing."
+    ),
+)
 def beta_vae(
     codes: Codes,
     factors: Factors = None,

@@ -9,6 +9,7 @@ import torch
 from unknot.metrics import protocols
 from unknot.metrics.aggregate import gap, mean
 from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, score
 from unknot.metrics.tables import UNKNOT, correlation, information, midranks
 
@@ -31,6 +32,13 @@ PROTOCOLS = {
 }
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("modularity", "compactness"),
+    cost=0.04,
+    reads="1: one latent per factor, in proportion to it. Blind to angles and categories.",
+)
 def cbd(
     codes: Codes,
     factors: Factors = None,

@@ -13,6 +13,7 @@ from unknot.metrics import protocols
 from unknot.metrics.aggregate import concentration, mean
 from unknot.metrics.boosting import boost
 from unknot.metrics.inputs import Codes, Factors, Rows, Test, take_two
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.predictors import binned, check_classes, columns, standardised, versions
 from unknot.metrics.result import Measured, Score, build
 from unknot.metrics.tables import ranged
@@ -65,6 +66,18 @@ PROTOCOLS = {
 }
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("modularity", "compactness", "explicitness"),
+    cost=1.87,
+    reads="1: each latent is needed for one factor only. 0: for all alike.",
+    parts={
+        "disentanglement": "1: each latent is needed for one factor only. 0: for all alike.",
+        "completeness": "1: each factor needs one latent only. 0: all alike.",
+        "informativeness": "How well the factors can be predicted from the whole code.",
+    },
+)
 def dci(
     codes: Codes,
     factors: Factors = None,

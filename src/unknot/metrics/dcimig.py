@@ -7,12 +7,20 @@ import torch
 from unknot.metrics import protocols
 from unknot.metrics.aggregate import gap
 from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, score
 from unknot.metrics.tables import CARBONNEAU, STUDY, UNKNOT, Counting, information
 
 PROTOCOLS = {"paper": STUDY, "carbonneau": CARBONNEAU, "unknot": UNKNOT}
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("modularity", "compactness", "explicitness"),
+    cost=0.02,
+    reads="The share of all there is to know about the factors that sits in latents of their own.",
+)
 def dcimig(
     codes: Codes,
     factors: Factors = None,

@@ -20,6 +20,7 @@ from unknot.metrics.distances import (
     random_pairs,
 )
 from unknot.metrics.inputs import Array, Codes, Factors
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, bootstrap, build
 from unknot.metrics.traversals import Dead, Walk, World, geometric, resampled, walk, world
 
@@ -52,6 +53,16 @@ PROTOCOLS = {
 }
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("geometry",),
+    cost=0.09,
+    reads=(
+        "1: along each factor, images that are further apart in it have codes that are further "
+        "apart. A rotated code does as well."
+    ),
+)
 def distance_correlation(
     codes: Codes,
     factors: Factors = None,

@@ -13,6 +13,7 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.metrics import logistic, protocols
 from unknot.metrics.boosting import boost
 from unknot.metrics.inputs import Codes, Factors, Rows, Test, take_two
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.predictors import binned, class_scores, columns, standardised, versions
 from unknot.metrics.result import Measured, Score, build
 from unknot.metrics.tables import SIGMAS, ranged
@@ -60,6 +61,16 @@ PROTOCOLS = {
 }
 
 
+@metric(
+    better="higher",
+    range=(0, None),
+    measures=("explicitness",),
+    cost=3.34,
+    reads=(
+        "Accuracy from 100 labels as a share of that from 10,000. Look at the accuracies beside "
+        "it: a share of little is little."
+    ),
+)
 def efficiency(
     codes: Codes,
     factors: Factors = None,

@@ -8,6 +8,7 @@ from torch import Tensor
 from unknot.core.objective import Net
 from unknot.metrics import protocols
 from unknot.metrics.importance import Draws, Likelihood, draw, error
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, build
 
 
@@ -22,6 +23,18 @@ class Settings:
 PROTOCOLS = {"paper": Settings(1), "unknot": Settings(8)}
 
 
+@metric(
+    better="higher",
+    range=(None, None),
+    unit="nats",
+    measures=("likelihood",),
+    needs=("decoder",),
+    reads=(
+        "What the model gives an image at least, in nats. Higher is better; it compares models "
+        "of one dataset and one likelihood."
+    ),
+    lower_parts=("error",),
+)
 def elbo(
     net: Net,
     x: Float[Tensor, "..."],

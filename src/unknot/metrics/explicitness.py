@@ -7,6 +7,7 @@ import torch
 
 from unknot.metrics import protocols
 from unknot.metrics.inputs import Codes, Factors, Rows, Test, take_two
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.predictors import (
     area_under_curve,
     check_classes,
@@ -56,6 +57,13 @@ PROTOCOLS = {
 }
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("explicitness",),
+    cost=0.51,
+    reads="How well a linear reader finds the factors, in whichever latents.",
+)
 def explicitness(
     codes: Codes,
     factors: Factors = None,

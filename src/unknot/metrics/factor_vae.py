@@ -10,6 +10,7 @@ from torch import Tensor
 from unknot.metrics import protocols
 from unknot.metrics.inputs import Codes, Factors, take
 from unknot.metrics.interventions import Source, batches, source
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, build
 from unknot.metrics.tables import UNKNOT, information
 
@@ -40,6 +41,18 @@ PROTOCOLS = {
 }
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("modularity",),
+    rows="most",
+    cost=0.27,
+    reads=(
+        "How often the latent that varies least gives away which factor was held fixed. "
+        "Guessing would be right once in as many times as there are factors. Small rotations "
+        "cost nothing."
+    ),
+)
 def factor_vae(
     codes: Codes,
     factors: Factors = None,

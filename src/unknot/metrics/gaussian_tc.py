@@ -9,6 +9,7 @@ from unknot.core.errors import DataError
 from unknot.metrics import protocols
 from unknot.metrics.codes_only import normal_scores, take_codes
 from unknot.metrics.inputs import Codes, Factors, Rows
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, score
 from unknot.metrics.tables import correlation
 
@@ -29,6 +30,18 @@ class Settings:
 PROTOCOLS = {"study2019": Settings(), "unknot": Settings(None, normal_scores=True)}
 
 
+@metric(
+    better="lower",
+    range=(0, None),
+    unit="nats",
+    measures=("independence",),
+    needs=("codes",),
+    cost=0.02,
+    reads=(
+        "0: the latents are uncorrelated. Says nothing about factors: a rotation of them may be "
+        "uncorrelated too."
+    ),
+)
 def gaussian_tc(
     codes: Codes,
     factors: Factors = None,  # noqa: ARG001 - every score is called alike

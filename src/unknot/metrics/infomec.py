@@ -14,6 +14,7 @@ from unknot.metrics import protocols
 from unknot.metrics.aggregate import ratio
 from unknot.metrics.inputs import Codes, Factors, Rows, take
 from unknot.metrics.neighbours import neighbour_information
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.predictors import check_classes, columns, standardised, versions
 from unknot.metrics.result import Measured, Score, build
 from unknot.metrics.tables import UNKNOT, entropy, information
@@ -36,6 +37,13 @@ class Settings:
 PROTOCOLS = {"paper": Settings(), "unknot": Settings(10_000, active="informative")}
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("modularity", "compactness", "explicitness"),
+    cost=1.55,
+    reads="1: each latent tells about one factor alone. Means nothing where infoe is near 0.",
+)
 def infomec(
     codes: Codes,
     factors: Factors = None,

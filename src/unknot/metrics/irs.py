@@ -11,6 +11,7 @@ from torch import Tensor
 from unknot.metrics import protocols
 from unknot.metrics.aggregate import mean, ratio
 from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, score
 from unknot.metrics.tables import UNKNOT, discretise, information
 
@@ -37,6 +38,13 @@ PROTOCOLS = {
 }
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("modularity",),
+    cost=0.1,
+    reads="1: each latent is moved by one factor alone, whether or not all factors are there.",
+)
 def irs(
     codes: Codes,
     factors: Factors = None,

@@ -11,6 +11,7 @@ from torch import Tensor
 from unknot.metrics import protocols
 from unknot.metrics.aggregate import gap
 from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.posteriors import side_by_side, split
 from unknot.metrics.result import Measured, Score, score
 from unknot.metrics.tables import (
@@ -41,6 +42,13 @@ PROTOCOLS: dict[str, Counting | Quantised] = {
 }
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("modularity", "compactness"),
+    cost=0.02,
+    reads="Like mig, but a latent also loses by what it holds beside its factor.",
+)
 def jemmig(
     codes: Codes,
     factors: Factors = None,

@@ -6,6 +6,7 @@ from functools import partial
 from unknot.metrics import protocols
 from unknot.metrics.codes_only import take_codes
 from unknot.metrics.inputs import Codes, Factors, Rows
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.posteriors import divergence, side_by_side, split
 from unknot.metrics.result import Measured, Score, score
 
@@ -22,6 +23,15 @@ class Settings:
 PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
 
 
+@metric(
+    better="higher",
+    range=(0, None),
+    unit="nats",
+    measures=("usage",),
+    needs=("codes", "posteriors"),
+    cost=0.01,
+    reads="What the whole code says about an image, in nats, at most.",
+)
 def kl_per_dimension(
     codes: Codes,
     factors: Factors = None,  # noqa: ARG001 - every score is called alike

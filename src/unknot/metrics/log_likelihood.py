@@ -9,6 +9,7 @@ from torch import Tensor
 from unknot.core.objective import Net
 from unknot.metrics import protocols
 from unknot.metrics.importance import Draws, Likelihood, draw, error
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, build
 
 FEW = 2.0
@@ -26,6 +27,17 @@ class Settings:
 PROTOCOLS = {"paper": Settings(5_000), "unknot": Settings(32)}
 
 
+@metric(
+    better="higher",
+    range=(None, None),
+    unit="nats",
+    measures=("likelihood",),
+    needs=("decoder",),
+    reads=(
+        "A tighter bound than the ELBO of what the model gives an image, in nats. Higher is better."
+    ),
+    lower_parts=("error",),
+)
 def log_likelihood(
     net: Net,
     x: Float[Tensor, "..."],

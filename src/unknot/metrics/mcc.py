@@ -8,6 +8,7 @@ import torch
 
 from unknot.metrics import protocols
 from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, score
 from unknot.metrics.tables import correlation, midranks
 
@@ -24,6 +25,16 @@ class Settings:
 PROTOCOLS = {"paper": Settings(), "unknot": Settings(correlation="spearman")}
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("identifiability",),
+    cost=0.02,
+    reads=(
+        "1: each factor has a latent of its own that rises or falls with it. Two factors mixed "
+        "evenly still earn 0.7."
+    ),
+)
 def mcc(
     codes: Codes,
     factors: Factors = None,

@@ -12,6 +12,7 @@ from unknot.core.errors import ConfigError
 from unknot.metrics import protocols
 from unknot.metrics.aggregate import concentration, mean, ratio
 from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, score
 from unknot.metrics.tables import STUDY, UNKNOT, Counting, information
 
@@ -30,6 +31,16 @@ class Settings:
 PROTOCOLS = {"paper": Settings(STUDY), "unknot": Settings(UNKNOT, normaliser="entropy")}
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("modularity", "compactness"),
+    cost=0.02,
+    reads=(
+        "Like dci, from mutual information instead of a learner. A factor that is nowhere goes "
+        "unnoticed."
+    ),
+)
 def med(
     codes: Codes,
     factors: Factors = None,

@@ -14,6 +14,7 @@ from unknot.metrics import protocols
 from unknot.metrics.aggregate import gap, ratio
 from unknot.metrics.inputs import Codes, Factors, Rows, take
 from unknot.metrics.neighbours import neighbour_information
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.posteriors import mixture_information, side_by_side, split
 from unknot.metrics.result import Measured, Score, score
 from unknot.metrics.tables import CARBONNEAU, STUDY, UNKNOT, Counting, entropy, information
@@ -54,6 +55,16 @@ PROTOCOLS: dict[str, Settings | Exact] = {
 }
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("compactness",),
+    cost=0.02,
+    reads=(
+        "How much more the best latent knows of each factor than the second best. 0: no latent "
+        "stands out. 1: each factor is in one latent and in no other."
+    ),
+)
 def mig(
     codes: Codes,
     factors: Factors = None,

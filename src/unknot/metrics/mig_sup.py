@@ -6,6 +6,7 @@ from unknot.metrics import protocols
 from unknot.metrics.aggregate import gap, mean, ratio
 from unknot.metrics.inputs import Codes, Factors, Rows, take
 from unknot.metrics.mig import Settings
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, score
 from unknot.metrics.tables import CARBONNEAU, STUDY, UNKNOT, information
 
@@ -16,6 +17,13 @@ PROTOCOLS = {
 }
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("modularity",),
+    cost=0.02,
+    reads="1: each latent tells about one factor alone, though maybe no factor completely.",
+)
 def mig_sup(
     codes: Codes,
     factors: Factors = None,

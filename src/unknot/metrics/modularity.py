@@ -7,12 +7,23 @@ import torch
 from unknot.metrics import protocols
 from unknot.metrics.aggregate import mean, ratio
 from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, score
 from unknot.metrics.tables import CARBONNEAU, STUDY, UNKNOT, Counting, information
 
 PROTOCOLS = {"study2019": STUDY, "paper": STUDY, "carbonneau": CARBONNEAU, "unknot": UNKNOT}
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("modularity",),
+    cost=0.01,
+    reads=(
+        "1: each latent carries information about one factor at most. A code that knows nothing "
+        "can look modular."
+    ),
+)
 def modularity(
     codes: Codes,
     factors: Factors = None,

@@ -6,12 +6,24 @@ from functools import partial
 from unknot.metrics import protocols
 from unknot.metrics.codes_only import take_codes
 from unknot.metrics.inputs import Codes, Factors, Rows
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, score
 from unknot.metrics.tables import STUDY, UNKNOT, Counting, discretise, information
 
 PROTOCOLS = {"study2019": STUDY, "unknot": replace(UNKNOT, dead="counted")}
 
 
+@metric(
+    better="lower",
+    range=(0, None),
+    unit="nats",
+    measures=("independence",),
+    needs=("codes",),
+    cost=0.02,
+    reads=(
+        "What one latent tells about another, in nats, mean over pairs. 0: independent, two by two."
+    ),
+)
 def mutual_info_score(
     codes: Codes,
     factors: Factors = None,  # noqa: ARG001 - every score is called alike

@@ -3,12 +3,20 @@
 from unknot.metrics import protocols
 from unknot.metrics.aggregate import ratio
 from unknot.metrics.inputs import Codes, Factors
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score
 from unknot.metrics.traversals import PAPER, UNKNOT, Shares, Walking, geometric, score_shares
 
 PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("geometry",),
+    cost=0.03,
+    reads="1: where the code moves on a line, the line is an axis. 0: it lies between axes.",
+)
 def orientation(
     codes: Codes,
     factors: Factors = None,

@@ -14,6 +14,7 @@ from unknot.core.factors import KINDS, Kind
 from unknot.metrics import protocols
 from unknot.metrics.aggregate import gap
 from unknot.metrics.inputs import Codes, Factors, Rows, Test, take_two
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.predictors import svm_accuracy, versions
 from unknot.metrics.result import Measured, Score, build, score
 from unknot.metrics.tables import correlation, midranks, threshold_accuracy
@@ -42,6 +43,16 @@ PROTOCOLS = {
 }
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("compactness",),
+    cost=0.04,
+    reads=(
+        "How much better the best latent predicts each factor than the second best. Small "
+        "numbers are usual."
+    ),
+)
 def sap(
     codes: Codes,
     factors: Factors = None,

@@ -13,6 +13,7 @@ from unknot.metrics import protocols
 from unknot.metrics.aggregate import ratio
 from unknot.metrics.codes_only import take_codes
 from unknot.metrics.inputs import Array, Codes
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.predictors import versions
 from unknot.metrics.result import Measured, Score, build
 from unknot.metrics.tables import correlation, midranks, ranged
@@ -36,6 +37,13 @@ class Settings:
 PROTOCOLS = {"paper": Settings(), "unknot": Settings(None, similarity="spearman")}
 
 
+@metric(
+    better="higher",
+    range=(0, 1),
+    measures=("agreement",),
+    needs=("models",),
+    reads="1: models of other seeds found the same latents up to order and sign.",
+)
 def udr(
     models: Sequence[Codes],
     *,

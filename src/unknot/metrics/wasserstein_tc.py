@@ -9,6 +9,7 @@ from unknot.metrics import protocols
 from unknot.metrics.aggregate import ratio
 from unknot.metrics.codes_only import normal_scores, take_codes
 from unknot.metrics.inputs import Codes, Factors, Rows
+from unknot.metrics.parts.facts import metric
 from unknot.metrics.result import Measured, Score, score
 from unknot.metrics.tables import correlation
 
@@ -31,6 +32,14 @@ PROTOCOLS = {
 }
 
 
+@metric(
+    better="lower",
+    range=(0, None),
+    measures=("independence",),
+    needs=("codes",),
+    cost=0.02,
+    reads="0: the latents are uncorrelated. Says nothing about factors.",
+)
 def wasserstein_tc(
     codes: Codes,
     factors: Factors = None,  # noqa: ARG001 - every score is called alike

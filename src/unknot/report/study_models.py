@@ -9,7 +9,7 @@ from jaxtyping import UInt8
 
 from unknot.analysis.cells import Cell, has_diverged, taken
 from unknot.analysis.plain_table import numbers
-from unknot.analysis.ranking import lower_is_better
+from unknot.metrics import lower_is_better
 from unknot.report import pictures, traversals
 from unknot.report.html import data_uri
 from unknot.report.latents import Latents, latents, sample_rows

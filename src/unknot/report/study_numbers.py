@@ -9,8 +9,9 @@ import numpy as np
 from unknot.analysis.cells import Cell, short, text
 from unknot.analysis.comparison import FAR, Comparison
 from unknot.analysis.plain_table import PlainTable
-from unknot.analysis.ranking import DIGITS, best_strengths, lower_is_better, means_of, ranking
+from unknot.analysis.ranking import DIGITS, best_strengths, means_of, ranking
 from unknot.analysis.statistics import DRAWS, LEVEL, Summary
+from unknot.metrics import lower_is_better
 from unknot.report import study_seeds as seeds
 from unknot.report.study_blocks import (
     Album,
@@ -128,7 +129,7 @@ def winners(cells: Sequence[Cell], scores: Sequence[str]) -> tuple[Grid, dict[st
 
 def ranks(table: PlainTable, scores: Sequence[str], album: Album, name: str) -> Section | None:
     """Objectives by their mean rank over the scores."""
-    found = ranking(table, scores)
+    found = ranking(table, scores, lower=[s for s in scores if lower_is_better(s)])
     if (~np.isnan(found.ranks)).sum(0).max() < 2:
         return None
     wins = found.wins()
@@ -170,7 +171,7 @@ def ranks(table: PlainTable, scores: Sequence[str], album: Album, name: str) -> 
 
 def strengths(table: PlainTable, scores: Sequence[str], album: Album, name: str) -> Section | None:
     """The best strength of each objective for each score."""
-    found = best_strengths(table, scores)
+    found = best_strengths(table, scores, lower=[s for s in scores if lower_is_better(s)])
     if all(len(best.shares) < 2 for best in found):
         return None
     by = {(best.objective, best.score): best for best in found}

@@ -10,6 +10,7 @@ from unknot.analysis.cells import Columns, cells
 from unknot.analysis.plain_table import split_table
 from unknot.core.errors import WriteError
 from unknot.core.files import write_whole
+from unknot.metrics import reading
 from unknot.report import study_models as models
 from unknot.report import study_sections as sections
 from unknot.report import study_words as words
@@ -21,7 +22,6 @@ from unknot.report.study_part import of_data
 from unknot.report.study_source import Source, read
 from unknot.report.study_specs import PAGE, study_file, write_specs
 from unknot.report.traversals import column_names
-from unknot.report.words import SCORES
 from unknot.study.export import csv as as_csv
 from unknot.study.export import varied
 
@@ -83,7 +83,7 @@ def write_report(
         study=source.study,
         toml=study_file(source.study) if source.study else "",
         shared=words.shared_settings(source),
-        readings={s: SCORES.get(s.partition("@")[0], "") for s in source.scores},
+        readings={s: reading(s) for s in source.scores},
         runs=_runs(source),
         others=source.others,
         left_out=left_out,

@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Float
 
 from unknot.analysis.cells import Cell, taken
-from unknot.analysis.ranking import lower_is_better
 from unknot.analysis.seeds import SeedCount, seeds_needed
 from unknot.core import noise
+from unknot.metrics import lower_is_better
 
 AT = (1, 3, 5, 10)
 """Numbers of seeds that the table has."""

@@ -20,6 +20,7 @@ from unknot.analysis.lines import Line, setting_lines
 from unknot.analysis.plain_table import PlainTable
 from unknot.analysis.statistics import Summary, summaries
 from unknot.core.errors import ConfigError
+from unknot.metrics import lower_is_better
 from unknot.report.labels import place_labels
 from unknot.report.study_axis import (
     axis_words,
@@ -144,7 +145,8 @@ def trade_off(
         ConfigError: There is no such column, or there are several datasets.
         DataError: No cell has both.
     """
-    found = front(table, score, cost=cost)
+    lower = [score] if lower_is_better(score) else []
+    found = front(table, score, cost=cost, lower=lower)
     looked = looks(cell.objective for cell in found.cells)
     figure, (axes,) = panels(
         1, across=1, size=(6.6, 4.5), head=0.5, title=f"{score} against {cost}", theme=theme

@@ -13,8 +13,9 @@ from matplotlib.lines import Line2D
 from unknot.analysis.agreements import FEWEST, agreement
 from unknot.analysis.cells import Cell, cells, chosen_scores, hashable, plain_columns, taken
 from unknot.analysis.plain_table import PlainTable
-from unknot.analysis.ranking import DIGITS, direction
+from unknot.analysis.ranking import DIGITS
 from unknot.core.errors import DataError
+from unknot.metrics import lower_is_better
 from unknot.report.labels import place_labels
 from unknot.report.study_style import (
     Drawn,
@@ -197,7 +198,8 @@ def _name_best(
     figure: Figure, axes: Axes, pair: Pair, score: str, looked: dict[str, Look], theme: Theme
 ) -> None:
     """Rings and names for the best setting of each dataset: the others are too many."""
-    signed = [direction(score, None) * values for values in (pair.x, pair.y)]
+    sign = -1.0 if lower_is_better(score) else 1.0
+    signed = [sign * values for values in (pair.x, pair.y)]
     best = list(dict.fromkeys(i for values in signed for i in _best(values)))
     axes.plot(
         pair.x[best], pair.y[best], "o", markersize=9.5, markerfacecolor="none",

@@ -7,72 +7,17 @@ import numpy as np
 
 from unknot.core.likelihood import likelihood_of, of_pixels
 from unknot.core.overlap import Overlap
+from unknot.metrics import reading
 from unknot.report.latents import UNUSED, Latents
 from unknot.report.style import number
 from unknot.study.folder import Folder, versions
 from unknot.study.run import Run
 from unknot.study.spec import TrainSpec
 
-SCORES: Mapping[str, str] = {
-    "active_units": "How many latents move with the image. The others carry nothing. More is not "
-    "better: noise is active.",
-    "aggregate_posterior": "How far the codes of all images together are from the prior. 0: a "
-    "sample of the prior looks like a code.",
-    "axis_alignment": "1: moving one factor moves one latent. 0: all alike, or one factor moves "
-    "nothing.",
-    "beta_vae": "How often a linear classifier names the factor that was held fixed, from "
-    "differences of codes. Guessing would be right once in as many times as there are factors. 1 "
-    "does not rule out that a factor is missing.",
-    "cbd": "1: one latent per factor, in proportion to it. Blind to angles and categories.",
-    "dci": "1: each latent is needed for one factor only. 0: for all alike.",
-    "dci.disentanglement": "1: each latent is needed for one factor only. 0: for all alike.",
-    "dci.completeness": "1: each factor needs one latent only. 0: all alike.",
-    "dci.informativeness": "How well the factors can be predicted from the whole code.",
-    "dcimig": "The share of all there is to know about the factors that sits in latents of their "
-    "own.",
-    "distance_correlation": "1: along each factor, images that are further apart in it have codes "
-    "that are further apart. A rotated code does as well.",
-    "efficiency": "Accuracy from 100 labels as a share of that from 10,000. Look at the accuracies "
-    "beside it: a share of little is little.",
-    "elbo": "What the model gives an image at least, in nats. Higher is better; it compares models "
-    "of one dataset and one likelihood.",
-    "explicitness": "How well a linear reader finds the factors, in whichever latents.",
-    "factor_vae": "How often the latent that varies least gives away which factor was held fixed. "
-    "Guessing would be right once in as many times as there are factors. Small rotations cost "
-    "nothing.",
-    "gaussian_tc": "0: the latents are uncorrelated. Says nothing about factors: a rotation of "
-    "them may be uncorrelated too.",
-    "infomec": "1: each latent tells about one factor alone. Means nothing where infoe is near 0.",
-    "irs": "1: each latent is moved by one factor alone, whether or not all factors are there.",
-    "jemmig": "Like mig, but a latent also loses by what it holds beside its factor.",
-    "kl_per_dimension": "What the whole code says about an image, in nats, at most.",
-    "linearity": "1: moving one factor moves the code along a straight line, in any direction.",
-    "log_likelihood": "A tighter bound than the ELBO of what the model gives an image, in nats. "
-    "Higher is better.",
-    "mcc": "1: each factor has a latent of its own that rises or falls with it. Two factors mixed "
-    "evenly still earn 0.7.",
-    "med": "Like dci, from mutual information instead of a learner. A factor that is nowhere goes "
-    "unnoticed.",
-    "mig": "How much more the best latent knows of each factor than the second best. "
-    "0: no latent stands out. 1: each factor is in one latent and in no other.",
-    "mig_sup": "1: each latent tells about one factor alone, though maybe no factor completely.",
-    "modularity": "1: each latent carries information about one factor at most. A code that knows "
-    "nothing can look modular.",
-    "mutual_info_score": "What one latent tells about another, in nats, mean over pairs. 0: "
-    "independent, two by two.",
-    "orientation": "1: where the code moves on a line, the line is an axis. 0: it lies between "
-    "axes.",
-    "sap": "How much better the best latent predicts each factor than the second best. "
-    "Small numbers are usual.",
-    "udr": "1: models of other seeds found the same latents up to order and sign.",
-    "wasserstein_tc": "0: the latents are uncorrelated. Says nothing about factors.",
-}
-"""What people may make of a score, for those that come without their own words."""
-
 
 def score(name: str, readings: Mapping[str, str]) -> str:
     """How to read a score; empty for one that we do not know."""
-    return readings.get(name) or SCORES.get(name, "")
+    return readings.get(name) or reading(name)
 
 
 def term(name: str, spec: TrainSpec) -> str:

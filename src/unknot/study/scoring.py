@@ -21,6 +21,7 @@ import torch
 
 from unknot.core import errors
 from unknot.core.errors import UnknotError
+from unknot.metrics import facts
 from unknot.study import evaluate, scorer
 from unknot.study.cores import cores, threads_in
 from unknot.study.decoding import DECODING
@@ -28,8 +29,6 @@ from unknot.study.evaluate import Model, Scored, Wanted
 from unknot.study.members import Stopped
 from unknot.study.records import Record
 
-MANY = ("beta_vae", "factor_vae")
-"""Scores that look at most rows of a grid; others need some ten thousand."""
 PAUSE = 0.2
 """Seconds between two questions whether to stop."""
 
@@ -200,7 +199,7 @@ def _begin(place: int, model: Model, wanted: Wanted, known: Sequence[Record], *,
     results = evaluate.results(model, replace(wanted, metrics=mine))
     others = [metric for metric in rest if metric not in mine]
     # While the first has many rows encoded, which all have in common, the others compute.
-    others.sort(key=lambda metric: (metric in MANY) == (place > 0))
+    others.sort(key=lambda metric: (facts(metric).rows == "most") == (place > 0))
     return Job(place, model, results, others, found)
 
 

@@ -1,0 +1,70 @@
+"""What a metric says of itself, as data."""
+
+import importlib
+import math
+
+import numpy as np
+import pytest
+
+from metrics.representations import SCORES, get
+from unknot import metrics
+from unknot.core import registry
+from unknot.core.errors import ConfigError
+
+NAMES = registry.names("metrics")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_facts_read_from_the_file_are_those_of_the_function(name):
+    module = importlib.import_module(f"unknot.metrics.{name}")
+    assert metrics.facts(name) == getattr(module, name).facts
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_metric_says_how_to_read_it(name):
+    facts = metrics.facts(name)
+    assert facts.name == name
+    assert facts.measures
+    for words in (facts.reads, *facts.parts.values()):
+        assert words.endswith(".")
+        assert len(words) < 260
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("of", ["perfect", "noise"])
+def test_values_lie_in_the_range(name, of):
+    facts, value = metrics.facts(name), float(getattr(metrics, name)(*get(of)))
+    low, high = (end if end is not None else math.nan for end in facts.range)
+    assert not value < low - 0.05  # guesses score 0 on average, not every time
+    assert not value > high + 1e-9
+
+
+LOWER = ["aggregate_posterior", "gaussian_tc", "mutual_info_score", "wasserstein_tc"]
+
+
+def test_of_what_less_is_better():
+    assert [name for name in NAMES if metrics.lower_is_better(name)] == LOWER
+
+
+@pytest.mark.parametrize("name", LOWER)
+def test_independent_codes_like_the_prior_have_less(name):
+    rng = np.random.default_rng(0)
+    codes = rng.normal(size=(2000, 3))
+    mixed = codes + codes[:, :1]
+    options = {"logvar": np.full(codes.shape, -9.0)} if "posterior" in name else {}
+    score = getattr(metrics, name)
+    assert float(score(codes, **options)) < 0.5 * float(score(mixed, **options))
+
+
+def test_parts_and_protocols_of_a_column():
+    assert metrics.reading("dci.completeness@study2019").startswith("1: each factor needs")
+    assert metrics.reading("dci.nothing") == metrics.reading("nothing") == ""
+    assert metrics.lower_is_better("elbo.error@paper")
+    assert not metrics.lower_is_better("elbo@paper")
+    assert not metrics.lower_is_better("nothing")
+    assert metrics.lower_is_better("recon")
+
+
+def test_no_facts_of_what_is_no_metric():
+    with pytest.raises(ConfigError, match="did you mean 'mig'"):
+        metrics.facts("migg")
