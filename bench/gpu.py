@@ -30,9 +30,10 @@ import torch
 from populations import Bench, Case, Row, cases
 from roofline import PRECISIONS
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
-from unknot.data.dataset import Bits, FactorDataset
 from unknot.data.dsprites import DSprites
+from unknot.data.parts.images import Bits
 
 SLOW = 4.0
 """Seconds that a row takes beside measuring, at most."""

@@ -26,9 +26,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
 from unknot.core.objective import Adam
-from unknot.data.dataset import Bits, FactorDataset
+from unknot.data.parts.images import Bits
 from unknot.engine import stacked as engine
 from unknot.engine.device import runtime
 from unknot.engine.kernels.configs import TUNED, Config, Shape, block, config, extent

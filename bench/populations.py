@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from roofline import PRECISIONS
 
 from unknot.core import registry
+from unknot.core.dataset import FactorDataset
 from unknot.core.objective import Adam, Adversarial
-from unknot.data.dataset import FactorDataset
 from unknot.engine import stacked as engine
 from unknot.engine.device import runtime
 from unknot.engine.encode import encode

@@ -10,7 +10,7 @@ from statistics import mean
 
 from places import filled
 
-from unknot.objectives.losses import beta_of_means
+from unknot.losses import beta_of_means
 
 PAGE = Path(__file__).parent / "results" / "xysquares.md"
 PIXELS = 3 * 64 * 64

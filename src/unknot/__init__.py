@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from unknot.api import dataset as dataset
     from unknot.api import train as train
+    from unknot.core.dataset import FactorDataset as FactorDataset
     from unknot.core.errors import UnknotError as UnknotError
     from unknot.core.factors import FactorSpace as FactorSpace
     from unknot.core.hyper import Cosine as Cosine
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from unknot.core.objective import Term as Term
     from unknot.core.posterior import Posterior as Posterior
     from unknot.core.representation import Representation as Representation
-    from unknot.data.dataset import FactorDataset as FactorDataset
     from unknot.study.run import Run as Run
     from unknot.study.run import load as load
     from unknot.study.run import resume as resume
@@ -40,7 +40,7 @@ _HOMES = {
     "resume": "unknot.study.run",
     "Study": "unknot.study.study",
     "FactorSpace": "unknot.core.factors",
-    "FactorDataset": "unknot.data.dataset",
+    "FactorDataset": "unknot.core.dataset",
     "Cosine": "unknot.core.hyper",
     "Cyclic": "unknot.core.hyper",
     "Hyper": "unknot.core.hyper",

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, SupportsIndex
 
 from unknot.core import registry
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Schedule
-from unknot.data.dataset import FactorDataset
 from unknot.engine.device import Precision
 from unknot.study import config, run
 from unknot.study.run import Run

@@ -22,6 +22,7 @@ from torch.func import functional_call, vmap
 
 from unknot.core import noise
 from unknot.core.architecture import Architecture, Shape
+from unknot.core.dataset import FactorDataset, Images
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import at, hyper_fields, stack
 from unknot.core.objective import (
@@ -37,14 +38,14 @@ from unknot.core.objective import (
     total,
 )
 from unknot.core.posterior import Posterior
-from unknot.data.dataset import Bytes, FactorDataset, Images
+from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.layers import stacked
 from unknot.engine.looped import Looped
 from unknot.engine.population import Member, Setting, State
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
-from unknot.nets.weights import initial_weights, initialise
+from unknot.nets.parts.weights import initial_weights, initialise
 from unknot.study.config import build
 from unknot.study.spec import plain, to_toml
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from unknot.core.overlap import read_kernel
+from unknot.losses.overlap import read_kernel
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_ctrl_c_leaves_nothing(learn, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     before = {*tmp_path.iterdir()}
-    monkeypatch.setattr("unknot.study.learn_loss.learn_loss", interrupted)
+    monkeypatch.setattr("unknot.learnt_loss.learn.learn_loss", interrupted)
     code, _, _ = learn()
     assert code == 130
     assert {*tmp_path.iterdir()} == before

@@ -27,7 +27,7 @@ def test_lists_as_tables_and_as_json(unknot):
 def test_draws_are_listed_with_those_of_other_packages(unknot, monkeypatch):
     from importlib import metadata
 
-    from unknot.data import draw
+    from unknot.samplers.parts import draw
 
     rows = {row["name"]: row for row in json.loads(unknot("list", "draws", "--json")[1])}
     assert list(rows) == ["pairs", "singles", "triplets"]
@@ -41,7 +41,7 @@ def test_draws_are_listed_with_those_of_other_packages(unknot, monkeypatch):
     assert "changed=None sampler='exact'" in said
 
     def entries(group):
-        own = [("walks", "unknot.data.draw:Pairs"), ("broken", "no_such_module:Draw")]
+        own = [("walks", "unknot.samplers.parts.draw:Pairs"), ("broken", "no_such_module:Draw")]
         return [metadata.EntryPoint(n, at, group) for n, at in own if group == "unknot.draws"]
 
     monkeypatch.setattr(metadata, "entry_points", entries)

@@ -11,12 +11,12 @@ from torch import nn
 from unknot import testing
 from unknot.core.hyper import Hyper
 from unknot.core.objective import Adam, Adversarial, Net, Step, Term
-from unknot.data.draw import singles
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
 from unknot.engine.population import Member, Setting
 from unknot.engine.stacked import Stacked
-from unknot.objectives.losses import bernoulli, kl_normal
+from unknot.losses import bernoulli, kl_normal
+from unknot.samplers.parts.draw import singles
 
 BETAS = 0.5, 0.9
 

@@ -9,10 +9,11 @@ import torch
 from torch import nn
 
 from unknot import testing
+from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import Hyper
 from unknot.core.objective import Net, Step, Term
-from unknot.data.dataset import Bytes, FactorDataset
+from unknot.data.parts.images import Bytes
 from unknot.nets.linear import Linear
 
 

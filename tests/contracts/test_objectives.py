@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from unknot import testing
 from unknot.core import noise, registry
+from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import Constant, Cosine, Cyclic, Linear, hyper_fields
 from unknot.core.objective import Adam, Objective
-from unknot.data.dataset import Bits, FactorDataset
+from unknot.data.parts.images import Bits
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
 from unknot.engine.population import Member, Setting

@@ -11,12 +11,13 @@ from torch.func import functional_call
 
 from unknot import testing
 from unknot.core import noise, registry
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, UnknotError
 from unknot.core.factors import FactorSpace
 from unknot.core.objective import Adam, Term
 from unknot.core.posterior import Posterior
 from unknot.core.representation import Representation
-from unknot.data.dataset import Bytes, FactorDataset
+from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.layers import stacked
 from unknot.engine.looped import Looped

@@ -16,7 +16,7 @@ from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
 from unknot.engine.population import Member, Setting, populate
 from unknot.engine.stacked import Stacked
-from unknot.objectives.losses import bernoulli, kl_normal
+from unknot.losses import bernoulli, kl_normal
 
 CPU = torch.device("cpu")
 

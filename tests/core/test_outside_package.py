@@ -52,7 +52,7 @@ DATASET = '''
 from dataclasses import dataclass
 import torch
 from unknot import FactorDataset, FactorSpace
-from unknot.data.dataset import Bytes
+from unknot.data.parts.images import Bytes
 
 
 @dataclass(frozen=True)

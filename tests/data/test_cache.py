@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from unknot.data import cache
+from unknot.data.parts import cache
 
 ARRAY = np.arange(6000, dtype=np.uint8).reshape(30, 200)
 SHA256 = hashlib.sha256(ARRAY.tobytes()).hexdigest()
@@ -116,7 +116,8 @@ def test_an_interrupted_write_leaves_nothing(folder, monkeypatch, error):
 
 def test_a_process_killed_while_writing_leaves_no_cache_and_its_rest_is_swept(folder):
     program = (
-        "import os, numpy as np; from unknot.data import cache; os.fsync = lambda fd: os._exit(9);"
+        "import os, numpy as np; from unknot.data.parts import cache;"
+        "os.fsync = lambda fd: os._exit(9);"
         f"cache.cached('numbers', lambda: np.zeros((30, 200), np.uint8), shape=(30, 200),"
         f"sha256='{SHA256}')"
     )

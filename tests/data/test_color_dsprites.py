@@ -7,9 +7,9 @@ import pytest
 import torch
 from scipy import stats
 
+from unknot.core.dataset import Versioned
 from unknot.core.errors import ConfigError
 from unknot.data.color_dsprites import ColorDSprites
-from unknot.data.dataset import Versioned
 from unknot.data.dsprites import DSprites
 
 ROWS = torch.arange(0, 737_280, 9973)

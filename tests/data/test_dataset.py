@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unknot.core import registry
+from unknot.core.dataset import FactorDataset, Images
 from unknot.core.errors import DataError, ShapeError
 from unknot.core.factors import FactorSpace
-from unknot.data.dataset import Bits, Bytes, FactorDataset, Images, as_bytes
+from unknot.data.parts.images import Bits, Bytes, as_bytes
 
 RNG = np.random.default_rng(0)
 CPU = torch.device("cpu")

@@ -7,8 +7,8 @@ import pytest
 import torch
 from scipy import stats
 
+from unknot.core.dataset import Versioned
 from unknot.core.errors import ConfigError
-from unknot.data.dataset import Versioned
 from unknot.data.dsprites import DSprites
 from unknot.data.noisy_dsprites import NoisyDSprites
 

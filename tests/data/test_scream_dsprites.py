@@ -10,8 +10,8 @@ from PIL import Image
 from scipy import stats
 
 from unknot.core import noise
+from unknot.core.dataset import Versioned
 from unknot.core.errors import ConfigError, DataError
-from unknot.data.dataset import Versioned
 from unknot.data.dsprites import DSprites
 from unknot.data.scream_dsprites import ScreamDSprites
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unknot.data.sprites import SIDE, fill, on_raster, outline, posed
+from unknot.data.parts.sprites import SIDE, fill, on_raster, outline, posed
 
 
 def inside(x, y, column, row):

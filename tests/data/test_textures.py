@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from unknot.core import noise
-from unknot.data import textures
 from unknot.data.dsprites_imagenet import TEXTURES
+from unknot.data.parts import textures
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.objective import Adam
-from unknot.data.dataset import Bytes, FactorDataset
+from unknot.data.parts.images import Bytes
 from unknot.engine import capture, kernels
 from unknot.engine.device import runtime
 from unknot.engine.kernels import SlowerWarning
@@ -259,8 +260,9 @@ import torch
 import torch._inductor.config
 from unknot.core import noise
 from unknot.core.factors import FactorSpace
-from unknot.data.dataset import Bits, Bytes, FactorDataset
-from unknot.data.draw import Correlated, Pairs, Singles, Triplets, Without
+from unknot.core.dataset import FactorDataset
+from unknot.data.parts.images import Bits, Bytes
+from unknot.samplers.parts.draw import Correlated, Pairs, Singles, Triplets, Without
 from unknot.data.xysquares import XYSquares
 from unknot.engine import capture
 

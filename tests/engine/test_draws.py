@@ -6,17 +6,18 @@ from typing import ClassVar
 import pytest
 import torch
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import Hyper
 from unknot.core.objective import Adam, Note, Term
-from unknot.data.dataset import Bytes, FactorDataset
-from unknot.data.draw import Correlated, Pairs, Singles, Triplets, Within
+from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
 from unknot.engine.population import Member, Setting, populate
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
+from unknot.samplers.parts.draw import Correlated, Pairs, Singles, Triplets, Within
 
 CPU = torch.device("cpu")
 SIZES = (4, 3, 5, 2)

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from unknot.core import noise
+from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
 from unknot.core.objective import Adam
-from unknot.data.dataset import Bits, FactorDataset
-from unknot.data.draw import Correlated, Pairs, Singles, Triplets, Without
+from unknot.data.parts.images import Bits
 from unknot.data.xysquares import XYSquares
 from unknot.engine.device import runtime
 from unknot.engine.encode import encode
@@ -16,6 +16,7 @@ from unknot.engine.population import Member, Setting, populate
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv64 import Conv64
 from unknot.objectives.beta_vae import BetaVAE
+from unknot.samplers.parts.draw import Correlated, Pairs, Singles, Triplets, Without
 
 pytestmark = [
     pytest.mark.gpu,

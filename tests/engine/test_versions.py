@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from unknot.core import noise
+from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
 from unknot.core.objective import Adam, Note, Term
-from unknot.data.dataset import Bytes, FactorDataset
-from unknot.data.draw import Pairs, Singles, Triplets, draw_for
+from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
 from unknot.engine.population import Member, Setting
@@ -18,6 +18,7 @@ from unknot.nets.linear import Linear
 from unknot.objectives.ada_gvae import AdaGVAE
 from unknot.objectives.ada_tvae import AdaTVAE
 from unknot.objectives.vae import VAE
+from unknot.samplers.parts.draw import Pairs, Singles, Triplets, draw_for
 
 CPU = torch.device("cpu")
 SPACE = FactorSpace(("a", "b", "c"), (2, 2, 2), ("ordered",) * 3)

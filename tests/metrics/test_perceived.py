@@ -9,9 +9,9 @@ import torch
 from unknot.core import noise
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.factors import FactorSpace
-from unknot.core.overlap import Overlap
 from unknot.core.registry import names
 from unknot.data.xysquares import XYSquares
+from unknot.losses.overlap import Overlap
 from unknot.metrics.distances import Spread
 from unknot.metrics.perceived import (
     correlations,

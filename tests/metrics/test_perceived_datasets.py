@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from unknot.core.factors import FactorSpace
-from unknot.core.overlap import Overlap
 from unknot.data.dsprites import DSprites
 from unknot.data.xyobject import XYObject
 from unknot.data.xyobject_shaded import XYObjectShaded
+from unknot.losses.overlap import Overlap
 from unknot.metrics.perceived import (
     correlations,
     importance,

@@ -11,10 +11,10 @@ from scipy import integrate, stats
 from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.factors import FactorSpace
-from unknot.core.overlap import Overlap
 from unknot.core.posterior import Posterior
 from unknot.core.registry import names
 from unknot.data.xysquares import XYSquares
+from unknot.losses.overlap import Overlap
 from unknot.metrics.perceived import correlations, mse
 from unknot.metrics.traversal_distances import (
     Source,

@@ -13,7 +13,7 @@ from torch.func import functional_call
 from unknot.core import registry
 from unknot.core.architecture import Architecture, Init
 from unknot.core.errors import ConfigError, ShapeError
-from unknot.nets.weights import initial_weights
+from unknot.nets.parts.weights import initial_weights
 
 NETS = registry.names("nets")
 STACKABLE = (

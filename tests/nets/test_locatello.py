@@ -6,7 +6,7 @@ from torch import nn
 
 from unknot.core.errors import ConfigError
 from unknot.nets.locatello import Locatello
-from unknot.nets.weights import initial_weights
+from unknot.nets.parts.weights import initial_weights
 
 
 def test_parameters_of_the_published_models(sizes):

@@ -1,7 +1,7 @@
 import torch
 
 from unknot.nets.mushom import Mushom
-from unknot.nets.weights import initial_weights
+from unknot.nets.parts.weights import initial_weights
 
 
 def test_the_published_number_of_parameters(sizes):

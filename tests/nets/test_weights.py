@@ -16,7 +16,7 @@ from unknot.nets.conv64 import Conv64
 from unknot.nets.linear import Linear
 from unknot.nets.locatello import Locatello
 from unknot.nets.mushom import Mushom
-from unknot.nets.weights import fans, initial_weights, initialise
+from unknot.nets.parts.weights import fans, initial_weights, initialise
 
 IMAGE = (1, 64, 64)
 # A layer and its fans, written out: kernel area times channels of either side.

@@ -12,9 +12,9 @@ from unknot.core import noise
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
+from unknot.losses import kl_normal
 from unknot.objectives.aae import AAE, PRESETS
-from unknot.objectives.losses import kl_normal
-from unknot.objectives.mmd import squared_mmd
+from unknot.objectives.parts.mmd import squared_mmd
 
 
 def step(n, t=0):

@@ -12,9 +12,9 @@ from unknot.core import noise
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
+from unknot.losses import kl_normal
 from unknot.objectives.ada_gvae import PRESETS, AdaGVAE, averaged
 from unknot.objectives.beta_vae import BetaVAE
-from unknot.objectives.losses import kl_normal
 
 DRAW = torch.Generator().manual_seed(11)
 UP = torch.randn(3, 4, dtype=torch.float64, generator=DRAW)

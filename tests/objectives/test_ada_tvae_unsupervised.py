@@ -12,8 +12,9 @@ from unknot import testing
 from unknot.core import noise, registry
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Step, total
-from unknot.core.overlap import Overlap
 from unknot.core.posterior import Posterior
+from unknot.losses import reconstruction
+from unknot.losses.overlap import Overlap
 from unknot.objectives.ada_tvae import AdaTVAE
 from unknot.objectives.ada_tvae_unsupervised import (
     PRESETS,
@@ -23,7 +24,6 @@ from unknot.objectives.ada_tvae_unsupervised import (
     swaps,
 )
 from unknot.objectives.beta_vae import BetaVAE
-from unknot.objectives.losses import reconstruction
 
 DRAW = torch.Generator().manual_seed(51)
 

@@ -10,8 +10,8 @@ import unknot
 from unknot.core import noise
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
+from unknot.losses import gaussian, kl_normal
 from unknot.objectives.avb import AVB
-from unknot.objectives.losses import gaussian, kl_normal
 
 PIXELS, LATENTS = 3, 2
 WEIGHT = torch.tensor([[0.8, -0.4], [0.1, 1.2], [-0.6, 0.3]], dtype=torch.float64)

@@ -14,9 +14,9 @@ from unknot import testing
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Note, total
 from unknot.core.posterior import Posterior
+from unknot.losses import kl_normal
 from unknot.objectives.beta_tcvae import PRESETS, BetaTCVAE, log_weights, split_kl
 from unknot.objectives.beta_vae import BetaVAE
-from unknot.objectives.losses import kl_normal
 from unknot.objectives.vae import VAE
 
 ESTIMATORS = ["none", "mws", "mixture", "mss"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from unknot.objectives.control import incremental, position, ramped
+from unknot.objectives.parts.control import incremental, position, ramped
 
 GAINS = {"kp": 0.01, "ki": 0.001, "low": 1.0, "high": 3.0}
 

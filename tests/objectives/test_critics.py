@@ -10,8 +10,8 @@ from torch import nn
 from unknot.core.errors import ConfigError
 from unknot.objectives.aae import AAE
 from unknot.objectives.avb import AVB
-from unknot.objectives.critics import mlp, tell_apart
 from unknot.objectives.factor_vae import FactorVAE
+from unknot.objectives.parts.critics import mlp, tell_apart
 
 DRAW = torch.Generator().manual_seed(8)
 

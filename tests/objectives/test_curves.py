@@ -12,10 +12,11 @@ import pytest
 import torch
 
 from unknot.core import registry
+from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import over_run
 from unknot.core.objective import Adam
-from unknot.data.dataset import Bytes, FactorDataset
+from unknot.data.parts.images import Bytes
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
 from unknot.engine.population import Member, Setting

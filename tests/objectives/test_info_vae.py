@@ -10,7 +10,7 @@ from unknot.core.hyper import Linear
 from unknot.core.objective import total
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.info_vae import PRESETS, InfoVAE
-from unknot.objectives.mmd import squared_mmd, squared_mmd_normal
+from unknot.objectives.parts.mmd import squared_mmd, squared_mmd_normal
 
 
 def same_as_beta_vae(objective, beta):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from unknot.core import noise
-from unknot.objectives.mmd import squared_mmd, squared_mmd_normal
+from unknot.objectives.parts.mmd import squared_mmd, squared_mmd_normal
 
 SEVEN = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 each_kernel = pytest.mark.parametrize("kernel", ["rbf", "imq"])

@@ -9,7 +9,7 @@ import torch
 from unknot.core import noise
 from unknot.core.objective import Net, Step
 from unknot.core.posterior import Posterior
-from unknot.objectives.moments import (
+from unknot.objectives.parts.moments import (
     covariance,
     off_identity,
     running,

@@ -13,17 +13,17 @@ from safetensors.torch import save_file
 from unknot import testing
 from unknot.core import noise, registry
 from unknot.core.errors import ConfigError, ShapeError
-from unknot.core.likelihood import Likelihood
 from unknot.core.objective import Adam
-from unknot.core.overlap import Overlap
 from unknot.data.xysquares import XYSquares
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
 from unknot.engine.population import Member, Setting
 from unknot.engine.stacked import Stacked
+from unknot.losses import bernoulli, gaussian, reconstruction
+from unknot.losses.likelihood import Likelihood
+from unknot.losses.overlap import Overlap
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.iwae import IWAE, log_loss
-from unknot.objectives.losses import bernoulli, gaussian, reconstruction
 from unknot.objectives.vae import VAE
 from unknot.study import config
 from unknot.study.spec import to_toml
@@ -219,8 +219,8 @@ def test_a_finished_run_needs_its_kernel_no_more_but_a_new_one_does(tmp_path):
 
 COMPILED = """
 import sys, torch
-from unknot.core import overlap
-from unknot.objectives.losses import reconstruction
+from unknot.losses import overlap
+from unknot.losses import reconstruction
 torch.compiler.assume_constant_result(overlap.learnt_kernel)
 x, y = torch.rand(2, 2, 4, 1, 8, 8)
 for loss in (

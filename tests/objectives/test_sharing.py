@@ -16,7 +16,14 @@ from torch.distributions import Normal, kl_divergence
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Constant, Hyper, Linear
 from unknot.core.posterior import Posterior
-from unknot.objectives.sharing import check_unit, count, deltas, share, shared_latents, weighted
+from unknot.objectives.parts.sharing import (
+    check_unit,
+    count,
+    deltas,
+    share,
+    shared_latents,
+    weighted,
+)
 
 DRAW = torch.Generator().manual_seed(8)
 

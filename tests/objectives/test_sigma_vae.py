@@ -12,8 +12,8 @@ from unknot import testing
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
+from unknot.losses import kl_normal
 from unknot.objectives.beta_vae import BetaVAE
-from unknot.objectives.losses import kl_normal
 from unknot.objectives.sigma_vae import LOWEST, best_log_sigma, soft_floor
 from unknot.objectives.sigma_vae import SigmaVAE as AnySigmaVAE
 

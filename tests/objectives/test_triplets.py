@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from unknot.objectives.triplets import distance, triplet, violations
+from unknot.objectives.parts.triplets import distance, triplet, violations
 
 DRAW = torch.Generator().manual_seed(5)
 

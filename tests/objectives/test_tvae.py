@@ -12,8 +12,8 @@ from unknot import testing
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
+from unknot.losses import beta_of_means
 from unknot.objectives.beta_vae import BetaVAE
-from unknot.objectives.losses import beta_of_means
 from unknot.objectives.tvae import PRESETS, TVAE
 
 DRAW = torch.Generator().manual_seed(21)

@@ -9,7 +9,7 @@ from unknot import testing
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
-from unknot.objectives.mmd import squared_mmd
+from unknot.objectives.parts.mmd import squared_mmd
 from unknot.objectives.wae_mmd import PRESETS, WAEMMD
 
 

@@ -6,10 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
 from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
-from unknot.data.dataset import Bytes, FactorDataset
+from unknot.data.parts.images import Bytes
 from unknot.engine.device import runtime
 from unknot.engine.population import Setting
 from unknot.nets.linear import Linear

@@ -11,7 +11,7 @@ from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
 from unknot.data.arrays import Arrays
-from unknot.data.draw import Correlated, Pairs, Singles, Without
+from unknot.samplers.parts.draw import Correlated, Pairs, Singles, Without
 from unknot.study import config
 from unknot.study.spec import Choice, TrainSpec, to_toml
 from unknot.study.train import begin

@@ -4,7 +4,7 @@ import pytest
 
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Linear
-from unknot.core.overlap import Overlap
+from unknot.losses.overlap import Overlap
 from unknot.study import config
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unknot.core.errors import ConfigError
-from unknot.objectives.losses import beta_of_means
+from unknot.losses import beta_of_means
 from unknot.study import presets
 from unknot.study.budget import images
 from unknot.study.execute import planned

@@ -75,7 +75,7 @@ def test_a_saved_run_loads_the_same(options, tmp_path):
 def test_weights_that_are_read_are_not_drawn_first(options, tmp_path, monkeypatch):
     """Of many models that took longer than all the rest of reading them."""
     trained = unknot.train(**options, seeds=[0, 1], out=tmp_path / "run")
-    monkeypatch.setattr("unknot.nets.weights._draw", lambda *_: pytest.fail("drawn"))
+    monkeypatch.setattr("unknot.nets.parts.weights._draw", lambda *_: pytest.fail("drawn"))
     assert torch.equal(run.load(tmp_path / "run").codes(), trained.codes())
 
 

@@ -52,12 +52,12 @@ def distances(
     Example: `unknot distances runs/beta_vae-dsprites-1`
     """
     from unknot.cli.screen import beside, say, table
-    from unknot.data.draw_singles import check_factors
     from unknot.metrics.traversal_distances import mean_matrices, rank_agreement
     from unknot.report import clouds, thresholds
     from unknot.report import distances as report
     from unknot.report.style import png
     from unknot.report.traversals import title
+    from unknot.samplers.singles import check_factors
     from unknot.study.run import load
 
     folder = check_folder(out or run / "distances")

@@ -53,11 +53,11 @@ def learn_loss(
     from unknot.core.errors import ConfigError, StoreError
     from unknot.core.files import write_whole
     from unknot.core.registry import nearest
+    from unknot.learnt_loss import learn as learning
+    from unknot.learnt_loss.resave import resave as resaved
     from unknot.report.kernels import kernel_figure
     from unknot.report.style import png
     from unknot.study import config
-    from unknot.study import learn_loss as learning
-    from unknot.study.resave import resave as resaved
 
     given = {
         "loss.radius": radius,

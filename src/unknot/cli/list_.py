@@ -78,14 +78,14 @@ def _facts(name: str) -> dict[str, Any]:
 
 
 def _draws() -> list[dict[str, Any]]:
-    """They have no room of their own: `unknot.data.draw` names ours."""
+    """They have no room of their own: `unknot.samplers.parts.draw` names ours."""
     import inspect
     import re
     from dataclasses import MISSING, fields
     from importlib.metadata import entry_points
 
     from unknot.core.errors import ConfigError
-    from unknot.data.draw import DRAWS, named
+    from unknot.samplers.parts.draw import DRAWS, named
 
     rows: list[dict[str, Any]] = []
     for name in sorted({*DRAWS, *(entry.name for entry in entry_points(group="unknot.draws"))}):

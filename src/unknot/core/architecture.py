@@ -23,7 +23,7 @@ class Architecture(Protocol):
 
     @property
     def init(self) -> Init:
-        """How initial weights are drawn; see `unknot.nets.weights`."""
+        """How initial weights are drawn; see `unknot.nets.parts.weights`."""
         ...
 
     def encoder(self, image: Shape) -> nn.Module:

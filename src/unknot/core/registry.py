@@ -4,7 +4,7 @@ A file ``objectives/beta_vae.py`` registers the public class or function whose n
 underscores and in lower case, is the file's: ``BetaVAE``. Files without such a name are the room's
 own tools and are not listed. Other packages add things through entry points of the groups
 ``unknot.objectives``, ``unknot.metrics``, ``unknot.datasets`` and ``unknot.nets``; draws, of which
-one file holds several, have their own list and group in ``unknot.data.draw``.
+one file holds several, have their own list and group in ``unknot.samplers.parts.draw``.
 """
 
 import ast

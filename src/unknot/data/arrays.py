@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from jaxtyping import Int64
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace, Kind
-from unknot.data.dataset import BAD_ARCHIVE, Bytes, FactorDataset, as_bytes
+from unknot.data.parts.images import BAD_ARCHIVE, Bytes, as_bytes
 
 
 @dataclass(frozen=True)

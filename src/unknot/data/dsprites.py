@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import torch
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
-from unknot.data.cache import cached
-from unknot.data.dataset import Bits, FactorDataset
-from unknot.data.sprites import ORIENTATIONS, PLACES, SCALES, SHAPES, SIDE, render
+from unknot.data.parts.cache import cached
+from unknot.data.parts.images import Bits
+from unknot.data.parts.sprites import ORIENTATIONS, PLACES, SCALES, SHAPES, SIDE, render
 
 SPACE = FactorSpace(
     ("shape", "scale", "orientation", "pos_x", "pos_y"),

@@ -8,10 +8,11 @@ import numpy as np
 import torch
 from jaxtyping import UInt8
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
-from unknot.data.dataset import BAD_ARCHIVE, Bits, FactorDataset
 from unknot.data.dsprites import MEAN, SPACE, STD
-from unknot.data.sprites import SIDE
+from unknot.data.parts.images import BAD_ARCHIVE, Bits
+from unknot.data.parts.sprites import SIDE
 
 CHUNK = 4096
 

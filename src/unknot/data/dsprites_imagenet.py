@@ -9,13 +9,14 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from unknot.core import noise
+from unknot.core.dataset import FactorDataset, Images
 from unknot.core.errors import ConfigError
-from unknot.data import textures
-from unknot.data.cache import cached
-from unknot.data.dataset import FactorDataset, Images, check_seed, seed_beside
 from unknot.data.dsprites import SPACE, DSprites
-from unknot.data.pictures import read_folder
-from unknot.data.sprites import SIDE
+from unknot.data.parts import textures
+from unknot.data.parts.cache import cached
+from unknot.data.parts.images import check_seed, seed_beside
+from unknot.data.parts.pictures import read_folder
+from unknot.data.parts.sprites import SIDE
 
 Mode: TypeAlias = Literal["foreground", "background"]
 MODES: tuple[Mode, ...] = ("foreground", "background")

@@ -7,8 +7,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.data.dataset import VERSIONS, FactorDataset, Images, check_seed, seed_beside
+from unknot.core.dataset import FactorDataset, Images
 from unknot.data.dsprites import SPACE, DSprites
+from unknot.data.parts.images import VERSIONS, check_seed, seed_beside
 
 
 @dataclass(frozen=True)

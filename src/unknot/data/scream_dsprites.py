@@ -7,18 +7,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core import noise
+from unknot.core.dataset import FactorDataset, Images
 from unknot.core.errors import DataError
-from unknot.data.dataset import (
-    VERSIONS,
-    FactorDataset,
-    Images,
-    check_seed,
-    seed_beside,
-    unit_interval,
-)
 from unknot.data.dsprites import SPACE, DSprites
-from unknot.data.pictures import read_picture
-from unknot.data.sprites import SIDE
+from unknot.data.parts.images import VERSIONS, check_seed, seed_beside, unit_interval
+from unknot.data.parts.pictures import read_picture
+from unknot.data.parts.sprites import SIDE
 
 FIT = (350, 274)
 """Width and height that the painting is shrunk to fit."""

@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
-from unknot.data.dataset import FactorDataset, unit_interval
+from unknot.data.parts.images import unit_interval
 
 SIDE = 64
 PLACES, SIZES, LEVELS, HUES = 25, 5, 4, 6

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
-from unknot.data.dataset import FactorDataset
 from unknot.data.xyobject import HUES, LEVELS, MEAN, PLACES, SIZES, STD, ColouredSquare
 
 SPACE = FactorSpace(

@@ -18,9 +18,9 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.errors import UnknotError
 from unknot.core.objective import Objective, Step
-from unknot.core.overlap import learnt_kernel
 from unknot.engine.kernels import reason, slower
 from unknot.engine.population import Rows, State
+from unknot.losses.overlap import learnt_kernel
 
 Losses: TypeAlias = Callable[[State, State, Objective, Step], tuple[Tensor, State, State]]
 WARM = 3

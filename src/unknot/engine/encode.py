@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.posterior import Posterior
-from unknot.data.dataset import FactorDataset
 from unknot.engine.population import Population
 
 IMAGES = 8_192

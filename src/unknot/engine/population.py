@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from unknot.core import noise
 from unknot.core.architecture import Architecture
+from unknot.core.dataset import FactorDataset, Versioned
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import at, endless, shape_key
 from unknot.core.objective import (
@@ -35,10 +36,9 @@ from unknot.core.objective import (
     total,
 )
 from unknot.core.posterior import Posterior
-from unknot.data.dataset import FactorDataset, Versioned
-from unknot.data.draw import Sampler, draw_for
 from unknot.engine.device import Runtime
-from unknot.nets.weights import initial_weights, initialise
+from unknot.nets.parts.weights import initial_weights, initialise
+from unknot.samplers.parts.draw import Sampler, draw_for
 
 State: TypeAlias = dict[str, Tensor]
 """Weights and optimiser moments by name, in PyTorch's own layouts, members first."""

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError, ShapeError
-from unknot.core.likelihood import activated
 from unknot.core.objective import Net
-from unknot.core.overlap import Pixels
 from unknot.core.posterior import Posterior
+from unknot.losses.likelihood import activated
+from unknot.losses.overlap import Pixels
 from unknot.metrics.inputs import FEWEST, Rows
 from unknot.metrics.posteriors import divergence
 

@@ -20,8 +20,8 @@ from torch import Tensor
 
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.factors import FactorSpace
-from unknot.core.overlap import Overlap
 from unknot.core.registry import nearest
+from unknot.losses.overlap import Overlap
 from unknot.metrics.distances import Agreement, Convention, Spread, agreement, random_pairs
 from unknot.metrics.traversals import grid_traversals
 

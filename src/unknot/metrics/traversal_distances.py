@@ -17,9 +17,9 @@ from torch.nn.functional import binary_cross_entropy
 
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
-from unknot.core.overlap import Overlap
 from unknot.core.posterior import Posterior
 from unknot.core.registry import nearest
+from unknot.losses.overlap import Overlap
 from unknot.metrics.distances import agreement
 from unknot.metrics.perceived import Images, Loss, mse, traversal_distances
 

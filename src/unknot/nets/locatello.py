@@ -7,7 +7,7 @@ from torch import nn
 
 from unknot.core.architecture import Init, Shape
 from unknot.core.errors import ConfigError
-from unknot.nets.checks import check_image, check_latents
+from unknot.nets.parts.checks import check_image, check_latents
 
 
 @dataclass(frozen=True)

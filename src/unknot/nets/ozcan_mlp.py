@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from unknot.core.architecture import Init, Shape
-from unknot.nets.checks import check_image, check_latents
+from unknot.nets.parts.checks import check_image, check_latents
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Adam, Net, Step, Term, Terms
 from unknot.core.posterior import Posterior
-from unknot.objectives.critics import check_critic, mlp, tell_apart
-from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
+from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.critics import check_critic, mlp, tell_apart
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import ClassVar
 from unknot.core.hyper import Hyper
 from unknot.core.objective import Net, Note, Step, Term, Terms
 from unknot.core.posterior import Posterior
-from unknot.objectives.losses import Likelihood, reconstruction
-from unknot.objectives.sharing import check_unit, count, deltas, share, shared_latents
+from unknot.losses import Likelihood, reconstruction
+from unknot.objectives.parts.sharing import check_unit, count, deltas, share, shared_latents
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Note, Step, Term, Terms
 from unknot.core.posterior import Posterior
-from unknot.objectives.losses import Likelihood, beta_of_means, kl_normal, reconstruction
-from unknot.objectives.sharing import Delta, check_unit, count, deltas, share, shared_latents
+from unknot.losses import Likelihood, beta_of_means, kl_normal, reconstruction
+from unknot.objectives.parts.sharing import Delta, check_unit, count, deltas, share, shared_latents
 
 Precision: TypeAlias = Literal["mean", "sum"]
 

@@ -7,9 +7,9 @@ from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, Linear, at_least
 from unknot.core.objective import Net, Note, Step, Term, Terms
 from unknot.core.posterior import Posterior
-from unknot.objectives.losses import Likelihood, reconstruction
-from unknot.objectives.sharing import check_unit, count, deltas, shared_latents, weighted
-from unknot.objectives.triplets import Margin, Norm, distance, triplet, violations
+from unknot.losses import Likelihood, reconstruction
+from unknot.objectives.parts.sharing import check_unit, count, deltas, shared_latents, weighted
+from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet, violations
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,16 @@ from typing import ClassVar
 from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, Linear, at_least
 from unknot.core.objective import Net, Note, Step, Term, Terms
-from unknot.objectives.losses import Likelihood, beta_of_means, kl_normal, reconstruction
-from unknot.objectives.sharing import Delta, check_unit, count, deltas, shared_latents, weighted
-from unknot.objectives.triplets import Margin, Norm, distance, triplet, violations
+from unknot.losses import Likelihood, beta_of_means, kl_normal, reconstruction
+from unknot.objectives.parts.sharing import (
+    Delta,
+    check_unit,
+    count,
+    deltas,
+    shared_latents,
+    weighted,
+)
+from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet, violations
 
 
 @dataclass(frozen=True)

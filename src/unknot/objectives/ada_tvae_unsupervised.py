@@ -11,11 +11,18 @@ from torch import Tensor
 from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, Linear, at_least
 from unknot.core.objective import Net, Note, Step, Term, Terms
-from unknot.core.overlap import Overlap
 from unknot.core.posterior import Posterior
-from unknot.objectives.losses import Likelihood, beta_of_means, kl_normal, reconstruction
-from unknot.objectives.sharing import Delta, check_unit, count, deltas, shared_latents, weighted
-from unknot.objectives.triplets import Margin, Norm, distance, triplet, violations
+from unknot.losses import Likelihood, beta_of_means, kl_normal, reconstruction
+from unknot.losses.overlap import Overlap
+from unknot.objectives.parts.sharing import (
+    Delta,
+    check_unit,
+    count,
+    deltas,
+    shared_latents,
+    weighted,
+)
+from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet, violations
 
 TIE = 1e-11
 """Relative to the images' squares: far above rounding, far below any difference of images."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from unknot.core.objective import Net, Step, Term, Terms
 from unknot.core.posterior import Posterior
-from unknot.objectives.losses import Likelihood, reconstruction
+from unknot.losses import Likelihood, reconstruction
 
 
 @dataclass(frozen=True)

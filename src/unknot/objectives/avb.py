@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from unknot.core.architecture import Shape
 from unknot.core.hyper import Hyper
 from unknot.core.objective import Adam, Net, Note, Step, Term, Terms
-from unknot.objectives.critics import check_critic, mlp, tell_apart
-from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
+from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.critics import check_critic, mlp, tell_apart
 
 
 @dataclass(frozen=True)

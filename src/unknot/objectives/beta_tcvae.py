@@ -13,7 +13,7 @@ from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Note, Step, Term, Terms
 from unknot.core.posterior import Posterior
-from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
+from unknot.losses import Likelihood, kl_normal, reconstruction
 
 Estimator: TypeAlias = Literal["none", "mws", "mixture", "mss"]
 Reading: TypeAlias = Literal["weights", "beta_minus_1", "extra_tc"]

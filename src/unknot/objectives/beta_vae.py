@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Step, Term, Terms
-from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
+from unknot.losses import Likelihood, kl_normal, reconstruction
 
 
 @dataclass(frozen=True)

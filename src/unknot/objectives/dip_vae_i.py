@@ -9,8 +9,8 @@ from torch import Tensor
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Note, Own, Step, Term, Terms
-from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
-from unknot.objectives.moments import (
+from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.moments import (
     covariance,
     off_identity,
     running,

@@ -10,8 +10,8 @@ from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Note, Own, Step, Term, Terms
-from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
-from unknot.objectives.moments import (
+from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.moments import (
     covariance,
     diagonal_of,
     off_identity,

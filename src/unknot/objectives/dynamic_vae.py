@@ -9,8 +9,8 @@ from torch import Tensor
 
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Carry, Net, Note, Own, Step, Term, Terms
-from unknot.objectives.control import incremental, ramped
-from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
+from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.control import incremental, ramped
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from unknot.core.architecture import Shape
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Adam, Net, Note, Step, Term, Terms
-from unknot.objectives.critics import check_critic, mlp, tell_apart
-from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
+from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.critics import check_critic, mlp, tell_apart
 
 RUNAWAY = 1e4
 """Nats of divergence from the prior that no healthy run comes near."""

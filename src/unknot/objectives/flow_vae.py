@@ -12,8 +12,8 @@ from unknot.core import noise
 from unknot.core.hyper import at_least
 from unknot.core.objective import Net, Note, Own, Step, Term, Terms
 from unknot.core.posterior import Posterior
-from unknot.objectives.autoregressive import gated_step
-from unknot.objectives.losses import Likelihood, reconstruction
+from unknot.losses import Likelihood, reconstruction
+from unknot.objectives.parts.autoregressive import gated_step
 
 OPEN = 2.0
 """Gates start here: sigma 0.88, so that a fresh flow changes little."""

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Step, Term, Terms
-from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
-from unknot.objectives.mmd import Kernel, Scales, check_kernel, prior_mmd
+from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.mmd import Kernel, Scales, check_kernel, prior_mmd
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class InfoVAE:
     With `lambda_mmd` 0 it is the beta-VAE. Mushom 2020 writes the negative ELBO plus $\lambda$ KL
     plus $\lambda'$ MMD, printed with the signs of a maximised bound: beta is $1 + \lambda$ there.
     `kernel`, `scales` and `exact_prior` (expectations over the prior in closed form instead of
-    over draws, for rbf) are those of `unknot.objectives.mmd`.
+    over draws, for rbf) are those of `unknot.objectives.parts.mmd`.
     """
 
     beta: Hyper = 0.0

@@ -9,9 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.hyper import at_least
-from unknot.core.likelihood import Likelihood, activated, of_pixels
 from unknot.core.objective import Net, Note, Step, Term, Terms
-from unknot.core.overlap import Overlap
+from unknot.losses.likelihood import Likelihood, activated, of_pixels
+from unknot.losses.overlap import Overlap
 
 
 @dataclass(frozen=True)

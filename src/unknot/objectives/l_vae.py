@@ -9,7 +9,7 @@ from torch import Tensor
 
 from unknot.core.choices import check_choices
 from unknot.core.objective import Net, Note, Own, Step, Term, Terms
-from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
+from unknot.losses import Likelihood, kl_normal, reconstruction
 
 
 @dataclass(frozen=True)

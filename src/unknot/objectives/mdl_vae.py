@@ -12,7 +12,7 @@ from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least, lift
 from unknot.core.objective import Net, Note, Own, Step, Term, Terms
-from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
+from unknot.losses import Likelihood, kl_normal, reconstruction
 
 Variant: TypeAlias = Literal["strong", "weak", "v1", "v2", "v3"]
 Curve: TypeAlias = Callable[[Tensor], Tensor]

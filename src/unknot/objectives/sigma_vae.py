@@ -12,7 +12,7 @@ from torch import Tensor
 from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Note, Own, Step, Term, Terms
-from unknot.objectives.losses import kl_normal, reconstruction
+from unknot.losses import kl_normal, reconstruction
 
 LOWEST = -6.0
 """The floor of ln sigma: 0.0025, two thirds of a grey level of 8-bit images."""

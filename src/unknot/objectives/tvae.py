@@ -6,8 +6,8 @@ from typing import ClassVar
 from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Note, Step, Term, Terms
-from unknot.objectives.losses import Likelihood, beta_of_means, kl_normal, reconstruction
-from unknot.objectives.triplets import Margin, Norm, distance, triplet, violations
+from unknot.losses import Likelihood, beta_of_means, kl_normal, reconstruction
+from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet, violations
 
 
 @dataclass(frozen=True)

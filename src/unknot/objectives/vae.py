@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from unknot.core.objective import Net, Step, Term, Terms
-from unknot.objectives.losses import Likelihood, kl_normal, reconstruction
+from unknot.losses import Likelihood, kl_normal, reconstruction
 
 
 @dataclass(frozen=True)

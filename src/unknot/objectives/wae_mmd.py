@@ -6,8 +6,8 @@ from typing import ClassVar
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Step, Term, Terms
 from unknot.core.posterior import Posterior
-from unknot.objectives.losses import Likelihood, reconstruction
-from unknot.objectives.mmd import Kernel, Scales, check_kernel, prior_mmd
+from unknot.losses import Likelihood, reconstruction
+from unknot.objectives.parts.mmd import Kernel, Scales, check_kernel, prior_mmd
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class WAEMMD:
     `stochastic` samples codes from the encoder's Gaussian; without it, as in the paper's
     experiments, the code is the mean, the variances are not trained and scores see none. `kernel`,
     `scales` and `exact_prior` (expectations over the prior in closed form instead of over draws,
-    for rbf) are those of `unknot.objectives.mmd`. Images in [-1, 1] have four times the squared
-    error, so a lambda that was chosen for those is a quarter here.
+    for rbf) are those of `unknot.objectives.parts.mmd`. Images in [-1, 1] have four times the
+    squared error, so a lambda that was chosen for those is a quarter here.
     """
 
     lambda_mmd: Hyper = 10.0

@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 from torch import Tensor
 
-from unknot.core.likelihood import likelihood_of
-from unknot.core.overlap import Overlap
+from unknot.core.dataset import FactorDataset
 from unknot.core.posterior import Posterior
 from unknot.core.representation import Once
-from unknot.data.dataset import FactorDataset
+from unknot.losses.likelihood import likelihood_of
+from unknot.losses.overlap import Overlap
 from unknot.metrics.distances import Spread
 from unknot.metrics.perceived import RANDOM
 from unknot.metrics.traversal_distances import (

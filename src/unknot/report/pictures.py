@@ -5,7 +5,7 @@ import torch
 from jaxtyping import UInt8
 
 from unknot.core import noise
-from unknot.data.dataset import FactorDataset
+from unknot.core.dataset import FactorDataset
 from unknot.report.latents import check_member, sample_rows
 from unknot.report.sheet import Row, pixels, sheet
 from unknot.report.traversals import decode, middle_row, title

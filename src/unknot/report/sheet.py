@@ -8,8 +8,8 @@ from jaxtyping import Float, UInt8
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ShapeError
-from unknot.data.dataset import FactorDataset
 from unknot.report.style import LIGHT, MISSING, font
 
 SIDE = 128

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from unknot.core.errors import UnknotError
-from unknot.data.draw_singles import check_factors
 from unknot.metrics.traversal_distances import mean_matrices
-from unknot.objectives.sharing import shared_latents
+from unknot.objectives.parts.sharing import shared_latents
 from unknot.report import clouds, distances, thresholds
 from unknot.report.figures import factor_figure
 from unknot.report.latents import Latents
 from unknot.report.study_blocks import across
 from unknot.report.study_style import LETTERS, Drawn
 from unknot.report.style import LIGHT
+from unknot.samplers.singles import check_factors
 from unknot.study.run import Run
 
 WALKS = 8

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from torch import Tensor
 
 from unknot.core.posterior import Posterior
-from unknot.objectives.sharing import Delta, deltas, shared_latents
+from unknot.objectives.parts.sharing import Delta, deltas, shared_latents
 from unknot.report.latents import check_member
 from unknot.report.style import LIGHT, Theme, number
 from unknot.report.traversals import middle_row

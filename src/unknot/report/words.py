@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from unknot.core.likelihood import likelihood_of, of_pixels
-from unknot.core.overlap import Overlap
+from unknot.losses.likelihood import likelihood_of, of_pixels
+from unknot.losses.overlap import Overlap
 from unknot.metrics import reading
 from unknot.report.latents import UNUSED, Latents
 from unknot.report.style import number

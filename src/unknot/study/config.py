@@ -12,10 +12,10 @@ from typing import Any, TypeVar, get_origin, get_type_hints
 from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import SCHEDULES, Hyper, Number
-from unknot.core.likelihood import LOSSES, Likelihood
 from unknot.core.objective import Adam
-from unknot.data.draw import named
-from unknot.data.draw_weights import WEIGHTS, Weight
+from unknot.losses.likelihood import LOSSES, Likelihood
+from unknot.samplers.parts.draw import named
+from unknot.samplers.parts.weights import WEIGHTS, Weight
 from unknot.study.spec import FORMAT, Choice, TrainSpec, plain
 
 T = TypeVar("T")

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError
-from unknot.core.likelihood import of_pixels
 from unknot.core.objective import Calibrated, Net, Recoding
+from unknot.losses.likelihood import of_pixels
 from unknot.metrics import importance, protocols
 from unknot.metrics.elbo import of_draws as elbo_of_draws
 from unknot.metrics.log_likelihood import of_draws as log_likelihood_of_draws

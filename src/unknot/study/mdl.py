@@ -22,7 +22,7 @@ from unknot.core import noise
 from unknot.core.errors import ConfigError, StoreError
 from unknot.core.files import write_whole
 from unknot.core.representation import Representation
-from unknot.objectives.losses import kl_normal
+from unknot.losses import kl_normal
 from unknot.objectives.mdl_vae import MdLVAE, choose_variant
 from unknot.study.folder import Folder
 from unknot.study.run import Run, resume, train

@@ -9,13 +9,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, ShapeError, StoreError
 from unknot.core.files import write_whole
-from unknot.core.likelihood import activated, likelihood_of
 from unknot.core.posterior import Posterior
 from unknot.core.representation import Once, Representation
-from unknot.data.dataset import FactorDataset
 from unknot.engine import checkpoint, encode
+from unknot.losses.likelihood import activated, likelihood_of
 from unknot.study.curves import Curves
 from unknot.study.folder import Folder
 from unknot.study.signals import stop_on_signal

@@ -9,13 +9,13 @@ from typing import Any
 
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import SCHEDULES, WHOLE_RUN, Schedule, hyper_fields, last_step, over_run
-from unknot.core.likelihood import LOSSES
 from unknot.core.objective import Adam, Drawing
-from unknot.core.overlap import Overlap
-from unknot.data.draw import Singles, draw_for
-from unknot.data.draw_weights import WEIGHTS, Weight
 from unknot.engine.device import Precision
 from unknot.engine.population import Member
+from unknot.losses.likelihood import LOSSES
+from unknot.losses.overlap import Overlap
+from unknot.samplers.parts.draw import Singles, draw_for
+from unknot.samplers.parts.weights import WEIGHTS, Weight
 
 FORMAT = 1
 

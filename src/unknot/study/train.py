@@ -10,15 +10,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, StoreError
-from unknot.core.likelihood import likelihood_of, of_pixels
-from unknot.core.overlap import Overlap
-from unknot.data.dataset import FactorDataset
 from unknot.engine import checkpoint
 from unknot.engine.checkpoint import Checkpoint
 from unknot.engine.device import runtime, to_read
 from unknot.engine.loop import fit
 from unknot.engine.population import Population, Setting, State, populate
+from unknot.losses.likelihood import likelihood_of, of_pixels
+from unknot.losses.overlap import Overlap
 from unknot.study.curves import Curves
 from unknot.study.spec import TrainSpec
 

@@ -4,9 +4,9 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.core.likelihood import Likelihood, activated, of_pixels
-from unknot.core.overlap import Overlap
 from unknot.core.posterior import Posterior
+from unknot.losses.likelihood import Likelihood, activated, of_pixels
+from unknot.losses.overlap import Overlap
 
 __all__ = [
     "Likelihood",

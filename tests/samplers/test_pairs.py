@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
-from unknot.data.dataset import Bytes, FactorDataset
-from unknot.data.draw import Pairs, Singles
+from unknot.data.parts.images import Bytes
 from unknot.data.xysquares import XYSquares
+from unknot.samplers.parts.draw import Pairs, Singles
 
 CPU = torch.device("cpu")
 SIZES = (3, 4, 2, 5)

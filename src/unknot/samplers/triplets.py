@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from unknot.core.choices import check_choices
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.noise import Count
 from unknot.core.registry import nearest
-from unknot.data.dataset import FactorDataset
-from unknot.data.draw_singles import Rows, check_factors, column, independent
-from unknot.data.draw_weights import Weight
+from unknot.samplers.parts.weights import Weight
+from unknot.samplers.singles import Rows, check_factors, column, independent
 
 Order: TypeAlias = Literal["category", "factors", "distance", "scaled", "recon"]
 Distance: TypeAlias = Callable[[Tensor, Tensor], Tensor]
@@ -36,7 +36,7 @@ class Triplets:
       exactly, as whole numbers, by the least common multiple of all $f_i - 1$. Sums of rounded
       fractions order one XYSquares triplet in 80 wrongly;
     - ``recon``: the mean squared error between the images, which needs no factors; where rows
-      have versions (`unknot.data.dataset.Versioned`), between those of version 0.
+      have versions (`unknot.core.dataset.Versioned`), between those of version 0.
 
     Cyclic and nominal factors count as ordered ones here, as in the paper.
 
@@ -50,7 +50,7 @@ class Triplets:
             triplets that are tied with probability $q$ a share of $q^9$ stays so, 2e-11 for
             ``scaled`` and 1e-4 for ``factors`` on XYSquares.
         factor: The factor of ``category``, by name.
-        weights: What makes some rows likelier than others, as in ``data/draw_weights.py``.
+        weights: What makes some rows likelier than others, as in ``samplers/parts/weights.py``.
     """
 
     order: Order = "scaled"

@@ -8,9 +8,9 @@ import torch
 from torch.distributions import Bernoulli, Normal, kl_divergence
 
 from unknot.core.errors import ConfigError
-from unknot.core.likelihood import of_pixels
 from unknot.core.posterior import Posterior
-from unknot.objectives.losses import bernoulli, gaussian, kl_normal, reconstruction
+from unknot.losses import bernoulli, gaussian, kl_normal, reconstruction
+from unknot.losses.likelihood import of_pixels
 
 DRAW = torch.Generator().manual_seed(3)
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.stats import rankdata, spearmanr
 
 from unknot.core import noise
-from unknot.core.soft_rank import pearson, soft_rank
+from unknot.learnt_loss.soft_rank import pearson, soft_rank
 
 
 def normal(*shape, seed=0):

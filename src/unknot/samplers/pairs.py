@@ -10,12 +10,12 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.choices import check_choices
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.noise import Count
-from unknot.data.dataset import FactorDataset
-from unknot.data.draw_singles import Rows, check_factors, column, independent
-from unknot.data.draw_weights import Weight, table
+from unknot.samplers.parts.weights import Weight, table
+from unknot.samplers.singles import Rows, check_factors, column, independent
 
 Axes: TypeAlias = Sequence[tuple[int, int]]
 """Of some factors: how many rows lie between two of its values, and how many values there are."""
@@ -47,7 +47,7 @@ class Pairs:
     Args:
         changed: $k$; by default uniform on $1 .. F$ for each pair.
         sampler: ``exact`` or ``reference``.
-        weights: What makes some rows likelier than others, as in ``data/draw_weights.py``.
+        weights: What makes some rows likelier than others, as in ``samplers/parts/weights.py``.
     """
 
     changed: int | None = None

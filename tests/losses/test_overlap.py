@@ -9,8 +9,8 @@ from scipy.signal import convolve2d
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError, ShapeError
-from unknot.core.likelihood import activated, likelihood_of, of_pixels
-from unknot.core.overlap import Overlap, read_kernel
+from unknot.losses.likelihood import activated, likelihood_of, of_pixels
+from unknot.losses.overlap import Overlap, read_kernel
 
 
 def images(*shape, seed=0):

@@ -6,8 +6,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.errors import ConfigError
-from unknot.core.overlap import Overlap, Pixels
 from unknot.core.registry import nearest
+from unknot.losses.overlap import Overlap, Pixels
 
 Likelihood: TypeAlias = Literal["bernoulli", "gaussian", "sigmoid_gaussian"] | Overlap
 """Outputs are logits of probabilities, means, or logits of means within (0, 1); or one of these

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.core.blur import convolve
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.files import atomic_path
-from unknot.data.dataset import FactorDataset
+from unknot.losses.blur import convolve
 
 AT_ONCE = 256
 """Images held at once."""

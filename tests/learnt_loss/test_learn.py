@@ -12,16 +12,13 @@ from safetensors import safe_open
 from scipy.stats import spearmanr
 
 from unknot.core import noise
-from unknot.core.blur import convolve
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, ShapeError, WriteError
 from unknot.core.factors import FactorSpace
-from unknot.core.overlap import Overlap
 from unknot.data.arrays import Arrays
-from unknot.data.dataset import Bytes, FactorDataset
+from unknot.data.parts.images import Bytes
 from unknot.data.xysquares import XYSquares
-from unknot.metrics.perceived import correlations, overlapping
-from unknot.study import config
-from unknot.study.learn_loss import (
+from unknot.learnt_loss.learn import (
     LossSettings,
     agreement,
     asymmetry,
@@ -30,7 +27,11 @@ from unknot.study.learn_loss import (
     learn_loss,
     pair_distances,
 )
-from unknot.study.resave import resave
+from unknot.learnt_loss.resave import resave
+from unknot.losses.blur import convolve
+from unknot.losses.overlap import Overlap
+from unknot.metrics.perceived import correlations, overlapping
+from unknot.study import config
 from unknot.study.spec import to_toml
 
 QUICK = LossSettings(radius=9, steps=150, batch=24, pairs=200, lr=3e-3)
@@ -236,7 +237,7 @@ def test_a_grid_that_no_disk_holds_is_refused(learnt, tmp_path):
 
 def test_parts_make_no_difference(learnt, tmp_path, monkeypatch):
     resave(Dots().load(), learnt.kernel, tmp_path / "a.npz")
-    monkeypatch.setattr("unknot.study.resave.AT_ONCE", 7)
+    monkeypatch.setattr("unknot.learnt_loss.resave.AT_ONCE", 7)
     resave(Dots().load(), learnt.kernel, tmp_path / "b.npz")
     first, second = (np.load(tmp_path / f"{name}.npz")["images"] for name in "ab")
     np.testing.assert_array_equal(first, second)

@@ -12,8 +12,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from unknot import testing
 from unknot.core import noise
 from unknot.core.errors import ConfigError
-from unknot.data import draw
-from unknot.data.draw import (
+from unknot.data.xyobject import SPACE
+from unknot.data.xysquares import XYSquares
+from unknot.samplers.parts import draw
+from unknot.samplers.parts.draw import (
     DRAWS,
     Correlated,
     Pairs,
@@ -26,8 +28,6 @@ from unknot.data.draw import (
     named,
     singles,
 )
-from unknot.data.xyobject import SPACE
-from unknot.data.xysquares import XYSquares
 from unknot.study.config import build
 from unknot.study.spec import plain, to_toml
 

@@ -10,10 +10,10 @@ from typing import Any
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Drawing, Objective
 from unknot.core.registry import nearest
-from unknot.data.draw_pairs import Pairs
-from unknot.data.draw_singles import Rows, Sampler, Singles, singles
-from unknot.data.draw_triplets import Triplets
-from unknot.data.draw_weights import Correlated, Within, Without
+from unknot.samplers.pairs import Pairs
+from unknot.samplers.parts.weights import Correlated, Within, Without
+from unknot.samplers.singles import Rows, Sampler, Singles, singles
+from unknot.samplers.triplets import Triplets
 
 __all__ = [
     "Correlated",

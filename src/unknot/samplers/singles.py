@@ -9,10 +9,10 @@ from jaxtyping import Int
 from torch import Tensor
 
 from unknot.core import noise
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.noise import Count
-from unknot.data.dataset import FactorDataset
-from unknot.data.draw_weights import Weight, table
+from unknot.samplers.parts.weights import Weight, table
 
 Rows: TypeAlias = Callable[[Count, Count, int], Int[Tensor, "..."]]
 """Seed, step and batch to row numbers ``[*p, views * batch]``, the views one after the other."""
@@ -40,7 +40,7 @@ class Singles:
     """Rows one by one: independent, with replacement, uniform unless there are weights.
 
     Args:
-        weights: What makes some rows likelier than others, as in ``data/draw_weights.py``.
+        weights: What makes some rows likelier than others, as in ``samplers/parts/weights.py``.
     """
 
     weights: tuple[Weight, ...] = ()

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.core.blur import blur_by_rows, box_row, check_reach, convolve, gaussian_row
 from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError, DataError
+from unknot.losses.blur import blur_by_rows, box_row, check_reach, convolve, gaussian_row
 
 Pixels: TypeAlias = Literal["bernoulli", "gaussian", "sigmoid_gaussian"]
 Kernel: TypeAlias = Literal["box", "gaussian", "learnt"]

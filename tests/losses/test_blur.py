@@ -6,8 +6,8 @@ import torch
 from scipy.signal import convolve2d
 
 from unknot.core import noise
-from unknot.core.blur import blur_by_rows, box_row, convolve, gaussian_row
 from unknot.core.errors import ShapeError
+from unknot.losses.blur import blur_by_rows, box_row, convolve, gaussian_row
 
 SIDES = [(64, 64), (9, 17)]
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from unknot.core import noise
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
-from unknot.data.dataset import Bytes, FactorDataset
-from unknot.data.draw import Singles, Triplets
+from unknot.data.parts.images import Bytes
 from unknot.data.xysquares import XYSquares
+from unknot.samplers.parts.draw import Singles, Triplets
 
 CPU = torch.device("cpu")
 SIZES = (5, 8, 3, 2, 4)

@@ -9,11 +9,12 @@ import torch
 from scipy.stats import chisquare
 
 from unknot.core import noise
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
-from unknot.data.dataset import Bytes, FactorDataset
-from unknot.data.draw import Correlated, Pairs, Singles, Triplets, Within, Without
-from unknot.data.draw_weights import table
+from unknot.data.parts.images import Bytes
+from unknot.samplers.parts.draw import Correlated, Pairs, Singles, Triplets, Within, Without
+from unknot.samplers.parts.weights import table
 
 CPU = torch.device("cpu")
 SPACE = FactorSpace(("shape", "x", "y"), (3, 4, 7), ("nominal", "ordered", "ordered"))

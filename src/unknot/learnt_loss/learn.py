@@ -2,7 +2,7 @@
 
 ```python
 from unknot.data.xysquares import XYSquares
-from unknot.study.learn_loss import LossSettings, learn_loss
+from unknot.learnt_loss.learn import LossSettings, learn_loss
 
 found = learn_loss(XYSquares(), LossSettings(radius=31, steps=300))
 print(found.before.factor_rank, found.after.factor_rank)
@@ -22,19 +22,19 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.core.blur import check_reach, convolve
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import at_least
-from unknot.core.overlap import Overlap
 from unknot.core.registry import nearest
-from unknot.core.soft_rank import pearson, soft_rank
-from unknot.data.dataset import FactorDataset
-from unknot.data.draw_singles import check_factors
 from unknot.engine.checkpoint import write_tensors
 from unknot.engine.device import runtime
+from unknot.learnt_loss.soft_rank import pearson, soft_rank
+from unknot.losses.blur import check_reach, convolve
+from unknot.losses.overlap import Overlap
 from unknot.metrics.perceived import RANDOM, correlations
 from unknot.metrics.tables import midranks
+from unknot.samplers.singles import check_factors
 from unknot.study.spec import plain
 
 Mode: TypeAlias = Literal["improve", "adversarial", "none"]
@@ -60,7 +60,7 @@ class LossSettings:
         symmetry: Weight of differences between the kernel and its mirror images.
         l2: Weight of the kernel's sum of squares.
         pixels: Whether the loss has its pixels' part beside the blurred one. Without, the kernel
-            suits `unknot.study.resave`.
+            suits `unknot.learnt_loss.resave`.
         seed: Of the first kernel, the images and the pairs.
     """
 

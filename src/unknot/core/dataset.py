@@ -1,0 +1,114 @@
+"""FactorDataset: a factor grid and the image of each of its points."""
+
+from collections.abc import Sized
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from unknot.core.errors import DataError
+from unknot.core.factors import FactorSpace
+
+
+@runtime_checkable
+class Images(Protocol):
+    """Where pixels come from: stored bytes, stored bits, or a formula."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width."""
+        ...
+
+    def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
+        """Images of the given rows, in [0, 1], on the device that holds them."""
+        ...
+
+    def to(self, device: torch.device) -> "Images":
+        """The same images held by another device."""
+        ...
+
+
+@runtime_checkable
+class Versioned(Protocol):
+    """Images of which each row has versions: the same factors, other nuisances.
+
+    Row ``r`` of ``size`` has its version ``v`` at the index ``r + size * v``, and a plain row
+    number is version 0. Training draws a version with each row; scores, codes and pictures take
+    plain rows, so that an image is the same whenever it is looked at.
+    """
+
+    @property
+    def versions(self) -> int:
+        """How many; with the rows few enough that an index fits 63 bits."""
+        ...
+
+
+@dataclass(frozen=True)
+class FactorDataset:
+    """A named grid of images.
+
+    Args:
+        name: What the registry calls it.
+        space: The factors; row numbers follow its order.
+        images: Where the pixels come from.
+        mean: Channel means to subtract; empty for images in [0, 1].
+        std: Channel deviations to divide by; empty for images in [0, 1].
+    """
+
+    name: str
+    space: FactorSpace
+    images: Images
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.images, Sized) and len(self.images) != self.space.size:
+            raise DataError(
+                f"{self.name} has {len(self.images)} images for a grid of {self.space.size} points."
+            )
+
+    def __len__(self) -> int:
+        return self.space.size
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of an image."""
+        return self.images.shape
+
+    def batch(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
+        """Float images of the given rows: in [0, 1], or standardised where the dataset is."""
+        return self.standardised(self.images.pixels(index))
+
+    def standardised(self, x: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
+        """Images in [0, 1] as `batch` gives them."""
+        if not self.mean:
+            return x
+        return (x - _channels(self.mean, x)) / _channels(self.std, x)
+
+    def unit(self, x: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
+        """Undo the standardisation, for looking at images."""
+        if not self.mean:
+            return x
+        return x * _channels(self.std, x) + _channels(self.mean, x)
+
+    def signature(self) -> list[float]:
+        """Numbers by which other images can be told: one for each of 64 rows spread over the grid.
+
+        Each is a mean in which later pixels weigh more. Machines and devices agree on it but for
+        rounding, as they need not on a hash.
+        """
+        n = min(64, len(self))
+        x = self.images.pixels(torch.arange(n) * (len(self) // n)).double().flatten(1)
+        found: list[float] = (x * torch.linspace(0, 1, x.shape[1]).to(x)).mean(1).tolist()
+        return found
+
+    def to(self, device: torch.device) -> "FactorDataset":
+        """The same dataset with its images held by another device."""
+        return replace(self, images=self.images.to(device))
+
+
+def _channels(values: tuple[float, ...], x: Tensor) -> Float[Tensor, "c 1 1"]:
+    """One value per channel, filled in on the device: a copy could not be in a CUDA graph."""
+    return torch.stack([x.new_full((1, 1), value) for value in values])

@@ -1,0 +1,1 @@
+"""What datasets share: stored images, the cache, sprites, textures, pictures."""

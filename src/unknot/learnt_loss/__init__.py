@@ -1,0 +1,1 @@
+"""Reconstruction losses learnt from the distances between factors."""

@@ -1,0 +1,1 @@
+"""What architectures share: checks of their settings, and initial weights."""

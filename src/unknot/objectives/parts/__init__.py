@@ -1,0 +1,1 @@
+"""What several objectives share: critics, moments, controllers, distances of codes."""

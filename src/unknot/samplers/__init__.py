@@ -1,0 +1,1 @@
+"""Samplers, one file each: which rows of a dataset come next."""

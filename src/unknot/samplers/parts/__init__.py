@@ -1,0 +1,1 @@
+"""What samplers share: their protocol, and weights of rows."""
