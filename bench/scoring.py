@@ -21,10 +21,10 @@ import sklearn
 import torch
 
 import unknot
-from unknot.core.representation import Once
+from unknot.core.representation import CodeCache
 from unknot.study import evaluate, scoring
 from unknot.study.decoding import DECODING
-from unknot.study.evaluate import Model, Wanted
+from unknot.study.evaluate import Model, ScoringRequest
 
 CORES, MEMBERS = 16, 64
 """Of the machine and the population that the last line speaks of."""
@@ -43,7 +43,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     names = [n for n in evaluate.everything() if n not in DECODING and n not in options.without]
-    wanted = Wanted(names, options.protocol, strict=False)
+    wanted = ScoringRequest(names, options.protocol, strict=False)
     models = encoded(options, wanted)
     print(f"torch {torch.__version__}, scikit-learn {sklearn.__version__}")
     print(f"{options.data}, {options.latents} latents, {options.members} members, one thread each")
@@ -51,8 +51,8 @@ def main() -> None:
     alone, by_score = time.monotonic(), defaultdict(float)
     for model in models:
         began = time.process_time()
-        for metric, _ in evaluate.results(model, wanted):
-            by_score[metric] += time.process_time() - began
+        for record in evaluate.compute(model, wanted):
+            by_score[record.metric] += time.process_time() - began
             began = time.process_time()
     alone = time.monotonic() - alone
 
@@ -87,7 +87,7 @@ def main() -> None:
         options.json.write_text(json.dumps(found, indent=1))
 
 
-def encoded(options: argparse.Namespace, wanted: Wanted) -> list[Model]:
+def encoded(options: argparse.Namespace, wanted: ScoringRequest) -> list[Model]:
     """Trained models whose codes are there already."""
     run = unknot.train(
         *(options.data, "beta_vae", "linear"),
@@ -99,7 +99,7 @@ def encoded(options: argparse.Namespace, wanted: Wanted) -> list[Model]:
     )
     q = run.posteriors(torch.arange(len(run.dataset)))
     tables = torch.cat([q.mean, q.logvar], dim=-1)
-    rows = Once(lambda index: tables[:, index], len(run.dataset))
+    rows = CodeCache(lambda index: tables[:, index], len(run.dataset))
     return [
         replace(model, encode=partial(rows, model=i))
         for i, model in enumerate(evaluate.models(run.training, wanted))

@@ -78,15 +78,15 @@ def made_up(folder: Path, text: str, scores: int, logged: int) -> None:
     size = members_for(len(asked.runs), here.workers, gpu=False)
     values = torch.rand(logged, size, dtype=torch.float64)
     with execute.driver(folder) as opened:
-        execute.adopt(opened, text, asked, here)
+        execute.save_plan(opened, text, asked, here)
         for n, shard in enumerate(shards(asked, members=size)):
             last = dict.fromkeys(TERMS, 1.0 + n)
             outcome = Outcome(
                 shard.key, 1, 1.0, "cpu", {},
                 [{"id": run.id, "status": "done", "diverged_at": None, "last": last}
                  for run in shard.runs],
-                [{"id": run.id, "metric": f"score{i}", "protocol": "unknot", "options": {},
-                  "code": "1", "values": {f"score{i}": 0.1 * i}, "remark": ""}
+                [{"id": run.id, "metric": f"score{i}", "protocol": {"name": "unknot"},
+                  "unknot": "1", "values": {f"score{i}": 0.1 * i}, "remarks": []}
                  for run in shard.runs for i in range(scores)],
             )  # fmt: skip
             opened.finish(shard.key, asdict(outcome))

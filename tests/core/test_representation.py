@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from unknot.core.errors import DataError, ShapeError
 from unknot.core.factors import FactorSpace
-from unknot.core.representation import Once, Representation
+from unknot.core.representation import CodeCache, Representation
 
 SPACE = FactorSpace(("a", "b"), (4, 5), ("ordered", "nominal"))
 CODES = torch.arange(60.0).reshape(20, 3).sin()
@@ -88,7 +88,7 @@ def test_rows_come_in_the_same_portions_however_they_are_found(monkeypatch):
             mine.append(index.tolist())
             return torch.stack([index, 2 * index], 1).double()
 
-        rows = Once(encode, 1200)
+        rows = CodeCache(encode, 1200)
         for index in [*asked, asked[0]]:
             assert torch.equal(rows(index), torch.stack([index, 2 * index], 1).double())
     assert portions[1199] == portions[1200]
@@ -103,7 +103,7 @@ def test_models_that_encode_together_have_their_own_codes():
         asked.append(index.tolist())
         return torch.stack([index, 10 * index, 100 * index]).unsqueeze(-1).double()
 
-    rows = Once(encode, 1200)
+    rows = CodeCache(encode, 1200)
     for model, index in ((1, [5, 3, 5]), (0, [3, 7]), (2, [7, 3, 5, 5]), (1, [7])):
         found = rows(torch.tensor(index), model)
         assert torch.equal(found[:, 0], 10.0**model * torch.tensor(index).double())
@@ -113,7 +113,7 @@ def test_models_that_encode_together_have_their_own_codes():
 @pytest.mark.parametrize(("room", "copies"), [(9600, 1), (9599, 12)])
 def test_remembered_codes_are_seldom_copied(room, copies, monkeypatch):
     monkeypatch.setattr("unknot.core.representation.ROOM", room)
-    rows, places = Once(lambda index: index[None, :, None].double(), 1200), []
+    rows, places = CodeCache(lambda index: index[None, :, None].double(), 1200), []
     for row in range(1200):
         assert rows(torch.tensor([row]), 0).item() == row
         places.append(rows.codes.shape[-2])

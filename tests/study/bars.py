@@ -57,7 +57,7 @@ def records(folder):
     study = Study.open(folder)
     rows = [{k: v for k, v in row.items() if k != "seconds"} for row in study.table()]
     query = "SELECT run, metric, protocol, options, code, name, value FROM scores JOIN measures ON "
-    scores = sorted(study.store.rows(query + "measures.number = scores.measure"), key=str)
+    scores = sorted(study.store.db.execute(query + "measures.number = scores.measure"), key=str)
     files = {
         (path.parent.name, path.name): path.read_bytes()
         for path in sorted(folder.glob("populations/*/*.safetensors"))

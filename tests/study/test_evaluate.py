@@ -15,7 +15,7 @@ from unknot.core.posterior import Posterior
 from unknot.metrics import all_scores, elbo, kl_per_dimension
 from unknot.study import evaluate
 from unknot.study import records as kept
-from unknot.study.evaluate import Wanted
+from unknot.study.evaluate import ScoringRequest
 from unknot.study.records import Record
 
 QUICK = ["mig", "kl_per_dimension", "aggregate_posterior", "elbo", "log_likelihood"]
@@ -63,15 +63,17 @@ def test_the_bounds_are_in_order_and_near_the_loss_of_training(options):
 def test_scores_that_do_not_apply_are_told_with_the_reason(options):
     run = unknot.train(**options)
     done = []
-    wanted = Wanted(evaluate.everything(), "carbonneau", strict=False)
+    wanted = ScoringRequest(evaluate.everything(), "carbonneau", strict=False)
     (model,) = evaluate.models(run.training, wanted)
     found = evaluate.score(model, wanted, on_score=lambda: done.append(None))
-    assert "has no protocol 'carbonneau'" in found.skipped["elbo"]
-    assert "has no protocol 'carbonneau'" in found.skipped["kl_per_dimension"]
-    assert {*by_name(found.records), *found.skipped} == {*wanted.metrics}
+    skipped = by_name(record for record in found if not record.applies)
+    for name in ("elbo", "kl_per_dimension"):
+        assert "has no protocol 'carbonneau'" in skipped[name].remarks[0]
+        assert (skipped[name].values, skipped[name].protocol["name"]) == ({}, "carbonneau")
+    assert [record.metric for record in found] == wanted.metrics
     assert len(done) == len(wanted.metrics)
     (records,) = evaluate.evaluate(run, protocol="carbonneau", strict=False)
-    assert records == found.records
+    assert records == [record for record in found if record.applies]
     for metrics in (["elbo"], None):
         with pytest.raises(ConfigError, match="has no protocol 'carbonneau'"):
             list(evaluate.evaluate(run, protocol="carbonneau", metrics=metrics))

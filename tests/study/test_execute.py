@@ -167,7 +167,7 @@ def test_divergence_is_data_and_scores_that_do_not_apply_are_told(images, tmp_pa
     assert [row["diverged"] for row in rows].count(True) == 2
     (ae, _) = [row for row in rows if row["objective"] == "ae"]
     assert (ae["elbo"], ae["mig"] is None) == (None, False)
-    ((remark,),) = set(study.store.rows("SELECT remark FROM scores WHERE value IS NULL"))
+    ((remark,),) = set(study.store.db.execute("SELECT remark FROM scores WHERE value IS NULL"))
     assert "elbo needs" in remark
 
 
@@ -185,11 +185,11 @@ def test_a_population_that_fails_is_told_and_the_others_go_on(images, tmp_path):
 
 def test_tasks_and_outcomes_are_plain_data(undisturbed):
     opened = Study.open(undisturbed).store
-    key = opened.rows("SELECT key FROM populations")[0][0]
-    task = execute.task.of_store(opened, key, device="cpu", threads=1)
-    assert Task.of_json(task.json()) == task
+    key = opened.populations()[0].key
+    task = execute.task.from_store(opened, key, device="cpu", threads=1)
+    assert Task.from_json(task.json()) == task
     outcome = perform(task)  # all is there already: nothing is trained
-    assert Outcome.of_json(outcome.json()) == outcome
+    assert Outcome.from_json(outcome.json()) == outcome
 
 
 def test_workers_that_share_a_gpu_share_the_cores_when_they_score(images, tmp_path, monkeypatch):
@@ -205,8 +205,8 @@ def test_workers_that_share_a_gpu_share_the_cores_when_they_score(images, tmp_pa
 
 def test_a_plan_of_another_version_is_noticed(undisturbed):
     opened = Study.open(undisturbed).store
-    key = opened.rows("SELECT key FROM populations")[0][0]
-    task = execute.task.of_store(opened, key)
+    key = opened.populations()[0].key
+    task = execute.task.from_store(opened, key)
     task.members[0]["id"] = "0" * 12
     with pytest.raises(StoreError, match="another version"):
         task.specs()

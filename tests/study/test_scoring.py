@@ -20,7 +20,7 @@ from unknot.cli.main import app
 from unknot.core.errors import ConfigError
 from unknot.engine.device import Runtime
 from unknot.study import evaluate, execute, members, scoring, task
-from unknot.study.evaluate import Wanted
+from unknot.study.evaluate import ScoringRequest
 from unknot.study.events import Done
 from unknot.study.members import Stopped
 from unknot.study.task import perform
@@ -134,7 +134,7 @@ def test_all_scores_are_the_same_bit_for_bit(copied, started):
     assert len(started) == 2
     assert sorted(score["metric"] for score in expected.scores) == sorted(2 * names)
     undefined = {
-        score["metric"]: score["remark"] for score in expected.scores if not score["values"]
+        score["metric"]: score["remarks"][0] for score in expected.scores if not score["values"]
     }
     assert list(undefined) == ["udr"]
     assert "compares several models" in undefined["udr"]
@@ -178,7 +178,7 @@ def test_a_process_killed_at_work_changes_nothing(copied, started, monkeypatch):
     heard, answer = [], scoring._answer
 
     def listen(one, message, team):
-        heard.append((one, message[0].get("metric")))
+        heard.append((one, message[0].get("record", {}).get("metric")))
         if heard[-1][1] == "mig" and len({who for who, metric in heard if metric}) == 1:
             one.process.send_signal(signal.SIGKILL)
         answer(one, message, team)
@@ -217,7 +217,7 @@ def test_a_stopped_task_leaves_nothing_and_goes_on(copied, started, quick):
 
 
 def test_an_error_of_a_process_is_the_error_that_it_would_be_here(trained, started):
-    wanted = Wanted(["mig", "udr"])
+    wanted = ScoringRequest(["mig", "udr"])
     for processes in (1, 2):
         with pytest.raises(ConfigError, match=r"^udr compares several models"):
             list(scoring.score(models(trained, wanted), wanted, processes=processes))
@@ -225,7 +225,7 @@ def test_an_error_of_a_process_is_the_error_that_it_would_be_here(trained, start
 
 
 def test_one_has_many_rows_encoded_while_others_compute(trained):
-    wanted = Wanted(["beta_vae", "dci", "factor_vae", "mig"])
+    wanted = ScoringRequest(["beta_vae", "dci", "factor_vae", "mig"])
     first, second = (
         scoring._begin(place, make(), wanted, [], here=False).elsewhere
         for place, make in enumerate(models(trained, wanted))
@@ -235,7 +235,7 @@ def test_one_has_many_rows_encoded_while_others_compute(trained):
 
 
 def test_a_failure_here_ends_the_processes(trained, started):
-    wanted = Wanted(["mig"])
+    wanted = ScoringRequest(["mig"])
 
     def fails():
         raise OSError("no such weights")
@@ -248,7 +248,7 @@ def test_a_failure_here_ends_the_processes(trained, started):
 def test_a_process_leaves_with_whoever_started_it(trained, started):
     """In the middle of its work, where it would never look at its input."""
     said = scoring.queue.SimpleQueue()
-    wanted = Wanted(["mig"])
+    wanted = ScoringRequest(["mig"])
     job = scoring._begin(0, models(trained, wanted)[0](), wanted, (), here=False)
     process = scoring._start(said)
     scoring._send(process, scoring._words(job, wanted))

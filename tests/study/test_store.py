@@ -1,16 +1,19 @@
 """Records of a study: what is kept, what is never overwritten, and who may write."""
 
+import re
 import sqlite3
 import stat
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+import unknot as library
 from unknot.core.errors import ConfigError, StoreError, WriteError
-from unknot.study import config, execute, store
-from unknot.study.execute import adopt, driver, planned
+from unknot.study import config, store
+from unknot.study.execute import driver, planned, save_plan
 from unknot.study.machine import Machine
 from unknot.study.study import Study, flat
 
@@ -28,7 +31,7 @@ objective.c = {kind = "linear", start = 0, end = 25, steps = 1000}
 
 
 def outcome(opened, key, scores=(), status="done", seconds=6.0):
-    rows = opened.rows("SELECT run FROM plan WHERE population = ? ORDER BY member", (key,))
+    runs = [run.id for run in opened.plan(population=key)]
     lost = 700 if status == "diverged" else None
     return {
         "step": 20_000,
@@ -42,23 +45,30 @@ def outcome(opened, key, scores=(), status="done", seconds=6.0):
                 "diverged_at": lost,
                 "last": {"loss": 2.5, "loss.weight": 1.0},
             }
-            for (run,) in rows
+            for run in runs
         ],
-        "scores": [{"id": run, **score} for (run,) in rows for score in scores],
+        "scores": [{"id": run, **score} for run in runs for score in scores],
     }
 
 
 def score(value=0.5, *, protocol="unknot", seed=0, code="1", metric="mig"):
-    values = {} if value is None else {metric: value}
-    remark = "does not apply" if value is None else ""
-    measure = {"metric": metric, "protocol": protocol, "options": {"seed": seed}, "code": code}
-    return {**measure, "values": values, "remark": remark}
+    return {
+        "metric": metric,
+        "protocol": {"name": protocol, "seed": seed},
+        "unknot": code,
+        "values": {} if value is None else {metric: value},
+        "remarks": ["does not apply"] if value is None else [],
+    }
+
+
+def sql(opened, query):
+    return opened.db.execute(query).fetchall()
 
 
 @pytest.fixture
 def folder(tmp_path):
     with driver(tmp_path / "study") as opened:
-        adopt(opened, TEXT, planned(TEXT), HERE)
+        save_plan(opened, TEXT, planned(TEXT), HERE)
     return tmp_path / "study"
 
 
@@ -83,11 +93,11 @@ def test_a_table_has_a_row_for_each_run_with_its_settings(folder):
 
 def test_outcomes_fill_the_rows(folder):
     with driver(folder) as opened:
-        first, second, third = execute.unfinished(opened)
+        first, second, third = opened.unfinished()
         opened.finish(first, outcome(opened, first, [score(0.25)]))
         opened.finish(second, outcome(opened, second, status="diverged"))
         opened.fail(third, "no data")
-        assert execute.unfinished(opened) == [third]
+        assert opened.unfinished() == [third]
     study = Study.open(folder)
     rows = study.table()
     by_key = {row["population"]: row for row in rows}
@@ -110,7 +120,7 @@ def test_outcomes_fill_the_rows(folder):
 
 def test_scores_are_never_overwritten_and_the_newest_measure_is_shown(folder):
     with driver(folder) as opened:
-        key = execute.unfinished(opened)[0]
+        key = opened.unfinished()[0]
         for scores in (
             [score(0.1)],
             [score(0.9)],  # the same measure again: stays as it was
@@ -118,7 +128,7 @@ def test_scores_are_never_overwritten_and_the_newest_measure_is_shown(folder):
             [score(None, metric="elbo")],
         ):
             opened.finish(key, outcome(opened, key, scores))
-        kept = opened.rows("SELECT value, remark FROM scores ORDER BY measure, run")
+        kept = sql(opened, "SELECT value, remark FROM scores ORDER BY measure, run")
     assert [value for value, _ in kept] == [0.1, 0.1, 0.2, 0.2, 0.3, 0.3, None, None]
     assert kept[-1][1] == "does not apply"
     study = Study.open(folder)
@@ -129,14 +139,14 @@ def test_scores_are_never_overwritten_and_the_newest_measure_is_shown(folder):
 
 def test_a_score_that_is_not_a_number_is_none(folder):
     with driver(folder) as opened:
-        key = execute.unfinished(opened)[0]
+        key = opened.unfinished()[0]
         opened.finish(key, outcome(opened, key, [score(float("nan"))]))
     assert Study.open(folder).table()[0]["mig"] is None
 
 
 def test_names_of_ours_win_over_what_an_objective_logs(folder):
     with driver(folder) as opened:
-        key = execute.unfinished(opened)[0]
+        key = opened.unfinished()[0]
         given = outcome(opened, key)
         for member in given["members"]:
             member["last"] = {"diverged": 0.0, "seconds": 9.0}
@@ -148,16 +158,16 @@ def test_names_of_ours_win_over_what_an_objective_logs(folder):
 
 def test_more_seeds_and_settings_add_runs_and_leave_the_others_alone(folder):
     with driver(folder) as opened:
-        done = execute.unfinished(opened)[0]
+        done = opened.unfinished()[0]
         opened.finish(done, outcome(opened, done, [score()]))
     before = Study.open(folder).table()
     more = TEXT.replace("[0, 1]", "[0, 1, 2]").replace("[1, 4]", "[1, 4, 8]")
     with driver(folder) as opened:
         with pytest.raises(ConfigError, match=r"adds 6 runs\). Use --update") as refused:
-            adopt(opened, more, planned(more), HERE)
+            save_plan(opened, more, planned(more), HERE)
         assert "\n" not in str(refused.value)
-        adopt(opened, more, planned(more), HERE, update=True)
-        assert done not in execute.unfinished(opened)
+        save_plan(opened, more, planned(more), HERE, update=True)
+        assert done not in opened.unfinished()
     after = Study.open(folder).table()
     assert [row["id"] for row in after] == [run.id for run in planned(more).runs]
     assert len(after) == 12
@@ -168,46 +178,46 @@ def test_more_seeds_and_settings_add_runs_and_leave_the_others_alone(folder):
 
 def test_dropped_runs_keep_their_records_and_come_back(folder):
     with driver(folder) as opened:
-        for key in execute.unfinished(opened):
+        for key in opened.unfinished():
             opened.finish(key, outcome(opened, key, [score()]))
     fewer = TEXT.replace("[0, 1]", "[1]")
     with driver(folder) as opened:
         with pytest.raises(ConfigError, match="drops 3 runs"):
-            adopt(opened, fewer, planned(fewer), HERE)
-        adopt(opened, fewer, planned(fewer), HERE, update=True)
+            save_plan(opened, fewer, planned(fewer), HERE)
+        save_plan(opened, fewer, planned(fewer), HERE, update=True)
     study = Study.open(folder)
     assert [row["seed"] for row in study.table()] == [1, 1, 1]
     assert len(study.table(dropped=True)) == 6
     assert study.status()["runs"] == {"all": 3, "done": 3}
     with driver(folder) as opened:
-        adopt(opened, TEXT, planned(TEXT), HERE, update=True)
-        assert execute.unfinished(opened) == []
+        save_plan(opened, TEXT, planned(TEXT), HERE, update=True)
+        assert opened.unfinished() == []
     assert len(Study.open(folder).table()) == 6
 
 
 def test_other_scores_are_explained_and_make_populations_due_again(folder):
     with driver(folder) as opened:
-        for key in execute.unfinished(opened):
+        for key in opened.unfinished():
             opened.finish(key, outcome(opened, key, [score()]))
-        assert execute.unfinished(opened) == []
+        assert opened.unfinished() == []
         other = TEXT.replace('["mig"]', '["mig", "sap"]')
         with pytest.raises(ConfigError, match=r'metrics was \["mig"\] and is \["mig", "sap"\]'):
-            adopt(opened, other, planned(other), HERE)
-        adopt(opened, other, planned(other), HERE, update=True)
-        assert len(execute.unfinished(opened)) == len(opened.rows("SELECT key FROM populations"))
+            save_plan(opened, other, planned(other), HERE)
+        save_plan(opened, other, planned(other), HERE, update=True)
+        assert len(opened.unfinished()) == len(opened.populations())
 
 
 def test_a_file_that_changed_in_its_comments_only_is_the_same_study(folder):
     same = TEXT + "# a remark\n"
     with driver(folder) as opened:
-        adopt(opened, same, planned(same), HERE)
+        save_plan(opened, same, planned(same), HERE)
     assert (folder / "study.toml").read_text() == same
 
 
 def test_threads_are_those_the_study_began_with(folder):
     more = TEXT.replace("[0, 1]", "[0, 1, 2]")
     with driver(folder) as opened:
-        adopt(opened, more, planned(more), Machine("cpu", 1, 8), update=True)
+        save_plan(opened, more, planned(more), Machine("cpu", 1, 8), update=True)
         assert opened.facts()["threads"] == "1"
 
 
@@ -223,14 +233,14 @@ def test_a_second_driver_is_refused_in_one_line(folder):
 
 def test_a_transaction_is_all_or_nothing(folder):
     with driver(folder) as opened:
-        key = execute.unfinished(opened)[0]
+        key = opened.unfinished()[0]
         bad = outcome(opened, key, [score()])
         bad["scores"][-1]["id"] = None  # against the table's rules, after the runs are written
         with pytest.raises(StoreError):
             opened.finish(key, bad)
-        assert opened.rows("SELECT count(*) FROM runs") == [(0,)]
-        assert opened.rows("SELECT count(*) FROM scores") == [(0,)]
-        assert key in execute.unfinished(opened)
+        assert sql(opened, "SELECT count(*) FROM runs") == [(0,)]
+        assert sql(opened, "SELECT count(*) FROM scores") == [(0,)]
+        assert key in opened.unfinished()
 
 
 def test_reading_takes_as_many_statements_for_many_runs_as_for_few(tmp_path, monkeypatch):
@@ -238,7 +248,7 @@ def test_reading_takes_as_many_statements_for_many_runs_as_for_few(tmp_path, mon
     for n, seeds in enumerate(("0..1", "0..499")):
         text = TEXT.replace("[0, 1]", f'"{seeds}"')
         with driver(tmp_path / str(n)) as opened:
-            adopt(opened, text, planned(text), HERE)
+            save_plan(opened, text, planned(text), HERE)
         study = Study.open(tmp_path / str(n))
         heard = []
         study.store.db.set_trace_callback(heard.append)
@@ -252,7 +262,7 @@ def test_reading_takes_as_many_statements_for_many_runs_as_for_few(tmp_path, mon
 
 def test_a_reader_sees_the_last_whole_state_while_the_driver_writes(folder):
     with driver(folder) as opened:
-        key = execute.unfinished(opened)[0]
+        key = opened.unfinished()[0]
         with closing(Study.open(folder).store.db), opened.writing() as db:
             db.execute("UPDATE populations SET status = 'failed'")
             assert "failed" not in Study.open(folder).status()["runs"]
@@ -282,7 +292,7 @@ def test_a_study_killed_at_its_birth_is_never_planned_and_can_be_begun(tmp_path)
     with pytest.raises(StoreError, match="never planned"):
         Study.open(tmp_path / "study")
     with driver(tmp_path / "study") as opened:
-        adopt(opened, TEXT, planned(TEXT), HERE)
+        save_plan(opened, TEXT, planned(TEXT), HERE)
     assert len(Study.open(tmp_path / "study").table()) == 6
 
 
@@ -301,12 +311,24 @@ def test_runs_are_found_by_their_first_digits(folder):
 def test_a_disk_that_refuses_is_one_clear_line(folder, monkeypatch):
     with driver(folder) as opened:
         opened.db.execute("PRAGMA max_page_count = 1")  # SQLite's own way to be out of space
-        key = execute.unfinished(opened)[0]
+        key = opened.unfinished()[0]
         many = [score(code=str(code)) for code in range(2_000)]
         with pytest.raises(WriteError, match="is full") as refused:
             opened.finish(key, outcome(opened, key, many))
         assert "\n" not in str(refused.value)
     assert len(Study.open(folder).table()) == 6
+
+
+def test_records_that_cannot_be_read_are_not_said_to_be_unwritable(folder):
+    with closing(sqlite3.connect(folder / "study.db")) as db:
+        study = Study.open(folder)
+        db.execute("DROP TABLE scores")
+        for read in (study.table, study.status):
+            with pytest.raises(
+                StoreError, match=r"^Could not read the records .*scores\.$"
+            ) as said:
+                read()
+            assert not isinstance(said.value, WriteError)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders have no such rights there")
@@ -338,6 +360,11 @@ def test_reading_a_study_imports_no_torch(folder):
     code = "import sys; from unknot.study.study import Study; Study.open(sys.argv[1]).table(); "
     words = [sys.executable, "-c", code + "sys.exit('torch' in sys.modules)", str(folder)]
     assert subprocess.run(words).returncode == 0
+
+
+def test_statements_stand_in_the_store_alone():
+    for path in Path(library.__file__).parent.rglob("*.py"):
+        assert path.name == "store.py" or not re.search(r"\bSELECT\b", path.read_text()), path
 
 
 def test_statements_are_not_for_sqlite_alone():

@@ -45,11 +45,13 @@ def evaluate(
     from unknot.study.run import load
 
     names = scores.known([name.strip() for name in metrics.split(",")]) if metrics else None
-    wanted = scores.Wanted(names or scores.everything(), protocol, seed, strict=names is not None)
+    wanted = scores.ScoringRequest(
+        names or scores.everything(), protocol, seed, strict=names is not None
+    )
     trained = load(run, device=device)
     models = scores.models(trained.training, wanted)
     records, new = [], 0
-    skipped: dict[str, str] = {}
+    skipped: dict[str, list[str]] = {}
     with (
         bar("score", len(models) * len(wanted.metrics), "scores") as update,
         closing(
@@ -62,11 +64,15 @@ def evaluate(
             )
         ) as everybody,
     ):
-        for own in everybody:
+        for found in everybody:
+            applying = [record for record in found if record.applies]
             with lock.held(run, f"Another process is at work in {run}.", patience=30.0):
-                new += kept.append(run, own.records)
-            records += own.records
-            skipped |= own.skipped
+                new += kept.append(run, applying)
+            records += applying
+            for record in found:
+                if not record.applies:
+                    reason = record.remarks[0].removeprefix(f"{record.metric} ")
+                    skipped.setdefault(reason, []).append(record.metric)
     if json:
         table([], [asdict(record) for record in records], True)
         return
@@ -78,6 +84,6 @@ def evaluate(
     table(["seed", "score", "value"], rows, False)
     for remark in dict.fromkeys(f"{r.metric}: {text}" for r in records for text in r.remarks):
         say(escape(remark))
-    for name, reason in skipped.items():
-        say(escape(f"{name} skipped: {reason}"))
+    for reason, metrics_of in skipped.items():
+        say(escape(f"Skipped {', '.join(dict.fromkeys(metrics_of))}: {reason}"))
     say(f"{new} new of {len(records)} records in {run / 'scores.jsonl'} ({protocol})")

@@ -45,12 +45,10 @@ class Board:
 
     def begin(self, store: "Store", here: "Machine") -> None:
         """Learn what there is to do."""
-        wanted = "key IN (SELECT population FROM plan WHERE wanted = 1)"
-        query = f"SELECT key, members, steps, status FROM populations WHERE {wanted}"  # noqa: S608
-        for key, members, steps, status in store.rows(query):
-            self.sizes[key] = members, steps
-            if status == "done":
-                self.ended[key] = True
+        for each in store.populations():
+            self.sizes[each.key] = each.members, each.steps
+            if each.status == "done":
+                self.ended[each.key] = True
         self.clock[0] = time.monotonic()
         beside.print(
             f"{len(self.sizes):,} populations, {len(self.ended):,} of them done; "

@@ -48,7 +48,7 @@ class Representation:
         cls, space: FactorSpace, latents: int, encode: Callable[[Tensor], Tensor]
     ) -> "Representation":
         """Codes on request: ``encode`` gets row numbers, each row at most once."""
-        return cls(space, latents, Once(encode, space.size))
+        return cls(space, latents, CodeCache(encode, space.size))
 
     def codes(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n z"]:
         """Codes of the given rows.
@@ -68,7 +68,7 @@ class Representation:
         return self.space.factors(index)
 
 
-class Once:
+class CodeCache:
     """Codes by row number, each row encoded when it is first asked for and remembered.
 
     Of several models, all encode a row together, and each has its codes in one piece: who asks for

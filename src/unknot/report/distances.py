@@ -14,7 +14,7 @@ from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.posterior import Posterior
-from unknot.core.representation import Once
+from unknot.core.representation import CodeCache
 from unknot.losses.likelihood import likelihood_of
 from unknot.losses.overlap import Overlap
 from unknot.metrics.distances import Spread
@@ -84,7 +84,7 @@ def run_sources(
         both = torch.cat([q.mean, q.logvar], dim=-1)
         return both if run.spec.lone else both[member]
 
-    known = Once(encode, run.dataset.space.size)
+    known = CodeCache(encode, run.dataset.space.size)
 
     def posteriors(index: Tensor) -> Posterior:
         return Posterior(*known(index).chunk(2, dim=-1))

@@ -29,16 +29,12 @@ class Setting:
 
 def settings(study: Study) -> list[Setting]:
     """Each setting of a study once, in the order of the plan."""
-    query = """
-        SELECT plan.run, plan.seed, plan.setting, settings.spec FROM plan
-        JOIN settings ON settings.number = plan.setting
-        WHERE plan.wanted = 1 ORDER BY plan.position
-    """
     specs: dict[int, str] = {}
     runs: dict[int, list[tuple[str, int]]] = {}
-    for run, seed, number, spec in study.store.rows(query):
-        specs[number] = spec
-        runs.setdefault(number, []).append((run, seed))
+    for run in study.store.plan():
+        if run.wanted:
+            specs[run.setting] = run.spec
+            runs.setdefault(run.setting, []).append((run.id, run.seed))
     tables = {number: json.loads(spec) for number, spec in specs.items()}
     paths = {number: flat(table) for number, table in tables.items()}
     telling = varied([*paths.values()])

@@ -25,7 +25,7 @@ def answer(line: str, *, tell: Tell, stop: Callable[[], bool]) -> dict[str, Any]
         Stopped: Asked to stop; what is on the disk is enough to go on from.
     """
     try:
-        outcome = perform(Task.of_json(line), tell=tell, stop=stop)
+        outcome = perform(Task.from_json(line), tell=tell, stop=stop)
     except Stopped:
         raise
     except UnknotError as error:
@@ -49,7 +49,7 @@ def answer_elsewhere(
     Raises:
         Stopped: Asked to stop; what is on the disk is enough to go on from.
     """
-    folder = Path(Task.of_json(line).folder)
+    folder = Path(Task.from_json(line).folder)
     try:
         _check(folder.parent.parent, version)
     except UnknotError as error:
@@ -79,5 +79,5 @@ def _check(study: Path, version: str) -> None:
 def event(key: str, fact: Mapping[str, Any]) -> Done | Failed:
     """An answer as the driver's event."""
     if fact["event"] == "done":
-        return Done(key, Outcome.of_json(fact["outcome"]))
+        return Done(key, Outcome.from_json(fact["outcome"]))
     return Failed(key, fact["error"])

@@ -1,6 +1,6 @@
 """Scores of a run's members."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -10,7 +10,7 @@ import unknot
 from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
-from unknot.core.representation import Once, Representation
+from unknot.core.representation import CodeCache, Representation
 from unknot.engine.encode import encode
 from unknot.metrics import all_scores, protocols
 from unknot.metrics.result import Score
@@ -24,7 +24,7 @@ LONGEST = 100
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ScoringRequest:
     """Which scores, and how."""
 
     metrics: Sequence[str]
@@ -39,6 +39,10 @@ class Wanted:
             nearest = registry.nearest(self.protocol, list(protocols.MEANINGS))
             raise ConfigError(f"There is no protocol '{self.protocol}'{nearest}")
 
+    def without(self, metrics: Container[str]) -> "ScoringRequest":
+        """The same request for the other metrics."""
+        return replace(self, metrics=[m for m in self.metrics if m not in metrics])
+
 
 @dataclass(frozen=True)
 class Model:
@@ -52,16 +56,6 @@ class Model:
     """Means and log-variances side by side, ``[n, 2 z]``, of rows of the grid."""
     decoded: Callable[[str], Score]
     """A score that decodes, by its name."""
-
-
-@dataclass(frozen=True)
-class Scored:
-    """The scores of one model."""
-
-    id: str
-    records: list[Record]
-    skipped: dict[str, str]
-    """Why others do not apply."""
 
 
 def evaluate(
@@ -89,22 +83,23 @@ def evaluate(
         ConfigError: A score or the protocol is unknown, or a score does not apply.
         DataError: All members diverged.
     """
-    wanted = Wanted(everything() if metrics is None else metrics, protocol, seed, strict)
-    for model in models(run.training, wanted):
-        yield score(model, wanted, known).records
+    names = everything() if metrics is None else metrics
+    request = ScoringRequest(names, protocol, seed, strict)
+    for model in models(run.training, request):
+        yield [record for record in score(model, request, known) if record.applies]
 
 
 def score(
     model: Model,
-    wanted: Wanted,
+    request: ScoringRequest,
     known: Sequence[Record] = (),
     on_score: Callable[[], None] = lambda: None,
-) -> Scored:
+) -> list[Record]:
     """Score one model, in this process.
 
     Args:
         model: What to score.
-        wanted: By which scores.
+        request: By which scores.
         known: Records; a score among them is not computed again.
         on_score: Called after each score.
 
@@ -112,53 +107,44 @@ def score(
         ConfigError: A score does not apply, or is unknown.
         DataError: A score does not apply.
     """
-    found, skipped = recalled(model, wanted, known), dict[str, str]()
-    for _ in found:
+    records = recall(model, request, known)
+    for _ in records:
         on_score()
-    rest = replace(wanted, metrics=[m for m in wanted.metrics if m not in found])
-    for metric, result in results(model, rest):
-        if isinstance(result, Record):
-            found[metric] = result
-        else:
-            skipped[metric] = result
+    for record in compute(model, request.without(records)):
+        records[record.metric] = record
         on_score()
-    return scored(model, wanted, found, skipped)
+    return [records[metric] for metric in request.metrics]
 
 
-def scored(
-    model: Model, wanted: Wanted, found: Mapping[str, Record], skipped: Mapping[str, str]
-) -> Scored:
-    """Scores in the order in which they were asked for."""
-    return Scored(
-        model.id,
-        [found[metric] for metric in wanted.metrics if metric in found],
-        {metric: skipped[metric] for metric in wanted.metrics if metric in skipped},
-    )
+def recall(model: Model, request: ScoringRequest, known: Sequence[Record]) -> dict[str, Record]:
+    """Records of requested scores that need not be computed again, by metric."""
+    return {
+        record.metric: record
+        for record in known
+        if record.id == model.id and record.metric in request.metrics and _same(record, request)
+    }
 
 
-def recalled(model: Model, wanted: Wanted, known: Sequence[Record]) -> dict[str, Record]:
-    """Records of wanted scores that need not be computed again."""
-    own = [r for r in known if r.id == model.id and r.metric in wanted.metrics]
-    return {r.metric: r for r in own if _same(r, wanted)}
-
-
-def results(model: Model, wanted: Wanted) -> Iterator[tuple[str, Record | str]]:
-    """Each score as it comes: its record, or why it does not apply.
+def compute(model: Model, request: ScoringRequest) -> Iterator[Record]:
+    """The record of each score as it comes; of one that does not apply, it says why.
 
     Raises:
         ConfigError: A score does not apply or is unknown, and that is an error.
         DataError: A score does not apply, and that is an error.
     """
-    of_codes = _of_codes(model, wanted)
-    for metric in wanted.metrics:
+    of_codes = _of_codes(model, request)
+    for metric in request.metrics:
         try:
-            found = model.decoded(metric) if metric in DECODING else of_codes(metric)
+            score = model.decoded(metric) if metric in DECODING else of_codes(metric)
         except (ConfigError, DataError) as error:
-            if wanted.strict:
+            if request.strict:
                 raise
-            yield metric, str(error)
+            protocol = {"name": request.protocol, "seed": request.seed}
+            yield Record(
+                model.id, model.seed, metric, protocol, {}, None, [str(error)], unknot.__version__
+            )
         else:
-            yield metric, _record(model, found)
+            yield _record(model, score)
 
 
 def everything() -> list[str]:
@@ -183,7 +169,7 @@ def known(names: Sequence[str]) -> list[str]:
     return [*dict.fromkeys(names)]
 
 
-def models(training: Training, wanted: Wanted) -> list[Model]:
+def models(training: Training, request: ScoringRequest) -> list[Model]:
     """The members of a population that did not diverge.
 
     Raises:
@@ -193,14 +179,16 @@ def models(training: Training, wanted: Wanted) -> list[Model]:
     if len(training.diverged) == len(names):
         raise DataError("No member can be scored: all of them diverged.")
     dataset, latents = training.setting.dataset, training.setting.net.latents
-    decoded = decoding(training, wanted.protocol, wanted.seed)
+    decoded = decoding(training, request.protocol, request.seed)
 
     def both(index: Tensor) -> Tensor:
         q = encode(training.population, dataset, index)
         return torch.cat([q.mean, q.logvar], dim=-1)
 
     # Rows are encoded once for all members; who has one member remembers them itself.
-    rows = Once(both, dataset.space.size) if len(names) > 1 else lambda index, _: both(index)[0]
+    rows = (
+        CodeCache(both, dataset.space.size) if len(names) > 1 else lambda index, _: both(index)[0]
+    )
 
     def model(member: int, name: str, seed: int) -> Model:
         return Model(
@@ -215,29 +203,29 @@ def models(training: Training, wanted: Wanted) -> list[Model]:
     return [model(i, *each) for i, each in enumerate(names) if i not in training.diverged]
 
 
-def _of_codes(model: Model, wanted: Wanted) -> Callable[[str], Score]:
+def _of_codes(model: Model, request: ScoringRequest) -> Callable[[str], Score]:
     """The scores of codes, by name; each row is encoded once for all of them."""
     latents = model.latents
-    rows = Once(model.encode, model.space.size)
+    rows = CodeCache(model.encode, model.space.size)
     codes = Representation(model.space, latents, lambda index: rows(index)[:, :latents])
     logvar = Representation(model.space, latents, lambda index: rows(index)[:, latents:])
 
     def score(metric: str) -> Score:
         table = all_scores.evaluate(
-            codes, logvar=logvar, protocol=wanted.protocol, metrics=[metric], seed=wanted.seed
+            codes, logvar=logvar, protocol=request.protocol, metrics=[metric], seed=request.seed
         )
         return table[metric]
 
     return score
 
 
-def _same(record: Record, wanted: Wanted) -> bool:
+def _same(record: Record, request: ScoringRequest) -> bool:
     """Whether a score would be computed with the settings of a record."""
-    settings = protocols.of(record.metric).get(wanted.protocol)
+    settings = protocols.of(record.metric).get(request.protocol)
     if settings is None or record.unknot != unknot.__version__:
         return False
-    chosen = protocols.Protocol(record.metric, wanted.protocol, settings)
-    return plain(chosen.record(seed=wanted.seed)).items() <= record.protocol.items()
+    chosen = protocols.Protocol(record.metric, request.protocol, settings)
+    return plain(chosen.record(seed=request.seed)).items() <= record.protocol.items()
 
 
 def _record(model: Model, score: Score) -> Record:

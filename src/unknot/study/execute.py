@@ -18,7 +18,7 @@ from unknot.study.local import local
 from unknot.study.machine import Machine
 from unknot.study.machine import machine as this_machine
 from unknot.study.plan import Plan, plan, setting_table, shards
-from unknot.study.store import DONE, Store
+from unknot.study.store import Store
 from unknot.study.study import Study
 from unknot.study.sweep import expand
 
@@ -46,7 +46,9 @@ def driver(folder: Path) -> Iterator[Store]:
             opened.close()
 
 
-def adopt(opened: Store, text: str, asked: Plan, here: Machine, *, update: bool = False) -> None:
+def save_plan(
+    opened: Store, text: str, asked: Plan, here: Machine, *, update: bool = False
+) -> None:
     """Write a plan into the records: the first time, or what is new in it.
 
     Args:
@@ -61,7 +63,7 @@ def adopt(opened: Store, text: str, asked: Plan, here: Machine, *, update: bool 
         WriteError: The disk refused.
     """
     facts = opened.facts()
-    known = {run: bool(wanted) for run, wanted in opened.rows("SELECT run, wanted FROM plan")}
+    known = {run.id: run.wanted for run in opened.plan()}
     wish = {
         "name": asked.sweep.name,
         "metrics": json.dumps(asked.sweep.metrics),
@@ -77,7 +79,7 @@ def adopt(opened: Store, text: str, asked: Plan, here: Machine, *, update: bool 
     threads = facts.get("threads", str(here.threads or ""))
     size = asked.sweep.members or here.members(len(ids))
     new = shards(asked, members=size, without=known)
-    opened.adopt(
+    opened.save_plan(
         settings=[setting_table(spec) for spec in asked.settings],
         populations=[
             {
@@ -87,8 +89,8 @@ def adopt(opened: Store, text: str, asked: Plan, here: Machine, *, update: bool 
             }
             for shard in new
         ],
-        wanted=ids,
-        again=any(facts.get(name) != value for name, value in wish.items() if name != "name"),
+        run_ids=ids,
+        rescore=any(facts.get(name) != value for name, value in wish.items() if name != "name"),
         facts={**wish, "text": text, "threads": threads, "unknot": unknot.__version__},
     )
     write_whole(opened.folder / "study.toml", text.encode())
@@ -154,7 +156,7 @@ def run(
     with driver(folder) as opened:
         facts = opened.facts()
         if facts.get("text") != text:
-            adopt(opened, text, asked or planned(text), here, update=update)
+            save_plan(opened, text, asked or planned(text), here, update=update)
         elif not (folder / "study.toml").exists():
             write_whole(folder / "study.toml", text.encode())
         threads = int(opened.facts()["threads"] or 0) or None
@@ -201,16 +203,6 @@ def _own_text(folder: Path, known: str) -> str:
         raise StoreError(f"Could not read {folder / 'study.toml'}: {error}.") from error
 
 
-def unfinished(opened: Store) -> list[str]:
-    """Keys of the populations that are left to do, in the order of the plan."""
-    query = """
-        SELECT key FROM populations WHERE status <> ? AND key IN (
-            SELECT population FROM plan WHERE wanted = 1
-        ) ORDER BY position
-    """
-    return [key for (key,) in opened.rows(query, (DONE,))]
-
-
 def execute(
     opened: Store,
     here: Machine,
@@ -233,8 +225,8 @@ def execute(
     # Workers that share this machine's GPU share its cores, too, when they score.
     share = max(1, scoring.spare() // here.workers) if here.gpu and pool is None else None
     tasks = [
-        task.of_store(opened, key, device=here.device, threads=here.threads, processes=share)
-        for key in unfinished(opened)
+        task.from_store(opened, key, device=here.device, threads=here.threads, processes=share)
+        for key in opened.unfinished()
     ]
     here_alone = functools.partial(local, workers=here.workers, threads=here.threads)
     events = (pool or here_alone)(tasks)

@@ -26,6 +26,11 @@ class Record:
     """One number for each code, factor or the like."""
 
     @property
+    def applies(self) -> bool:
+        """Whether the score applies to the model; where it does not, a remark says why."""
+        return bool(self.values)
+
+    @property
     def key(self) -> tuple[str, str, str]:
         """What makes a record the same as another: run, score, its settings and our version."""
         return self.id, self.metric, json.dumps([self.protocol, self.unknot], sort_keys=True)

@@ -13,7 +13,7 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, ShapeError, StoreError
 from unknot.core.files import write_whole
 from unknot.core.posterior import Posterior
-from unknot.core.representation import Once, Representation
+from unknot.core.representation import CodeCache, Representation
 from unknot.engine import checkpoint, encode
 from unknot.losses.likelihood import activated, likelihood_of
 from unknot.study.curves import Curves
@@ -139,7 +139,7 @@ class Run:
         def means(index: Tensor) -> Tensor:
             return encode.encode(self.training.population, self.dataset, index).mean
 
-        rows = Once(means, self.dataset.space.size)
+        rows = CodeCache(means, self.dataset.space.size)
 
         def of(member: int) -> Representation:
             return Representation(self.dataset.space, latents, lambda index: rows(index, member))

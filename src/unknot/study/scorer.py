@@ -66,8 +66,7 @@ def _score(job: Mapping[str, Any], heard: "queue.SimpleQueue[Message]", out: IO[
 
     from unknot.core.factors import FactorSpace
     from unknot.metrics.result import Score
-    from unknot.study.evaluate import Model, Wanted, results
-    from unknot.study.records import Record
+    from unknot.study.evaluate import Model, ScoringRequest, compute
 
     def encode(index: Tensor) -> Tensor:
         write(out, {"event": "rows"}, index.numpy().tobytes())
@@ -79,9 +78,8 @@ def _score(job: Mapping[str, Any], heard: "queue.SimpleQueue[Message]", out: IO[
 
     space = FactorSpace(*(tuple(part) for part in job["space"]))
     model = Model(job["id"], job["seed"], space, job["latents"], encode, decoded)
-    for metric, found in results(model, Wanted(**job["wanted"])):
-        result = asdict(found) if isinstance(found, Record) else found
-        write(out, {"event": "score", "metric": metric, "result": result})
+    for record in compute(model, ScoringRequest(**job["wanted"])):
+        write(out, {"event": "score", "record": asdict(record)})
 
 
 if __name__ == "__main__":

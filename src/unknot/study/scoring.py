@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import torch
@@ -25,7 +25,7 @@ from unknot.metrics import facts
 from unknot.study import evaluate, scorer
 from unknot.study.cores import cores, threads_in
 from unknot.study.decoding import DECODING
-from unknot.study.evaluate import Model, Scored, Wanted
+from unknot.study.evaluate import Model, ScoringRequest
 from unknot.study.members import Stopped
 from unknot.study.records import Record
 
@@ -46,13 +46,13 @@ def spare() -> int:
 
 def score(
     models: Sequence[Callable[[], Model]],
-    wanted: Wanted,
+    wanted: ScoringRequest,
     *,
     known: Sequence[Record] = (),
     processes: int = 1,
     on_score: Callable[[int], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
-) -> Generator[Scored, None, None]:
+) -> Generator[list[Record], None, None]:
     """Score models; yields one after the other, in their order.
 
     Args:
@@ -106,47 +106,35 @@ class Job:
 
     place: int
     model: Model
-    here: Iterator[tuple[str, Record | str]]
+    here: Iterator[Record]
     """Scores that are computed in this process."""
     elsewhere: list[str]
     """Scores that a scorer computes."""
-    found: dict[str, Record]
-    skipped: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def done(self) -> int:
-        """How many scores there are."""
-        return len(self.found) + len(self.skipped)
-
-    def note(self, metric: str, result: Record | str) -> None:
-        """Keep a record, or why there is none."""
-        if isinstance(result, Record):
-            self.found[metric] = result
-        else:
-            self.skipped[metric] = result
+    records: dict[str, Record]
+    """What there is so far, by metric."""
 
     def work(self) -> bool:
         """Compute one score here; False when none is left."""
-        for metric, result in self.here:
-            self.note(metric, result)
+        for record in self.here:
+            self.records[record.metric] = record
             return True
         return False
 
 
 def _side_by_side(
     models: Sequence[Callable[[], Model]],
-    wanted: Wanted,
+    wanted: ScoringRequest,
     known: Sequence[Record],
     processes: int,
     on_score: Callable[[int], None],
     stop: Callable[[], bool],
-) -> Iterator[Scored]:
+) -> Iterator[list[Record]]:
     each = len({*wanted.metrics})
     waiting, deaths = collections.deque(range(len(models))), collections.Counter[int]()
     said: Said = queue.SimpleQueue()
     team: dict[Scorer, Job | None] = {}
     jobs: list[Job] = []
-    finished: dict[int, Scored] = {}
+    finished: dict[int, list[Record]] = {}
     started, told = 0, 0
     try:
         for due in range(len(models)):
@@ -179,31 +167,33 @@ def _side_by_side(
                             jobs.remove(lost)
                             deaths[lost.place] += 1
                             waiting.appendleft(lost.place)
-                done = each * len(finished) + sum(job.done for job in jobs)
+                done = each * len(finished) + sum(len(job.records) for job in jobs)
                 if done != told:
                     told = done
                     on_score(done)
-                for job in [job for job in jobs if job.done == each]:
+                for job in [job for job in jobs if len(job.records) == each]:
                     jobs.remove(job)
-                    finished[job.place] = evaluate.scored(job.model, wanted, job.found, job.skipped)
+                    finished[job.place] = [job.records[metric] for metric in wanted.metrics]
             yield finished[due]
     finally:
         _end([*team])
 
 
-def _begin(place: int, model: Model, wanted: Wanted, known: Sequence[Record], *, here: bool) -> Job:
+def _begin(
+    place: int, model: Model, wanted: ScoringRequest, known: Sequence[Record], *, here: bool
+) -> Job:
     """A model and who is to compute which of its scores; ``here`` all of them."""
-    found = evaluate.recalled(model, wanted, known)
-    rest = [metric for metric in wanted.metrics if metric not in found]
+    records = evaluate.recall(model, wanted, known)
+    rest = [metric for metric in wanted.metrics if metric not in records]
     mine = [metric for metric in rest if here or metric in DECODING]
-    results = evaluate.results(model, replace(wanted, metrics=mine))
+    results = evaluate.compute(model, replace(wanted, metrics=mine))
     others = [metric for metric in rest if metric not in mine]
     # While the first has many rows encoded, which all have in common, the others compute.
     others.sort(key=lambda metric: (facts(metric).rows == "most") == (place > 0))
-    return Job(place, model, results, others, found)
+    return Job(place, model, results, others, records)
 
 
-def _words(job: Job, wanted: Wanted) -> dict[str, Any]:
+def _words(job: Job, wanted: ScoringRequest) -> dict[str, Any]:
     """A job as a scorer is told it."""
     model = job.model
     return {
@@ -224,8 +214,8 @@ def _answer(one: Scorer, message: scorer.Message, team: dict[Scorer, Job | None]
         codes = job.model.encode(torch.frombuffer(data, dtype=torch.int64))
         _send(one, {}, codes.numpy().tobytes())
     elif fact["event"] == "score":
-        result = fact["result"]
-        job.note(fact["metric"], result if isinstance(result, str) else Record(**result))
+        record = Record(**fact["record"])
+        job.records[record.metric] = record
     else:
         kind = getattr(errors, fact["kind"], None)
         if kind is None:  # not on purpose

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from unknot.core.errors import StoreError, WriteError
 
@@ -72,6 +72,56 @@ CREATE TABLE scores (
 );
 """
 PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
+WANTED = "key IN (SELECT population FROM plan WHERE wanted = 1)"
+
+
+class PlannedRun(NamedTuple):
+    """A run as the plan has it."""
+
+    id: str
+    seed: int
+    setting: int
+    spec: str
+    """Its setting without the seed, as JSON."""
+    wanted: bool
+    """Whether the study file still asks for it."""
+
+
+class PlannedPopulation(NamedTuple):
+    """A population as the plan has it."""
+
+    key: str
+    members: int
+    steps: int
+    status: str
+
+
+class RecordedRun(NamedTuple):
+    """What is known of a run."""
+
+    id: str
+    seed: int
+    setting: int
+    population: str
+    member: int
+    ended: str | None
+    """``done`` or ``diverged``; None before the end."""
+    population_status: str
+    error: str | None
+    """Of the population."""
+    seconds: float | None
+    last: str | None
+    """Values of the last log steps by name, as JSON."""
+
+    @property
+    def status(self) -> str:
+        """``waiting``, ``running``, ``done``, ``diverged`` or ``failed``."""
+        return run_status(self.ended, self.population_status)
+
+
+def run_status(ended: str | None, population: str) -> str:
+    """The status of a run: how it ended, else what its population is at."""
+    return ended or (population if population in (RUNNING, FAILED) else "waiting")
 
 
 @dataclass(frozen=True)
@@ -83,15 +133,111 @@ class Store:
 
     def facts(self) -> dict[str, str]:
         """What is known of the study as a whole."""
-        return dict(self.rows("SELECT name, value FROM facts"))
+        return dict(self._rows("SELECT name, value FROM facts"))
 
-    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The answer to a query.
+    def plan(self, *, population: str | None = None) -> list[PlannedRun]:
+        """All planned runs, wanted ones first and in order; or the members of a population."""
+        query = f"""
+            SELECT plan.run, plan.seed, plan.setting, settings.spec, plan.wanted FROM plan
+            JOIN settings ON settings.number = plan.setting
+            {"" if population is None else "WHERE plan.population = ?"}
+            ORDER BY {"plan.wanted DESC, plan.position" if population is None else "plan.member"}
+        """  # noqa: S608 - no word from outside
+        rows = self._rows(query, () if population is None else (population,))
+        return [PlannedRun(run, seed, n, spec, bool(kept)) for run, seed, n, spec, kept in rows]
 
-        Raises:
-            StoreError: The file is damaged or of another kind.
+    def run_ids(self) -> list[str]:
+        """Ids of all runs that were ever planned, sorted."""
+        return [run for (run,) in self._rows("SELECT run FROM plan ORDER BY run")]
+
+    def place(self, run: str) -> tuple[str, int]:
+        """The population of a run, and which member of it the run is."""
+        query = "SELECT population, member FROM plan WHERE run = ?"
+        ((population, member),) = self._rows(query, (run,))
+        return population, member
+
+    def populations(self) -> list[PlannedPopulation]:
+        """The populations of wanted runs, in the order of the plan."""
+        query = f"""
+            SELECT key, members, steps, status FROM populations WHERE {WANTED} ORDER BY position
+        """  # noqa: S608 - no word from outside
+        return [PlannedPopulation(*row) for row in self._rows(query)]
+
+    def unfinished(self) -> list[str]:
+        """Keys of the populations that are left to do, in the order of the plan."""
+        return [each.key for each in self.populations() if each.status != DONE]
+
+    def settings(self) -> dict[int, dict[str, Any]]:
+        """Settings without seeds, by number."""
+        return {n: json.loads(spec) for n, spec in self._rows("SELECT number, spec FROM settings")}
+
+    def runs(self, *, dropped: bool = False) -> list[RecordedRun]:
+        """What is known of each run, in the order of the plan; ``dropped``: unwanted ones too."""
+        query = f"""
+            SELECT plan.run, plan.seed, plan.setting, plan.population, plan.member, runs.status,
+                populations.status, populations.error, runs.seconds, runs.last
+            FROM plan
+            JOIN populations ON populations.key = plan.population
+            LEFT JOIN runs ON runs.run = plan.run
+            {"" if dropped else "WHERE plan.wanted = 1"}
+            ORDER BY plan.wanted DESC, plan.position
+        """  # noqa: S608 - no word from outside
+        return [RecordedRun(*row) for row in self._rows(query)]
+
+    def counts(self) -> dict[str, Any]:
+        """How far the study is: what `Study.status` says of runs, populations, steps and scores."""
+        runs: dict[str, int] = {}
+        query = """
+            SELECT runs.status, populations.status, count(*) FROM plan
+            JOIN populations ON populations.key = plan.population
+            LEFT JOIN runs ON runs.run = plan.run
+            WHERE plan.wanted = 1 GROUP BY runs.status, populations.status
         """
-        with _refusals(self.folder):
+        for ended, population, count in self._rows(query):
+            status = run_status(ended, population)
+            runs[status] = runs.get(status, 0) + count
+        query = f"SELECT status, count(*) FROM populations WHERE {WANTED} GROUP BY status"  # noqa: S608
+        populations = dict(self._rows(query))
+        query = f"""
+            SELECT coalesce(sum(members * CASE WHEN phase = 'train' THEN done ELSE steps END), 0),
+                coalesce(sum(members * steps), 0) FROM populations WHERE {WANTED}
+        """  # noqa: S608
+        done, steps = self._rows(query)[0]
+        query = (
+            f"SELECT error, count(*) FROM populations WHERE status = ? AND {WANTED} GROUP BY error"  # noqa: S608
+        )
+        failures = [{"error": e, "populations": n} for e, n in self._rows(query, (FAILED,))]
+        return {
+            "runs": {"all": sum(runs.values()), **runs},
+            "populations": {"all": sum(populations.values()), **populations},
+            "steps": {"done": done, "all": steps},
+            "scores": self._rows("SELECT count(*) FROM scores")[0][0],
+            "failures": failures,
+        }
+
+    def scores(self) -> dict[str, dict[str, float | None]]:
+        """Scores by run and name; under another protocol than the study's by ``name@protocol``."""
+        facts = self.facts()
+        measures = {
+            number: (
+                "" if protocol == facts["protocol"] else f"@{protocol}",
+                json.loads(options).get("seed") in (None, int(facts["score_seed"])),
+            )
+            for number, protocol, options in self._rows(
+                "SELECT number, protocol, options FROM measures"
+            )
+        }
+        rows = self._rows("SELECT run, measure, name, value FROM scores ORDER BY measure")
+        # Of a name the last to be put down stays: what was drawn with the seed that the study has
+        # now, and of those the newest, as measures are numbered as they come.
+        rows.sort(key=lambda row: measures[row[1]][1])
+        scores: dict[str, dict[str, float | None]] = {}
+        for run, measure, name, value in rows:
+            scores.setdefault(run, {})[name + measures[measure][0]] = value
+        return scores
+
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with _reading(self.folder):
             return self.db.execute(query, values).fetchall()
 
     @contextmanager
@@ -101,7 +247,7 @@ class Store:
         Raises:
             WriteError: The disk refused.
         """
-        with _refusals(self.folder), self.db:
+        with _writing(self.folder), self.db:
             yield self.db
 
     def close(self) -> None:
@@ -111,23 +257,23 @@ class Store:
             self.db.execute("PRAGMA journal_mode = DELETE")
         self.db.close()
 
-    def adopt(
+    def save_plan(
         self,
         *,
         settings: Sequence[Mapping[str, Any]],
         populations: Sequence[Mapping[str, Any]],
-        wanted: Sequence[str],
-        again: bool,
+        run_ids: Sequence[str],
+        rescore: bool,
         facts: Mapping[str, str],
     ) -> None:
-        """Take up a plan: new runs are added, those no longer wanted keep their records.
+        """Write a plan: new runs are added, those no longer wanted keep their records.
 
         Args:
             settings: Of all runs that are new.
             populations: Of the new runs: ``key``, ``steps``, and ``runs``, each an ``id``, a
                 ``setting`` as a place among the settings, and a ``seed``.
-            wanted: Ids of all runs of the plan, in order.
-            again: Whether populations that are done have to be scored anew.
+            run_ids: Of all runs of the plan, in order.
+            rescore: Whether populations that are done have to be scored anew.
             facts: Of the study.
         """
         with self.writing() as db:
@@ -150,9 +296,9 @@ class Store:
             )
             db.execute("UPDATE plan SET wanted = 0")
             db.executemany(
-                "UPDATE plan SET wanted = 1, position = ? WHERE run = ?", enumerate(wanted)
+                "UPDATE plan SET wanted = 1, position = ? WHERE run = ?", enumerate(run_ids)
             )
-            if again:
+            if rescore:
                 db.execute("UPDATE populations SET status = ? WHERE status = ?", (PENDING, DONE))
             _note(db, facts)
 
@@ -181,7 +327,7 @@ class Store:
 
         Args:
             key: Of the population.
-            outcome: The fields of a `task.Outcome`.
+            outcome: The fields of a `task.Outcome`, records of scores as in their file.
         """
         members, scores = outcome["members"], outcome["scores"]
         share = outcome["seconds"] / len(members)
@@ -195,7 +341,7 @@ class Store:
                 ),
             )
             measures = [
-                (s["metric"], s["protocol"], json.dumps(s["options"], sort_keys=True), s["code"])
+                (s["metric"], s["protocol"]["name"], _options(s["protocol"]), s["unknot"])
                 for s in scores
             ]
             columns = "metric, protocol, options, code"
@@ -203,7 +349,7 @@ class Store:
             db.executemany(
                 "INSERT INTO scores VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (
-                    (s["id"], number, name, value, s["remark"])
+                    (s["id"], number, name, value, "; ".join(s["remarks"]))
                     for s, number in zip(scores, numbers, strict=True)
                     # A score that does not apply is a row too: it says why there is no number.
                     for name, value in (s["values"] or {s["metric"]: None}).items()
@@ -221,6 +367,11 @@ def _note(db: sqlite3.Connection, facts: Mapping[str, str]) -> None:
         "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         facts.items(),
     )
+
+
+def _options(protocol: Mapping[str, Any]) -> str:
+    """A protocol's settings, without its name."""
+    return json.dumps({k: v for k, v in protocol.items() if k != "name"}, sort_keys=True)
 
 
 def _numbers(
@@ -247,7 +398,7 @@ def create(folder: Path) -> Store:
         StoreError: It is damaged or of another format.
         WriteError: The disk refused.
     """
-    with _refusals(folder):
+    with _writing(folder):
         store = Store(folder, sqlite3.connect(folder / FILE, timeout=WAIT))
         store.db.execute("PRAGMA journal_mode = WAL")
         store.db.execute("PRAGMA synchronous = FULL")
@@ -286,8 +437,19 @@ def _checked(store: Store) -> Store:
 
 
 @contextmanager
-def _refusals(folder: Path) -> Iterator[None]:
-    """What SQLite refuses, as a line for people."""
+def _reading(folder: Path) -> Iterator[None]:
+    """Turn errors of SQLite into one line for people."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise StoreError(f"Could not read the records in {folder / FILE}: {error}.") from error
+    except sqlite3.Error as error:
+        raise StoreError(f"{folder / FILE} is damaged: {error}.") from error
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Turn errors of SQLite into one line for people."""
     try:
         yield
     except sqlite3.OperationalError as error:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from unknot.core.errors import StoreError
 from unknot.core.registry import nearest
 from unknot.study import lock, store
-from unknot.study.store import FAILED, RUNNING, Store
+from unknot.study.store import Store
 
 if TYPE_CHECKING:  # reading a table needs no torch
     from unknot.study.curves import Curves
@@ -85,37 +85,24 @@ class Study:
         Args:
             dropped: Also give runs that the study file no longer asks for.
         """
-        settings = {
-            n: flat(json.loads(s)) for n, s in self._rows("SELECT number, spec FROM settings")
-        }
-        scores = self._scores()
-        query = f"""
-            SELECT plan.run, plan.seed, plan.setting, plan.population, plan.member, runs.status,
-                populations.status, populations.error, runs.seconds, runs.last
-            FROM plan
-            JOIN populations ON populations.key = plan.population
-            LEFT JOIN runs ON runs.run = plan.run
-            {"" if dropped else "WHERE plan.wanted = 1"}
-            ORDER BY plan.wanted DESC, plan.position
-        """  # noqa: S608 - no word from outside
+        settings = {number: flat(spec) for number, spec in self.store.settings().items()}
+        scores = self.store.scores()
         table = []
-        for run, seed, setting, key, member, ended, status, error, seconds, last in self._rows(
-            query
-        ):
+        for run in self.store.runs(dropped=dropped):
             row = {
-                "id": run,
-                "seed": seed,
-                "status": ended or _status(status),
-                "diverged": None if ended is None else ended == "diverged",
-                "population": key,
-                "member": member,
-                "seconds": seconds,
-                "error": None if ended else error,
+                "id": run.id,
+                "seed": run.seed,
+                "status": run.status,
+                "diverged": None if run.ended is None else run.ended == "diverged",
+                "population": run.population,
+                "member": run.member,
+                "seconds": run.seconds,
+                "error": None if run.ended else run.error,
             }
-            logged = _last(last) if last else {}
-            own = {**row, **settings[setting]}
+            logged = _last(run.last) if run.last else {}
+            own = {**row, **settings[run.setting]}
             # First and last: an objective may log something that it calls diverged.
-            table.append({**own, **logged, **scores.get(run, {}), **own})
+            table.append({**own, **logged, **scores.get(run.id, {}), **own})
         return table
 
     def status(self) -> dict[str, Any]:
@@ -125,37 +112,11 @@ class Study:
         ``all``), ``scores``, ``failures`` (messages and how many populations each), and ``driver``:
         whether a process is at work on it.
         """
-        runs: dict[str, int] = {}
-        query = """
-            SELECT runs.status, populations.status, count(*) FROM plan
-            JOIN populations ON populations.key = plan.population
-            LEFT JOIN runs ON runs.run = plan.run
-            WHERE plan.wanted = 1 GROUP BY runs.status, populations.status
-        """
-        for ended, population, count in self._rows(query):
-            status = ended or _status(population)
-            runs[status] = runs.get(status, 0) + count
-        wanted = "key IN (SELECT population FROM plan WHERE wanted = 1)"
-        query = f"SELECT status, count(*) FROM populations WHERE {wanted} GROUP BY status"  # noqa: S608
-        populations = dict(self._rows(query))
-        query = f"""
-            SELECT coalesce(sum(members * CASE WHEN phase = 'train' THEN done ELSE steps END), 0),
-                coalesce(sum(members * steps), 0) FROM populations WHERE {wanted}
-        """  # noqa: S608
-        done, steps = self._rows(query)[0]
-        query = (
-            f"SELECT error, count(*) FROM populations WHERE status = ? AND {wanted} GROUP BY error"  # noqa: S608
-        )
-        failures = [{"error": e, "populations": n} for e, n in self.store.rows(query, (FAILED,))]
         return {
             "study": str(self.path),
             "name": self.name,
             "driver": lock.is_held(self.path),
-            "runs": {"all": sum(runs.values()), **runs},
-            "populations": {"all": sum(populations.values()), **populations},
-            "steps": {"done": done, "all": steps},
-            "scores": self._rows("SELECT count(*) FROM scores")[0][0],
-            "failures": failures,
+            **self.store.counts(),
         }
 
     def find(self, start: str) -> str:
@@ -164,7 +125,7 @@ class Study:
         Raises:
             StoreError: No run starts so, or several do.
         """
-        ids = [run for (run,) in self._rows("SELECT run FROM plan ORDER BY run")]
+        ids = self.store.run_ids()
         found = [run for run in ids if run.startswith(start)]
         if len(found) != 1:
             said = (
@@ -187,7 +148,7 @@ class Study:
         from unknot.study.members import load
 
         folder, member = self.place(start)
-        specs = task.of_store(self.store, folder.name).specs()
+        specs = task.from_store(self.store, folder.name).specs()
         return load(folder, specs, device).run(member)
 
     def curves(self, start: str) -> "Curves":
@@ -208,8 +169,7 @@ class Study:
             StoreError: There is no such run, or it is not trained yet.
         """
         name = self.find(start)
-        query = "SELECT population, member FROM plan WHERE run = ?"
-        ((population, member),) = self.store.rows(query, (name,))
+        population, member = self.store.place(name)
         folder = self.path / "populations" / population
         if not (folder / "population.json").exists():
             raise StoreError(
@@ -219,7 +179,7 @@ class Study:
 
     def scores(self) -> list[str]:
         """Names of the columns of the table that hold scores, newest measures last."""
-        return [*dict.fromkeys(name for of_run in self._scores().values() for name in of_run)]
+        return [*dict.fromkeys(name for of_run in self.store.scores().values() for name in of_run)]
 
     def baselines(self) -> tuple[str, ...]:
         """What the study file wants scores to be held against, in words."""
@@ -228,31 +188,6 @@ class Study:
         from unknot.study.sweep import baselines
 
         return baselines(tomllib.loads(self.store.facts()["text"]).get("baseline", []))
-
-    def _scores(self) -> dict[str, dict[str, float | None]]:
-        facts = self.store.facts()
-        own, seed = facts["protocol"], int(facts["score_seed"])
-        measures = {
-            number: ("" if protocol == own else f"@{protocol}", json.loads(options).get("seed"))
-            for number, protocol, options in self._rows(
-                "SELECT number, protocol, options FROM measures"
-            )
-        }
-        scores = self._rows("SELECT run, measure, name, value FROM scores ORDER BY measure")
-        # Of a name the last to be put down stays: what was drawn with the seed that the study has
-        # now, and of those the newest, as measures are numbered as they come.
-        scores.sort(key=lambda row: measures[row[1]][1] in (None, seed))
-        found: dict[str, dict[str, float | None]] = {}
-        for run, measure, name, value in scores:
-            found.setdefault(run, {})[name + measures[measure][0]] = value
-        return found
-
-    def _rows(self, query: str) -> list[tuple[Any, ...]]:
-        return self.store.rows(query)
-
-
-def _status(population: str) -> str:
-    return population if population in (RUNNING, FAILED) else "waiting"
 
 
 def _last(text: str) -> dict[str, float | None]:

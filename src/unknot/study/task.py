@@ -23,13 +23,11 @@ from typing import Any
 
 import torch
 
-import unknot
 from unknot.core.errors import StoreError
 from unknot.study import config, evaluate, records, scoring
-from unknot.study.evaluate import Model, Wanted
+from unknot.study.evaluate import Model, ScoringRequest
 from unknot.study.lock import held
 from unknot.study.members import Stopped, Trained, export, is_trained, load, tidy
-from unknot.study.records import Record
 from unknot.study.spec import TrainSpec
 from unknot.study.store import Store
 from unknot.study.train import begin, restore, train_to_the_end
@@ -61,7 +59,7 @@ class Task:
         return json.dumps(asdict(self))
 
     @classmethod
-    def of_json(cls, line: str) -> "Task":
+    def from_json(cls, line: str) -> "Task":
         """Back from a line."""
         return cls(**json.loads(line))
 
@@ -97,20 +95,19 @@ class Outcome:
     """Of each member: ``id``, ``status`` (done or diverged), ``diverged_at`` and ``last``, the
     values of the last log step by name."""
     scores: list[dict[str, Any]]
-    """Of each score: ``id``, ``metric``, ``protocol``, ``options``, ``code``, and ``values`` by
-    name, or for one that does not apply none and the ``remark`` that says why."""
+    """The fields of a `Record` each."""
 
     def json(self) -> str:
         """As one line."""
         return json.dumps(asdict(self))
 
     @classmethod
-    def of_json(cls, line: str) -> "Outcome":
+    def from_json(cls, line: str) -> "Outcome":
         """Back from a line."""
         return cls(**json.loads(line))
 
 
-def of_store(
+def from_store(
     store: Store,
     population: str,
     *,
@@ -120,18 +117,13 @@ def of_store(
 ) -> Task:
     """The task of a planned population."""
     facts = store.facts()
-    query = """
-        SELECT plan.run, plan.seed, settings.spec FROM plan
-        JOIN settings ON settings.number = plan.setting
-        WHERE plan.population = ? ORDER BY plan.member
-    """
-    rows = store.rows(query, (population,))
-    specs = [*dict.fromkeys(spec for *_, spec in rows)]
+    runs = store.plan(population=population)
+    specs = [*dict.fromkeys(run.spec for run in runs)]
     return Task(
         population,
         str((store.folder / "populations" / population).absolute()),
         [json.loads(spec) for spec in specs],
-        [{"id": run, "seed": seed, "setting": specs.index(spec)} for run, seed, spec in rows],
+        [{"id": run.id, "seed": run.seed, "setting": specs.index(run.spec)} for run in runs],
         json.loads(facts["metrics"]),
         facts["protocol"],
         int(facts["score_seed"]),
@@ -202,7 +194,7 @@ def _scores(
         return
     metrics = evaluate.everything() if task.metrics is None else task.metrics
     # A score that does not apply to a run is a fact, not the study's end.
-    wanted = Wanted(metrics, task.protocol, task.score_seed, strict=False)
+    wanted = ScoringRequest(metrics, task.protocol, task.score_seed, strict=False)
     everybody = scoring.score(
         _models(trained, wanted),
         wanted,
@@ -212,22 +204,13 @@ def _scores(
         stop=stop,
     )
     with closing(everybody):
-        for scored in everybody:
-            records.append(folder, scored.records)
-            yield from map(_score, scored.records)
-            for metric, why in scored.skipped.items():
-                yield {
-                    "id": scored.id,
-                    "metric": metric,
-                    "protocol": task.protocol,
-                    "options": {"seed": task.score_seed},
-                    "code": unknot.__version__,
-                    "values": {},
-                    "remark": why,
-                }
+        for found in everybody:
+            applying = [record for record in found if record.applies]
+            records.append(folder, applying)
+            yield from map(asdict, [*applying, *(r for r in found if not r.applies)])
 
 
-def _models(trained: Trained, wanted: Wanted) -> list[Callable[[], Model]]:
+def _models(trained: Trained, wanted: ScoringRequest) -> list[Callable[[], Model]]:
     """Those that did not diverge.
 
     A GPU encodes rows for all of them in one pass. On a CPU that is no faster, and whoever stops it
@@ -253,16 +236,3 @@ def _processes(task: Task, trained: Trained) -> int:
 
 def _on_cpu(trained: Trained) -> bool:
     return trained.setting.runtime.device.type == "cpu"
-
-
-def _score(record: Record) -> dict[str, Any]:
-    options = {k: v for k, v in record.protocol.items() if k != "name"}
-    return {
-        "id": record.id,
-        "metric": record.metric,
-        "protocol": record.protocol["name"],
-        "options": options,
-        "code": record.unknot,
-        "values": record.values,
-        "remark": "; ".join(record.remarks),
-    }
