@@ -1,0 +1,67 @@
+"""Measure the size of the package: code lines, modules, modules with one importer.
+
+    python tools/meter.py [SRC]
+
+A code line is a line with code on it: no docstring, blank, comment or import. Modules with exactly
+one importer are candidates for joining it; catalogue entries are found by name and have none.
+"""
+
+import ast
+import sys
+from collections import Counter
+from pathlib import Path
+
+
+def code_lines(text: str) -> int:
+    """Lines of code of a module's text."""
+    skipped: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        text_alone = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, ast.Import | ast.ImportFrom) or (
+            text_alone and isinstance(node.value.value, str)
+        ):
+            skipped.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return sum(
+        1 for n, line in lines if n not in skipped and line.strip() and line.strip()[0] != "#"
+    )
+
+
+def imports(text: str, modules: set[str]) -> set[str]:
+    """The modules of the package that a module's text imports, anywhere in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {name.name for name in node.names}
+    return names & modules
+
+
+def main() -> None:
+    """Print the sizes of a package's rooms and in all."""
+    src = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1] / "src")
+    texts = {
+        ".".join(path.relative_to(src).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in sorted(src.rglob("*.py"))
+    }
+    read = {name: path.read_text(encoding="utf-8") for name, path in texts.items()}
+    importers = Counter(m for text in read.values() for m in imports(text, {*read}))
+    rooms: dict[str, list[int]] = {}
+    for name, text in read.items():
+        room = name.split(".")[1] if name.count(".") else "(top)"
+        sizes = rooms.setdefault(room, [0, 0, 0, 0])
+        for place, size in enumerate(
+            (code_lines(text), 1, importers[name] == 1, text.count("type: ignore"))
+        ):
+            sizes[place] += size
+    print(f"{'room':<14}{'code lines':>11}{'modules':>9}{'one importer':>14}{'type: ignore':>14}")
+    for room, sizes in [
+        *sorted(rooms.items()),
+        ("all", [sum(c) for c in zip(*rooms.values(), strict=True)]),
+    ]:
+        print(f"{room:<14}{sizes[0]:>11,}{sizes[1]:>9}{sizes[2]:>14}{sizes[3]:>14}")
+
+
+if __name__ == "__main__":
+    main()
