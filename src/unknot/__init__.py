@@ -1,7 +1,6 @@
-"""unknot: disentangled representation learning.
+"""unknot: train, evaluate and compare disentangled representations.
 
-Train, score, study and look at models whose latent dimensions each carry one factor of the data.
-Names are imported when they are first used, so that ``import unknot`` costs next to nothing.
+Names are imported on first use, so that ``import unknot`` is fast.
 """
 
 import importlib

@@ -46,7 +46,7 @@ def test_no_score_differs_by_more_than_chance(page, words):
     for score in page.SCORES:
         apart = [low - full for low, full in page.pairs(page.runs(), score).values()]
         far.append(abs(mean(apart)) / stdev(apart) * len(apart) ** 0.5)
-    assert f"no score moves by more than {max(far):.1f} of its small errors" in words[0]
+    assert f"The mean of no score differs by more than {max(far):.1f} standard errors" in words[0]
     assert max(far) < 2
 
 
