@@ -15,10 +15,18 @@ from unknot.engine.device import runtime
 from unknot.engine.population import Setting
 from unknot.nets.linear import Linear
 from unknot.objectives.beta_vae import BetaVAE
+from unknot.report.style import STYLE
 from unknot.study.curves import Curves
 from unknot.study.run import Run
 from unknot.study.spec import Choice, TrainSpec
 from unknot.study.train import Training
+
+
+@pytest.fixture(autouse=True)
+def few_pixels(monkeypatch):
+    """Pages hold dozens of figures: coarse ones are drawn in a fifth of the time."""
+    monkeypatch.setitem(STYLE, "savefig.dpi", 40)
+
 
 SPACE = FactorSpace(("shade", "corner", "size"), (4, 3, 2), ("ordered", "nominal", "ordered"))
 

@@ -20,7 +20,7 @@ from unknot.report.distances import (
     run_sources,
 )
 from unknot.report.kernels import kernel_figure
-from unknot.report.style import DARK, png
+from unknot.report.style import png
 from unknot.report.thresholds import pair_deltas, threshold_figure
 
 SOURCES = ["factors", "images", "codes", "posteriors", "reconstructions"]
@@ -76,7 +76,6 @@ def test_a_matrix_of_zeros_can_be_drawn():
 def test_files_are_the_same_at_every_call(matrices):
     first, second = (png(matrices_figure(matrices, title="all")) for _ in range(2))
     assert first == second
-    assert png(matrices_figure(matrices, title="all", theme=DARK)) != first
 
 
 def test_captions_say_which_loss():

@@ -5,7 +5,7 @@ import pytest
 
 from unknot.report.figures import curve, curve_names, curves_figure, factor_figure
 from unknot.report.latents import Latents
-from unknot.report.style import DARK, LIGHT, png
+from unknot.report.style import png
 
 NAN = math.nan
 
@@ -71,6 +71,5 @@ def test_the_factor_figure_shows_each_share_in_the_order_of_the_latents():
     assert axes.images[0].get_array().tolist() == [[0.5, 0.125], [0, 0]], "unused is not coloured"
 
 
-def test_files_are_the_same_at_every_call_and_in_the_colours_of_the_theme(three):
+def test_files_are_the_same_at_every_call(three):
     assert png(curve(three, "kl")) == png(curve(three, "kl"))
-    assert png(curve(three, "kl", theme=DARK)) != png(curve(three, "kl", theme=LIGHT))

@@ -5,7 +5,7 @@ from PIL import ImageColor
 from unknot.core.posterior import Posterior
 from unknot.report.pictures import dataset_picture, draws, pairs, reconstructions, samples
 from unknot.report.sheet import GAP, MARGIN
-from unknot.report.style import LIGHT
+from unknot.report.style import RULE
 
 
 def perfect(x):
@@ -21,7 +21,7 @@ def cells(page, rows, columns):
     """The images of a sheet of 4 x 6 images, row by row, taken from its right end."""
     height, width = 4 * 32 + GAP, 6 * 32 + GAP
     left = page.shape[1] - MARGIN - max(columns) * width
-    frame = (page[:, left - 1] == ImageColor.getrgb(LIGHT.rule)).all(-1)
+    frame = (page[:, left - 1] == ImageColor.getrgb(RULE)).all(-1)
     top = int(np.flatnonzero(frame)[0]) + GAP
     return [
         [page[y : y + 128 : 32, left + j * width : left + j * width + 192 : 32] for j in range(k)]

@@ -8,7 +8,7 @@ from unknot.core.errors import ConfigError
 from unknot.report import study_figures as figures
 from unknot.report import study_source
 from unknot.report.study_baselines import DASHES, baselines
-from unknot.report.style import LIGHT
+from unknot.report.style import INK
 from unknot.study.export import csv as as_csv
 from unknot.study.sweep import expand
 
@@ -58,7 +58,7 @@ def lines(axes, along):
     for line in axes.lines:
         at = line.get_xdata() if along == "x" else line.get_ydata()
         across = line.get_ydata() if along == "x" else line.get_xdata()
-        if list(across) == [0, 1] and at[0] == at[1] and line.get_color() == LIGHT.ink:
+        if list(across) == [0, 1] and at[0] == at[1] and line.get_color() == INK:
             found.append(float(at[0]))
     return found
 

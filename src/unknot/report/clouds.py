@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 from torch.nn.functional import pad
 
 from unknot.core import noise
@@ -17,8 +16,17 @@ from unknot.metrics.axis_alignment import axis_alignment
 from unknot.metrics.linearity import linearity
 from unknot.metrics.orientation import orientation
 from unknot.metrics.traversals import Walking, grid_traversals
-from unknot.report.distances import colour_scale, heading
-from unknot.report.style import LIGHT, Theme, number
+from unknot.report.distances import heading
+from unknot.report.style import (
+    DEPTHS,
+    RULE,
+    SMALL,
+    footnote,
+    new_figure,
+    number_ticks,
+    show_frame,
+    styled,
+)
 
 RATIOS = {"linearity": linearity, "axis_alignment": axis_alignment, "orientation": orientation}
 TURNS = (0.0, 15.0, 30.0, 45.0)
@@ -110,50 +118,41 @@ def factor_clouds(codes: Representation, *, traversals: int = 64, seed: int = 0)
     return clouds
 
 
-def cloud_figure(
-    rows: Sequence[Sequence[Cloud]], *, title: str, note: str = "", theme: Theme = LIGHT
-) -> Figure:
+@styled
+def cloud_figure(rows: Sequence[Sequence[Cloud]], *, title: str, note: str = "") -> Figure:
     """A panel for each cloud, of one scale in both directions, its ratios above it.
 
     Args:
         rows: Clouds side by side, row by row.
         title: What they are.
         note: A line below the title.
-        theme: Colours.
     """
     across = max(len(row) for row in rows)
     size = (max(1.9 * across, 4.2), 0.7 + 2.25 * len(rows))
-    figure = Figure(figsize=size, layout="constrained", facecolor=theme.paper)
-    figure.suptitle(title, x=0.012, ha="left", fontsize=10.5, fontweight="bold", color=theme.ink)
+    figure = new_figure(size, title)
     cells = figure.subplots(len(rows), across, squeeze=False)
     for axes in cells.flat:
         axes.set_visible(False)
     for row, line in zip(rows, cells, strict=True):
         for cloud, axes in zip(row, line, strict=False):
             axes.set_visible(True)
-            axes.set_facecolor(theme.paper)
             x, y = cloud.points.T
-            axes.scatter(
-                x, y, c=0.25 + 0.75 * cloud.value, cmap=colour_scale(theme), vmin=0, vmax=1, s=4
-            )
+            axes.scatter(x, y, c=0.25 + 0.75 * cloud.value, cmap=DEPTHS, vmin=0, vmax=1, s=4)
             reach = float(np.abs(cloud.points).max()) * 1.1 or 1.0
             axes.set_xlim(-reach, reach)
             axes.set_ylim(-reach, reach)
             axes.set_aspect("equal")
-            axes.axhline(0, color=theme.rule, linewidth=0.6, zorder=0)
-            axes.axvline(0, color=theme.rule, linewidth=0.6, zorder=0)
+            axes.axhline(0, color=RULE, linewidth=0.6, zorder=0)
+            axes.axvline(0, color=RULE, linewidth=0.6, zorder=0)
             # Of a round cloud there is no direction to speak of.
             direction = f"{cloud.orientation:.2f}" if cloud.linearity >= ROUND else "–"
             ratios = f"linear {cloud.linearity:.2f}, axis {cloud.axis_alignment:.2f}"
-            heading(axes, cloud.name, (ratios, f"orientation {direction}"), theme)
+            heading(axes, cloud.name, (ratios, f"orientation {direction}"))
             for axis in (axes.xaxis, axes.yaxis):
-                axis.set_major_locator(MaxNLocator(3, symmetric=True))
-                axis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
-            axes.set_xlabel(cloud.axes[0], fontsize=8, color=theme.muted, labelpad=1)
-            axes.set_ylabel(cloud.axes[1], fontsize=8, color=theme.muted, labelpad=1)
-            axes.tick_params(labelsize=7, labelcolor=theme.muted, color=theme.rule, length=2)
-            for spine in axes.spines.values():
-                spine.set_color(theme.rule)
-    if note:
-        figure.supxlabel(note, x=0.012, ha="left", fontsize=8, color=theme.muted)
+                number_ticks(axis, 3, symmetric=True)
+            axes.set_xlabel(cloud.axes[0], loc="center")
+            axes.set_ylabel(cloud.axes[1])
+            axes.tick_params(labelsize=SMALL, length=2)
+            show_frame(axes, "frame")
+    footnote(figure, (note,))
     return figure

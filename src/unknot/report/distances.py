@@ -7,9 +7,8 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
@@ -28,12 +27,22 @@ from unknot.metrics.traversal_distances import (
     of_posteriors,
 )
 from unknot.report.latents import check_member
-from unknot.report.style import LIGHT, Theme, number
+from unknot.report.style import (
+    CYCLE,
+    DEPTHS,
+    INK,
+    MUTED,
+    PAPER,
+    SMALL,
+    new_figure,
+    number_ticks,
+    set_panel,
+    show_frame,
+    styled,
+)
 from unknot.report.traversals import decode
 from unknot.study.run import Run
 
-LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31")
-"""Colours of Okabe and Ito but for yellow, which white paper swallows."""
 TRUTH = "factors"
 WORDS = {
     "gaussian": "squared error",
@@ -116,12 +125,12 @@ def captions(loss: str | Overlap) -> dict[str, str]:
     }
 
 
+@styled
 def matrices_figure(
     matrices: Matrices,
     *,
     title: str,
     lines: Mapping[str, str] | None = None,
-    theme: Theme = LIGHT,
 ) -> Figure:
     """A row of matrices for each factor and a column for each source, of one colour scale.
 
@@ -132,12 +141,10 @@ def matrices_figure(
         matrices: Mean distances by factor and source.
         title: What they are of.
         lines: A line below the name of a source, such as `captions`.
-        theme: Colours.
     """
     names, sources = list(matrices), list(next(iter(matrices.values())))
     size = (0.6 + (SIDE + 0.3) * len(sources), 1.5 + (SIDE + 0.24) * len(names))
-    figure = Figure(figsize=size, layout="constrained", facecolor=theme.paper)
-    figure.suptitle(title, x=0.012, ha="left", fontsize=11, fontweight="bold", color=theme.ink)
+    figure = new_figure(size, title)
     cells = figure.subplots(len(names), len(sources), squeeze=False)
     for j, source in enumerate(sources):
         column = [matrices[name][source].numpy() for name in names]
@@ -145,27 +152,25 @@ def matrices_figure(
         unit = 10.0 ** thousands(max(tops))
         for axes, shown, own in zip(cells[:, j], column, tops, strict=True):
             top = (own if source == TRUTH else max(tops)) / unit or 1.0
-            drawn = axes.imshow(shown / unit, cmap=colour_scale(theme), vmin=0, vmax=top)
-            _dress_matrix(axes, shown / unit, top, theme)
+            drawn = axes.imshow(shown / unit, cmap=DEPTHS, vmin=0, vmax=top)
+            _label_matrix(axes, shown / unit, top)
         power = thousands(max(tops))
         below = [(lines or {}).get(source, ""), f"× 10{_raised(power)}" if power else ""]
-        heading(cells[0, j], source, sorted(below, key=lambda line: not line), theme)
+        heading(cells[0, j], source, sorted(below, key=lambda line: not line))
         bar = figure.colorbar(
             drawn, ax=cells[:, j], orientation="horizontal", fraction=0.04, pad=0.01, aspect=16
         )
-        bar.ax.xaxis.set_major_locator(MaxNLocator(3))
-        bar.ax.tick_params(labelsize=8, labelcolor=theme.muted, color=theme.rule, length=2)
-        bar.outline.set_edgecolor(theme.rule)
+        number_ticks(bar.ax.xaxis, 3)
         if source == TRUTH:
             bar.set_ticks([0, top], labels=["0", "largest"])
     for axes, name in zip(cells[:, 0], names, strict=True):
-        axes.set_ylabel(name, fontsize=9.5, fontweight="bold", color=theme.ink, labelpad=4)
+        axes.set_ylabel(name, fontweight="bold", color=INK, labelpad=4)
     return figure
 
 
-def heading(axes: Axes, name: str, lines: Sequence[str], theme: Theme) -> None:
+def heading(axes: Axes, name: str, lines: Sequence[str]) -> None:
     """A name above a panel in bold, and lines below it; empty ones keep their room."""
-    axes.set_title(name, fontsize=9, fontweight="bold", color=theme.ink, pad=5 + 11 * len(lines))
+    axes.set_title(name, loc="center", pad=5 + 11 * len(lines))
     for i, line in enumerate(reversed(lines)):
         axes.annotate(
             line,
@@ -174,29 +179,21 @@ def heading(axes: Axes, name: str, lines: Sequence[str], theme: Theme) -> None:
             xycoords="axes fraction",
             textcoords="offset points",
             ha="center",
-            fontsize=8,
-            color=theme.ink,
         )
 
 
-def _dress_matrix(axes: Axes, shown: Float[np.ndarray, "v v"], most: float, theme: Theme) -> None:
+def _label_matrix(axes: Axes, shown: Float[np.ndarray, "v v"], most: float) -> None:
     values = len(shown)
     if values <= READABLE:
         for (u, v), distance in np.ndenumerate(shown):
-            ink = theme.paper if distance > 0.45 * most else theme.ink
+            ink = PAPER if distance > 0.45 * most else INK
             text = two_figures(float(distance))
             axes.text(v, u, text, ha="center", va="center", fontsize=6, color=ink)
     ticks = sorted({0, values - 1})
     axes.set_xticks(ticks, [str(t + 1) for t in ticks])
     axes.set_yticks(ticks, [str(t + 1) for t in ticks])
-    axes.tick_params(labelsize=7, labelcolor=theme.muted, length=0, pad=2)
-    for spine in axes.spines.values():
-        spine.set_color(theme.rule)
-
-
-def colour_scale(theme: Theme) -> LinearSegmentedColormap:
-    """From paper over the accent to ink."""
-    return LinearSegmentedColormap.from_list("distance", [theme.paper, theme.accent, theme.ink])
+    axes.tick_params(labelsize=SMALL, length=0, pad=2)
+    show_frame(axes, "frame")
 
 
 def thousands(most: float) -> int:
@@ -227,17 +224,16 @@ def _raised(power: int) -> str:
     return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def importance_figure(found: Mapping[str, Spread], *, title: str, theme: Theme = LIGHT) -> Figure:
+@styled
+def importance_figure(found: Mapping[str, Spread], *, title: str) -> Figure:
     """Share of pairs along each factor up to a distance, and of random pairs.
 
     Args:
         found: Distances by factor, the most important first; ``random`` is drawn dashed.
         title: What they are of.
-        theme: Colours.
     """
-    figure = Figure(figsize=(6.6, 3.6), layout="constrained", facecolor=theme.paper)
+    figure = new_figure((6.6, 3.6))
     axes = figure.add_subplot()
-    axes.set_facecolor(theme.paper)
     far = max(float(spread.distances[-1]) for spread in found.values())
     for i, (name, spread) in enumerate(found.items()):
         x, share = distribution(spread)
@@ -247,36 +243,25 @@ def importance_figure(found: Mapping[str, Spread], *, title: str, theme: Theme =
             x,
             share,
             where="post",
-            color=theme.ink if alone else LINES[i % len(LINES)],
-            linestyle="--" if alone else "-" if i < len(LINES) else ":",
+            color=INK if alone else CYCLE[i % len(CYCLE)],
+            linestyle="--" if alone else "-" if i < len(CYCLE) else ":",
             # Thinner and thinner, so that lines which coincide are all seen.
             linewidth=1.2 + 2.0 * (1 - (i + 1) / len(found)),
             label=f"{name}  {spread.mean:.3g} ± {spread.deviation:.3g}",
         )
     axes.set_xlim(0, far * 1.03)
     axes.set_ylim(0, 1.02)
-    axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold", color=theme.ink)
-    axes.set_xlabel("distance", fontsize=9, color=theme.muted, loc="right", labelpad=2)
-    axes.set_ylabel("share of pairs up to it", fontsize=9, color=theme.muted)
-    axes.tick_params(labelsize=9, labelcolor=theme.muted, color=theme.rule, length=3)
-    axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
+    set_panel(axes, title, grid="both", ticks=5)
+    axes.set_xlabel("distance")
+    axes.set_ylabel("share of pairs up to it")
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-    axes.grid(color=theme.rule, linewidth=0.6, alpha=0.6)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("bottom", "left"))
-        spine.set_color(theme.rule)
     legend = axes.legend(
         title="mean ± deviation, largest first",
         loc="center left",
         bbox_to_anchor=(1.0, 0.5),
-        fontsize=8.5,
-        title_fontsize=8.5,
-        frameon=False,
-        labelcolor=theme.ink,
         alignment="left",
     )
-    legend.get_title().set_color(theme.muted)
+    legend.get_title().set_color(MUTED)
     return figure
 
 

@@ -14,7 +14,7 @@ from unknot.report import figures, traversals, words
 from unknot.report.html import data_uri, render
 from unknot.report.latents import UNUSED, Latents, latents, sample_rows
 from unknot.report.sheet import MARGIN, tiles
-from unknot.report.style import DARK, LIGHT, font, png
+from unknot.report.style import INK, MUTED, PAPER, RULE, font, png
 from unknot.study.run import Run
 from unknot.study.spec import plain
 
@@ -79,7 +79,6 @@ def _card(run: Run, name: str, found: Latents, scores: Mapping[str, float]) -> d
         ],
         "scores": scores,
         "curves": data_uri(png(figures.curves_figure(run.curves, across=4))),
-        "curves_dark": data_uri(png(figures.curves_figure(run.curves, across=4, theme=DARK))),
     }
 
 
@@ -111,16 +110,16 @@ def contact_sheet(
         2 * MARGIN + across * width + (across - 1) * APART,
         2 * MARGIN + down * (height + HEAD) + (down - 1) * APART,
     )
-    page = Image.new("RGB", size, LIGHT.paper)
+    page = Image.new("RGB", size, PAPER)
     pen = ImageDraw.Draw(page)
     for i, (name, card) in enumerate(cards.items()):
         left = MARGIN + (i % ACROSS) * (width + APART)
         top = MARGIN + (i // ACROSS) * (height + HEAD + APART)
         used, total = int(found[name].used.sum()), len(found[name].used)
-        pen.text((left, top), name, LIGHT.ink, font(22, bold=True))
-        pen.text((left, top + 30), f"{used} of {total} latents in use", LIGHT.muted, font(16))
+        pen.text((left, top), name, INK, font(22, bold=True))
+        pen.text((left, top + 30), f"{used} of {total} latents in use", MUTED, font(16))
         place = (left, top + HEAD)
         bottom = (left + card.shape[1] - 1, top + HEAD + card.shape[0] - 1)
-        pen.rectangle((place, bottom), LIGHT.rule)
+        pen.rectangle((place, bottom), RULE)
         page.paste(Image.fromarray(card[..., :3]), place, Image.fromarray(card[..., 3]))
     return np.array(page)

@@ -6,7 +6,8 @@ from typing import Any
 
 import jinja2
 
-from unknot.report.style import DARK, LIGHT, number
+from unknot.report import style
+from unknot.report.style import number
 
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401 - what the template asks for
@@ -19,7 +20,7 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401 - what the temp
         lstrip_blocks=True,
     )
     environment.filters |= {"number": number, "thousands": "{:,}".format}
-    return environment.get_template(template).render(light=LIGHT, dark=DARK, **values)
+    return environment.get_template(template).render(style=style, **values)
 
 
 def _template(name: str) -> str:

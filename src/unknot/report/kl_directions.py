@@ -12,8 +12,8 @@ from scipy import optimize
 from scipy.special import logsumexp
 
 from unknot.core import noise
-from unknot.report.study_style import dress, footnote, panels
-from unknot.report.style import LIGHT, Theme
+from unknot.report.study_style import panels
+from unknot.report.style import ACCENT, footnote, set_panel, styled
 
 NODES = 40
 """Of the quadrature in each direction: exact for polynomials of degree 79."""
@@ -82,7 +82,8 @@ def reverse_kl(q: Fit, p: Mixture) -> float:
     return float(-math.log(2 * math.pi * q.variance) - 1 - (mass * p.log_density(x)).sum())
 
 
-def kl_directions_figure(p: Mixture, *, theme: Theme = LIGHT) -> Figure:
+@styled
+def kl_directions_figure(p: Mixture) -> Figure:
     """The mixture in grey, and circles of one and two deviations of both fits."""
     fits = {"KL(p ‖ q): covers all of p": forward_fit(p), "KL(q ‖ p): seeks a mode": reverse_fit(p)}
     figure, drawn = panels(
@@ -91,7 +92,6 @@ def kl_directions_figure(p: Mixture, *, theme: Theme = LIGHT) -> Figure:
         size=(3.4, 3.2),
         head=0.75,
         title="A Gaussian q fitted to a mixture p",
-        theme=theme,
     )
     low, high = p.means.min(0), p.means.max(0)
     reach = float((high - low).max() / 2 + 2)
@@ -104,12 +104,12 @@ def kl_directions_figure(p: Mixture, *, theme: Theme = LIGHT) -> Figure:
             axes.add_patch(
                 Circle(
                     (float(fit.mean[0]), float(fit.mean[1])), k * math.sqrt(fit.variance),
-                    fill=False, edgecolor=theme.accent, linewidth=1.8 / k,
+                    fill=False, edgecolor=ACCENT, linewidth=1.8 / k,
                 )
             )  # fmt: skip
-        dress(axes, name, theme, grid="none")
+        set_panel(axes, name, grid="none")
         axes.set_aspect("equal")
         axes.set_xticks([])
         axes.set_yticks([])
-    footnote(figure, ("Circles: one and two standard deviations. A VAE takes the second.",), theme)
+    footnote(figure, ("Circles: one and two standard deviations. A VAE takes the second.",))
     return figure

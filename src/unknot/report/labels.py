@@ -9,10 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from unknot.report.style import arrange
+from unknot.report.style import SMALL, arrange
 
-SIZE = 7.0
-"""Points of a letter's height."""
 POINT = 4.0
 """Points around a mark that stay free."""
 THIN = 0.8
@@ -73,7 +71,7 @@ def place_labels(
         said = axes.annotate(
             word, points[i], xytext=(distance * dx, distance * dy), textcoords="offset points",
             ha=("right", "center", "left")[dx + 1], va=("top", "center", "bottom")[dy + 1],
-            fontsize=SIZE, color=colour,
+            fontsize=SMALL, color=colour,
             arrowprops=line if distance > DISTANCES[0] else None,
         )  # fmt: skip
         said.set_in_layout(False)
@@ -106,7 +104,7 @@ def _along(spots: Float[np.ndarray, "n 2"]) -> list[Box]:
 
 def _box(word: str, x: float, y: float, dx: int, dy: int) -> Box:
     """About where a word lies that is anchored at a point."""
-    wide, high = 0.62 * SIZE * len(word), SIZE
+    wide, high = 0.62 * SMALL * len(word), SMALL
     left = x - wide * (0.5 - dx / 2)
     low = y - high * (0.5 - dy / 2)
     return left, low, left + wide, low + high

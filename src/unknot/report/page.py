@@ -15,7 +15,7 @@ from unknot.report.html import data_uri, render
 from unknot.report.latents import UNUSED, Latents, check_member, latents
 from unknot.report.sheet import enlargement, tiles
 from unknot.report.strange import strange_picture
-from unknot.report.style import DARK, LIGHT, number, png
+from unknot.report.style import number, png
 from unknot.study.run import Run
 from unknot.study.spec import to_toml
 
@@ -193,8 +193,7 @@ def _member(run: Run, p: int, found: Latents, scores: Mapping[str, float]) -> di
 
 
 def _curve(run: Run, name: str) -> dict[str, str]:
-    light, dark = (png(figures.curve(run.curves, name, theme=theme)) for theme in (LIGHT, DARK))
-    return {"name": name, "light": data_uri(light), "dark": data_uri(dark)}
+    return {"name": name, "uri": data_uri(png(figures.curve(run.curves, name)))}
 
 
 def _shown(run: Run, found: Sequence[Latents], member: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ShapeError
-from unknot.report.style import LIGHT, MISSING, font
+from unknot.report.style import INK, MISSING, MUTED, PAPER, RULE, font
 
 SIDE = 128
 """Small images are enlarged by a whole factor to about this many pixels."""
@@ -100,22 +100,22 @@ def sheet(
     )
     bottom = int(tops[-1]) + height
     end = bottom + (18 + 21 * len(foot) if foot else 0) + MARGIN
-    page = Image.new("RGB", (left + width + MARGIN, end), LIGHT.paper)
+    page = Image.new("RGB", (left + width + MARGIN, end), PAPER)
     pen = ImageDraw.Draw(page)
     for i, line in enumerate(head):
-        pen.text((MARGIN, MARGIN + 28 * i), line, LIGHT.ink, font(20, bold=True))
+        pen.text((MARGIN, MARGIN + 28 * i), line, INK, font(20, bold=True))
     step = scale * rows[0].images.shape[2] + GAP
     for j, word in enumerate(columns):
-        pen.text((left + GAP + step * (j + 0.5), top - 8), word, LIGHT.muted, small, anchor="ms")
+        pen.text((left + GAP + step * (j + 0.5), top - 8), word, MUTED, small, anchor="ms")
     for y, row, table in zip(tops.tolist(), rows, tables, strict=True):
-        pen.rectangle((left, y, left + table.shape[1] - 1, y + height - 1), LIGHT.rule)
+        pen.rectangle((left, y, left + table.shape[1] - 1, y + height - 1), RULE)
         page.paste(Image.fromarray(table[..., :3]), (left, y), Image.fromarray(table[..., 3]))
         for n, line in enumerate(row.lines):
             place = (MARGIN, y + height / 2 + 22 * n - 11 * (len(row.lines) - 1))
-            ink = LIGHT.muted if n or row.faded else LIGHT.ink
+            ink = MUTED if n or row.faded else INK
             pen.text(place, line, ink, plain if n else bold, anchor="lm")
     for i, line in enumerate(foot):
-        pen.text((MARGIN, bottom + 18 + 21 * i), line, LIGHT.muted, small)
+        pen.text((MARGIN, bottom + 18 + 21 * i), line, MUTED, small)
     return np.array(page)
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+from matplotlib.ticker import LogLocator
 
 from unknot.analysis.cells import short, text
 from unknot.analysis.lines import Line
 from unknot.report.study_style import maybe_log
-from unknot.report.style import Theme, number
+from unknot.report.style import number_ticks
 
 LETTER = 0.075
 """Inches of a letter below an axis, and a little more."""
@@ -49,14 +49,13 @@ def places(line: Line, found: Sequence[Line]) -> list[float]:
     return [float(i + 1) for i in range(len(line.values))]
 
 
-def dress_axis(axes: Axes, found: Sequence[Line], room: float, theme: Theme) -> None:
+def label_axis(axes: Axes, found: Sequence[Line], room: float) -> None:
     """Ticks that do not overlap, and the name of the setting.
 
     Args:
         axes: Those of a panel.
         found: All its lines.
         room: Inches that ticks have.
-        theme: Colours.
     """
     if _on_numbers(found):
         _number_axis(axes, np.array([value for line in found for value in line.values]))
@@ -64,7 +63,7 @@ def dress_axis(axes: Axes, found: Sequence[Line], room: float, theme: Theme) -> 
         _place_axis(axes, found, room)
     one = len({line.axis for line in found}) == 1 and found[0].axis and has_numbers(found)
     said = last_word(found[0].axis) if one else f"{axis_words(found)}, smallest first"
-    axes.set_xlabel(said, fontsize=8, color=theme.muted, loc="right", labelpad=2)
+    axes.set_xlabel(said)
 
 
 def thinned(texts: Sequence[str], room: float) -> list[str]:
@@ -123,8 +122,7 @@ def _place_axis(axes: Axes, found: Sequence[Line], room: float) -> None:
 
 
 def _number_axis(axes: Axes, values: Float[np.ndarray, " n"]) -> None:
-    axes.xaxis.set_major_locator(MaxNLocator(4))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
+    number_ticks(axes.xaxis, 4)
     maybe_log(axes, "x", values)
     if axes.get_xscale() == "log" and values.max() > DECADES * values.min():
         axes.xaxis.set_major_locator(LogLocator(numticks=5))

@@ -12,7 +12,7 @@ from unknot.analysis.cells import Columns, cells, score_names, taken
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
 from unknot.report.study_blocks import Grid, value, words
-from unknot.report.style import Theme
+from unknot.report.style import INK
 
 DASHES = {"dashed": (0, (5, 2)), "dotted": (0, (1, 1.6)), "dash-dotted": (0, (6, 2, 1, 2))}
 """Lines of as many baselines can be told apart."""
@@ -100,14 +100,12 @@ def _number(word: str, text: str) -> float:
     return number
 
 
-def mark(
-    axes: Axes, drawn: Sequence[Baseline], score: str, along: Literal["x", "y"], theme: Theme
-) -> None:
+def mark(axes: Axes, drawn: Sequence[Baseline], score: str, along: Literal["x", "y"]) -> None:
     """Draw the baselines of a score across a panel; ``along`` is the axis that the score is on."""
     for look, line in zip(DASHES.values(), drawn, strict=False):
         if score in line.values:
             draw = axes.axvline if along == "x" else axes.axhline
-            draw(line.values[score], color=theme.ink, linestyle=look, linewidth=1.1, zorder=1.5)
+            draw(line.values[score], color=INK, linestyle=look, linewidth=1.1, zorder=1.5)
 
 
 def named(drawn: Sequence[Baseline], scores: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 
 from unknot.report.study_style import FEW
-from unknot.report.style import Theme
+from unknot.report.style import INK, PAPER
 
 HALF = 0.4
 """Of the height of a row: half of a violin or box."""
@@ -16,7 +16,7 @@ Row = tuple[float, np.ndarray]
 """Where it stands, and its values."""
 
 
-def draw(axes: Axes, rows: Sequence[Row], kind: str, colour: str, theme: Theme) -> None:
+def draw(axes: Axes, rows: Sequence[Row], kind: str, colour: str) -> None:
     """The rows of one colour: a few artists for all, since matplotlib is slow with many."""
     rows = [(y, values) for y, values in rows if len(values)]
     if not rows:
@@ -31,17 +31,17 @@ def draw(axes: Axes, rows: Sequence[Row], kind: str, colour: str, theme: Theme) 
             axes.fill_between(grid, y - HALF * wide, y + HALF * wide, color=colour, linewidth=0.4)
         axes.plot(
             [np.median(values) for _, values in many], [y for y, _ in many], "|",
-            color=theme.paper, markersize=5, markeredgewidth=1.2,
+            color=PAPER, markersize=5, markeredgewidth=1.2,
         )  # fmt: skip
     elif many:
-        _boxes(axes, many, colour, theme)
+        _boxes(axes, many, colour)
     axes.plot(
-        [values.mean() for _, values in rows], [y for y, _ in rows], "x", color=theme.ink,
+        [values.mean() for _, values in rows], [y for y, _ in rows], "x", color=INK,
         markersize=3, markeredgewidth=0.9, zorder=4,
     )  # fmt: skip
 
 
-def _boxes(axes: Axes, rows: Sequence[Row], colour: str, theme: Theme) -> None:
+def _boxes(axes: Axes, rows: Sequence[Row], colour: str) -> None:
     y = np.array([place for place, _ in rows])
     q1, middle, q3 = np.array([np.quantile(values, (0.25, 0.5, 0.75)) for _, values in rows]).T
     low, high = q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1)
@@ -50,7 +50,7 @@ def _boxes(axes: Axes, rows: Sequence[Row], colour: str, theme: Theme) -> None:
     ends = np.array([(values.min(), values.max()) for values in inside])
     axes.hlines(y, ends[:, 0], ends[:, 1], color=colour, linewidth=0.9)
     axes.barh(
-        y, q3 - q1, left=q1, height=1.6 * HALF, color=theme.paper, edgecolor=colour,
+        y, q3 - q1, left=q1, height=1.6 * HALF, color=PAPER, edgecolor=colour,
         linewidth=0.9, zorder=2,
     )  # fmt: skip
     axes.vlines(middle, y - 0.8 * HALF, y + 0.8 * HALF, color=colour, linewidth=1.8, zorder=3)
@@ -66,9 +66,7 @@ def _dots(rows: Sequence[Row]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarra
     )
 
 
-def half(
-    axes: Axes, values: Float[np.ndarray, " n"], y: float, side: int, colour: str, theme: Theme
-) -> None:
+def half(axes: Axes, values: Float[np.ndarray, " n"], y: float, side: int, colour: str) -> None:
     """One half of a violin: above its line for -1, below for 1."""
     if not len(values):
         return
@@ -79,7 +77,7 @@ def half(
     grid, wide = density(values)
     axes.fill_between(grid, y, y + side * 1.05 * HALF * wide, color=colour, linewidth=0.4)
     middle = np.median(values)
-    axes.vlines(middle, y, y + side * HALF, color=theme.ink, linewidth=1.1, zorder=3)
+    axes.vlines(middle, y, y + side * HALF, color=INK, linewidth=1.1, zorder=3)
 
 
 def density(

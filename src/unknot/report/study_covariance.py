@@ -6,15 +6,23 @@ import textwrap
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from unknot.report.distances import two_figures
 from unknot.report.study_latents import Posteriors
-from unknot.report.study_style import LETTERS, Drawn, footnote, panels
-from unknot.report.style import LIGHT, Theme, number
+from unknot.report.study_style import LETTERS, Drawn, panels
+from unknot.report.style import (
+    INK,
+    MUTED,
+    PAPER,
+    SIGNS,
+    SMALL,
+    footnote,
+    number_ticks,
+    show_frame,
+    styled,
+)
 
 READABLE = 12
 """Latents up to which cells have numbers."""
@@ -32,7 +40,8 @@ DEEP = 0.85
 """Share of the scale above which blue is so dark that light letters are easier to read."""
 
 
-def covariance_maps(found: Posteriors, *, title: str, theme: Theme = LIGHT) -> Drawn:
+@styled
+def covariance_maps(found: Posteriors, *, title: str) -> Drawn:
     r"""Covariances of posterior means and of codes over images, side by side in one scale.
 
     $$\mathrm{Cov}[z] = \mathrm{Cov}[\mu] + \mathrm{diag}(\mathbb E[\sigma^2])$$
@@ -45,7 +54,6 @@ def covariance_maps(found: Posteriors, *, title: str, theme: Theme = LIGHT) -> D
     Args:
         found: Of one model.
         title: Whose they are.
-        theme: Colours.
     """
     means, codes = _covariances(found)
     n = len(found.order)
@@ -54,18 +62,18 @@ def covariance_maps(found: Posteriors, *, title: str, theme: Theme = LIGHT) -> D
     lines = textwrap.wrap(title, int(LETTERS * max(width, 4.6)))
     figure, drawn = panels(
         2, across=2, size=(width / 2, side + 0.5), head=0.6 + LINE * len(lines),
-        title="\n".join(lines), theme=theme,
+        title="\n".join(lines),
     )  # fmt: skip
     # No covariance is larger than both variances, and no variance of means than that of codes.
     largest = float(codes.diagonal().max())
     most = min(largest, MOST) or 1.0
     named = (("Means: Cov[μ]", means), ("Codes: Cov[z]", codes))
     for axes, (name, matrix) in zip(drawn, named, strict=True):
-        image = _draw_map(axes, matrix, most, theme)
-        _dress_map(axes, name, found, side, theme)
-    _draw_scale(figure, image, theme, clipped=largest > MOST)
+        image = _draw_map(axes, matrix, most)
+        _name_latents(axes, name, found, side)
+    _draw_scale(figure, image, clipped=largest > MOST)
     said = textwrap.wrap(_note(largest), int(1.7 * LETTERS * width), break_on_hyphens=False)
-    footnote(figure, said, theme)
+    footnote(figure, said)
     rows = [
         {"first": f"z{found.order[i]}", "second": f"z{found.order[j]}",
          "means": float(means[i, j]), "codes": float(codes[i, j])}
@@ -93,14 +101,15 @@ def _note(largest: float) -> str:
     )
 
 
-def _draw_map(axes: Axes, matrix: Float[np.ndarray, "z z"], most: float, theme: Theme) -> AxesImage:
+def _draw_map(axes: Axes, matrix: Float[np.ndarray, "z z"], most: float) -> AxesImage:
     """The matrix in colours, paper at 0; few latents leave room for numbers."""
-    ends = LinearSegmentedColormap.from_list("sign", (theme.alarm, theme.paper, theme.accent))
-    image = axes.imshow(matrix, cmap=ends, vmin=-most, vmax=most, interpolation="nearest")
+    image = axes.imshow(matrix, cmap=SIGNS, vmin=-most, vmax=most, interpolation="nearest")
     if len(matrix) <= READABLE:
         for (i, j), value in np.ndenumerate(matrix):
-            ink = theme.paper if value > DEEP * most else theme.ink
-            axes.text(j, i, _cell(float(value)), ha="center", va="center", fontsize=7.5, color=ink)
+            ink = PAPER if value > DEEP * most else INK
+            axes.text(
+                j, i, _cell(float(value)), ha="center", va="center", fontsize=SMALL, color=ink
+            )
     return image
 
 
@@ -110,27 +119,23 @@ def _cell(value: float) -> str:
     return f"−{size}" if value < 0 and size != "0" else size
 
 
-def _dress_map(axes: Axes, name: str, found: Posteriors, side: float, theme: Theme) -> None:
+def _name_latents(axes: Axes, name: str, found: Posteriors, side: float) -> None:
     """A name above, and those of latents at the edges; of very many only some, evenly."""
-    axes.set_title(name, loc="left", fontsize=9.5, fontweight="bold", color=theme.ink)
+    axes.set_title(name)
     n = len(found.order)
     places = range(0, n, math.ceil(LABEL * n / side))
     names = [f"z{found.order[i]}" for i in places]
     axes.set_xticks(places, names, rotation=0 if n <= READABLE else 90)
     axes.set_yticks(places, names)
-    axes.tick_params(labelsize=8 if n <= READABLE else 7, length=0)
+    axes.tick_params(labelsize=None if n <= READABLE else SMALL, length=0)
     for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
         for label, i in zip(labels, places, strict=True):
-            label.set_color(theme.ink if found.used[found.order[i]] else theme.muted)
-    for spine in axes.spines.values():
-        spine.set_color(theme.rule)
+            label.set_color(INK if found.used[found.order[i]] else MUTED)
+    show_frame(axes, "frame")
 
 
-def _draw_scale(figure: Figure, image: AxesImage, theme: Theme, *, clipped: bool) -> None:
+def _draw_scale(figure: Figure, image: AxesImage, *, clipped: bool) -> None:
     """What colours mean, at the right of a map and as high; with tips where values go on."""
     place = image.axes.inset_axes((1.05, 0.0, 0.05, 1.0))
-    bar = figure.colorbar(image, cax=place, extend="both" if clipped else "neither")
-    place.yaxis.set_major_locator(MaxNLocator(5, symmetric=True))
-    place.yaxis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
-    place.tick_params(labelsize=8, labelcolor=theme.muted, color=theme.rule, length=3)
-    bar.outline.set_edgecolor(theme.rule)
+    figure.colorbar(image, cax=place, extend="both" if clipped else "neither")
+    number_ticks(place.yaxis, 5, symmetric=True)

@@ -15,8 +15,8 @@ from unknot.analysis.cells import Cell, has_diverged
 from unknot.core.errors import StoreError
 from unknot.engine.checkpoint import read_weights
 from unknot.report.figures import curve_names
-from unknot.report.study_style import DASHES, Drawn, below, dress, panels, strength_words
-from unknot.report.style import LIGHT, Theme, number
+from unknot.report.study_style import DASHES, Drawn, below, panels, strength_words
+from unknot.report.style import number, set_panel, styled
 from unknot.study.curves import Curves
 from unknot.study.study import Study
 
@@ -49,16 +49,14 @@ def bands(study: Study, cells: Sequence[Cell]) -> list[Band]:
     return found
 
 
-def training_curves(
-    cells: Sequence[Cell], found: Sequence[Band], *, across: int = 3, theme: Theme = LIGHT
-) -> Drawn:
+@styled
+def training_curves(cells: Sequence[Cell], found: Sequence[Band], *, across: int = 3) -> Drawn:
     """Each logged term over the steps of one objective's cells: median and range of the seeds.
 
     Args:
         cells: Of one objective.
         found: What `bands` gave for them.
         across: Panels side by side.
-        theme: Colours.
     """
     first = ("loss", "recon", "kl")
     every = dict.fromkeys(name for band in found for name in band)
@@ -67,7 +65,7 @@ def training_curves(
     dashes: list[Any] = [DASHES[i % len(DASHES)] for i in range(len(cells))]
     figure, drawn = panels(
         len(names), across=across, size=(2.9, 2.0), head=0.9,
-        title=f"Training of {cells[0].objective}", theme=theme,
+        title=f"Training of {cells[0].objective}",
     )  # fmt: skip
     rows = []
     for name, axes in zip(names, drawn, strict=True):
@@ -85,10 +83,10 @@ def training_curves(
                  "high": float(b)}
                 for step, m, a, b in zip(steps, middle, low, high, strict=True)
             ]  # fmt: skip
-        dress(axes, name, theme)
+        set_panel(axes, name)
         _maybe_log(axes, [band[name][1] for band in found if name in band])
         axes.xaxis.set_major_formatter(lambda v, _: number(v))
-        axes.set_xlabel("step", fontsize=8, color=theme.muted, loc="right", labelpad=2)
+        axes.set_xlabel("step")
     seeds = [values.shape[1] for band in found for _, values in band.values()]
     ranged = max(seeds) > 1
     said = "Line: median over seeds; band: from the lowest to the highest." if ranged else ""
@@ -97,7 +95,7 @@ def training_curves(
         for colour, look in zip(colours, dashes, strict=True)
     ]
     labels = [strength_words(cell) or cell.objective for cell in cells]
-    below(figure, shown, labels, theme, across=4, notes=(said,))
+    below(figure, shown, labels, across=4, notes=(said,))
     return Drawn(figure, rows)
 
 

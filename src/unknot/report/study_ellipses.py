@@ -9,8 +9,8 @@ from matplotlib.patches import Circle, Ellipse
 
 from unknot.core.errors import DataError
 from unknot.report.study_latents import Posteriors
-from unknot.report.study_style import LETTERS, Drawn, dress, footnote, panels
-from unknot.report.style import LIGHT, Theme
+from unknot.report.study_style import LETTERS, Drawn, panels
+from unknot.report.style import ACCENT, INK, MUTED, footnote, set_panel, styled
 
 ELLIPSES = 60
 """More hide one another."""
@@ -20,7 +20,8 @@ SIDE = 4.6
 """Inches of the figure's width."""
 
 
-def posterior_ellipses(found: Posteriors, *, title: str, theme: Theme = LIGHT) -> Drawn:
+@styled
+def posterior_ellipses(found: Posteriors, *, title: str) -> Drawn:
     """Posteriors of the two most informative latents: all means, and ellipses of some images.
 
     An ellipse is one standard deviation wide in each direction from its mean, as the prior's
@@ -32,7 +33,6 @@ def posterior_ellipses(found: Posteriors, *, title: str, theme: Theme = LIGHT) -
     Args:
         found: Of one model.
         title: Whose they are.
-        theme: Colours.
 
     Raises:
         DataError: There are fewer than two latents.
@@ -44,27 +44,27 @@ def posterior_ellipses(found: Posteriors, *, title: str, theme: Theme = LIGHT) -
     marked = _spread_rows(len(mean))
     figure, (axes,) = panels(
         1, across=1, size=(SIDE, SIDE), head=0.4,
-        title=textwrap.fill(title, int(LETTERS * SIDE)), theme=theme,
+        title=textwrap.fill(title, int(LETTERS * SIDE)),
     )  # fmt: skip
-    axes.scatter(mean[:, 0], mean[:, 1], s=5, color=theme.muted, alpha=0.45, linewidths=0, zorder=2)
+    axes.scatter(mean[:, 0], mean[:, 1], s=5, color=MUTED, alpha=0.45, linewidths=0, zorder=2)
     for centre, half in zip(mean[marked], sd[marked], strict=True):
-        _draw_ellipse(axes, centre, half, theme)
-    axes.scatter(mean[marked, 0], mean[marked, 1], s=4, color=theme.ink, linewidths=0, zorder=4)
-    axes.add_patch(Circle((0, 0), 1, fill=False, color=theme.ink, linestyle=":", zorder=4))
-    dress(axes, "", theme, grid="both", ticks=6)
+        _draw_ellipse(axes, centre, half)
+    axes.scatter(mean[marked, 0], mean[marked, 1], s=4, color=INK, linewidths=0, zorder=4)
+    axes.add_patch(Circle((0, 0), 1, fill=False, color=INK, linestyle=":", zorder=4))
+    set_panel(axes, "", grid="both", ticks=6)
     _frame(axes, mean, sd, marked)
     # Of very sharp posteriors, ellipses are too small to be seen.
     names = [
         f"z{z}, {found.kl[z]:.2f} nats, median deviation {np.median(own):.2g}"
         for z, own in zip(two, sd.T, strict=True)
     ]
-    axes.set_xlabel(names[0], fontsize=8.5, color=theme.ink)
-    axes.set_ylabel(names[1], fontsize=8.5, color=theme.ink)
+    axes.set_xlabel(names[0], color=INK, loc="center")
+    axes.set_ylabel(names[1], color=INK)
     said = (
         f"Dots: posterior means of {len(mean):,} images. Ellipses: one standard",
         f"deviation of {len(marked)} of them. Dotted: that of the prior.",
     )
-    footnote(figure, said, theme)
+    footnote(figure, said)
     return Drawn(figure, _rows(two, mean, sd, marked))
 
 
@@ -73,17 +73,15 @@ def _spread_rows(n: int) -> Int[np.ndarray, " k"]:
     return np.linspace(0, n - 1, min(n, ELLIPSES)).round().astype(np.int64)
 
 
-def _draw_ellipse(
-    axes: Axes, centre: Float[np.ndarray, "2"], half: Float[np.ndarray, "2"], theme: Theme
-) -> None:
+def _draw_ellipse(axes: Axes, centre: Float[np.ndarray, "2"], half: Float[np.ndarray, "2"]) -> None:
     """Faint inside, so that where many overlap is darker."""
     place, (width, height) = (float(centre[0]), float(centre[1])), (2 * half).tolist()
     axes.add_patch(
-        Ellipse(place, width, height, facecolor=theme.accent, alpha=FAINT, linewidth=0, zorder=1)
+        Ellipse(place, width, height, facecolor=ACCENT, alpha=FAINT, linewidth=0, zorder=1)
     )
     axes.add_patch(
         Ellipse(
-            place, width, height, fill=False, edgecolor=theme.accent, alpha=0.75, linewidth=0.8,
+            place, width, height, fill=False, edgecolor=ACCENT, alpha=0.75, linewidth=0.8,
             zorder=3,
         )
     )  # fmt: skip

@@ -13,7 +13,7 @@ from unknot.report.figures import factor_figure
 from unknot.report.latents import Latents
 from unknot.report.study_blocks import across
 from unknot.report.study_style import LETTERS, Drawn
-from unknot.report.style import LIGHT
+from unknot.report.style import set_title, styled
 from unknot.samplers.singles import check_factors
 from unknot.study.run import Run
 
@@ -42,6 +42,7 @@ def along_factors(run: Run, title: str) -> Iterator[tuple[str, Drawn]]:
     yield "thresholds", factor_thresholds(run, title)
 
 
+@styled
 def latent_shares(run: Run, found: Latents, title: str) -> Drawn:
     """How much of each latent's variance each factor explains, latents down and factors across.
 
@@ -59,10 +60,7 @@ def latent_shares(run: Run, found: Latents, title: str) -> Drawn:
     width = float(figure.get_size_inches()[0])
     said = f"Share of each latent's variance that each factor explains alone, {title}"
     figure.axes[0].set_title("", loc="left")
-    figure.suptitle(
-        textwrap.fill(said, int(LETTERS * width)), x=0.1 / width, ha="left", fontsize=10.5,
-        fontweight="bold", color=LIGHT.ink,
-    )  # fmt: skip
+    set_title(figure, textwrap.fill(said, int(LETTERS * width)))
     rows = [
         {"latent": f"z{z}", "kl": float(found.kl[z]), "active": bool(found.used[z]),
          "factor": name, "share": float(share)}
@@ -72,6 +70,7 @@ def latent_shares(run: Run, found: Latents, title: str) -> Drawn:
     return Drawn(figure, rows)
 
 
+@styled
 def factor_distances(run: Run, title: str) -> Drawn:
     """Mean distance of each two values of a factor: of factors, images, codes and so on."""
     found = mean_matrices(distances.run_sources(run), run.dataset.space, traversals=WALKS)
@@ -89,6 +88,7 @@ def factor_distances(run: Run, title: str) -> Drawn:
     return Drawn(figure, rows)
 
 
+@styled
 def factor_clouds(run: Run, title: str) -> Drawn:
     """Codes while one factor moves, in the two latents that move most."""
     (codes,) = run.representations()
@@ -110,6 +110,7 @@ def factor_clouds(run: Run, title: str) -> Drawn:
     return Drawn(figure, rows)
 
 
+@styled
 def factor_thresholds(run: Run, title: str) -> Drawn:
     """Distances of latents between two images that differ in one factor, and what is shared."""
     found = thresholds.pair_deltas(run)

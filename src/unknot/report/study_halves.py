@@ -16,22 +16,20 @@ from unknot.report.study_style import (
     ROW,
     Drawn,
     Look,
-    dress,
     legend,
     lines_of,
     looks,
     panels,
 )
-from unknot.report.style import LIGHT, Theme
+from unknot.report.style import INK, set_panel, styled
 
 WHOLE = 0.8
 """Inches of a row whose violins hold all runs."""
 WORDS = f"Width: density of the runs; bar: median; cross: mean; dots: up to {FEW} runs."
 
 
-def split_violins(
-    table: PlainTable, score: str, halves: str, *, title: str = "", theme: Theme = LIGHT
-) -> Drawn:
+@styled
+def split_violins(table: PlainTable, score: str, halves: str, *, title: str = "") -> Drawn:
     """One score over seeds, two values of a column back to back at each setting.
 
     Args:
@@ -39,7 +37,6 @@ def split_violins(
         score: Name of a column.
         halves: Name of a column of two values: the first above, the second below the line.
         title: What is shown.
-        theme: Colours.
 
     Raises:
         ConfigError: There is no such column, or it has not two values.
@@ -62,7 +59,7 @@ def split_violins(
     lines = lines_of(order)
     size = (5.6, ROW * 1.35 * (lines.length + 1.5) + 0.3)
     figure, (axes,) = panels(
-        1, across=1, size=size, head=0.9, title=title or f"{score}, by {halves}", theme=theme
+        1, across=1, size=size, head=0.9, title=title or f"{score}, by {halves}"
     )
     rows: list[dict[str, Any]] = []
     for side, value, own in zip((-1, 1), parts, sides, strict=True):
@@ -70,30 +67,29 @@ def split_violins(
             if cell.label not in own:
                 continue
             runs = taken(own[cell.label].runs, score)
-            half(axes, runs.values, float(place), side, looked[text(value)].colour, theme)
-            mark_missing(axes, runs, place + 0.25 * side, theme)
+            half(axes, runs.values, float(place), side, looked[text(value)].colour)
+            mark_missing(axes, runs, place + 0.25 * side)
             rows += [{halves: value, **row} for row in run_rows(own[cell.label], score)]
-    dress(axes, "", theme, grid="x", ticks=6)
-    plain = {cell.objective: Look(theme.ink, "", "-") for cell in order}
-    lines.dress(axes, plain, theme, first=True)
-    axes.set_xlabel(score, fontsize=8.5, color=theme.muted, loc="right")
+    set_panel(axes, "", grid="x", ticks=6)
+    plain = {cell.objective: Look(INK, "", "-") for cell in order}
+    lines.label_axis(axes, plain, first=True)
+    axes.set_xlabel(score)
     bars = {name: Look(look.colour, "s", "") for name, look in looked.items()}
     legend(
         figure,
         bars,
-        theme,
         notes=(missing_words([*sides[0].values(), *sides[1].values()], [score]),),
     )
     return Drawn(figure, rows)
 
 
+@styled
 def split_objectives(
     table: PlainTable,
     scores: Sequence[str] | None = None,
     *,
     across: int = 4,
     baselines: Sequence[Baseline] = (),
-    theme: Theme = LIGHT,
 ) -> Drawn:
     """All runs of two objectives back to back, a row for each dataset; crosses are means.
 
@@ -102,7 +98,6 @@ def split_objectives(
         scores: A panel each; all there are unless given.
         across: Panels side by side.
         baselines: Lines across the panels.
-        theme: Colours.
 
     Raises:
         ConfigError: There is no such score, or there are not two objectives.
@@ -116,29 +111,29 @@ def split_objectives(
         raise ConfigError(f"A violin has two halves; got the objectives {', '.join(looked)}.")
     figure, drawn = panels(
         len(names), across=across, size=(2.15, WHOLE * len(parts) + 0.6), head=0.9,
-        title="Scores by objective, back to back", theme=theme,
+        title="Scores by objective, back to back",
     )  # fmt: skip
     rows = []
     for i, (score, axes) in enumerate(zip(names, drawn, strict=True)):
-        mark(axes, baselines, score, "x", theme)
+        mark(axes, baselines, score, "x")
         for place, (where, own) in enumerate(found.items()):
             for side, (objective, look) in zip((-1, 1), looked.items(), strict=True):
                 if objective in own:
                     runs = taken(own[objective].runs, score)
-                    half(axes, runs.values, float(place), side, look.colour, theme)
-                    _mark_mean(axes, runs, place + 0.2 * side, theme)
-                    mark_missing(axes, runs, place + 0.25 * side, theme)
+                    half(axes, runs.values, float(place), side, look.colour)
+                    _mark_mean(axes, runs, place + 0.2 * side)
+                    mark_missing(axes, runs, place + 0.25 * side)
                     rows += [{"data": where, **row} for row in run_rows(own[objective], score)]
-        dress(axes, score, theme, grid="x", ticks=3)
+        set_panel(axes, score, grid="x", ticks=3)
         axes.set_ylim(len(parts) - 0.5, -0.5)
         axes.set_yticks(range(len(parts)), [str(where) for where in parts])
-        axes.tick_params(axis="y", length=0, labelcolor=theme.ink, labelleft=i % across == 0)
+        axes.tick_params(axis="y", length=0, labelcolor=INK, labelleft=i % across == 0)
     every = [cell for own in found.values() for cell in own.values()]
     said = (WORDS, missing_words(every, names), named(baselines, names))
-    legend(figure, {n: Look(v.colour, "s", "") for n, v in looked.items()}, theme, notes=said)
+    legend(figure, {n: Look(v.colour, "s", "") for n, v in looked.items()}, notes=said)
     return Drawn(figure, rows)
 
 
-def _mark_mean(axes: Axes, own: Taken, y: float, theme: Theme) -> None:
+def _mark_mean(axes: Axes, own: Taken, y: float) -> None:
     if len(own.values):
-        axes.plot([own.values.mean()], [y], "x", color=theme.ink, markersize=4, zorder=4)
+        axes.plot([own.values.mean()], [y], "x", color=INK, markersize=4, zorder=4)

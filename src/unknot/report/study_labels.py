@@ -7,15 +7,15 @@ from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import LogLocator, NullLocator
 
 from unknot.analysis.cells import Cell, taken
 from unknot.analysis.plain_table import PlainTable
 from unknot.analysis.ranking import means_of, one_dataset
 from unknot.analysis.statistics import DRAWS, LEVEL, NAN
 from unknot.core.errors import DataError
-from unknot.report.study_style import SHIFT, Drawn, Look, dress, legend, looks, means_line, panels
-from unknot.report.style import LIGHT, Theme, number
+from unknot.report.study_style import SHIFT, Drawn, Look, legend, looks, means_line, panels
+from unknot.report.style import MUTED, number, number_ticks, set_panel, styled
 
 MOST_SETTINGS = 8
 """Settings that have lines of their own; of more, objectives have them."""
@@ -90,7 +90,8 @@ def learners(found: Sequence[Cell]) -> list[Learner]:
     return [Learner(*key, dict(sorted(own.items()))) for key, own in held.items() if len(own) > 1]
 
 
-def accuracy_by_labels(table: PlainTable, *, theme: Theme = LIGHT) -> Drawn:
+@styled
+def accuracy_by_labels(table: PlainTable) -> Drawn:
     """Accuracy over the number of labels, a panel for each learner of the score ``efficiency``.
 
     A line for each setting, or where there are more than eight for each objective: the mean of the
@@ -100,7 +101,6 @@ def accuracy_by_labels(table: PlainTable, *, theme: Theme = LIGHT) -> Drawn:
 
     Args:
         table: One row a run, of one dataset.
-        theme: Colours.
 
     Raises:
         ConfigError: There are several datasets.
@@ -118,18 +118,18 @@ def accuracy_by_labels(table: PlainTable, *, theme: Theme = LIGHT) -> Drawn:
     curves = [[_curve(one, [found[i] for i in g.cells]) for g in groups] for one in shown]
     several = any(point.low == point.low for own in curves for curve in own for point in curve)
     figure, drawn = panels(
-        len(shown), across=2, size=(3.5, 2.6), head=1.0, theme=theme,
+        len(shown), across=2, size=(3.5, 2.6), head=1.0,
         title=f"Accuracy by number of labels{', mean and 95 % interval' if several else ''}",
     )  # fmt: skip
     guesses: dict[str, str] = {}
     for one, own, axes in zip(shown, curves, drawn, strict=True):
         for i, (look, curve) in enumerate(zip(looked.values(), own, strict=True)):
             _draw(axes, curve, look, several * SHIFT * (i - (len(groups) - 1) / 2))
-        guesses |= _chance(axes, found, one.protocol, theme)
-        dress(axes, one.words, theme)
-        _dress_labels(axes, theme)
+        guesses |= _chance(axes, found, one.protocol)
+        set_panel(axes, one.words)
+        _label_axis(axes)
     _same_height(drawn)
-    legend(figure, looked, theme, across=2, notes=(*_notes(found, groups), *guesses.values()))
+    legend(figure, looked, across=2, notes=(*_notes(found, groups), *guesses.values()))
     rows = [
         {"data": found[0].data, "learner": one.name, "line": group.name, **asdict(point)}
         for one, own in zip(shown, curves, strict=True)
@@ -177,13 +177,13 @@ def _count(found: Sequence[Cell], name: str) -> int:
     return sum(len(taken(cell.runs, name).values) for cell in found)
 
 
-def _chance(axes: Axes, found: Sequence[Cell], protocol: str, theme: Theme) -> dict[str, str]:
+def _chance(axes: Axes, found: Sequence[Cell], protocol: str) -> dict[str, str]:
     """A line at what is right without a code, and words for it; by protocol, as rows differ."""
     name = f"efficiency.chance{protocol}"
     if name not in found[0].runs or not _count(found, name):
         return {}
     chance = float(np.concatenate([taken(cell.runs, name).values for cell in found]).mean())
-    axes.axhline(chance, color=theme.muted, linestyle=":", linewidth=1.1, zorder=1.5)
+    axes.axhline(chance, color=MUTED, linestyle=":", linewidth=1.1, zorder=1.5)
     where = f" under {protocol[1:]}" if protocol else ""
     return {protocol: f"Dotted: the commonest value of each factor{where}, {number(chance)}."}
 
@@ -195,12 +195,12 @@ def _notes(found: Sequence[Cell], groups: Sequence[Group]) -> list[str]:
     return [f"Each line is the mean over all settings of an objective, {len(found)} in all."]
 
 
-def _dress_labels(axes: Axes, theme: Theme) -> None:
+def _label_axis(axes: Axes) -> None:
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(numticks=6))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
-    axes.set_xlabel("labels", fontsize=8, color=theme.muted, loc="right", labelpad=2)
+    number_ticks(axes.xaxis)
+    axes.set_xlabel("labels")
 
 
 def _same_height(drawn: Sequence[Axes]) -> None:

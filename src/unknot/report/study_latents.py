@@ -9,8 +9,8 @@ from unknot.core import noise
 from unknot.report.latents import UNUSED, latents, sample_rows
 from unknot.report.study_blocks import across
 from unknot.report.study_boxes import density
-from unknot.report.study_style import Drawn, dress, footnote, panels
-from unknot.report.style import LIGHT, Theme
+from unknot.report.study_style import Drawn, panels
+from unknot.report.style import ACCENT, ALARM, INK, MUTED, RULE, footnote, set_panel, styled
 from unknot.study.run import Run
 
 SAMPLE = 2_048
@@ -41,7 +41,8 @@ def posteriors(run: Run, *, sample: int = SAMPLE) -> Posteriors:
     return Posteriors(mean, sd, found.order, found.used, found.kl)
 
 
-def posterior_densities(found: Posteriors, *, title: str, theme: Theme = LIGHT) -> Drawn:
+@styled
+def posterior_densities(found: Posteriors, *, title: str) -> Drawn:
     """Densities of posterior means and deviations over images, active and passive latents apart.
 
     A passive latent keeps the prior for every image: mean 0, deviation 1. Each density is scaled
@@ -52,23 +53,20 @@ def posterior_densities(found: Posteriors, *, title: str, theme: Theme = LIGHT) 
     Args:
         found: Of one model.
         title: Whose they are.
-        theme: Colours.
     """
     groups = {
         "active": [z for z in found.order if found.used[z]],
         "passive": [z for z in found.order if not found.used[z]],
     }
     shown = {name: own for name, own in groups.items() if own}
-    figure, drawn = panels(
-        2 * len(shown), across=2, size=(3.3, 1.7), head=0.7, title=title, theme=theme
-    )
+    figure, drawn = panels(2 * len(shown), across=2, size=(3.3, 1.7), head=0.7, title=title)
     rows = []
     places = [(name, what) for name in shown for what in ("mean", "deviation")]
     for (name, what), axes in zip(places, drawn, strict=True):
         for rank, z in enumerate(shown[name]):
             values = (found.mean if what == "mean" else found.sd)[:, z]
             grid, height = density(values)
-            colour = theme.accent if name == "active" else theme.muted
+            colour = ACCENT if name == "active" else MUTED
             faint = 0.6 * rank / len(shown[name])
             axes.plot(grid, height, color=colour, linewidth=1.2, alpha=1 - faint)
             rows += [
@@ -76,18 +74,18 @@ def posterior_densities(found: Posteriors, *, title: str, theme: Theme = LIGHT) 
                  "density": float(h)}
                 for v, h in zip(grid, height, strict=True)
             ]  # fmt: skip
-        dress(axes, f"{name}: posterior {what}", theme, grid="x")
+        set_panel(axes, f"{name}: posterior {what}", grid="x")
         axes.set_yticks([])
-        axes.axvline(0 if what == "mean" else 1, color=theme.ink, linewidth=0.7, linestyle=":")
+        axes.axvline(0 if what == "mean" else 1, color=INK, linewidth=0.7, linestyle=":")
     footnote(
         figure,
         (f"A line for each latent; dotted: the prior. Active: {UNUSED} nats or more.",),
-        theme,
     )
     return Drawn(figure, rows)
 
 
-def aggregate_histograms(found: Posteriors, *, title: str, theme: Theme = LIGHT) -> Drawn:
+@styled
+def aggregate_histograms(found: Posteriors, *, title: str) -> Drawn:
     """Codes of all images together, a histogram for each latent, with the prior as a line.
 
     One code is drawn from each image's posterior. Latents go from the most informative to the
@@ -98,7 +96,6 @@ def aggregate_histograms(found: Posteriors, *, title: str, theme: Theme = LIGHT)
     Args:
         found: Of one model.
         title: Whose they are.
-        theme: Colours.
     """
     eps = noise.normal(0, "report", 2, *found.mean.shape).double().numpy()
     codes = found.mean + found.sd * eps
@@ -111,7 +108,6 @@ def aggregate_histograms(found: Posteriors, *, title: str, theme: Theme = LIGHT)
         size=(1.75, 1.45),
         head=0.65,
         title=title,
-        theme=theme,
     )
     normal = np.exp(-0.5 * middle**2) / np.sqrt(2 * np.pi)
     rows, beyond = [], 0
@@ -119,15 +115,15 @@ def aggregate_histograms(found: Posteriors, *, title: str, theme: Theme = LIGHT)
         counts, _ = np.histogram(codes[:, z], edges)
         beyond += len(codes) - int(counts.sum())
         heights = counts / len(codes) / (edges[1] - edges[0])
-        colour = theme.accent if found.used[z] else theme.rule
+        colour = ACCENT if found.used[z] else RULE
         axes.bar(middle, heights, width=edges[1] - edges[0], color=colour)
-        axes.plot(middle, normal, color=theme.alarm, linewidth=1.2)
-        dress(axes, f"z{z}, {found.kl[z]:.2f} nats", theme, grid="x")
+        axes.plot(middle, normal, color=ALARM, linewidth=1.2)
+        set_panel(axes, f"z{z}, {found.kl[z]:.2f} nats", grid="x")
         axes.set_yticks([])
         rows += [
             {"latent": f"z{z}", "value": float(v), "density": float(h), "prior": float(p)}
             for v, h, p in zip(middle, heights, normal, strict=True)
         ]
     said = f"{beyond} of {codes.size:,} codes lie outside of ±{reach:g}." if beyond else ""
-    footnote(figure, ("Line: the prior. Grey: passive latents.", said), theme)
+    footnote(figure, ("Line: the prior. Grey: passive latents.", said))
     return Drawn(figure, rows)

@@ -10,13 +10,12 @@ from matplotlib.ticker import MaxNLocator
 from unknot.analysis.cells import Cell, cells, chosen_scores, plain_columns, taken, text
 from unknot.analysis.plain_table import PlainTable
 from unknot.report.labels import place_labels
-from unknot.report.study_style import Drawn, darker, dress, legend, looks, maybe_log, panels
-from unknot.report.style import LIGHT, Theme, number
+from unknot.report.study_style import Drawn, darker, legend, looks, maybe_log, panels
+from unknot.report.style import MUTED, PAPER, RULE, SMALL, number, set_panel, styled
 
 
-def rate_distortion(
-    table: PlainTable, *, rate: str = "kl", distortion: str = "recon", theme: Theme = LIGHT
-) -> Drawn:
+@styled
+def rate_distortion(table: PlainTable, *, rate: str = "kl", distortion: str = "recon") -> Drawn:
     """Reconstruction loss against divergence, in nats: runs as dots, means of settings as marks.
 
     Along a grey line the ELBO, minus the sum of the two, is the same.
@@ -27,7 +26,6 @@ def rate_distortion(
         table: One row a run, of one dataset.
         rate: Name of a column.
         distortion: Name of a column.
-        theme: Colours.
 
     Raises:
         ConfigError: There is no such column.
@@ -37,7 +35,7 @@ def rate_distortion(
     found = cells(given)
     looked = looks(cell.objective for cell in found)
     figure, (axes,) = panels(
-        1, across=1, size=(6.6, 4.5), head=0.5, title="Rate and distortion, nats", theme=theme
+        1, across=1, size=(6.6, 4.5), head=0.5, title="Rate and distortion, nats"
     )
     rows, marks, seen = [], [], []
     for cell in found:
@@ -53,33 +51,33 @@ def rate_distortion(
         own_marks = [(x, y) for x, y, cell in marks if cell.objective == name]
         axes.plot(
             *np.array(own_marks).reshape(-1, 2).T, color=look.colour, marker=look.marker,
-            linestyle=look.dash, linewidth=0.9, markersize=5, markeredgecolor=theme.paper,
+            linestyle=look.dash, linewidth=0.9, markersize=5, markeredgecolor=PAPER,
             markeredgewidth=0.6,
         )  # fmt: skip
-    dress(axes, "", theme, grid="both", ticks=5)
+    set_panel(axes, "", grid="both", ticks=5)
     x, y = np.concatenate(seen, axis=1) if seen else np.ones((2, 1))
     maybe_log(axes, "x", x)
     maybe_log(axes, "y", y)
-    named = _same_elbo(axes, x, y, theme)
-    axes.set_xlabel(f"rate, {rate}", fontsize=8.5, color=theme.muted, loc="right")
-    axes.set_ylabel(f"distortion, {distortion}", fontsize=8.5, color=theme.muted)
+    named = _same_elbo(axes, x, y)
+    axes.set_xlabel(f"rate, {rate}")
+    axes.set_ylabel(f"distortion, {distortion}")
     lost = len(rows) - (x.size if seen else 0)
     said = f"{lost} runs that diverged or lack one of the two are not shown." if lost else ""
-    legend(figure, looked, theme, notes=(said,))
+    legend(figure, looked, notes=(said,))
     ends = [mark for i, mark in enumerate(marks) if _is_end(marks, i)]
     place_labels(
         figure,
         axes,
         [(mx, my) for mx, my, _ in ends],
         [text(cell.strength) for *_, cell in ends],
-        [darker(looked[cell.objective].colour, theme) for *_, cell in ends],
+        [darker(looked[cell.objective].colour) for *_, cell in ends],
         paths=[[(mx, my) for mx, my, cell in marks if cell.objective == name] for name in looked],
         texts=named,
     )
     return Drawn(figure, rows)
 
 
-def _same_elbo(axes: Axes, x: np.ndarray, y: np.ndarray, theme: Theme) -> list[Text]:
+def _same_elbo(axes: Axes, x: np.ndarray, y: np.ndarray) -> list[Text]:
     """Lines of equal sums, at round numbers, and their names where they come in."""
     named: list[Text] = []
     limits = axes.get_xlim(), axes.get_ylim()
@@ -91,13 +89,13 @@ def _same_elbo(axes: Axes, x: np.ndarray, y: np.ndarray, theme: Theme) -> list[T
         inside = (total - along > limits[1][0]) & (total - along < limits[1][1])
         if inside.sum() < 2:
             continue
-        axes.plot(along[inside], total - along[inside], color=theme.rule, linewidth=0.9, zorder=0)
+        axes.plot(along[inside], total - along[inside], color=RULE, linewidth=0.9, zorder=0)
         begin = along[inside][0], total - along[inside][0]
         on_top = begin[0] > along[0]
         named.append(
             axes.annotate(
                 f"ELBO {number(-float(total))}", begin, xytext=(7, -7) if on_top else (3, 2),
-                textcoords="offset points", fontsize=6.5, color=theme.muted, zorder=0,
+                textcoords="offset points", fontsize=SMALL, color=MUTED, zorder=0,
             )
         )  # fmt: skip
     axes.set_xlim(*limits[0])

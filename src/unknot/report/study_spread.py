@@ -16,16 +16,15 @@ from unknot.report.study_style import (
     ROW,
     Drawn,
     Look,
-    dress,
-    footnote,
     legend,
     lines_of,
     looks,
     panels,
 )
-from unknot.report.style import LIGHT, Theme
+from unknot.report.style import ALARM, SMALL, footnote, set_panel, styled
 
 
+@styled
 def spread(
     table: PlainTable,
     scores: Sequence[str] | None = None,
@@ -34,7 +33,6 @@ def spread(
     by: Literal["setting", "objective"] = "setting",
     across: int = 4,
     baselines: Sequence[Baseline] = (),
-    theme: Theme = LIGHT,
 ) -> Drawn:
     """Each score over the seeds of each setting, or over all runs of each objective.
 
@@ -48,7 +46,6 @@ def spread(
         by: What has a box of its own.
         across: Panels side by side.
         baselines: Lines across the panels.
-        theme: Colours.
 
     Raises:
         ConfigError: There is no such score.
@@ -58,27 +55,26 @@ def spread(
     found = cells(given) if by == "setting" else whole_objectives(given)
     lines, looked = lines_of(found), looks(cell.objective for cell in found)
     size = (2.15, ROW * (lines.length + 1.5) + 0.35)
-    figure, drawn = panels(
-        len(names), across=across, size=size, head=0.75, title=f"Scores by {by}", theme=theme
-    )
+    figure, drawn = panels(len(names), across=across, size=size, head=0.75, title=f"Scores by {by}")
     rows = []
     for i, (score, axes) in enumerate(zip(names, drawn, strict=True)):
-        mark(axes, baselines, score, "x", theme)
+        mark(axes, baselines, score, "x")
         held: dict[str, list[Row]] = {}
         for cell, place in zip(found, lines.places, strict=True):
             own = taken(cell.runs, score)
             held.setdefault(cell.objective, []).append((place, own.values))
-            mark_missing(axes, own, place, theme)
+            mark_missing(axes, own, place)
             rows += run_rows(cell, score)
         for objective, together in held.items():
-            draw(axes, together, kind, looked[objective].colour, theme)
-        dress(axes, score, theme, grid="x", ticks=3)
-        lines.dress(axes, looked, theme, first=i % across == 0)
+            draw(axes, together, kind, looked[objective].colour)
+        set_panel(axes, score, grid="x", ticks=3)
+        lines.label_axis(axes, looked, first=i % across == 0)
     said = (_legend_words(kind), missing_words(found, names), named(baselines, names))
-    footnote(figure, said, theme)
+    footnote(figure, said)
     return Drawn(figure, rows)
 
 
+@styled
 def cumulative(
     table: PlainTable,
     scores: Sequence[str] | None = None,
@@ -86,7 +82,6 @@ def cumulative(
     by: Literal["setting", "objective"] = "objective",
     across: int = 3,
     baselines: Sequence[Baseline] = (),
-    theme: Theme = LIGHT,
 ) -> Drawn:
     """Share of runs up to each value of a score, a line for each objective or setting.
 
@@ -99,7 +94,6 @@ def cumulative(
         by: What has a line of its own.
         across: Panels side by side.
         baselines: Lines across the panels.
-        theme: Colours.
 
     Raises:
         ConfigError: There is no such score.
@@ -110,7 +104,7 @@ def cumulative(
     looked = looks(cell.label for cell in found)
     figure, drawn = panels(
         len(names), across=across, size=(2.9, 2.1), head=0.85,
-        title="Share of runs up to a score", theme=theme,
+        title="Share of runs up to a score",
     )  # fmt: skip
     rows = []
     for score, axes in zip(names, drawn, strict=True):
@@ -130,14 +124,14 @@ def cumulative(
                  "value": float(v), "share": float(s)}
                 for v, s in zip(values, share, strict=True)
             ]  # fmt: skip
-        mark(axes, baselines, score, "x", theme)
-        dress(axes, score, theme, grid="both")
+        mark(axes, baselines, score, "x")
+        set_panel(axes, score, grid="both")
         axes.set_ylim(0, 1.02)
         axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     plain = {name: Look(look.colour, "", look.dash) for name, look in looked.items()}
     said = (_lost_words(found, names), named(baselines, names))
-    legend(figure, plain, theme, across=4, notes=said)
+    legend(figure, plain, across=4, notes=said)
     return Drawn(figure, rows)
 
 
@@ -147,13 +141,13 @@ def whole_objectives(given: dict[str, list[Any]]) -> list[Cell]:
     return [Cell(str(name), "", "", {}, runs) for name, runs in parts.items()]
 
 
-def mark_missing(axes: Axes, own: Taken, y: float, theme: Theme) -> None:
+def mark_missing(axes: Axes, own: Taken, y: float) -> None:
     """Say at the right of a row how many runs it lacks."""
     lost = own.runs - len(own.values)
     if lost:
         axes.annotate(
             f"−{lost}", (1, y), xycoords=axes.get_yaxis_transform(), xytext=(1, 0),
-            textcoords="offset points", va="center", fontsize=7, color=theme.alarm,
+            textcoords="offset points", va="center", fontsize=SMALL, color=ALARM,
             annotation_clip=False,
         )  # fmt: skip
 

@@ -24,8 +24,8 @@ from unknot.metrics import lower_is_better
 from unknot.report.labels import place_labels
 from unknot.report.study_axis import (
     axis_words,
-    dress_axis,
     has_numbers,
+    label_axis,
     last_word,
     places,
     told_apart,
@@ -37,19 +37,19 @@ from unknot.report.study_style import (
     Drawn,
     Look,
     darker,
-    dress,
     legend,
     looks,
     maybe_log,
     means_line,
     panels,
 )
-from unknot.report.style import LIGHT, Theme
+from unknot.report.style import INK, RULE, set_panel, styled
 
 MARGIN = 0.6
 """Inches beside the places of a panel."""
 
 
+@styled
 def strength_lines(
     table: PlainTable,
     scores: Sequence[str] | None = None,
@@ -57,7 +57,6 @@ def strength_lines(
     lines: Literal["objective", "data"] = "objective",
     across: int = 3,
     baselines: Sequence[Baseline] = (),
-    theme: Theme = LIGHT,
 ) -> Drawn:
     """Mean score over strengths, lines of each objective or dataset, with 95 % intervals.
 
@@ -73,7 +72,6 @@ def strength_lines(
         lines: What has lines of its own. The other of the two must have one value.
         across: Panels side by side.
         baselines: Lines across the panels.
-        theme: Colours.
 
     Raises:
         ConfigError: There is no such score, or a line would mix datasets or objectives.
@@ -92,7 +90,7 @@ def strength_lines(
     held = [[_summaries(cell, names) for cell in line.cells] for line in found]
     several = any(one[score].n > 1 for own in held for one in own for score in names)
     figure, drawn = panels(
-        len(names), across=across, size=(2.9, 2.1), head=1.0, theme=theme,
+        len(names), across=across, size=(2.9, 2.1), head=1.0,
         title=f"Scores over {axis_words(found)}{', mean and 95 % interval' if several else ''}",
     )  # fmt: skip
     room = float(figure.get_size_inches()[0]) / min(across, len(names)) - MARGIN
@@ -102,15 +100,15 @@ def strength_lines(
             numbers = ([getattr(s, n) for s in own] for n in ("mean", "mean_low", "mean_high"))
             means_line(axes, places(line, found), *numbers, look=looked[i],
                        shift=several * SHIFT * (i - (len(found) - 1) / 2))  # fmt: skip
-        mark(axes, baselines, score, "y", theme)
-        dress(axes, score, theme)
-        dress_axis(axes, found, room, theme)
+        mark(axes, baselines, score, "y")
+        set_panel(axes, score)
+        label_axis(axes, found, room)
     words = [
         _words(getattr(line, lines), apart, line, has_numbers(found))
         for line, apart in zip(found, said, strict=True)
     ]
     notes = (named(baselines, names),)
-    legend(figure, dict(zip(words, looked, strict=True)), theme, across=2, notes=notes)
+    legend(figure, dict(zip(words, looked, strict=True)), across=2, notes=notes)
     rows = [
         {**one[score].row(), "strength": value, "axis": line.axis, "line": word}
         for line, word, own in zip(found, words, held, strict=True)
@@ -120,13 +118,13 @@ def strength_lines(
     return Drawn(figure, rows)
 
 
+@styled
 def trade_off(
     table: PlainTable,
     score: str,
     *,
     cost: str = "recon",
     baselines: Sequence[Baseline] = (),
-    theme: Theme = LIGHT,
 ) -> Drawn:
     """Mean score against mean reconstruction loss, a point for each setting, and the front.
 
@@ -139,7 +137,6 @@ def trade_off(
         score: Name of a column.
         cost: Name of a column of which less is better.
         baselines: Of the score, and of the cost where they have it.
-        theme: Colours.
 
     Raises:
         ConfigError: There is no such column, or there are several datasets.
@@ -149,13 +146,13 @@ def trade_off(
     found = front(table, score, cost=cost, lower=lower)
     looked = looks(cell.objective for cell in found.cells)
     figure, (axes,) = panels(
-        1, across=1, size=(6.6, 4.5), head=0.5, title=f"{score} against {cost}", theme=theme
+        1, across=1, size=(6.6, 4.5), head=0.5, title=f"{score} against {cost}"
     )
     errors = np.array([[_se(cell, name) for name in (cost, score)] for cell in found.cells])
     order = np.argsort(found.price)
     on = [i for i in order if found.on[i]]
     axes.step(
-        found.price[on], found.gain[on], where="post", color=theme.rule, linewidth=5, zorder=0,
+        found.price[on], found.gain[on], where="post", color=RULE, linewidth=5, zorder=0,
         alpha=0.7, solid_joinstyle="miter",
     )  # fmt: skip
     place = {id(cell): i for i, cell in enumerate(found.cells)}
@@ -169,15 +166,15 @@ def trade_off(
         )  # fmt: skip
     axes.plot(
         found.price[on], found.gain[on], "o", markersize=9.5, markerfacecolor="none",
-        markeredgecolor=theme.ink, markeredgewidth=1.0,
+        markeredgecolor=INK, markeredgewidth=1.0,
     )  # fmt: skip
-    mark(axes, baselines, score, "y", theme)
-    mark(axes, baselines, cost, "x", theme)
-    dress(axes, "", theme, grid="both", ticks=5)
+    mark(axes, baselines, score, "y")
+    mark(axes, baselines, cost, "x")
+    set_panel(axes, "", grid="both", ticks=5)
     maybe_log(axes, "x", found.price)
-    axes.set_xlabel(f"{cost}, less is better", fontsize=8.5, color=theme.muted, loc="right")
-    axes.set_ylabel(score, fontsize=8.5, color=theme.muted)
-    legend(figure, looked, theme, notes=(*found.remarks, named(baselines, (score, cost))))
+    axes.set_xlabel(f"{cost}, less is better")
+    axes.set_ylabel(score)
+    legend(figure, looked, notes=(*found.remarks, named(baselines, (score, cost))))
     points = [(float(x), float(y)) for x, y in zip(found.price, found.gain, strict=True)]
     first = [*on, *(i for i in range(len(points)) if not found.on[i])]
     place_labels(
@@ -185,7 +182,7 @@ def trade_off(
         axes,
         [points[i] for i in first],
         [text(found.cells[i].strength) for i in first],
-        [darker(looked[found.cells[i].objective].colour, theme) for i in first],
+        [darker(looked[found.cells[i].objective].colour) for i in first],
         paths=[
             [
                 point

@@ -8,21 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import offset_copy
 
 from unknot.analysis.cells import Cell, short, text
 from unknot.core.files import write_whole
-from unknot.report.distances import LINES
-from unknot.report.style import Theme, arrange, number, png
+from unknot.report.style import CYCLE, INK, MUTED, RULE, new_figure, number_ticks, png, svg
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
@@ -31,8 +28,6 @@ WIDE = 3.0
 """Times the smallest value from which on an axis is logarithmic."""
 ROW = 0.165
 """Inches of one setting."""
-EDGE = 0.12
-"""Inches that stay free at the right: lines that end with the picture look cut."""
 FEW = 10
 """Runs up to which each is a dot of its own: quartiles of fewer say nothing."""
 LETTERS = 10
@@ -56,11 +51,7 @@ class Drawn:
     @property
     def svg(self) -> bytes:
         """The figure as the bytes of an SVG file, the same at every call."""
-        data = io.BytesIO()
-        arrange(self.figure)
-        with matplotlib.rc_context({"svg.hashsalt": "unknot"}):
-            self.figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None})
-        return data.getvalue()
+        return svg(self.figure)
 
     def save(self, folder: Path, name: str) -> list[Path]:
         """Write figure and numbers as PNG, SVG and CSV.
@@ -102,56 +93,23 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
     distinct = dict.fromkeys(names)
     return {
         name: Look(
-            LINES[i % len(LINES)],
-            MARKERS[(i + i // len(LINES)) % len(MARKERS)],
-            DASHES[(i + i // len(LINES)) % len(DASHES)],
+            CYCLE[i % len(CYCLE)],
+            MARKERS[(i + i // len(CYCLE)) % len(MARKERS)],
+            DASHES[(i + i // len(CYCLE)) % len(DASHES)],
         )
         for i, name in enumerate(distinct)
     }
 
 
 def panels(
-    n: int, *, across: int, size: tuple[float, float], head: float, title: str, theme: Theme
+    n: int, *, across: int, size: tuple[float, float], head: float, title: str
 ) -> tuple[Figure, list[Axes]]:
     """A figure of so many panels of a size in inches, row by row, and room for a title."""
     across = min(n, across)
     down = math.ceil(n / across)
     width = max(size[0] * across, 4.6)
-    figure = Figure(
-        figsize=(width, size[1] * down + head),
-        layout=ConstrainedLayoutEngine(rect=(0, 0, 1 - EDGE / width, 1)),
-        facecolor=theme.paper,
-    )
-    figure.suptitle(
-        title, x=0.1 / width, ha="left", fontsize=10.5, fontweight="bold", color=theme.ink
-    )
-    found = [figure.add_subplot(down, across, i + 1) for i in range(n)]
-    for axes in found:
-        axes.set_facecolor(theme.paper)
-    return figure, found
-
-
-def footnote(figure: Figure, words: Sequence[str], theme: Theme) -> None:
-    """Lines below the panels of a figure without a legend; none when there is nothing to say."""
-    if said := "\n".join(word for word in words if word):
-        width = float(figure.get_size_inches()[0])
-        figure.supxlabel(said, x=0.1 / width, ha="left", fontsize=8, color=theme.muted)
-
-
-def dress(axes: Axes, name: str, theme: Theme, *, grid: str = "y", ticks: int = 4) -> None:
-    """Title, grid and quiet axes, as in all our figures."""
-    axes.set_title(name, loc="left", fontsize=9.5, fontweight="bold", color=theme.ink)
-    axes.tick_params(labelsize=8, labelcolor=theme.muted, color=theme.rule, length=3)
-    axes.tick_params(which="minor", length=0)
-    for axis, on in ((axes.xaxis, grid in ("x", "both")), (axes.yaxis, grid in ("y", "both"))):
-        if on:
-            axis.set_major_locator(MaxNLocator(ticks))
-            axis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
-            axis.grid(visible=True, color=theme.rule, linewidth=0.6, alpha=0.6)
-    axes.set_axisbelow(True)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side == "bottom" or (side == "left" and grid == "both"))
-        spine.set_color(theme.rule)
+    figure = new_figure((width, size[1] * down + head), title)
+    return figure, [figure.add_subplot(down, across, i + 1) for i in range(n)]
 
 
 def maybe_log(axes: Axes, which: str, values: np.ndarray) -> None:
@@ -163,7 +121,7 @@ def maybe_log(axes: Axes, which: str, values: np.ndarray) -> None:
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
     axis.set_minor_formatter(NullFormatter())
-    axis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
+    number_ticks(axis)
 
 
 def means_line(
@@ -191,7 +149,6 @@ def means_line(
 def legend(
     figure: Figure,
     names: Mapping[str, Look],
-    theme: Theme,
     *,
     across: int = 3,
     notes: Sequence[str] = (),
@@ -204,30 +161,28 @@ def legend(
         )
         for look in names.values()
     ]  # fmt: skip
-    below(figure, shown, list(names), theme, across=across, notes=notes)
+    below(figure, shown, list(names), across=across, notes=notes)
 
 
 def below(
     figure: Figure,
     shown: Sequence[Artist],
     names: Sequence[str],
-    theme: Theme,
     *,
     across: int,
     notes: Sequence[str] = (),
 ) -> None:
     """A legend of these below the panels."""
     placed = figure.legend(
-        shown, names, loc="outside lower left", ncols=min(len(names), across), fontsize=8,
-        frameon=False, labelcolor=theme.ink, handlelength=3.2, alignment="left",
-        title="\n".join(note for note in notes if note) or None, title_fontsize=8,
+        shown, names, loc="outside lower left", ncols=min(len(names), across), alignment="left",
+        title="\n".join(note for note in notes if note) or None,
     )  # fmt: skip
-    placed.get_title().set_color(theme.muted)
+    placed.get_title().set_color(MUTED)
 
 
-def darker(colour: str, theme: Theme) -> str:
+def darker(colour: str) -> str:
     """A colour for letters: light ones cannot be read."""
-    own, ink = np.array(to_rgb(colour)), np.array(to_rgb(theme.ink))
+    own, ink = np.array(to_rgb(colour)), np.array(to_rgb(INK))
     red, green, blue = (0.6 * own + 0.4 * ink).tolist()
     return to_hex((red, green, blue))
 
@@ -243,20 +198,20 @@ class Lines:
     """Names of objectives and where they stand."""
     length: float
 
-    def dress(self, axes: Axes, named: Mapping[str, Look], theme: Theme, *, first: bool) -> None:
+    def label_axis(self, axes: Axes, named: Mapping[str, Look], *, first: bool) -> None:
         """Put the words on the axis; only the first panel of a row has them."""
         axes.set_ylim(self.length - 0.4, -0.8)
         axes.set_yticks(
             [*self.places, *(place for place, _ in self.heads)],
             [*self.names, *(name for _, name in self.heads)] if first else None,
         )
-        axes.tick_params(axis="y", length=0, labelcolor=theme.ink, labelleft=first)
+        axes.tick_params(axis="y", length=0, labelcolor=INK, labelleft=first)
         for place, _ in self.heads:
-            axes.axhline(place - 0.55, color=theme.rule, linewidth=0.6)
+            axes.axhline(place - 0.55, color=RULE, linewidth=0.6)
         if first:
             for label in axes.get_yticklabels()[len(self.places) :]:
                 label.set_fontweight("bold")
-                label.set_color(darker(named[label.get_text()].colour, theme))
+                label.set_color(darker(named[label.get_text()].colour))
 
 
 def lines_of(cells: Sequence[Cell]) -> Lines:

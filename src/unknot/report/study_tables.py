@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Patch
 
 from unknot.analysis.agreements import ScoreAgreement
@@ -20,14 +19,26 @@ from unknot.report.study_style import (
     Drawn,
     Look,
     below,
-    dress,
-    footnote,
     legend,
     lines_of,
     looks,
     panels,
 )
-from unknot.report.style import LIGHT, Theme, number
+from unknot.report.style import (
+    ACCENT,
+    ALARM,
+    INK,
+    MUTED,
+    PAPER,
+    RULE,
+    SIGNS,
+    SMALL,
+    footnote,
+    number,
+    set_panel,
+    show_frame,
+    styled,
+)
 
 CHANCE = 0.05
 """p-values above this are shown as no more than chance."""
@@ -39,13 +50,13 @@ TITLES = {
 }
 
 
+@styled
 def correlation_map(
     table: PlainTable,
     scores: Sequence[str] | None = None,
     *,
     kind: Literal["spearman", "pearson"] = "spearman",
     title: str = "",
-    theme: Theme = LIGHT,
 ) -> Drawn:
     """Spearman's or Pearson's correlation of each pair of scores times 100, in colours and numbers.
 
@@ -56,7 +67,6 @@ def correlation_map(
         scores: Names of columns; all that are scores unless given.
         kind: Whether of ranks or of the values themselves.
         title: What is shown.
-        theme: Colours.
 
     Raises:
         ConfigError: There is no such score.
@@ -70,36 +80,34 @@ def correlation_map(
     side = 0.46 * n
     figure, (axes,) = panels(
         1, across=1, size=(side + 2.1, side + 1.25), head=0.45,
-        title=title or TITLES[kind], theme=theme,
+        title=title or TITLES[kind],
     )  # fmt: skip
-    ends = (theme.alarm, theme.paper, theme.accent)
-    axes.imshow(shown, cmap=LinearSegmentedColormap.from_list("sign", ends), vmin=-1, vmax=1)
+    axes.imshow(shown, cmap=SIGNS, vmin=-1, vmax=1)
     for i in range(n):
         for j in range(n):
             words = f"{100 * shown[i, j]:.0f}".replace("-", "−")
             axes.text(
                 j, i, f"({words})" if chance[i, j] else words, ha="center", va="center",
-                fontsize=8, color=theme.paper if shown[i, j] > DEEP else theme.ink,
+                color=PAPER if shown[i, j] > DEEP else INK,
             )  # fmt: skip
     axes.set_xticks(range(n), found.names, rotation=40, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(n), found.names)
-    axes.tick_params(labelsize=8, length=0, labelcolor=theme.ink)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.tick_params(length=0, labelcolor=INK)
+    show_frame(axes)
     runs = f"{found.n.min():,}" if found.n.min() == found.n.max() else (
         f"{found.n.min():,} to {found.n.max():,}"
     )  # fmt: skip
     bracketed = f" In brackets: p above {CHANCE:g}." if chance.any() else ""
-    footnote(figure, (f"Over {runs} runs.{bracketed}", *found.remarks), theme)
+    footnote(figure, (f"Over {runs} runs.{bracketed}", *found.remarks))
     return Drawn(figure, _pairs(found))
 
 
+@styled
 def share_bars(
     table: PlainTable,
     scores: Sequence[str] | None = None,
     *,
     title: str = "",
-    theme: Theme = LIGHT,
 ) -> Drawn:
     """Shares of each score's variance that objective, strength and seed account for.
 
@@ -107,7 +115,6 @@ def share_bars(
         table: One row a run, of one dataset.
         scores: Names of columns; all that are scores unless given.
         title: What is shown.
-        theme: Colours.
 
     Raises:
         ConfigError: There is no such score.
@@ -117,49 +124,47 @@ def share_bars(
     if not found:
         raise DataError("No score varies over these runs: there is nothing to explain.")
     parts = list(found[0].shares)
-    colours = dict(zip(parts, (theme.accent, theme.alarm, theme.rule), strict=True))
+    colours = dict(zip(parts, (ACCENT, ALARM, RULE), strict=True))
     figure, (axes,) = panels(
         1, across=1, size=(6.4, 0.29 * len(found) + 0.45), head=0.8,
-        title=title or "Where differences in scores come from", theme=theme,
+        title=title or "Where differences in scores come from",
     )  # fmt: skip
     for y, one in enumerate(found):
         start = 0.0
         for part, hatch in zip(parts, HATCHES, strict=False):
             share = one.shares[part]
             axes.barh(
-                y, share, left=start, height=0.72, color=colours[part], edgecolor=theme.paper,
+                y, share, left=start, height=0.72, color=colours[part], edgecolor=PAPER,
                 hatch=hatch, linewidth=0.8,
             )  # fmt: skip
             if share >= 0.04:
                 axes.text(
-                    start + share / 2, y, f"{share:.0%}", ha="center", va="center", fontsize=8,
-                    color=theme.ink, bbox={"facecolor": theme.paper, "edgecolor": "none",
-                                           "pad": 1.2},
+                    start + share / 2, y, f"{share:.0%}", ha="center", va="center",
+                    bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1.2},
                 )  # fmt: skip
             start += share
     axes.set_yticks(range(len(found)), [one.score for one in found])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     axes.set_xticks([])
-    axes.tick_params(axis="y", labelsize=8.5, length=0, labelcolor=theme.ink)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    show_frame(axes)
     shown = [
-        Patch(facecolor=colours[part], hatch=hatch, edgecolor=theme.paper)
+        Patch(facecolor=colours[part], hatch=hatch, edgecolor=PAPER)
         for part, hatch in zip(parts, HATCHES, strict=False)
     ]
     remarks = sorted({remark for one in found for remark in one.remarks})
-    below(figure, shown, parts, theme, across=len(parts), notes=remarks)
+    below(figure, shown, parts, across=len(parts), notes=remarks)
     return Drawn(figure, [_share_row(one) for one in found])
 
 
+@styled
 def beside_published(
     found: Comparison,
     *,
     baselines: Mapping[str, Mapping[str, float]] | None = None,
     across: int = 4,
     title: str = "Ours beside published",
-    theme: Theme = LIGHT,
 ) -> Drawn:
     """Our runs beside the published ones: a tick for each, and means with two standard errors.
 
@@ -168,7 +173,6 @@ def beside_published(
         baselines: Values by name and score, drawn as dashed lines.
         across: Panels side by side.
         title: What is shown.
-        theme: Colours.
 
     Raises:
         DataError: There is nothing to compare.
@@ -185,9 +189,7 @@ def beside_published(
     at = dict(zip(order, lines.places, strict=True))
     scores = list(dict.fromkeys(d.ours.score for d in found.differences))
     size = (2.15, ROW * 1.15 * (lines.length + 1.5) + 0.45)
-    figure, drawn = panels(
-        len(scores), across=across, size=size, head=1.1, title=title, theme=theme
-    )
+    figure, drawn = panels(len(scores), across=across, size=size, head=1.1, title=title)
     levels = looks([f"baseline: {name}" for name in baselines or {}])
     for i, (score, axes) in enumerate(zip(scores, drawn, strict=True)):
         for name, look in zip(baselines or {}, levels.values(), strict=True):
@@ -198,8 +200,8 @@ def beside_published(
                 continue
             y = at[d.ours.label, str(d.ours.settings)]
             for one, colour, fill, up in (
-                (d.published, theme.muted, theme.paper, -0.17),
-                (d.ours, theme.alarm if d.flagged else theme.accent, None, 0.17),
+                (d.published, MUTED, PAPER, -0.17),
+                (d.ours, ALARM if d.flagged else ACCENT, None, 0.17),
             ):
                 wide = 2 * (0.0 if np.isnan(one.se) else one.se)
                 axes.vlines(
@@ -213,19 +215,19 @@ def beside_published(
             if d.flagged:
                 axes.annotate(
                     f"{number(round(d.z, 1))}", (1, y), xycoords=axes.get_yaxis_transform(),
-                    xytext=(1, 0), textcoords="offset points", va="center", fontsize=6.5,
-                    color=theme.alarm, annotation_clip=False,
+                    xytext=(1, 0), textcoords="offset points", va="center", fontsize=SMALL,
+                    color=ALARM, annotation_clip=False,
                 )  # fmt: skip
-        dress(axes, score, theme, grid="x", ticks=3)
-        plain = {name: Look(theme.ink, "", "-") for _, name in lines.heads}
-        lines.dress(axes, plain, theme, first=i % across == 0)
+        set_panel(axes, score, grid="x", ticks=3)
+        plain = {name: Look(INK, "", "-") for _, name in lines.heads}
+        lines.label_axis(axes, plain, first=i % across == 0)
     dots = {
-        "published": Look(theme.muted, "o", "", fill=theme.paper),
-        "ours": Look(theme.accent, "o", ""),
-        f"ours, |z| > {FAR:g}": Look(theme.alarm, "o", ""),
+        "published": Look(MUTED, "o", "", fill=PAPER),
+        "ours": Look(ACCENT, "o", ""),
+        f"ours, |z| > {FAR:g}": Look(ALARM, "o", ""),
     }
     lined = {name: Look(look.colour, "", "--") for name, look in levels.items()}
-    legend(figure, {**dots, **lined}, theme, across=4, notes=_beside_words(found))
+    legend(figure, {**dots, **lined}, across=4, notes=_beside_words(found))
     return Drawn(figure, found.rows())
 
 

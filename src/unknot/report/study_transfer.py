@@ -22,13 +22,12 @@ from unknot.report.study_style import (
     Look,
     below,
     darker,
-    dress,
     looks,
     panels,
     strength_words,
 )
 from unknot.report.study_tables import CHANCE
-from unknot.report.style import LIGHT, Theme, arrange
+from unknot.report.style import INK, PAPER, RULE, arrange, set_panel, styled
 
 MOST_PAIRS = 6
 """Pairs of datasets that have panels: all of four datasets."""
@@ -91,7 +90,8 @@ def dataset_pairs(found: Sequence[Cell], score: str) -> list[Pair]:
     return pairs
 
 
-def transfer(table: PlainTable, score: str, *, theme: Theme = LIGHT) -> Drawn:
+@styled
+def transfer(table: PlainTable, score: str) -> Drawn:
     """Mean score of each setting on one dataset against that on another, a panel for each pair.
 
     Spearman's correlation over settings stands above: 1 where both datasets order settings alike,
@@ -104,7 +104,6 @@ def transfer(table: PlainTable, score: str, *, theme: Theme = LIGHT) -> Drawn:
     Args:
         table: One row a run.
         score: Name of a column.
-        theme: Colours.
 
     Raises:
         ConfigError: There is no such score.
@@ -121,16 +120,16 @@ def transfer(table: PlainTable, score: str, *, theme: Theme = LIGHT) -> Drawn:
     shown = every[:MOST_PAIRS]
     looked = looks(cell.objective for pair in every for cell, _ in pair.settings)
     figure, drawn = panels(
-        len(shown), across=2 if len(shown) == 4 else 3, size=(2.9, 3.2), head=0.9, theme=theme,
+        len(shown), across=2 if len(shown) == 4 else 3, size=(2.9, 3.2), head=0.9,
         title=f"{score} of each setting, from dataset to dataset",
     )  # fmt: skip
     for pair, axes in zip(shown, drawn, strict=True):
-        _draw(axes, pair, looked, theme)
+        _draw(axes, pair, looked)
     marks = [Line2D([], [], color=look.colour, marker=look.marker, markersize=5, linestyle="none")
              for look in looked.values()]  # fmt: skip
-    below(figure, marks, list(looked), theme, across=3, notes=_notes(every, shown))
+    below(figure, marks, list(looked), across=3, notes=_notes(every, shown))
     for pair, axes in zip(shown, drawn, strict=True):
-        _name_best(figure, axes, pair, score, looked, theme)
+        _name_best(figure, axes, pair, score, looked)
     rows = [row for pair in every for row in _rows(pair, score, shown=pair in shown)]
     return Drawn(figure, rows)
 
@@ -169,23 +168,23 @@ def _pair(first: str, second: str, both: Sequence[Meeting], score: str) -> Pair:
     return Pair(first, second, tuple(both), x, y, *((np.nan, np.nan) if flat else (rho, p)))
 
 
-def _draw(axes: Axes, pair: Pair, looked: dict[str, Look], theme: Theme) -> None:
+def _draw(axes: Axes, pair: Pair, looked: dict[str, Look]) -> None:
     for name, look in looked.items():
         own = [i for i, (cell, _) in enumerate(pair.settings) if cell.objective == name]
         axes.plot(
             pair.x[own], pair.y[own], marker=look.marker, linestyle="none", color=look.colour,
-            markersize=5.5, markeredgecolor=theme.paper, markeredgewidth=0.4, zorder=3,
+            markersize=5.5, markeredgecolor=PAPER, markeredgewidth=0.4, zorder=3,
         )  # fmt: skip
     limits = [_limits(pair.x), _limits(pair.y)]
     if pair.together:
         limits = [_limits(np.concatenate([pair.x, pair.y]))] * 2
-        axes.plot(*limits, color=theme.rule, linewidth=1.2, zorder=1)
-    dress(axes, f"Spearman’s {pair.words}", theme, grid="both")
+        axes.plot(*limits, color=RULE, linewidth=1.2, zorder=1)
+    set_panel(axes, f"Spearman’s {pair.words}", grid="both")
     axes.set_xlim(*limits[0])
     axes.set_ylim(*limits[1])
     axes.set_box_aspect(1)
-    axes.set_xlabel(pair.first, fontsize=8.5, color=theme.muted)
-    axes.set_ylabel(pair.second, fontsize=8.5, color=theme.muted)
+    axes.set_xlabel(pair.first, loc="center")
+    axes.set_ylabel(pair.second)
 
 
 def _limits(values: np.ndarray) -> tuple[float, float]:
@@ -194,16 +193,14 @@ def _limits(values: np.ndarray) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _name_best(
-    figure: Figure, axes: Axes, pair: Pair, score: str, looked: dict[str, Look], theme: Theme
-) -> None:
+def _name_best(figure: Figure, axes: Axes, pair: Pair, score: str, looked: dict[str, Look]) -> None:
     """Rings and names for the best setting of each dataset: the others are too many."""
     sign = -1.0 if lower_is_better(score) else 1.0
     signed = [sign * values for values in (pair.x, pair.y)]
     best = list(dict.fromkeys(i for values in signed for i in _best(values)))
     axes.plot(
         pair.x[best], pair.y[best], "o", markersize=9.5, markerfacecolor="none",
-        markeredgecolor=theme.ink, markeredgewidth=1.0, zorder=4,
+        markeredgecolor=INK, markeredgewidth=1.0, zorder=4,
     )  # fmt: skip
     # Words are placed by where points lie, and a square panel is not square before this.
     arrange(figure)
@@ -215,7 +212,7 @@ def _name_best(
         axes,
         [(float(pair.x[i]), float(pair.y[i])) for i in order],
         [strength_words(cell) for cell in own],
-        [darker(looked[cell.objective].colour, theme) for cell in own],
+        [darker(looked[cell.objective].colour) for cell in own],
     )
 
 

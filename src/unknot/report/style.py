@@ -1,35 +1,109 @@
-"""Colours, fonts and files: what all pictures and figures share."""
+"""How all figures look: the style sheet, its colours, and what panels have in common.
 
+Every function that draws a figure is `styled`. Pages turn dark by CSS.
+"""
+
+import functools
 import io
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from importlib import resources
 from pathlib import Path
+from typing import ParamSpec, TypeVar, cast
 
 import matplotlib
 import numpy as np
 from jaxtyping import UInt8
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 from PIL import Image, ImageFont
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-@dataclass(frozen=True)
-class Theme:
-    """Colours by what they are for; blue and orange of Okabe and Ito, told apart by all eyes."""
-
-    paper: str
-    ink: str
-    muted: str
-    rule: str
-    accent: str
-    alarm: str
-
-
-LIGHT = Theme("#ffffff", "#1d2025", "#686e78", "#c8ccd2", "#0072b2", "#d55e00")
-DARK = Theme("#15171b", "#e6e8eb", "#9aa0aa", "#3d424a", "#56b4e9", "#e69f00")
+with resources.as_file(resources.files("unknot.report") / "unknot.mplstyle") as _path:
+    STYLE = matplotlib.rc_params_from_file(_path, use_default_template=False)
+PAPER = to_hex(STYLE["figure.facecolor"])
+INK = to_hex(STYLE["text.color"])
+MUTED = to_hex(STYLE["axes.labelcolor"])
+RULE = to_hex(STYLE["axes.edgecolor"])
+CYCLE: tuple[str, ...] = tuple(to_hex(c) for c in STYLE["axes.prop_cycle"].by_key()["color"])
+ACCENT, ALARM, *_ = CYCLE
 MISSING = (213, 94, 0)
 """The colour of pixels that are not numbers."""
-DPI = 200
-"""Pixels to the inch of a figure."""
+SMALL = 7.0
+"""Points of the letters of remarks inside a panel."""
+SHARES = LinearSegmentedColormap.from_list("shares", (PAPER, ACCENT))
+DEPTHS = LinearSegmentedColormap.from_list("depths", (PAPER, ACCENT, INK))
+SIGNS = LinearSegmentedColormap.from_list("signs", (ALARM, PAPER, ACCENT))
+EDGE = 0.12
+"""Inches that stay free at the right: lines that end with the picture look cut."""
+
+
+def styled(draw: Callable[P, R]) -> Callable[P, R]:
+    """Draw under the style sheet; for functions that return a figure, or what holds one."""
+
+    @functools.wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> R:
+        with matplotlib.rc_context(STYLE):
+            result = draw(*args, **kwargs)
+            figure = cast("Figure", getattr(result, "figure", result))
+            for axes in figure.axes:
+                for axis in (axes.xaxis, axes.yaxis):
+                    # Matplotlib makes ticks when it draws, when the style sheet is gone; later
+                    # ones look like the first.
+                    axis.get_major_ticks(1)
+                    axis.get_minor_ticks(1)
+        return result
+
+    return drawn
+
+
+def new_figure(size: tuple[float, float], title: str = "") -> Figure:
+    """An empty figure of a size in inches, its title at the left."""
+    layout = ConstrainedLayoutEngine(rect=(0, 0, 1 - EDGE / size[0], 1))
+    figure = Figure(figsize=size, layout=layout)
+    if title:
+        set_title(figure, title)
+    return figure
+
+
+def set_title(figure: Figure, title: str) -> None:
+    """A title above all panels, at the left."""
+    figure.suptitle(title, x=0.1 / float(figure.get_size_inches()[0]), ha="left")
+
+
+def footnote(figure: Figure, lines: Sequence[str]) -> None:
+    """Lines below all panels; none when there is nothing to say."""
+    if text := "\n".join(line for line in lines if line):
+        figure.supxlabel(text, x=0.1 / float(figure.get_size_inches()[0]), ha="left", color=MUTED)
+
+
+def set_panel(axes: Axes, title: str, *, grid: str = "y", ticks: int = 4) -> None:
+    """A panel's title, and a grid along ``x``, ``y`` or ``both`` with numbers at its lines."""
+    axes.set_title(title)
+    for axis, name in ((axes.xaxis, "x"), (axes.yaxis, "y")):
+        if grid in (name, "both"):
+            number_ticks(axis, ticks)
+            axis.grid(visible=True)
+    axes.spines["left"].set_visible(grid == "both")
+
+
+def number_ticks(axis: Axis, most: int | None = None, **options: bool) -> None:
+    """Numbers for people at the ticks of an axis, at most so many where given."""
+    if most is not None:
+        axis.set_major_locator(MaxNLocator(most, **options))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+
+
+def show_frame(axes: Axes, *sides: str) -> None:
+    """Show these sides of a panel's frame and no others; all four for ``frame``."""
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in sides or "frame" in sides)
 
 
 def font(size: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
@@ -47,17 +121,26 @@ def png(picture: Figure | UInt8[np.ndarray, "h w c"]) -> bytes:
     if isinstance(picture, Figure):
         # Of Pillow's ways the one that keeps paper white, and misses no colour by much.
         few = Image.Quantize.MAXCOVERAGE
-        drawn = Image.fromarray(_drawn(picture))
-        drawn.quantize(256, method=few, dither=Image.Dither.NONE).save(data, format="png")
+        image = Image.fromarray(_rendered(picture))
+        image.quantize(256, method=few, dither=Image.Dither.NONE).save(data, format="png")
     else:
         Image.fromarray(picture).save(data, format="png", optimize=True)
     return data.getvalue()
 
 
-def _drawn(figure: Figure) -> UInt8[np.ndarray, "h w 3"]:
+def svg(figure: Figure) -> bytes:
+    """A figure as the bytes of an SVG file, the same at every call."""
+    data = io.BytesIO()
+    arrange(figure)
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None})
+    return data.getvalue()
+
+
+def _rendered(figure: Figure) -> UInt8[np.ndarray, "h w 3"]:
     """The pixels of a figure."""
     arrange(figure)
-    before, figure.dpi = figure.dpi, DPI
+    before, figure.dpi = figure.dpi, STYLE["savefig.dpi"]
     canvas = FigureCanvasAgg(figure)
     canvas.draw()  # type: ignore[no-untyped-call]
     figure.dpi = before
@@ -68,7 +151,7 @@ def arrange(figure: Figure) -> None:
     """Put the panels in their places for good: matplotlib would do it twice for every file."""
     engine = figure.get_layout_engine()
     if engine is not None:
-        before, figure.dpi = figure.dpi, DPI
+        before, figure.dpi = figure.dpi, STYLE["savefig.dpi"]
         engine.execute(figure)
         figure.dpi = before
         figure.set_layout_engine(None)

@@ -6,13 +6,22 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 from torch import Tensor
 
 from unknot.core.posterior import Posterior
 from unknot.objectives.parts.sharing import Delta, deltas, shared_latents
 from unknot.report.latents import check_member
-from unknot.report.style import LIGHT, Theme, number
+from unknot.report.style import (
+    ACCENT,
+    ALARM,
+    INK,
+    MUTED,
+    footnote,
+    new_figure,
+    number_ticks,
+    show_frame,
+    styled,
+)
 from unknot.report.traversals import middle_row
 from unknot.study.run import Run
 
@@ -47,12 +56,12 @@ def pair_deltas(
     return found
 
 
+@styled
 def threshold_figure(
     found: Mapping[str, Float[Tensor, " z"]],
     *,
     title: str,
     etas: Sequence[float] = ETAS,
-    theme: Theme = LIGHT,
 ) -> Figure:
     r"""Distances of latents as bars, and which fall below the threshold as eta grows.
 
@@ -67,37 +76,28 @@ def threshold_figure(
         found: Distances of latents between two images, by what the pair is.
         title: What they are of.
         etas: A column for each.
-        theme: Colours.
     """
     size = (1.2 + 1.9 * len(etas), 0.9 + 1.35 * len(found))
-    figure = Figure(figsize=size, layout="constrained", facecolor=theme.paper)
-    figure.suptitle(title, x=0.012, ha="left", fontsize=10.5, fontweight="bold", color=theme.ink)
+    figure = new_figure(size, title)
     cells = figure.subplots(len(found), len(etas), squeeze=False, sharex=True, sharey="row")
-    for row, (name, delta) in zip(cells, found.items(), strict=True):
+    for i, (row, (name, delta)) in enumerate(zip(cells, found.items(), strict=True)):
         values = delta.double().cpu()
         low, high = values.min().item(), values.max().item()
         for axes, eta in zip(row, etas, strict=True):
             shared = shared_latents(values[None], eta)[0].numpy()
             bars = axes.bar(np.arange(len(values)), values.numpy(), width=0.72, linewidth=1.0)
             for bar, below in zip(bars, shared, strict=True):
-                bar.set_facecolor("none" if below else theme.accent)
-                bar.set_edgecolor(theme.muted if below else theme.accent)
+                bar.set_facecolor("none" if below else ACCENT)
+                bar.set_edgecolor(MUTED if below else ACCENT)
                 bar.set_linestyle(":" if below else "-")
-            axes.axhline(low + eta * (high - low), color=theme.alarm, linewidth=1.2)
-            axes.set_facecolor(theme.paper)
-            axes.set_title(
-                f"{int(shared.sum())} of {len(values)} shared", fontsize=8, color=theme.muted, pad=3
-            )
-            axes.tick_params(labelsize=8, labelcolor=theme.muted, color=theme.rule, length=2)
-            axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-            axes.yaxis.set_major_locator(MaxNLocator(3))
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: number(v)))
-            for side, spine in axes.spines.items():
-                spine.set_visible(side in ("bottom", "left"))
-                spine.set_color(theme.rule)
-        row[0].set_ylabel(name, fontsize=9, fontweight="bold", color=theme.ink)
-    for axes, eta in zip(cells[0], etas, strict=True):
-        axes.set_title(f"$\\bf{{η = {eta:g}}}$\n{axes.get_title()}", fontsize=8.5, color=theme.ink)
-    figure.supxlabel(NOTE, x=0.012, ha="left", fontsize=8.5, color=theme.muted)
-    cells[-1, -1].set_xlabel("latent", fontsize=8.5, color=theme.muted, loc="right")
+            axes.axhline(low + eta * (high - low), color=ALARM, linewidth=1.2)
+            text = f"{int(shared.sum())} of {len(values)} shared"
+            head = f"$\\bf{{η = {eta:g}}}$\n" if i == 0 else ""
+            axes.set_title(f"{head}{text}", loc="center", fontsize=8.5, fontweight="normal", pad=3)
+            number_ticks(axes.xaxis, 5, integer=True)
+            number_ticks(axes.yaxis, 3)
+            show_frame(axes, "bottom", "left")
+        row[0].set_ylabel(name, fontweight="bold", color=INK)
+    footnote(figure, (NOTE,))
+    cells[-1, -1].set_xlabel("latent")
     return figure

@@ -13,7 +13,7 @@ from torch import Tensor
 from unknot.core.factors import FactorSpace
 from unknot.report.latents import Latents, check_member, latents
 from unknot.report.sheet import GAP, MARGIN, Row, enlargement, pixels, sheet, wrap
-from unknot.report.style import LIGHT, font
+from unknot.report.style import INK, MUTED, PAPER, RULE, font
 from unknot.study.run import Run
 
 REACH = 2.0
@@ -158,7 +158,7 @@ def traversal_gif(
     one = found[member]
     images = sweep(run, found, loop_positions(), members=(member,), row=row)[0]
     words = [_label(one, z) for z in one.order]
-    inks = [LIGHT.ink if one.used[z] else LIGHT.muted for z in one.order]
+    inks = [INK if one.used[z] else MUTED for z in one.order]
     full = enlargement(images.shape[2])
     for shrink, skip in SMALLER:
         scale = max(1, full // shrink)
@@ -186,15 +186,15 @@ def panels(
     head = wrap(heading, font(15, bold=True), across * step_x - 14)
     top = MARGIN // 2 + 24 * len(head) + 6
     size = (MARGIN + across * step_x - 14, top + -(-count // across) * step_y)
-    page = Image.new("RGB", size, LIGHT.paper)
+    page = Image.new("RGB", size, PAPER)
     pen = ImageDraw.Draw(page)
     for i, line in enumerate(head):
-        pen.text((MARGIN // 2, MARGIN // 2 + 24 * i), line, LIGHT.ink, font(15, bold=True))
+        pen.text((MARGIN // 2, MARGIN // 2 + 24 * i), line, INK, font(15, bold=True))
     places = []
     for i, (word, ink) in enumerate(zip(words, inks, strict=True)):
         x, y = MARGIN // 2 + i % across * step_x, top + i // across * step_y
         places.append((x, y))
-        pen.rectangle((x, y, x + width - 1, y + height - 1), LIGHT.rule)
+        pen.rectangle((x, y, x + width - 1, y + height - 1), RULE)
         pen.text((x, y + height + 17), word, ink, font(13), anchor="ls")
     frames = np.repeat(np.array(page)[None], steps, axis=0)
     for (x, y), shown in zip(places, images, strict=True):
@@ -228,6 +228,6 @@ def _palette(frames: UInt8[np.ndarray, "t h w 3"]) -> Int[np.ndarray, "256 3"]:
     tall = Image.fromarray(frames.reshape(-1, *frames.shape[2:]))
     colours = np.array(tall.quantize(256, method=Image.Quantize.MEDIANCUT).getpalette())
     colours = colours.reshape(-1, 3)
-    paper = np.array(ImageColor.getrgb(LIGHT.paper))
+    paper = np.array(ImageColor.getrgb(PAPER))
     colours[np.abs(colours - paper).sum(1).argmin()] = paper
     return colours
