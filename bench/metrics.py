@@ -23,8 +23,9 @@ from unknot.core.errors import UnknotError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.data.dsprites import DSprites
-from unknot.metrics import all_scores, dci, evaluate, protocols
+from unknot.metrics import dci, evaluate
 from unknot.metrics.dci import Settings
+from unknot.metrics.parts import all_scores, protocols
 
 T = TypeVar("T")
 TREES = 100

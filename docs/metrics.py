@@ -11,7 +11,7 @@ from places import filled
 
 from unknot.core import registry
 from unknot.core.errors import DataError
-from unknot.metrics import protocols
+from unknot.metrics.parts import protocols
 
 PAGE = Path(__file__).with_suffix(".md")
 # The representations belong to the tests, which know what to expect of them.

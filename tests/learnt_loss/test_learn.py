@@ -30,7 +30,7 @@ from unknot.learnt_loss.learn import (
 from unknot.learnt_loss.resave import resave
 from unknot.losses.blur import convolve
 from unknot.losses.overlap import Overlap
-from unknot.metrics.perceived import correlations, overlapping
+from unknot.metrics.parts.perceived import correlations, overlapping
 from unknot.study import config
 from unknot.study.spec import to_toml
 

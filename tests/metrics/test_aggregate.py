@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import metrics_rest as reference
 
-from unknot.metrics import aggregate
+from unknot.metrics.parts import aggregate
 
 
 def test_gap_of_a_single_entry_is_that_entry():

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,10 +34,12 @@ def test_every_score_is_an_attribute_and_stays_one():
         metrics.nothing  # noqa: B018
 
 
-def test_the_rooms_tools_are_not_scores():
-    known = registry.names("metrics")
-    assert {"mig", "dci", "factor_vae"} <= set(known)
-    assert not {"all_scores", "result", "tables", "inputs", "protocols", "score"} & set(known)
+def test_the_folder_holds_metrics_and_nothing_else():
+    folder = Path(metrics.__file__).parent
+    files = {file.stem for file in folder.glob("*.py")} - {"__init__"}
+    assert files == set(registry.names("metrics")) >= {"mig", "dci", "factor_vae"}
+    folders = {file.name for file in folder.iterdir() if file.is_dir()} - {"__pycache__"}
+    assert folders == {"parts"}
 
 
 def test_importing_the_room_loads_no_learner():

@@ -3,9 +3,10 @@ import pytest
 import torch
 from sklearn.ensemble import GradientBoostingClassifier
 
-from unknot.metrics import boosting, dci
-from unknot.metrics.boosting import boost
+from unknot.metrics import dci
 from unknot.metrics.dci import Settings
+from unknot.metrics.parts import boosting
+from unknot.metrics.parts.boosting import boost
 
 
 def noisy(classes: int, n: int = 1500):

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from reference import metrics_information
 
 from metrics.representations import ALIGNED, SIZES, expected, get
-from unknot.metrics import dcimig, tables
+from unknot.metrics import dcimig
+from unknot.metrics.parts import tables
 
 H = [math.log(size) for size in SIZES]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch.distributions import MultivariateNormal, kl_divergence
 
 from unknot.core.errors import DataError, ShapeError
-from unknot.metrics.divergences import (
+from unknot.metrics.parts.divergences import (
     _check,
     f_divergence,
     jensen_shannon,

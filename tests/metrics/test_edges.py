@@ -10,8 +10,8 @@ import torch
 from metrics.representations import ACROSS_MODELS, OF_POSTERIORS, SCORES, UNSUPERVISED
 from unknot import metrics
 from unknot.core.errors import UnknotError
-from unknot.metrics import protocols
 from unknot.metrics.dci import PROTOCOLS as DCI
+from unknot.metrics.parts import protocols
 
 GRID = np.indices((3, 4, 2)).reshape(3, -1).T
 NAMES = [*SCORES, *OF_POSTERIORS, *ACROSS_MODELS]

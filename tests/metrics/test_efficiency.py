@@ -10,7 +10,7 @@ from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import efficiency
 from unknot.metrics.efficiency import PROTOCOLS, Settings, _predict
-from unknot.metrics.predictors import binned
+from unknot.metrics.parts.predictors import binned
 
 QUICK = Settings(("linear",), labels=(10, 100, 1_000), test_samples=500)
 

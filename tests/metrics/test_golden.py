@@ -16,9 +16,10 @@ import torch
 
 from metrics import peers
 from unknot import metrics
-from unknot.metrics import Score, aggregate, tables
+from unknot.metrics import Score
 from unknot.metrics.irs import Settings as IrsSettings
 from unknot.metrics.mig import Settings as MigSettings
+from unknot.metrics.parts import aggregate, tables
 
 OLD = "older_environments disentanglement_lib_scikit_learn_0.21.3"
 EACH_VALUE = replace(tables.CARBONNEAU, factor_bins=None)

@@ -10,7 +10,7 @@ from unknot import metrics
 from unknot.core import noise
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
-from unknot.metrics import protocols
+from unknot.metrics.parts import protocols
 
 pytestmark = [
     pytest.mark.gpu,

@@ -6,8 +6,8 @@ from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import beta_vae, factor_vae
-from unknot.metrics.inputs import take
-from unknot.metrics.interventions import CHUNK, Draw, Grid, Groups, batches, source
+from unknot.metrics.parts.inputs import take
+from unknot.metrics.parts.interventions import CHUNK, Draw, Grid, Groups, batches, source
 
 SPACE = FactorSpace(("a", "one", "b"), (4, 1, 6), ("ordered", "nominal", "ordered"))
 POINTS = SPACE.factors(torch.arange(SPACE.size))

@@ -9,8 +9,9 @@ from scipy.special import xlogy
 
 from metrics.representations import ALIGNED, SIZES, expected, get
 from unknot.core.errors import ConfigError
-from unknot.metrics import jemmig, tables
+from unknot.metrics import jemmig
 from unknot.metrics.jemmig import Quantised
+from unknot.metrics.parts import tables
 
 H, B = [math.log(size) for size in SIZES], math.log(20)
 DUPLICATED = np.mean([1 - h / (h + B) for h in H])

@@ -13,8 +13,8 @@ from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
 from unknot.metrics import elbo, log_likelihood
 from unknot.metrics.elbo import Settings as Bound
-from unknot.metrics.importance import draw
 from unknot.metrics.log_likelihood import Settings
+from unknot.metrics.parts.importance import draw
 
 PIXELS = (1, 2, 3)
 D = math.prod(PIXELS)
@@ -133,7 +133,7 @@ def test_a_lone_model_scores_as_a_member_of_a_population():
 
 def test_images_pass_in_parts_without_changing_a_point(monkeypatch):
     whole = draw(linear(0.3), X, likelihood="gaussian", draws=2, seed=0)
-    monkeypatch.setattr("unknot.metrics.importance.AT_ONCE", 7)
+    monkeypatch.setattr("unknot.metrics.parts.importance.AT_ONCE", 7)
     parts = draw(linear(0.3), X, likelihood="gaussian", draws=2, seed=0)
     torch.testing.assert_close(whole.likelihoods, parts.likelihoods)
 

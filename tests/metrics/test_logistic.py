@@ -6,9 +6,9 @@ import torch
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.model_selection import KFold
 
-from unknot.metrics import logistic
 from unknot.metrics.efficiency import PENALTIES
-from unknot.metrics.logistic import CLOSE, fit
+from unknot.metrics.parts import logistic
+from unknot.metrics.parts.logistic import CLOSE, fit
 
 
 def noisy(classes: int, n: int, noise: float):

@@ -10,8 +10,9 @@ from sklearn.metrics import mutual_info_score
 
 from metrics.representations import ALIGNED, expected, factors, get
 from unknot.core.errors import ConfigError
-from unknot.metrics import med, tables
+from unknot.metrics import med
 from unknot.metrics.med import PROTOCOLS, Settings
+from unknot.metrics.parts import tables
 
 
 @expected(

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from reference import metrics_information
 
 from metrics.representations import ALIGNED, expected, factors, get, perfect
-from unknot.metrics import mig, tables
+from unknot.metrics import mig
 from unknot.metrics.mig import Settings
+from unknot.metrics.parts import tables
 
 
 @expected(

@@ -6,8 +6,9 @@ import pytest
 from metrics import peers
 from metrics.representations import ALIGNED, expected, factors, get, perfect
 from unknot.core.errors import ConfigError
-from unknot.metrics import mig, protocols
+from unknot.metrics import mig
 from unknot.metrics.mig import Neighbours
+from unknot.metrics.parts import protocols
 
 
 @expected(

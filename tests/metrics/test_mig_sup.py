@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from reference import metrics_information
 
 from metrics.representations import ALIGNED, expected, get
-from unknot.metrics import mig_sup, tables
+from unknot.metrics import mig_sup
 from unknot.metrics.mig import Settings
+from unknot.metrics.parts import tables
 
 
 @expected(

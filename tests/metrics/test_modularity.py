@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from reference import metrics_information
 
 from metrics.representations import ALIGNED, expected, get
-from unknot.metrics import modularity, tables
+from unknot.metrics import modularity
+from unknot.metrics.parts import tables
 
 
 @expected(

@@ -15,10 +15,10 @@ from unknot import metrics
 from unknot.core.errors import DataError, UnknotError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
-from unknot.metrics import tables
-from unknot.metrics.distances import random_pairs
 from unknot.metrics.explicitness import PROTOCOLS as EXPLICITNESS
 from unknot.metrics.mig import Settings as Mig
+from unknot.metrics.parts import tables
+from unknot.metrics.parts.distances import random_pairs
 
 SIZES = np.array([3, 6, 40, 32, 32])
 RNG = np.random.default_rng(4)

@@ -11,8 +11,8 @@ from unknot import metrics
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
-from unknot.metrics.codes_only import take_codes
-from unknot.metrics.posteriors import (
+from unknot.metrics.parts.codes_only import take_codes
+from unknot.metrics.parts.posteriors import (
     divergence,
     log_density,
     mixture_information,

@@ -4,7 +4,7 @@ from metrics.representations import get
 from unknot import metrics
 from unknot.core import registry
 from unknot.core.errors import ConfigError
-from unknot.metrics import protocols, tables
+from unknot.metrics.parts import protocols, tables
 
 
 def test_every_score_has_our_protocol_and_only_known_ones():

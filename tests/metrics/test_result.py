@@ -6,9 +6,10 @@ import pytest
 from metrics.representations import get
 from unknot import metrics
 from unknot.core.errors import ConfigError, DataError
-from unknot.metrics import Score, protocols
-from unknot.metrics.inputs import take
-from unknot.metrics.result import Measured, build
+from unknot.metrics import Score
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.inputs import take
+from unknot.metrics.parts.result import Measured, build
 
 
 def test_a_score_is_a_number_with_parts():

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from reference import metrics_information, metrics_rest
 from scipy import stats
 
-from unknot.metrics import tables
-from unknot.metrics.inputs import take
+from unknot.metrics.parts import tables
+from unknot.metrics.parts.inputs import take
 
 RNG = np.random.default_rng(0)
 

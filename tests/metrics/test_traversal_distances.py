@@ -15,8 +15,8 @@ from unknot.core.posterior import Posterior
 from unknot.core.registry import names
 from unknot.data.xysquares import XYSquares
 from unknot.losses.overlap import Overlap
-from unknot.metrics.perceived import correlations, mse
-from unknot.metrics.traversal_distances import (
+from unknot.metrics.parts.perceived import correlations, mse
+from unknot.metrics.parts.traversal_distances import (
     Source,
     cross_entropy,
     mean_matrices,

@@ -14,7 +14,7 @@ from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import axis_alignment, distance_correlation, linearity, orientation
-from unknot.metrics.traversals import (
+from unknot.metrics.parts.traversals import (
     PAPER,
     UNKNOT,
     Walk,
@@ -193,7 +193,7 @@ def test_traversals_of_rows():
 def test_covariances_do_not_depend_on_chunks(monkeypatch):
     rng = np.random.default_rng(0)
     codes, group = torch.from_numpy(rng.normal(size=(90, 3))), torch.arange(90) // 30
-    monkeypatch.setattr("unknot.metrics.traversals.CHUNK", 7)
+    monkeypatch.setattr("unknot.metrics.parts.traversals.CHUNK", 7)
     for k, found in enumerate(covariances(codes, group)):
         alone = np.cov(codes[30 * k : 30 * k + 30].numpy().T, bias=True)
         np.testing.assert_allclose(found.numpy(), alone, atol=1e-12)

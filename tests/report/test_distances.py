@@ -8,8 +8,8 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.posterior import Posterior
 from unknot.core.representation import Representation
-from unknot.metrics.distances import Spread
-from unknot.metrics.traversal_distances import mean_matrices
+from unknot.metrics.parts.distances import Spread
+from unknot.metrics.parts.traversal_distances import mean_matrices
 from unknot.report.clouds import cloud_figure, factor_clouds, turned_clouds
 from unknot.report.distances import (
     captions,

@@ -12,7 +12,8 @@ import unknot
 from unknot.core.errors import ConfigError, DataError, StoreError
 from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
-from unknot.metrics import all_scores, elbo, kl_per_dimension
+from unknot.metrics import elbo, kl_per_dimension
+from unknot.metrics.parts import all_scores
 from unknot.study import evaluate
 from unknot.study import records as kept
 from unknot.study.evaluate import ScoringRequest

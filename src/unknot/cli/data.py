@@ -125,8 +125,8 @@ def distances(
     from unknot.cli.distances import check_folder, write
     from unknot.cli.screen import beside, say, table
     from unknot.core import registry
-    from unknot.metrics.perceived import correlations, importance
-    from unknot.metrics.traversal_distances import mean_matrices
+    from unknot.metrics.parts.perceived import correlations, importance
+    from unknot.metrics.parts.traversal_distances import mean_matrices
     from unknot.report import distances as report
     from unknot.report.style import png
     from unknot.samplers.singles import check_factors

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from unknot.metrics.traversal_distances import Matrices
+    from unknot.metrics.parts.traversal_distances import Matrices
 
 ACROSS = 5
 """Clouds side by side, at most."""
@@ -52,7 +52,7 @@ def distances(
     Example: `unknot distances runs/beta_vae-dsprites-1`
     """
     from unknot.cli.screen import beside, say, table
-    from unknot.metrics.traversal_distances import mean_matrices, rank_agreement
+    from unknot.metrics.parts.traversal_distances import mean_matrices, rank_agreement
     from unknot.report import clouds, thresholds
     from unknot.report import distances as report
     from unknot.report.style import png

@@ -19,7 +19,7 @@ def say_plan(given: "Plan", facts: dict[str, Any], here: str, json: bool) -> Non
     import json as text
 
     from unknot.cli.screen import say, table
-    from unknot.metrics.protocols import of
+    from unknot.metrics.parts.protocols import of
     from unknot.study import export
     from unknot.study.plan import setting_table
     from unknot.study.study import flat

@@ -14,14 +14,14 @@ from unknot.analysis.plain_table import split_table as split_table
 from unknot.analysis.seeds import seeds_needed as seeds_needed
 from unknot.analysis.variances import variance_shares as variance_shares
 from unknot.core import registry
-from unknot.metrics.all_scores import Table as Table
-from unknot.metrics.all_scores import evaluate as evaluate
+from unknot.metrics.parts.all_scores import Table as Table
+from unknot.metrics.parts.all_scores import evaluate as evaluate
 from unknot.metrics.parts.facts import Facts as Facts
 from unknot.metrics.parts.facts import facts as facts
 from unknot.metrics.parts.facts import lower_is_better as lower_is_better
 from unknot.metrics.parts.facts import metric as metric
 from unknot.metrics.parts.facts import reading as reading
-from unknot.metrics.result import Score as Score
+from unknot.metrics.parts.result import Score as Score
 
 # Not on demand: importing a file later would put the module in the place of its function.
 for _file in pkgutil.iter_modules(__path__):

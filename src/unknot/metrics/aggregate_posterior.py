@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.metrics import protocols
-from unknot.metrics.aggregate import ratio
-from unknot.metrics.codes_only import take_codes
-from unknot.metrics.inputs import Codes, Factors, Rows
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.aggregate import ratio
+from unknot.metrics.parts.codes_only import take_codes
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.posteriors import side_by_side, split
-from unknot.metrics.result import Measured, Score, score
+from unknot.metrics.parts.inputs import Codes, Factors, Rows
+from unknot.metrics.parts.posteriors import side_by_side, split
+from unknot.metrics.parts.result import Measured, Score, score
 
 REACH, STEPS = 5.0, 201
 """Where distribution functions are compared: so many points up to so far on either side."""

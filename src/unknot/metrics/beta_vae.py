@@ -8,14 +8,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.errors import DataError
-from unknot.metrics import protocols
-from unknot.metrics.aggregate import ratio
-from unknot.metrics.inputs import Codes, Factors, take
-from unknot.metrics.interventions import Source, batches, source
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.aggregate import ratio
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.predictors import class_scores, versions
-from unknot.metrics.result import Measured, Score, build
-from unknot.metrics.tables import UNKNOT, information, ranged
+from unknot.metrics.parts.inputs import Codes, Factors, take
+from unknot.metrics.parts.interventions import Source, batches, source
+from unknot.metrics.parts.predictors import class_scores, versions
+from unknot.metrics.parts.result import Measured, Score, build
+from unknot.metrics.parts.tables import UNKNOT, information, ranged
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import Literal
 
 import torch
 
-from unknot.metrics import protocols
-from unknot.metrics.aggregate import gap, mean
-from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.aggregate import gap, mean
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.result import Measured, Score, score
-from unknot.metrics.tables import UNKNOT, correlation, information, midranks
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.result import Measured, Score, score
+from unknot.metrics.parts.tables import UNKNOT, correlation, information, midranks
 
 
 @dataclass(frozen=True)

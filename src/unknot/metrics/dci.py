@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unknot.core.errors import DataError
-from unknot.metrics import protocols
-from unknot.metrics.aggregate import concentration, mean
-from unknot.metrics.boosting import boost
-from unknot.metrics.inputs import Codes, Factors, Rows, Test, take_two
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.aggregate import concentration, mean
+from unknot.metrics.parts.boosting import boost
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.predictors import binned, check_classes, columns, standardised, versions
-from unknot.metrics.result import Measured, Score, build
-from unknot.metrics.tables import ranged
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, Test, take_two
+from unknot.metrics.parts.predictors import binned, check_classes, columns, standardised, versions
+from unknot.metrics.parts.result import Measured, Score, build
+from unknot.metrics.parts.tables import ranged
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def dci(
     Paper: Eastwood and Williams 2018, "A framework for the quantitative evaluation of disentangled
     representations".
     Differs: ``study2019`` grows the trees of scikit-learn's gradient boosting with its defaults,
-    seeded here (`unknot.metrics.boosting`; ``sklearn_boosting`` is theirs, for comparison);
+    seeded here (`unknot.metrics.parts.boosting`; ``sklearn_boosting`` is theirs, for comparison);
     ``study2019_fast`` does so in single precision. They fit noise with the later trees, so that D
     rises with the number of rows: compare at equal size. ``unknot`` is a forest whose leaves hold a
     hundredth of the rows, which stops before that; it cuts codes between 128 bins, which takes half

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from unknot.core.errors import ShapeError
 from unknot.core.representation import Representation
-from unknot.metrics import protocols
-from unknot.metrics.distances import (
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.distances import (
     DECIMALS,
     Convention,
     Pairs,
@@ -19,10 +19,10 @@ from unknot.metrics.distances import (
     pairs_along,
     random_pairs,
 )
-from unknot.metrics.inputs import Array, Codes, Factors
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.result import Measured, Score, bootstrap, build
-from unknot.metrics.traversals import Dead, Walk, World, geometric, resampled, walk, world
+from unknot.metrics.parts.inputs import Array, Codes, Factors
+from unknot.metrics.parts.result import Measured, Score, bootstrap, build
+from unknot.metrics.parts.traversals import Dead, Walk, World, geometric, resampled, walk, world
 
 Images: TypeAlias = Array | Callable[[Tensor], Tensor] | None
 CHUNK = 1_000

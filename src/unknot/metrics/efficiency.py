@@ -10,13 +10,13 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError
-from unknot.metrics import logistic, protocols
-from unknot.metrics.boosting import boost
-from unknot.metrics.inputs import Codes, Factors, Rows, Test, take_two
+from unknot.metrics.parts import logistic, protocols
+from unknot.metrics.parts.boosting import boost
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.predictors import binned, class_scores, columns, standardised, versions
-from unknot.metrics.result import Measured, Score, build
-from unknot.metrics.tables import SIGMAS, ranged
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, Test, take_two
+from unknot.metrics.parts.predictors import binned, class_scores, columns, standardised, versions
+from unknot.metrics.parts.result import Measured, Score, build
+from unknot.metrics.parts.tables import SIGMAS, ranged
 
 Learner: TypeAlias = Literal["boosting", "linear", "linear cv"]
 FEW = 100
@@ -89,11 +89,11 @@ def efficiency(
 
     Paper: Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of
     disentangled representations".
-    Differs: ``study2019`` is theirs, scikit-learn's boosting (`unknot.metrics.boosting`, seeded)
-    and logistic regression with ten penalties (`unknot.metrics.logistic`, to the minimum, where
-    scikit-learn stops early); codes that tell nothing get 1. ``unknot`` boosts 20 rounds
-    on codes cut into 128 bins and takes chance off both accuracies: at most 1, and 0 where nothing
-    is learnt. With fewer rows than the largest number of labels, all of them stand in for it.
+    Differs: ``study2019`` is theirs, scikit-learn's boosting (`parts.boosting`, seeded) and
+    logistic regression with ten penalties (`parts.logistic`, to the minimum, where scikit-learn
+    stops early); codes that tell nothing get 1. ``unknot`` boosts 20 rounds on codes cut into 128
+    bins and takes chance off both accuracies: at most 1, and 0 where nothing is learnt. With fewer
+    rows than the largest number of labels, all of them stand in for it.
     Range: 0 to 1, a little above under ``study2019``.
     Reads as: 0.6 means that 100 labels get one six tenths of the way. How far the way is, the
     accuracies tell: a code that tells little can be learnt soon.

@@ -6,10 +6,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.objective import Net
-from unknot.metrics import protocols
-from unknot.metrics.importance import Draws, Likelihood, draw, error
+from unknot.metrics.parts import protocols
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.result import Measured, Score, build
+from unknot.metrics.parts.importance import Draws, Likelihood, draw, error
+from unknot.metrics.parts.result import Measured, Score, build
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from typing import Literal
 
 import torch
 
-from unknot.metrics import protocols
-from unknot.metrics.inputs import Codes, Factors, Rows, Test, take_two
+from unknot.metrics.parts import protocols
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.predictors import (
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, Test, take_two
+from unknot.metrics.parts.predictors import (
     area_under_curve,
     check_classes,
     class_scores,
@@ -16,8 +16,8 @@ from unknot.metrics.predictors import (
     standardised,
     versions,
 )
-from unknot.metrics.result import Measured, Score, build
-from unknot.metrics.tables import discretise, ranged
+from unknot.metrics.parts.result import Measured, Score, build
+from unknot.metrics.parts.tables import discretise, ranged
 
 
 @dataclass(frozen=True)

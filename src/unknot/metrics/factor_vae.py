@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from unknot.metrics import protocols
-from unknot.metrics.inputs import Codes, Factors, take
-from unknot.metrics.interventions import Source, batches, source
+from unknot.metrics.parts import protocols
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.result import Measured, Score, build
-from unknot.metrics.tables import UNKNOT, information
+from unknot.metrics.parts.inputs import Codes, Factors, take
+from unknot.metrics.parts.interventions import Source, batches, source
+from unknot.metrics.parts.result import Measured, Score, build
+from unknot.metrics.parts.tables import UNKNOT, information
 
 
 @dataclass(frozen=True)

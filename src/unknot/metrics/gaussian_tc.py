@@ -6,12 +6,12 @@ from functools import partial
 import torch
 
 from unknot.core.errors import DataError
-from unknot.metrics import protocols
-from unknot.metrics.codes_only import normal_scores, take_codes
-from unknot.metrics.inputs import Codes, Factors, Rows
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.codes_only import normal_scores, take_codes
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.result import Measured, Score, score
-from unknot.metrics.tables import correlation
+from unknot.metrics.parts.inputs import Codes, Factors, Rows
+from unknot.metrics.parts.result import Measured, Score, score
+from unknot.metrics.parts.tables import correlation
 
 SINGULAR = 1e-12
 """An eigenvalue of a correlation matrix below this is rounding."""

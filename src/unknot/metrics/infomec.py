@@ -10,14 +10,14 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from unknot.metrics import protocols
-from unknot.metrics.aggregate import ratio
-from unknot.metrics.inputs import Codes, Factors, Rows, take
-from unknot.metrics.neighbours import neighbour_information
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.aggregate import ratio
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.predictors import check_classes, columns, standardised, versions
-from unknot.metrics.result import Measured, Score, build
-from unknot.metrics.tables import UNKNOT, entropy, information
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.neighbours import neighbour_information
+from unknot.metrics.parts.predictors import check_classes, columns, standardised, versions
+from unknot.metrics.parts.result import Measured, Score, build
+from unknot.metrics.parts.tables import UNKNOT, entropy, information
 
 NOTHING = 0.02
 """Below this share of a factor's entropy the codes tell nothing that is worth sorting."""

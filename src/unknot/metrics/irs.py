@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from unknot.metrics import protocols
-from unknot.metrics.aggregate import mean, ratio
-from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.aggregate import mean, ratio
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.result import Measured, Score, score
-from unknot.metrics.tables import UNKNOT, discretise, information
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.result import Measured, Score, score
+from unknot.metrics.parts.tables import UNKNOT, discretise, information
 
 
 @dataclass(frozen=True)

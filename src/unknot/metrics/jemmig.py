@@ -8,13 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.metrics import protocols
-from unknot.metrics.aggregate import gap
-from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.aggregate import gap
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.posteriors import side_by_side, split
-from unknot.metrics.result import Measured, Score, score
-from unknot.metrics.tables import (
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.posteriors import side_by_side, split
+from unknot.metrics.parts.result import Measured, Score, score
+from unknot.metrics.parts.tables import (
     CARBONNEAU,
     UNKNOT,
     Counting,

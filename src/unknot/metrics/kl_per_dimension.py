@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import partial
 
-from unknot.metrics import protocols
-from unknot.metrics.codes_only import take_codes
-from unknot.metrics.inputs import Codes, Factors, Rows
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.codes_only import take_codes
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.posteriors import divergence, side_by_side, split
-from unknot.metrics.result import Measured, Score, score
+from unknot.metrics.parts.inputs import Codes, Factors, Rows
+from unknot.metrics.parts.posteriors import divergence, side_by_side, split
+from unknot.metrics.parts.result import Measured, Score, score
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """Linearity: whether codes move along a line while a factor moves."""
 
-from unknot.metrics import protocols
-from unknot.metrics.inputs import Codes, Factors
+from unknot.metrics.parts import protocols
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.result import Measured, Score
-from unknot.metrics.traversals import PAPER, UNKNOT, Shares, Walking, geometric, score_shares
+from unknot.metrics.parts.inputs import Codes, Factors
+from unknot.metrics.parts.result import Measured, Score
+from unknot.metrics.parts.traversals import PAPER, UNKNOT, Shares, Walking, geometric, score_shares
 
 PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
 

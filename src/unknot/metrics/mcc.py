@@ -6,11 +6,11 @@ from typing import Literal
 
 import torch
 
-from unknot.metrics import protocols
-from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts import protocols
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.result import Measured, Score, score
-from unknot.metrics.tables import correlation, midranks
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.result import Measured, Score, score
+from unknot.metrics.parts.tables import correlation, midranks
 
 
 @dataclass(frozen=True)

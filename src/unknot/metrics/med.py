@@ -9,12 +9,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from unknot.core.errors import ConfigError
-from unknot.metrics import protocols
-from unknot.metrics.aggregate import concentration, mean, ratio
-from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.aggregate import concentration, mean, ratio
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.result import Measured, Score, score
-from unknot.metrics.tables import STUDY, UNKNOT, Counting, information
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.result import Measured, Score, score
+from unknot.metrics.parts.tables import STUDY, UNKNOT, Counting, information
 
 
 @dataclass(frozen=True)

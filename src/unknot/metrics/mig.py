@@ -10,14 +10,14 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.representation import Representation
-from unknot.metrics import protocols
-from unknot.metrics.aggregate import gap, ratio
-from unknot.metrics.inputs import Codes, Factors, Rows, take
-from unknot.metrics.neighbours import neighbour_information
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.aggregate import gap, ratio
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.posteriors import mixture_information, side_by_side, split
-from unknot.metrics.result import Measured, Score, score
-from unknot.metrics.tables import CARBONNEAU, STUDY, UNKNOT, Counting, entropy, information
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.neighbours import neighbour_information
+from unknot.metrics.parts.posteriors import mixture_information, side_by_side, split
+from unknot.metrics.parts.result import Measured, Score, score
+from unknot.metrics.parts.tables import CARBONNEAU, STUDY, UNKNOT, Counting, entropy, information
 
 
 @dataclass(frozen=True)

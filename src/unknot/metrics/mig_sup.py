@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from unknot.metrics import protocols
-from unknot.metrics.aggregate import gap, mean, ratio
-from unknot.metrics.inputs import Codes, Factors, Rows, take
 from unknot.metrics.mig import Settings
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.aggregate import gap, mean, ratio
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.result import Measured, Score, score
-from unknot.metrics.tables import CARBONNEAU, STUDY, UNKNOT, information
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.result import Measured, Score, score
+from unknot.metrics.parts.tables import CARBONNEAU, STUDY, UNKNOT, information
 
 PROTOCOLS = {
     "paper": Settings(STUDY),

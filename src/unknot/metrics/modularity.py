@@ -4,12 +4,12 @@ from functools import partial
 
 import torch
 
-from unknot.metrics import protocols
-from unknot.metrics.aggregate import mean, ratio
-from unknot.metrics.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.aggregate import mean, ratio
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.result import Measured, Score, score
-from unknot.metrics.tables import CARBONNEAU, STUDY, UNKNOT, Counting, information
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.result import Measured, Score, score
+from unknot.metrics.parts.tables import CARBONNEAU, STUDY, UNKNOT, Counting, information
 
 PROTOCOLS = {"study2019": STUDY, "paper": STUDY, "carbonneau": CARBONNEAU, "unknot": UNKNOT}
 

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from functools import partial
 
-from unknot.metrics import protocols
-from unknot.metrics.codes_only import take_codes
-from unknot.metrics.inputs import Codes, Factors, Rows
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.codes_only import take_codes
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.result import Measured, Score, score
-from unknot.metrics.tables import STUDY, UNKNOT, Counting, discretise, information
+from unknot.metrics.parts.inputs import Codes, Factors, Rows
+from unknot.metrics.parts.result import Measured, Score, score
+from unknot.metrics.parts.tables import STUDY, UNKNOT, Counting, discretise, information
 
 PROTOCOLS = {"study2019": STUDY, "unknot": replace(UNKNOT, dead="counted")}
 

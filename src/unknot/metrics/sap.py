@@ -11,13 +11,13 @@ from torch import Tensor
 
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import KINDS, Kind
-from unknot.metrics import protocols
-from unknot.metrics.aggregate import gap
-from unknot.metrics.inputs import Codes, Factors, Rows, Test, take_two
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.aggregate import gap
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.predictors import svm_accuracy, versions
-from unknot.metrics.result import Measured, Score, build, score
-from unknot.metrics.tables import correlation, midranks, threshold_accuracy
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, Test, take_two
+from unknot.metrics.parts.predictors import svm_accuracy, versions
+from unknot.metrics.parts.result import Measured, Score, build, score
+from unknot.metrics.parts.tables import correlation, midranks, threshold_accuracy
 
 
 @dataclass(frozen=True)

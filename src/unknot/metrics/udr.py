@@ -9,14 +9,14 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from unknot.core.errors import ConfigError, ShapeError
-from unknot.metrics import protocols
-from unknot.metrics.aggregate import ratio
-from unknot.metrics.codes_only import take_codes
-from unknot.metrics.inputs import Array, Codes
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.aggregate import ratio
+from unknot.metrics.parts.codes_only import take_codes
 from unknot.metrics.parts.facts import metric
-from unknot.metrics.predictors import versions
-from unknot.metrics.result import Measured, Score, build
-from unknot.metrics.tables import correlation, midranks, ranged
+from unknot.metrics.parts.inputs import Array, Codes
+from unknot.metrics.parts.predictors import versions
+from unknot.metrics.parts.result import Measured, Score, build
+from unknot.metrics.parts.tables import correlation, midranks, ranged
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from unknot.core.representation import Representation
 from unknot.metrics.axis_alignment import axis_alignment
 from unknot.metrics.linearity import linearity
 from unknot.metrics.orientation import orientation
-from unknot.metrics.traversals import Walking, grid_traversals
+from unknot.metrics.parts.traversals import Walking, grid_traversals
 from unknot.report.distances import heading
 from unknot.report.style import (
     DEPTHS,

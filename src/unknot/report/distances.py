@@ -16,9 +16,9 @@ from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache
 from unknot.losses.likelihood import likelihood_of
 from unknot.losses.overlap import Overlap
-from unknot.metrics.distances import Spread
-from unknot.metrics.perceived import RANDOM
-from unknot.metrics.traversal_distances import (
+from unknot.metrics.parts.distances import Spread
+from unknot.metrics.parts.perceived import RANDOM
+from unknot.metrics.parts.traversal_distances import (
     Matrices,
     Source,
     of_factors,

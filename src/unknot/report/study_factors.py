@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from unknot.core.errors import UnknotError
-from unknot.metrics.traversal_distances import mean_matrices
+from unknot.metrics.parts.traversal_distances import mean_matrices
 from unknot.objectives.parts.sharing import shared_latents
 from unknot.report import clouds, distances, thresholds
 from unknot.report.figures import factor_figure

@@ -11,10 +11,10 @@ from unknot.core import noise
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Calibrated, Net, Recoding
 from unknot.losses.likelihood import of_pixels
-from unknot.metrics import importance, protocols
 from unknot.metrics.elbo import of_draws as elbo_of_draws
 from unknot.metrics.log_likelihood import of_draws as log_likelihood_of_draws
-from unknot.metrics.result import Score
+from unknot.metrics.parts import importance, protocols
+from unknot.metrics.parts.result import Score
 from unknot.study.train import Training
 
 DECODING: dict[str, Callable[..., Score]] = {

@@ -12,8 +12,8 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import CodeCache, Representation
 from unknot.engine.encode import encode
-from unknot.metrics import all_scores, protocols
-from unknot.metrics.result import Score
+from unknot.metrics.parts import all_scores, protocols
+from unknot.metrics.parts.result import Score
 from unknot.study.decoding import DECODING, decoding
 from unknot.study.records import Record, plain
 from unknot.study.run import Run

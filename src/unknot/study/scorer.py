@@ -65,7 +65,7 @@ def _score(job: Mapping[str, Any], heard: "queue.SimpleQueue[Message]", out: IO[
     from torch import Tensor
 
     from unknot.core.factors import FactorSpace
-    from unknot.metrics.result import Score
+    from unknot.metrics.parts.result import Score
     from unknot.study.evaluate import Model, ScoringRequest, compute
 
     def encode(index: Tensor) -> Tensor:

@@ -30,7 +30,7 @@ from typing import Any
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError
-from unknot.metrics import protocols
+from unknot.metrics.parts import protocols
 from unknot.study import config, evaluate
 from unknot.study.config import NAMED
 from unknot.study.formula import compute, is_formula

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.metrics.splits import Array, Sorted, Split, best, children, root, sort
+from unknot.metrics.parts.splits import Array, Sorted, Split, best, children, root, sort
 
 DEPTH, RATE = 3, 0.1
 LEAVES = 2**DEPTH

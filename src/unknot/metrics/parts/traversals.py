@@ -12,12 +12,12 @@ from unknot.core import noise
 from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
-from unknot.metrics.aggregate import ratio
-from unknot.metrics.inputs import Codes, Factors, Rows, take
-from unknot.metrics.protocols import Protocol
-from unknot.metrics.result import Measured, Score, bootstrap, build
-from unknot.metrics.tables import UNKNOT as COUNTED
-from unknot.metrics.tables import information
+from unknot.metrics.parts.aggregate import ratio
+from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
+from unknot.metrics.parts.protocols import Protocol
+from unknot.metrics.parts.result import Measured, Score, bootstrap, build
+from unknot.metrics.parts.tables import UNKNOT as COUNTED
+from unknot.metrics.parts.tables import information
 
 Dead: TypeAlias = Literal["counted", "left out"]
 CHUNK = 10_000

@@ -15,8 +15,8 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.errors import DataError
 from unknot.core.representation import Representation
-from unknot.metrics.inputs import Codes, Rows
-from unknot.metrics.tables import discretise
+from unknot.metrics.parts.inputs import Codes, Rows
+from unknot.metrics.parts.tables import discretise
 
 FEWEST_IN_GROUP = 10
 """A value of a factor with fewer rows cannot show how codes vary while it is held."""

@@ -7,14 +7,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.representation import Representation
-from unknot.metrics.inputs import Codes, Rows, take, take_of_grid
-from unknot.metrics.tables import midranks
+from unknot.metrics.parts.inputs import Codes, Rows, take, take_of_grid
+from unknot.metrics.parts.tables import midranks
 
 
 def take_codes(codes: Codes, *, samples: int | None, seed: int) -> Rows:
     """The rows that other scores see under the same seed, without factors.
 
-    Arguments and errors are those of `unknot.metrics.inputs.take`.
+    Arguments and errors are those of `unknot.metrics.parts.inputs.take`.
     """
     if isinstance(codes, Representation):
         rows = take_of_grid(codes, samples=samples, seed=seed)

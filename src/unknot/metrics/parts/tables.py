@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from unknot.metrics.aggregate import ratio
-from unknot.metrics.inputs import Rows
+from unknot.metrics.parts.aggregate import ratio
+from unknot.metrics.parts.inputs import Rows
 
 Edges: TypeAlias = Literal["width", "quantile"]
 FEW_CLASSES = 4

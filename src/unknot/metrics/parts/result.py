@@ -10,8 +10,8 @@ from torch import Tensor
 
 from unknot.core import noise, registry
 from unknot.core.errors import ConfigError, DataError
-from unknot.metrics.inputs import Rows
-from unknot.metrics.protocols import Protocol
+from unknot.metrics.parts.inputs import Rows
+from unknot.metrics.parts.protocols import Protocol
 
 RESAMPLES = 200
 

@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.errors import ConfigError
-from unknot.metrics.tables import ranged
+from unknot.metrics.parts.tables import ranged
 
 ROUNDING = 1e-10
 """Distances closer than this, in units of a code's range, are taken to be equal."""

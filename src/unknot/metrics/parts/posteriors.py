@@ -8,8 +8,8 @@ from torch import Tensor
 
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.representation import Representation
-from unknot.metrics.codes_only import take_codes
-from unknot.metrics.inputs import Codes, Rows
+from unknot.metrics.parts.codes_only import take_codes
+from unknot.metrics.parts.inputs import Codes, Rows
 
 AT_ONCE = 2**17
 """Densities of points under components that are held at a time."""

@@ -9,9 +9,9 @@ from typing import Any
 from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.representation import Representation
-from unknot.metrics import protocols
-from unknot.metrics.inputs import Codes, Factors, Test, take
-from unknot.metrics.result import Score
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.inputs import Codes, Factors, Test, take
+from unknot.metrics.parts.result import Score
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -81,7 +81,7 @@ def evaluate(
 
     Raises:
         ConfigError: A score or the protocol is unknown.
-        DataError: The arrays cannot be scored at all; see `unknot.metrics.inputs.take`.
+        DataError: The arrays cannot be scored at all; see `unknot.metrics.parts.inputs.take`.
         ShapeError: The arrays do not fit each other.
 
     Example:

@@ -16,8 +16,8 @@ from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
 from unknot.losses.likelihood import activated
 from unknot.losses.overlap import Pixels
-from unknot.metrics.inputs import FEWEST, Rows
-from unknot.metrics.posteriors import divergence
+from unknot.metrics.parts.inputs import FEWEST, Rows
+from unknot.metrics.parts.posteriors import divergence
 
 Likelihood: TypeAlias = Pixels
 Variance: TypeAlias = Callable[[Float[Tensor, "*p"]], Float[Tensor, "*p"]]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unknot.core.errors import DataError
-from unknot.metrics.inputs import Rows
-from unknot.metrics.tables import midranks, ranged
+from unknot.metrics.parts.inputs import Rows
+from unknot.metrics.parts.tables import midranks, ranged
 
 
 def versions() -> dict[str, str]:

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.metrics.tables import correlation, midranks, ranged
-from unknot.metrics.traversals import Walk
+from unknot.metrics.parts.tables import correlation, midranks, ranged
+from unknot.metrics.parts.traversals import Walk
 
 Convention: TypeAlias = Literal["independent", "batches of 32"]
 """Random pairs: of two different draws, or with replacement within batches of 32 random points.

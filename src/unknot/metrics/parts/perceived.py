@@ -22,8 +22,8 @@ from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.factors import FactorSpace
 from unknot.core.registry import nearest
 from unknot.losses.overlap import Overlap
-from unknot.metrics.distances import Agreement, Convention, Spread, agreement, random_pairs
-from unknot.metrics.traversals import grid_traversals
+from unknot.metrics.parts.distances import Agreement, Convention, Spread, agreement, random_pairs
+from unknot.metrics.parts.traversals import grid_traversals
 
 Images: TypeAlias = Callable[[Tensor], Tensor]
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
@@ -173,7 +173,7 @@ def correlations(
 
     Along a factor an image and itself are a pair as any other, as if drawn with replacement: where
     all different images are equally far apart there would be no correlation else. For random pairs
-    the convention ``batches of 32`` is the paper's; see `unknot.metrics.distances.Convention`.
+    the convention ``batches of 32`` is the paper's; see `parts.distances.Convention`.
 
     Paper: section 4.2, tables 4.1, 4.2 and 6.1.
 
