@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo gallery test clusters check format bench clean
+.PHONY: demo gallery test clusters lint check format bench clean
 
 demo: .venv/core
 	$(BIN)/unknot demo
@@ -14,7 +14,6 @@ gallery: .venv/core
 # Two workers with one torch thread each, the idle one taking over from the other: the fastest way
 # through the suite on two cores.
 test: .venv/dev
-	$(BIN)/lint-imports
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # What `test` skips for want of packages: studies on Ray and SLURM, and exports to trackers.
@@ -23,12 +22,14 @@ clusters: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/study/test_ray.py tests/study/test_slurm.py \
 		tests/study/test_tracking.py tests/cli/test_clusters.py
 
-check: .venv/dev
+lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check: lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow"
 
 format: .venv/dev
