@@ -12,9 +12,11 @@ from unknot.analysis import published
 from unknot.analysis.cells import cells
 from unknot.analysis.comparison import compare
 from unknot.analysis.statistics import summaries
+from unknot.core import registry
 from unknot.core.errors import DataError
 from unknot.study import config
 from unknot.study.plan import setting_table
+from unknot.study.spec import plain
 from unknot.study.study import flat
 
 
@@ -118,6 +120,14 @@ def test_strengths_become_our_settings(tmp_path):
     assert beta["objective.lambda_od"] is None
     assert beta["dci.disentanglement"] != beta["dci.disentanglement"]
     assert (beta["steps"], beta["batch"], beta["data"]) == (300_000, 64, "cars3d")
+
+
+@pytest.mark.parametrize("name", published.OBJECTIVES.values())
+def test_settings_are_those_of_our_presets(name):
+    preset = registry.presets("objectives", name)["study2019"]
+    ours = flat({"objective": plain(preset)})
+    written = {f"objective.{key}": v for key, v in published.OBJECTIVE_SETTINGS[name].items()}
+    assert list(written.items()) == list(ours.items())
 
 
 def test_scores_bear_the_names_that_ours_have():

@@ -14,6 +14,7 @@ from reference import philox
 from scipy import stats
 
 from unknot.core import noise, registry
+from unknot.core import philox as ours
 
 WORD = st.integers(0, 2**32 - 1)
 SEED, STEP = st.integers(0, 2**63 - 1), st.integers(0, 2**62)
@@ -33,13 +34,24 @@ each_draw = pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS.keys())
 def run(counter, key):
     return tuple(
         int(w)
-        for w in noise.philox(
+        for w in ours.philox(
             tuple(torch.tensor(c) for c in counter), tuple(torch.tensor(k) for k in key)
         )
     )
 
 
-@pytest.mark.parametrize("generate", [run, philox.philox4x32], ids=["ours", "reference"])
+def run_numpy(counter, key):
+    return tuple(
+        int(w[0])
+        for w in ours.philox(
+            tuple(np.array([c]) for c in counter), tuple(np.array([k]) for k in key)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "generate", [run, run_numpy, philox.philox4x32], ids=["torch", "numpy", "reference"]
+)
 @pytest.mark.parametrize(
     ("counter", "key", "expected"),
     [

@@ -2,13 +2,10 @@
 
 import csv
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unknot.core import registry
 from unknot.core.errors import DataError
-from unknot.study.spec import plain
 
 DATA = {
     "dsprites_full": "dsprites",
@@ -53,6 +50,37 @@ SEVEN = (
     "dci.informativeness",
 )  # fmt: skip
 """The scores that the studies of 2019 and 2021 compare models by."""
+SWEPT = {
+    "beta_vae": {"beta": "vae_beta"},
+    "factor_vae": {"gamma": "factor_vae_gamma"},
+    "dip_vae_i": {"lambda_od": "dip_vae_lambda_od", "lambda_d": "dip_vae_lambda_d_factor"},
+    "dip_vae_ii": {"lambda_od": "dip_vae_lambda_od", "lambda_d": "dip_vae_lambda_d_factor"},
+    "beta_tcvae": {"beta": "beta_tc_vae_beta"},
+    "annealed_vae": {"c.end": "annealed_vae_c_max"},
+}
+"""For each objective our names of what the study varies, and the published columns."""
+OBJECTIVE_SETTINGS: dict[str, dict[str, Any]] = {
+    "beta_vae": {"beta": 4.0, "likelihood": "bernoulli"},
+    "factor_vae": {
+        "gamma": 50.0, "second_batch": False, "count_both_optimizers": True, "critic_layers": 6,
+        "critic_width": 1000, "critic_slope": 0.2, "critic_lr": 1e-4, "critic_beta1": 0.5,
+        "critic_beta2": 0.9, "likelihood": "bernoulli",
+    },
+    "dip_vae_i": {"lambda_od": 10.0, "lambda_d": 100.0, "decay": 0.0, "likelihood": "bernoulli"},
+    "dip_vae_ii": {
+        "lambda_od": 10.0, "lambda_d": 10.0, "lambda_3": 0.0, "third": "analytic", "decay": 0.0,
+        "likelihood": "bernoulli",
+    },
+    "beta_tcvae": {
+        "alpha": 1.0, "beta": 6.0, "gamma": 1.0, "estimator": "none", "reading": "beta_minus_1",
+        "likelihood": "bernoulli",
+    },
+    "annealed_vae": {
+        "gamma": 1000.0, "c.kind": "linear", "c.start": 0.0, "c.end": 25.0, "c.steps": 100_000.0,
+        "c.begin": 0.0, "likelihood": "bernoulli",
+    },
+}  # fmt: skip
+"""The settings of each objective, flat: those of the presets ``study2019``."""
 ALL_RUNS = {
     "steps": 300_000, "batch": 64, "precision": "float32",
     "net": "locatello", "net.latents": 10, "net.conv3_kernel": 2, "net.init": "glorot",
@@ -126,21 +154,11 @@ def _record(row: Mapping[str, str]) -> dict[str, Any]:
 
 def _settings(objective: str, row: Mapping[str, str]) -> dict[str, Any]:
     """All settings of a run's objective, flat."""
-    preset = registry.presets("objectives", objective)["study2019"]
-    if objective == "annealed_vae":
-        own: dict[str, Any] = {"c": replace(preset.c, end=float(row["annealed_vae_c_max"]))}
-    elif objective == "factor_vae":
-        own = {"gamma": float(row["factor_vae_gamma"])}
-    elif objective.startswith("dip_vae"):
-        od = float(row["dip_vae_lambda_od"])
-        own = {"lambda_od": od, "lambda_d": od * float(row["dip_vae_lambda_d_factor"])}
-    else:
-        own = {"beta": float(row["vae_beta" if objective == "beta_vae" else "beta_tc_vae_beta"])}
-    flat: dict[str, Any] = {}
-    for name, value in plain(replace(preset, **own)).items():
-        inner = {f"{name}.{k}": v for k, v in value.items()} if isinstance(value, dict) else {}
-        flat |= inner or {name: value}
-    return flat
+    names = SWEPT[objective]
+    swept = {name: float(row[column]) for name, column in names.items()}
+    if "lambda_d" in swept:  # published as a multiple of lambda_od
+        swept["lambda_d"] *= swept["lambda_od"]
+    return {**OBJECTIVE_SETTINGS[objective], **swept}
 
 
 def _number(cell: str) -> float | None:

@@ -1,15 +1,12 @@
 """How many seeds a comparison needs."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import torch
+import numpy as np
 from jaxtyping import Float
-from numpy.typing import NDArray
-from torch import Tensor
+from numpy.typing import ArrayLike
 
-from unknot.core import noise
+from unknot.analysis import bootstrap
 from unknot.core.errors import ConfigError, DataError
 
 FEW = 5
@@ -38,8 +35,8 @@ class SeedCount:
 
 
 def seeds_needed(
-    first: Sequence[float] | NDArray[Any] | Tensor,
-    second: Sequence[float] | NDArray[Any] | Tensor,
+    first: ArrayLike,
+    second: ArrayLike,
     *,
     level: float = 0.95,
     most: int = 50,
@@ -74,14 +71,12 @@ def seeds_needed(
         raise ConfigError(f"most and draws are at least 1; got {most} and {draws}.")
     a, b = _scores(first, "first"), _scores(second, "second")
     apart = _means(a, most, draws, seed, "first") - _means(b, most, draws, seed, "second")
-    difference = (a.mean() - b.mean()).item()
+    difference = float(a.mean() - b.mean())
     # Rounding must not decide between equal means.
-    near = 1e-12 * max(a.abs().max().item(), b.abs().max().item(), 1e-300)
-    ahead = torch.where(apart.abs() <= near, 0.5, (apart * difference > 0).double())
-    probability = ahead.mean(0)
-    tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
-    low, high = apart.quantile(tails, dim=0)
-    short = (probability < level).nonzero()[:, 0].tolist()
+    near = 1e-12 * max(float(np.abs(a).max()), float(np.abs(b).max()), 1e-300)
+    probability = np.where(np.abs(apart) <= near, 0.5, apart * difference > 0).mean(0)
+    low, high = np.quantile(apart, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    short = np.flatnonzero(probability < level).tolist()
     needed = short[-1] + 2 if short else 1
     remarks = []
     if abs(difference) <= near:
@@ -98,9 +93,9 @@ def seeds_needed(
     )
 
 
-def _scores(values: Sequence[float] | NDArray[Any] | Tensor, name: str) -> Float[Tensor, " n"]:
-    scores = torch.as_tensor(values, dtype=torch.float64).flatten()
-    if len(scores) < 2 or not bool(scores.isfinite().all()):
+def _scores(values: ArrayLike, name: str) -> Float[np.ndarray, " n"]:
+    scores = np.asarray(values, dtype=np.float64).ravel()
+    if len(scores) < 2 or not np.isfinite(scores).all():
         raise DataError(
             f"The {name} setting needs finite scores of at least two seeds; got "
             f"{scores.tolist()[:5]}. Leave diverged models out."
@@ -109,8 +104,9 @@ def _scores(values: Sequence[float] | NDArray[Any] | Tensor, name: str) -> Float
 
 
 def _means(
-    scores: Float[Tensor, " n"], most: int, draws: int, seed: int, name: str
-) -> Float[Tensor, "draws most"]:
+    scores: Float[np.ndarray, " n"], most: int, draws: int, seed: int, name: str
+) -> Float[np.ndarray, "draws most"]:
     """Means of the first 1, 2, ... of the seeds drawn."""
-    index = noise.integers(seed, f"metric/seeds/{name}", 0, draws, most, high=len(scores))
-    return scores[index].cumsum(1) / torch.arange(1, most + 1)
+    index = bootstrap.indices(seed, f"metric/seeds/{name}", draws, most, high=len(scores))
+    means: np.ndarray = scores[index].cumsum(1) / np.arange(1, most + 1)
+    return means

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from unknot.analysis import bootstrap
 from unknot.analysis.agreements import ScoreAgreement, agreement
 from unknot.analysis.cells import (
     Cell,
@@ -22,7 +23,6 @@ from unknot.analysis.cells import (
 from unknot.analysis.plain_table import PlainTable
 from unknot.analysis.seeds import SeedCount, seeds_needed
 from unknot.analysis.variances import VarianceShares, variance_shares
-from unknot.core import noise
 from unknot.core.errors import ConfigError
 
 DRAWS = 2_000
@@ -145,7 +145,7 @@ def resampled(
         if n not in index:
             stream = f"study/bootstrap/{cell.key}"
             index[n] = (
-                noise.integers(seed, stream, 0, draws, n, high=n).numpy()
+                bootstrap.indices(seed, stream, draws, n, high=n)
                 if n
                 else np.zeros((draws, 0), np.int64)
             )

@@ -1,17 +1,16 @@
 """Random numbers as a pure function of (seed, stream, step, position).
 
-The generator is Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"):
-the seed is its 64-bit key; block number, step and the stream's name make its 128-bit counter. There
-is no state, so a draw does not depend on what was drawn before it or on who else trains beside it,
-and a new stream never shifts another. The integers are exact and the same on every device; normals
-go through the device's ``log`` and ``cos`` and agree to rounding.
+The generator is Philox4x32-10 (`unknot.core.philox`): the seed is its 64-bit key; block number,
+step and the stream's name make its 128-bit counter. There is no state, so a draw does not depend on
+what was drawn before it or on who else trains beside it, and a new stream never shifts another. The
+integers are exact and the same on every device; normals go through the device's ``log`` and ``cos``
+and agree to rounding.
 
 ``seed`` and ``step`` may be tensors. They broadcast against each other, and their common shape
 leads the result: seeds ``[p]`` give one independent row for each member of a population.
 """
 
 import math
-import zlib
 from typing import TypeAlias
 
 import torch
@@ -19,32 +18,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.errors import ConfigError
+from unknot.core.philox import WORD, philox
+from unknot.core.philox import stream_number as stream_number
 
 Count: TypeAlias = int | Int[Tensor, "..."]
-
-WORD = 0xFFFFFFFF
-MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
-WEYL = (0x9E3779B9, 0xBB67AE85)
-
-
-def philox(
-    counter: tuple[Tensor, Tensor, Tensor, Tensor], key: tuple[Tensor, Tensor]
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Ten rounds of Philox4x32 on 32-bit words held in int64 tensors."""
-    c0, c1, c2, c3 = counter
-    k0, k1 = key
-    for _ in range(10):
-        high0, low0 = _multiply(c0, MULTIPLIERS[0])
-        high1, low1 = _multiply(c2, MULTIPLIERS[1])
-        c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
-        k0, k1 = (k0 + WEYL[0]) & WORD, (k1 + WEYL[1]) & WORD
-    return c0, c1, c2, c3
-
-
-def _multiply(a: Tensor, m: int) -> tuple[Tensor, Tensor]:
-    """High and low word of a 32 x 32 bit product; int64 wraps around, which keeps all 64 bits."""
-    product = a * m
-    return (product >> 32) & WORD, product & WORD
 
 
 def words(seed: Count, stream: str, step: Count, n: int) -> Int[Tensor, "*p n"]:
@@ -72,11 +49,6 @@ def words(seed: Count, stream: str, step: Count, n: int) -> Int[Tensor, "*p n"]:
     key = (seed & WORD, (seed >> 32) & WORD)
     blocks = torch.stack(torch.broadcast_tensors(*philox(counter, key)), dim=-1)
     return blocks.flatten(-2)[..., :n]
-
-
-def stream_number(stream: str) -> int:
-    """The 32-bit number that stands for a stream's name."""
-    return zlib.crc32(stream.encode())
 
 
 def uniform(

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from unknot.analysis import bootstrap
 from unknot.analysis.cells import Cell, taken
 from unknot.analysis.seeds import SeedCount, seeds_needed
-from unknot.core import noise
 from unknot.metrics import lower_is_better
 
 AT = (1, 3, 5, 10)
@@ -78,7 +78,7 @@ def _means(
     values: Float[np.ndarray, " n"], side: str, most: int, draws: int
 ) -> Float[np.ndarray, "draws most"]:
     """Means of the first 1, 2, ... of the seeds drawn."""
-    index = noise.integers(0, f"metric/seeds/{side}", 0, draws, most, high=len(values)).numpy()
+    index = bootstrap.indices(0, f"metric/seeds/{side}", draws, most, high=len(values))
     means: np.ndarray = values[index].cumsum(1) / np.arange(1, most + 1)
     return means
 
