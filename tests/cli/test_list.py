@@ -24,10 +24,10 @@ def test_lists_as_tables_and_as_json(unknot):
     assert rows["arrays"]["images"] == ""
 
 
-def test_draws_are_listed_with_those_of_other_packages(unknot, monkeypatch):
+def test_samplers_are_listed_with_those_of_other_packages(unknot, monkeypatch):
     from importlib import metadata
 
-    from unknot.samplers.parts import draw
+    from unknot.core import registry
 
     rows = {row["name"]: row for row in json.loads(unknot("list", "draws", "--json")[1])}
     assert list(rows) == ["pairs", "singles", "triplets"]
@@ -41,11 +41,10 @@ def test_draws_are_listed_with_those_of_other_packages(unknot, monkeypatch):
     assert "changed=None sampler='exact'" in said
 
     def entries(group):
-        own = [("walks", "unknot.samplers.parts.draw:Pairs"), ("broken", "no_such_module:Draw")]
-        return [metadata.EntryPoint(n, at, group) for n, at in own if group == "unknot.draws"]
+        own = [("walks", "unknot.samplers.pairs:Pairs"), ("broken", "no_such_module:Draw")]
+        return [metadata.EntryPoint(n, at, group) for n, at in own if group == "unknot.samplers"]
 
-    monkeypatch.setattr(metadata, "entry_points", entries)
-    monkeypatch.setattr(draw, "entry_points", entries)
+    monkeypatch.setattr(registry, "entry_points", entries)
     rows = {row["name"]: row for row in json.loads(unknot("list", "draws", "--json")[1])}
     assert list(rows) == ["broken", "pairs", "singles", "triplets", "walks"]
     assert rows["walks"]["settings"] == rows["pairs"]["settings"]

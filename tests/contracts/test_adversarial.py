@@ -16,7 +16,7 @@ from unknot.engine.looped import Looped
 from unknot.engine.population import Member, Setting
 from unknot.engine.stacked import Stacked
 from unknot.losses import bernoulli, kl_normal
-from unknot.samplers.parts.draw import singles
+from unknot.samplers.singles import Singles
 
 BETAS = 0.5, 0.9
 
@@ -121,7 +121,7 @@ def test_both_gradients_are_taken_before_any_weight_moves(setting, backend):
     with torch.device("meta"):
         critic = Shuffled().critic(testing.IMAGE, testing.NET.latents)
     for i, (seed, gamma) in enumerate([(0, 1.0), (5, 40.0)]):
-        rows = singles(seed, 0, setting.batch, size=len(setting.dataset))
+        rows = Singles().bind(setting.dataset, torch.device("cpu"))(seed, 0, setting.batch)
         step = Step(
             setting.dataset.batch(rows).double(),
             torch.tensor(seed),

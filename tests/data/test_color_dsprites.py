@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
-from unknot.core.dataset import Versioned
+from unknot.core.dataset import NuisanceVariants
 from unknot.core.errors import ConfigError
 from unknot.data.color_dsprites import ColorDSprites
 from unknot.data.dsprites import DSprites
@@ -24,15 +24,15 @@ def data(one_copy):
     return ColorDSprites().load()
 
 
-@pytest.mark.parametrize("version", [0, 1, 2**32 - 1])
-def test_a_sprite_has_one_colour_and_the_rest_is_black(data, version):
-    x = data.batch(ROWS + SIZE * version)
+@pytest.mark.parametrize("variant", [0, 1, 2**32 - 1])
+def test_a_sprite_has_one_colour_and_the_rest_is_black(data, variant):
+    x = data.batch(ROWS + SIZE * variant)
     inside = (DSprites().load().batch(ROWS) > 0).expand_as(x)
     assert data.shape == (3, 64, 64)
     assert (x[~inside] == 0).all()
     assert (x[inside] >= 0.5).all()
     assert (x[inside] <= 1).all()
-    colour = data.images.colour(ROWS + SIZE * version)[..., None, None].expand_as(x)
+    colour = data.images.paint.colour(ROWS + SIZE * variant)[..., None, None].expand_as(x)
     assert torch.equal(x[inside], colour[inside])
 
 
@@ -43,8 +43,8 @@ def test_fingerprint(data):
     assert hashlib.sha256(shown.data).hexdigest()[:16] == "69b4afc52035c1a1"
 
 
-def test_another_version_has_another_colour_and_the_same_one_has_the_same(data):
-    assert isinstance(data.images, Versioned)
+def test_another_variant_has_another_colour_and_the_same_one_has_the_same(data):
+    assert isinstance(data.images, NuisanceVariants)
     first, second = data.batch(ROWS), data.batch(ROWS + SIZE)
     assert (first != second).flatten(1).any(1).all()
     assert torch.equal(first > 0, second > 0)
@@ -52,18 +52,18 @@ def test_another_version_has_another_colour_and_the_same_one_has_the_same(data):
     assert torch.equal(second.flip(0), data.batch((ROWS + SIZE).flip(0))), "in any order"
 
 
-def test_the_last_version_fits_and_is_another(data):
-    last = SIZE * data.images.versions - 1
+def test_the_last_variant_fits_and_is_another(data):
+    last = SIZE * data.images.variants - 1
     assert last < 2**63
     a, b = data.batch(torch.tensor([last, SIZE - 1]))
     assert torch.equal(a > 0, b > 0)
     assert not torch.equal(a, b)
 
 
-def test_colours_are_uniform_over_rows_and_over_versions(data):
+def test_colours_are_uniform_over_rows_and_over_variants(data):
     """Six tests at once, so that one of them may well lie below 0.01; one of seed 0 does."""
     for index in (torch.arange(20_000) * 31, 5 + SIZE * torch.arange(20_000)):
-        colour = data.images.colour(index)
+        colour = data.images.paint.colour(index)
         for channel in colour.T:
             assert stats.kstest(channel.numpy(), stats.uniform(0.5, 0.5).cdf).pvalue > 0.001
 
@@ -71,8 +71,8 @@ def test_colours_are_uniform_over_rows_and_over_versions(data):
 def test_colours_of_neighbours_channels_and_factors_are_independent(data):
     n = 20_000
     rows = 300_000 + torch.arange(n + 1)
-    colour = data.images.colour(rows).numpy()
-    again = data.images.colour(rows + SIZE).numpy()
+    colour = data.images.paint.colour(rows).numpy()
+    again = data.images.paint.colour(rows + SIZE).numpy()
     pairs = [(colour[:-1], colour[1:]), (colour, again), (colour, np.roll(colour, 1, axis=1))]
     for a, b in pairs:
         for channel in range(3):
@@ -80,13 +80,13 @@ def test_colours_of_neighbours_channels_and_factors_are_independent(data):
             assert abs(found) < 4 / n**0.5
     index = torch.arange(0, SIZE, 7)
     shape = data.space.factors(index)[:, 0]
-    table = torch.bincount(shape * 8 + (data.images.colour(index)[:, 0] * 16 - 8).long())
+    table = torch.bincount(shape * 8 + (data.images.paint.colour(index)[:, 0] * 16 - 8).long())
     assert stats.chi2_contingency(table.reshape(3, 8).numpy()).pvalue > 0.01
 
 
 def test_another_seed_gives_other_colours(data):
     other = ColorDSprites(seed=1).load()
-    assert (data.images.colour(ROWS) != other.images.colour(ROWS)).any(1).all()
+    assert (data.images.paint.colour(ROWS) != other.images.paint.colour(ROWS)).any(1).all()
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63])

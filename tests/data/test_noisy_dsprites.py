@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
-from unknot.core.dataset import Versioned
+from unknot.core.dataset import NuisanceVariants
 from unknot.core.errors import ConfigError
 from unknot.data.dsprites import DSprites
 from unknot.data.noisy_dsprites import NoisyDSprites
@@ -29,13 +29,13 @@ def sprites(one_copy):
     return DSprites().load().batch(ROWS).expand(-1, 3, -1, -1)
 
 
-@pytest.mark.parametrize("version", [0, 1, 2**32 - 1])
-def test_the_formula(data, sprites, version):
+@pytest.mark.parametrize("variant", [0, 1, 2**32 - 1])
+def test_the_formula(data, sprites, variant):
     """min(m + u, 1): white sprites, and noise of mean 1 / 2 behind them."""
-    index = ROWS + SIZE * version
+    index = ROWS + SIZE * variant
     x = data.batch(index)
     assert data.shape == (3, 64, 64)
-    assert torch.equal(x, (sprites + data.images.background(index)).clamp(max=1))
+    assert torch.equal(x, (sprites + data.images.paint.background(index)).clamp(max=1))
     assert (x[sprites > 0] == 1).all()
     behind = x[sprites == 0].double()
     assert abs(behind.mean() - 0.5) < 4 * (1 / 12 / len(behind)) ** 0.5
@@ -48,8 +48,8 @@ def test_fingerprint(data):
     assert hashlib.sha256(shown.data).hexdigest()[:16] == "145e15f0b879a489"
 
 
-def test_another_version_has_other_noise_and_the_same_one_has_the_same(data, sprites):
-    assert isinstance(data.images, Versioned)
+def test_another_variant_has_other_noise_and_the_same_one_has_the_same(data, sprites):
+    assert isinstance(data.images, NuisanceVariants)
     first, second = data.batch(ROWS), data.batch(ROWS + SIZE)
     assert (first != second)[sprites == 0].double().mean() > 0.999
     assert torch.equal(second, NoisyDSprites().load().batch(ROWS + SIZE))
@@ -58,14 +58,14 @@ def test_another_version_has_other_noise_and_the_same_one_has_the_same(data, spr
 
 def test_noise_is_uniform(data):
     for index in (torch.arange(8), 5 + SIZE * torch.arange(8)):
-        noise = data.images.background(index).flatten()
+        noise = data.images.paint.background(index).flatten()
         assert stats.kstest(noise.numpy(), "uniform").pvalue > 0.01
 
 
 def test_noise_of_neighbours_is_independent(data):
-    """Next rows, next versions, next pixels and next channels."""
+    """Next rows, next variants, next pixels and next channels."""
     rows = 300_000 + torch.arange(9)
-    u, again = (data.images.background(index).numpy() for index in (rows, rows + SIZE))
+    u, again = (data.images.paint.background(index).numpy() for index in (rows, rows + SIZE))
     pairs = [
         (u[:-1], u[1:]),
         (u, again),
@@ -79,7 +79,7 @@ def test_noise_of_neighbours_is_independent(data):
 
 def test_another_seed_gives_other_noise(data):
     other = NoisyDSprites(seed=1).load()
-    differs = data.images.background(ROWS) != other.images.background(ROWS)
+    differs = data.images.paint.background(ROWS) != other.images.paint.background(ROWS)
     assert differs.double().mean() > 0.999
 
 

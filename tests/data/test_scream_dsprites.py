@@ -10,7 +10,7 @@ from PIL import Image
 from scipy import stats
 
 from unknot.core import noise
-from unknot.core.dataset import Versioned
+from unknot.core.dataset import NuisanceVariants
 from unknot.core.errors import ConfigError, DataError
 from unknot.data.dsprites import DSprites
 from unknot.data.scream_dsprites import ScreamDSprites
@@ -36,12 +36,12 @@ def data(one_copy, pixels, tmp_path_factory):
     return ScreamDSprites(str(path)).load()
 
 
-@pytest.mark.parametrize("version", [0, 1, 2**32 - 1])
-def test_the_formula(data, pixels, version):
+@pytest.mark.parametrize("variant", [0, 1, 2**32 - 1])
+def test_the_formula(data, pixels, variant):
     """In float64 and with slices: b = (P + c) / 2, and 1 - b at the sprite."""
-    index = ROWS + SIZE * version
+    index = ROWS + SIZE * variant
     x, m = data.batch(index).double(), DSprites().load().batch(ROWS).double()
-    top, left = data.images.corner(index)
+    top, left = data.images.paint.corner(index)
     colour = noise.uniform(0, "data/scream_dsprites/colour", index, 3).double()
     painting = torch.from_numpy(pixels).permute(2, 0, 1).double() / 255
     pieces = [painting[:, i : i + 64, j : j + 64] for i, j in zip(top, left, strict=True)]
@@ -52,8 +52,8 @@ def test_the_formula(data, pixels, version):
     assert torch.allclose(recovered, behind, rtol=0, atol=1e-7)
 
 
-def test_another_version_has_another_background_and_the_same_one_has_the_same(data):
-    assert isinstance(data.images, Versioned)
+def test_another_variant_has_another_background_and_the_same_one_has_the_same(data):
+    assert isinstance(data.images, NuisanceVariants)
     first, second = data.batch(ROWS), data.batch(ROWS + SIZE)
     assert (first != second).flatten(1).double().mean(1).min() > 0.9
     assert torch.equal(second, data.to(torch.device("cpu")).batch(ROWS + SIZE))
@@ -65,7 +65,7 @@ def test_another_version_has_another_background_and_the_same_one_has_the_same(da
 def test_all_pieces_are_equally_likely(data):
     """Of 80 x 100 pixels there are 17 x 37 pieces, the lowest and the rightmost among them."""
     for index in (torch.arange(50_000) * 11, 5 + SIZE * torch.arange(50_000)):
-        top, left = data.images.corner(index)
+        top, left = data.images.paint.corner(index)
         counts = torch.bincount(top * 37 + left, minlength=17 * 37)
         assert len(counts) == 17 * 37
         assert stats.chisquare(counts).pvalue > 0.01
@@ -77,7 +77,7 @@ def test_pieces_and_colours_of_neighbours_are_independent(data):
 
     def drawn(index):
         colour = noise.uniform(0, "data/scream_dsprites/colour", index, 3)
-        return torch.stack([*data.images.corner(index), *colour.T]).numpy()
+        return torch.stack([*data.images.paint.corner(index), *colour.T]).numpy()
 
     here, again = drawn(rows), drawn(rows + SIZE)
     together = np.concatenate([here[:, :-1], here[:, 1:], again[:, :-1]])
@@ -93,11 +93,11 @@ def test_another_seed_gives_other_backgrounds(data, pixels, tmp_path):
 
 def test_a_large_picture_is_shrunk_and_a_small_one_stays(data, pixels, tmp_path):
     stored = torch.from_numpy(pixels).permute(2, 0, 1).float()
-    assert torch.equal(data.images.painting, stored / 255)
+    assert torch.equal(data.images.paint.painting, stored / 255)
     path = tmp_path / "grey.jpeg"
     for size, expected in [((1200, 1528), (274, 215)), ((700, 300), (150, 350))]:
         Image.new("L", size, 51).save(path)
-        painting = ScreamDSprites(str(path)).load().images.painting
+        painting = ScreamDSprites(str(path)).load().images.paint.painting
         assert painting.shape == (3, *expected)
         assert (painting - 0.2).abs().max() < 0.01
     Image.new("L", (700, 100)).save(path)
@@ -107,7 +107,7 @@ def test_a_large_picture_is_shrunk_and_a_small_one_stays(data, pixels, tmp_path)
 
 def test_a_picture_of_one_piece(tmp_path):
     Image.new("RGB", (64, 64), "red").save(tmp_path / "red.png")
-    top, left = ScreamDSprites(str(tmp_path / "red.png")).load().images.corner(ROWS)
+    top, left = ScreamDSprites(str(tmp_path / "red.png")).load().images.paint.corner(ROWS)
     assert not top.any()
     assert not left.any()
 
@@ -146,12 +146,14 @@ def test_other_seeds_are_refused(seed):
 @pytest.mark.skipif(not PAINTING.is_file(), reason="needs the painting")
 def test_the_painting():
     data = ScreamDSprites(str(PAINTING)).load()
-    assert data.images.painting.shape == (3, 274, 215)
+    assert data.images.paint.painting.shape == (3, 274, 215)
     x = data.batch(ROWS)
     sprite = (DSprites().load().batch(ROWS) > 0).expand_as(x)
-    assert torch.allclose((1 - x)[sprite], data.images.background(ROWS)[sprite], rtol=0, atol=1e-7)
+    assert torch.allclose(
+        (1 - x)[sprite], data.images.paint.background(ROWS)[sprite], rtol=0, atol=1e-7
+    )
     # The mean of the painting, and half of it is a colour of mean 1 / 2.
-    expected = (data.images.painting.mean() + 0.5) / 2
+    expected = (data.images.paint.painting.mean() + 0.5) / 2
     assert abs(x[~sprite].mean() - expected) < 0.05
 
 

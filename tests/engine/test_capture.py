@@ -262,7 +262,10 @@ from unknot.core import noise
 from unknot.core.factors import FactorSpace
 from unknot.core.dataset import FactorDataset
 from unknot.data.parts.images import Bits, Bytes
-from unknot.samplers.parts.draw import Correlated, Pairs, Singles, Triplets, Without
+from unknot.samplers.parts.weights import Correlated, Without
+from unknot.samplers.pairs import Pairs
+from unknot.samplers.singles import Singles
+from unknot.samplers.triplets import Triplets
 from unknot.data.xysquares import XYSquares
 from unknot.engine import capture
 
@@ -280,7 +283,7 @@ def report(name, function, trials):
 
 with capture._compiling():
     for draw in (Singles(weights), Pairs(), Triplets()):
-        rows = draw.on(data, cpu)
+        rows = draw.bind(data, cpu)
         steps = [(seeds, torch.tensor(t)) for t in (0, 17, 18, 2**33 + 1, *range(100, 120))]
         report(draw, lambda order, t: rows(order, t, 16), steps)
     for images in (

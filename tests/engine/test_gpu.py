@@ -16,7 +16,10 @@ from unknot.engine.population import Member, Setting, populate
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv64 import Conv64
 from unknot.objectives.beta_vae import BetaVAE
-from unknot.samplers.parts.draw import Correlated, Pairs, Singles, Triplets, Without
+from unknot.samplers.pairs import Pairs
+from unknot.samplers.parts.weights import Correlated, Without
+from unknot.samplers.singles import Singles
+from unknot.samplers.triplets import Triplets
 
 pytestmark = [
     pytest.mark.gpu,
@@ -65,8 +68,8 @@ WEIGHTS = (Correlated("x_r", "y_r"), Without(("x_g", "y_g"), (0, 0), (3, 3)))
 def test_draws_are_the_same_on_both_devices_and_can_be_captured(draw):
     cpu, gpu = torch.device("cpu"), torch.device("cuda")
     seeds, data = torch.tensor([0, 1, 2**40 + 5]), XYSquares().load()
-    expected = [draw.on(data, cpu)(seeds, torch.tensor(t), 64) for t in (17, 18)]
-    rows, order, t = draw.on(data.to(gpu), gpu), seeds.cuda(), torch.tensor(17, device=gpu)
+    expected = [draw.bind(data, cpu)(seeds, torch.tensor(t), 64) for t in (17, 18)]
+    rows, order, t = draw.bind(data.to(gpu), gpu), seeds.cuda(), torch.tensor(17, device=gpu)
     assert torch.equal(rows(order, t, 64).cpu(), expected[0])
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):

@@ -15,7 +15,8 @@ from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.data.parts.images import Bytes
 from unknot.data.xysquares import XYSquares
-from unknot.samplers.parts.draw import Pairs, Singles
+from unknot.samplers.pairs import Pairs
+from unknot.samplers.singles import Singles
 
 CPU = torch.device("cpu")
 SIZES = (3, 4, 2, 5)
@@ -28,7 +29,7 @@ def grid(*sizes, kinds=None, names="abcdef"):
 
 def drawn(pairs, data, n, seed=0):
     """The factors of both rows, and where they differ."""
-    rows = pairs.on(data, CPU)(seed, 0, n).reshape(2, n)
+    rows = pairs.bind(data, CPU)(seed, 0, n).reshape(2, n)
     first, second = data.space.factors(rows)
     return first, second, first != second
 
@@ -72,15 +73,15 @@ def test_a_new_value_is_any_other_value():
 
 def test_both_rows_are_uniform_over_the_grid():
     data = grid(*SIZES)
-    rows = Pairs().on(data, CPU)(3, 0, 60_000).reshape(2, -1)
+    rows = Pairs().bind(data, CPU)(3, 0, 60_000).reshape(2, -1)
     for view in rows:
         assert chisquare(torch.bincount(view, minlength=len(data))).pvalue > 1e-3
 
 
 def test_the_first_row_is_what_single_rows_would_be():
     data = grid(*SIZES)
-    first = Pairs().on(data, CPU)(3, 8, 40)[:40]
-    assert torch.equal(first, Singles().on(data, CPU)(3, 8, 40))
+    first = Pairs().bind(data, CPU)(3, 8, 40)[:40]
+    assert torch.equal(first, Singles().bind(data, CPU)(3, 8, 40))
 
 
 def test_a_factor_of_one_value_never_counts():
@@ -88,7 +89,7 @@ def test_a_factor_of_one_value_never_counts():
     assert not differs[:, [1, 3]].any()
     assert chisquare(torch.bincount(differs.sum(-1), minlength=3)[1:]).pvalue > 1e-3
     with pytest.raises(ConfigError) as caught:
-        Pairs(changed=3).on(grid(3, 1, 4, 1), CPU)
+        Pairs(changed=3).bind(grid(3, 1, 4, 1), CPU)
     assert str(caught.value) == (
         "Pairs that differ in 3 factors need as many with several values; grid has 2: ['a', 'c']."
     )
@@ -166,11 +167,11 @@ def test_pairs_that_cannot_be_are_refused():
     with pytest.raises(ConfigError, match=r"^Pairs\.sampler has no choice 'exakt'; did you mean"):
         wrong.__post_init__()
     with pytest.raises(ConfigError, match=r"need as many with several values; grid has 0: \[\]"):
-        Pairs().on(grid(1, 1), CPU)
+        Pairs().bind(grid(1, 1), CPU)
     with pytest.raises(ConfigError, match="reference sampler need two factors; grid has one"):
-        Pairs(sampler="reference").on(grid(5), CPU)
+        Pairs(sampler="reference").bind(grid(5), CPU)
     with pytest.raises(ConfigError) as caught:
-        Pairs().on(grid(9, kinds=("nominal",), names=["index"]), CPU)
+        Pairs().bind(grid(9, kinds=("nominal",), names=["index"]), CPU)
     assert str(caught.value) == (
         "Pairs compare factors and grid has none; add 'factors' to its file."
     )

@@ -2,6 +2,7 @@
 
 import tomllib
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from typing import ClassVar
 
 import pytest
@@ -10,28 +11,22 @@ from scipy.stats import chisquare
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from unknot import testing
-from unknot.core import noise
+from unknot.core import noise, registry
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
+from unknot.core.factors import FactorSpace
 from unknot.data.xyobject import SPACE
 from unknot.data.xysquares import XYSquares
-from unknot.samplers.parts import draw
-from unknot.samplers.parts.draw import (
-    DRAWS,
-    Correlated,
-    Pairs,
-    Sampler,
-    Singles,
-    Triplets,
-    Within,
-    Without,
-    draw_for,
-    named,
-    singles,
-)
+from unknot.samplers.pairs import Pairs
+from unknot.samplers.parts.sampler import Sampler, sampler_for
+from unknot.samplers.parts.weights import Correlated, Within, Without
+from unknot.samplers.singles import Singles
+from unknot.samplers.triplets import Triplets
 from unknot.study.config import build
 from unknot.study.spec import plain, to_toml
 
 CPU = torch.device("cpu")
+SQUARES = XYSquares().load()
 WEIGHTS = (
     Correlated("x_r", "y_g", 0.3),
     Within(("x_b",), (1,), (6,)),
@@ -50,7 +45,13 @@ EACH = [
     Triplets(order="category", factor="y_b", ties="redrawn"),
     Triplets(ties="redrawn", weights=WEIGHTS),
 ]
-each_draw = pytest.mark.parametrize("sampler", EACH, ids=repr)
+each_sampler = pytest.mark.parametrize("sampler", EACH, ids=repr)
+
+
+def singles(seed, t, batch, *, size):
+    """Single rows of a grid of so many points."""
+    space = FactorSpace(("row",), (size,), ("ordered",))
+    return Singles().bind(FactorDataset("rows", space, SQUARES.images), CPU)(seed, t, batch)
 
 
 def test_every_row_and_factor_value_is_equally_likely():
@@ -98,24 +99,24 @@ def test_the_largest_grid_is_reached():
 def test_single_rows_without_weights_are_the_order_stream_as_it_comes():
     """What runs from before there were draws saw must come again."""
     data, seeds = XYSquares().load(), torch.tensor([4, 9])
-    rows = Singles().on(data, CPU)(seeds, 11, 24)
+    rows = Singles().bind(data, CPU)(seeds, 11, 24)
     assert torch.equal(rows, noise.integers(seeds, "order", 11, 24, high=8**6))
 
 
-@each_draw
+@each_sampler
 def test_views_are_laid_one_after_the_other_inside_the_grid(sampler):
     assert isinstance(sampler, Sampler)
-    rows = sampler.on(XYSquares().load(), CPU)(7, 3, 50)
+    rows = sampler.bind(XYSquares().load(), CPU)(7, 3, 50)
     assert rows.shape == (sampler.views * 50,)
     assert rows.dtype == torch.int64
     assert rows.min() >= 0
     assert rows.max() < 8**6
 
 
-@each_draw
-def test_a_draw_does_not_depend_on_who_or_what_is_drawn_beside_it(sampler):
+@each_sampler
+def test_rows_do_not_depend_on_who_or_what_is_drawn_beside_it(sampler):
     """Members at one step, and one member at many steps, are each what they are alone."""
-    rows = sampler.on(XYSquares().load(), CPU)
+    rows = sampler.bind(XYSquares().load(), CPU)
     seeds, steps = torch.tensor([3, 2**40 + 7, 0]), torch.arange(20, 25)
     together, ahead = rows(seeds, torch.tensor(21), 16), rows(torch.tensor(3), steps, 16)
     for member, seed in enumerate(seeds.tolist()):
@@ -126,25 +127,25 @@ def test_a_draw_does_not_depend_on_who_or_what_is_drawn_beside_it(sampler):
     assert len({tuple(row.tolist()) for row in (*together, *ahead)}) == 7
 
 
-@each_draw
-def test_a_draw_never_waits_for_the_host(sampler):
+@each_sampler
+def test_a_sampler_never_waits_for_the_host(sampler):
     """Fake tensors have no values: reading one on the host raises."""
-    rows = sampler.on(XYSquares().load(), CPU)
+    rows = sampler.bind(XYSquares().load(), CPU)
     mode = FakeTensorMode(allow_non_fake_inputs=True)
     seeds, t = mode.from_tensor(torch.tensor([1, 2])), mode.from_tensor(torch.tensor(5))
     with mode:
         assert rows(seeds, t, 8).shape == (2, 8 * sampler.views)
 
 
-@each_draw
+@each_sampler
 def test_the_global_generator_is_left_alone(sampler):
     before = torch.get_rng_state()
-    sampler.on(XYSquares().load(), CPU)(0, 0, 8)
+    sampler.bind(XYSquares().load(), CPU)(0, 0, 8)
     assert torch.equal(torch.get_rng_state(), before)
 
 
-@each_draw
-def test_a_draw_survives_its_file(sampler):
+@each_sampler
+def test_a_sampler_survives_its_file(sampler):
     testing.same_after_a_file(sampler)
     read = tomllib.loads(to_toml({"draw": plain(sampler)}))["draw"]
     assert build(type(sampler), read, "draw") == sampler
@@ -167,45 +168,35 @@ class Wishing:
         return {}
 
 
-def test_a_draw_is_the_one_given_or_the_objectives_or_single_rows():
-    assert draw_for(Toy()) == Singles()
-    assert draw_for(Wishing()) == Pairs()
-    assert draw_for(Wishing(), Pairs(changed=1)) == Pairs(changed=1)
-    assert draw_for(Wishing(), Singles()) == Singles()
-    assert draw_for(Toy(), Pairs()) == Pairs()
+def test_the_sampler_is_the_one_given_or_the_objectives_or_single_rows():
+    assert sampler_for(Toy()) == Singles()
+    assert sampler_for(Wishing()) == Pairs()
+    assert sampler_for(Wishing(), Pairs(changed=1)) == Pairs(changed=1)
+    assert sampler_for(Wishing(), Singles()) == Singles()
+    assert sampler_for(Toy(), Pairs()) == Pairs()
 
 
 def test_another_number_of_views_is_refused():
-    with pytest.raises(ConfigError, match=r"^The draw Triplets gives 3 views and Toy takes 2; "):
-        draw_for(Toy(), Triplets())
+    with pytest.raises(ConfigError, match=r"^The sampler Triplets gives 3 views and Toy takes 2; "):
+        sampler_for(Toy(), Triplets())
 
 
-def test_draws_are_found_by_name():
-    assert {name: named(name) for name in DRAWS} == {
+def test_samplers_are_found_by_name():
+    assert {name: registry.get("samplers", name) for name in registry.names("samplers")} == {
         "singles": Singles,
         "pairs": Pairs,
         "triplets": Triplets,
     }
-    with pytest.raises(ConfigError, match=r"^There is no draw 'pair'; did you mean 'pairs'\?$"):
-        named("pair")
+    with pytest.raises(ConfigError, match=r"^There is no sampler 'pair'; did you mean 'pairs'\?"):
+        registry.get("samplers", "pair")
 
 
-@dataclass(frozen=True)
-class Entry:
-    name: str
-    found: object
-
-    def load(self):
-        if isinstance(self.found, Exception):
-            raise self.found
-        return self.found
-
-
-def test_another_package_adds_a_draw(monkeypatch):
-    entries = [Entry("walks", Pairs), Entry("broken", ImportError("no such module"))]
-    asked = []
-    monkeypatch.setattr(draw, "entry_points", lambda group: asked.append(group) or entries)
-    assert named("walks") is Pairs
-    assert asked == ["unknot.draws"]
-    with pytest.raises(ConfigError, match=r"^The draw 'broken' cannot be imported: ImportError"):
-        named("broken")
+def test_another_package_adds_a_sampler(monkeypatch):
+    places = {"walks": "unknot.samplers.pairs:Pairs", "broken": "no_such_module:Walks"}
+    entries = [EntryPoint(name, at, "unknot.samplers") for name, at in places.items()]
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group: entries if group == "unknot.samplers" else []
+    )
+    assert registry.get("samplers", "walks") is Pairs
+    with pytest.raises(ConfigError, match=r"^'broken' of the package .* cannot be imported: Modu"):
+        registry.get("samplers", "broken")

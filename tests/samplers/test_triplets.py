@@ -16,7 +16,8 @@ from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.data.parts.images import Bytes
 from unknot.data.xysquares import XYSquares
-from unknot.samplers.parts.draw import Singles, Triplets
+from unknot.samplers.singles import Singles
+from unknot.samplers.triplets import Triplets
 
 CPU = torch.device("cpu")
 SIZES = (5, 8, 3, 2, 4)
@@ -29,12 +30,12 @@ def grid(*sizes, kinds=None, names="abcdef"):
 
 
 def ordered(triplets, data, n, seed=0):
-    return triplets.on(data, CPU)(seed, 0, n).reshape(3, n)
+    return triplets.bind(data, CPU)(seed, 0, n).reshape(3, n)
 
 
 def as_drawn(data, n, seed=0):
     """The three rows before they are ordered."""
-    return Singles().on(data, CPU)(seed, 0, 3 * n).reshape(3, n)
+    return Singles().bind(data, CPU)(seed, 0, 3 * n).reshape(3, n)
 
 
 def fractions(data, rows):
@@ -226,7 +227,7 @@ def test_images_without_factors_have_triplets_by_image_alone():
     assert ordered(Triplets(order="recon"), data, 5).shape == (3, 5)
     for triplets in (Triplets(), Triplets(order="category", factor="index")):
         with pytest.raises(ConfigError) as caught:
-            triplets.on(data, CPU)
+            triplets.bind(data, CPU)
         assert str(caught.value) == (
             f"Triplets by '{triplets.order}' compare factors and grid has none; "
             "add 'factors' to its file, or take order 'recon'."
@@ -247,11 +248,11 @@ def test_triplets_that_cannot_be_are_refused():
     with pytest.raises(ConfigError, match="got factor 'a' and order 'scaled'"):
         Triplets(factor="a")
     with pytest.raises(ConfigError, match=r"'b' is no factor with several values; known: a, c\.$"):
-        Triplets(order="category", factor="b").on(grid(3, 1, 4), CPU)
+        Triplets(order="category", factor="b").bind(grid(3, 1, 4), CPU)
     with pytest.raises(ConfigError, match=r"'shap' is no factor .*; did you mean 'shape'\?"):
-        Triplets(order="category", factor="shap").on(grid(3, 4, names=["shape", "x"]), CPU)
+        Triplets(order="category", factor="shap").bind(grid(3, 4, names=["shape", "x"]), CPU)
     with pytest.raises(ConfigError) as caught:
-        Triplets(order="scaled").on(grid(3, 1, 4), CPU)
+        Triplets(order="scaled").bind(grid(3, 1, 4), CPU)
     assert "and ['b'] have one value; take order 'distance'" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert ordered(Triplets(order="distance"), grid(3, 1, 4), 5).shape == (3, 5)
@@ -262,4 +263,4 @@ def test_sizes_whose_common_multiple_is_beyond_64_bits_are_refused():
     space = FactorSpace(tuple("abcdefgh"), tuple(sizes), ("ordered",) * 8)
     data = FactorDataset("huge", space, XYSquares().load().images)
     with pytest.raises(ConfigError, match="more than 64 bits hold; take order 'distance'"):
-        Triplets(order="scaled").on(data, CPU)
+        Triplets(order="scaled").bind(data, CPU)

@@ -13,8 +13,10 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.data.parts.images import Bytes
-from unknot.samplers.parts.draw import Correlated, Pairs, Singles, Triplets, Within, Without
-from unknot.samplers.parts.weights import table
+from unknot.samplers.pairs import Pairs
+from unknot.samplers.parts.weights import Correlated, Within, Without, table
+from unknot.samplers.singles import Singles
+from unknot.samplers.triplets import Triplets
 
 CPU = torch.device("cpu")
 SPACE = FactorSpace(("shape", "x", "y"), (3, 4, 7), ("nominal", "ordered", "ordered"))
@@ -75,7 +77,7 @@ WEIGHTS = (
 def test_rows_come_by_their_weight_and_those_held_out_never(kind, weights):
     """All singles; of pairs the first; of triplets the anchors, which the order leaves alone."""
     n, expected = 50_000, table(SPACE, weights)
-    rows = kind(weights=weights).on(DATA, CPU)(1, 0, n)
+    rows = kind(weights=weights).bind(DATA, CPU)(1, 0, n)
     counts = torch.bincount(rows, minlength=84)
     assert counts[expected == 0].sum() == 0
     counts = torch.bincount(rows[:n], minlength=84)
@@ -86,7 +88,7 @@ def test_rows_come_by_their_weight_and_those_held_out_never(kind, weights):
 def test_three_rows_of_a_triplet_are_drawn_alike():
     """Two of one triplet, ordered, are as many of each row as two singles are."""
     n, expected = 50_000, table(SPACE, WEIGHTS)
-    rows = Triplets(weights=WEIGHTS).on(DATA, CPU)(2, 0, n)[n:]
+    rows = Triplets(weights=WEIGHTS).bind(DATA, CPU)(2, 0, n)[n:]
     held = expected > 0
     counts = torch.bincount(rows, minlength=84)[held]
     assert chisquare(counts, expected[held] * 2 * n).pvalue > 1e-3
@@ -122,7 +124,7 @@ def test_the_other_row_of_a_pair_comes_by_weight_too(k, sampler, weights):
                     places = (np.ravel_multi_index(of, SPACE.sizes) for of in (first, end))
                     expected[*places] += share * p
     n = 100_000
-    rows = Pairs(k, sampler, weights).on(DATA, CPU)(k, 0, n).reshape(2, n)
+    rows = Pairs(k, sampler, weights).bind(DATA, CPU)(k, 0, n).reshape(2, n)
     counts = torch.bincount(rows[0] * 84 + rows[1], minlength=84**2).numpy().reshape(84, 84)
     assert counts[expected == 0].sum() == 0
     often = expected * n >= 5
@@ -135,14 +137,14 @@ def test_the_other_row_of_a_pair_comes_by_weight_too(k, sampler, weights):
 
 def test_pairs_change_only_factors_that_have_several_values_of_any_weight():
     only = (Within(("y",), (2,), (2,)),)
-    rows = Pairs(weights=only).on(DATA, CPU)(0, 0, 20_000).reshape(2, -1)
+    rows = Pairs(weights=only).bind(DATA, CPU)(0, 0, 20_000).reshape(2, -1)
     first, second = SPACE.factors(rows)
     counts = torch.bincount((first != second).sum(-1), minlength=3)
     assert first[:, 2].unique().tolist() == second[:, 2].unique().tolist() == [2]
     assert counts[0] == 0
     assert chisquare(counts[1:]).pvalue > 1e-3, "k is uniform on 1 .. 2"
     with pytest.raises(ConfigError) as caught:
-        Pairs(changed=3, weights=only).on(DATA, CPU)
+        Pairs(changed=3, weights=only).bind(DATA, CPU)
     assert str(caught.value) == (
         "Pairs that differ in 3 factors need as many with several values; grid has 2: "
         "['shape', 'x']."
@@ -152,7 +154,7 @@ def test_pairs_change_only_factors_that_have_several_values_of_any_weight():
 def test_a_factor_without_another_value_stays():
     """Where y is 0, x is 0; elsewhere it is anything."""
     corner = (Without(("x", "y"), (1, 0), (3, 0)), Within(("shape",), (0,), (0,)))
-    rows = Pairs(changed=1, weights=corner).on(DATA, CPU)(0, 0, 20_000).reshape(2, -1)
+    rows = Pairs(changed=1, weights=corner).bind(DATA, CPU)(0, 0, 20_000).reshape(2, -1)
     first, second = SPACE.factors(rows)
     stuck = (first == second).all(-1)
     assert torch.equal(stuck, (first[:, 2] == 0) & (second[:, 2] == 0))
@@ -162,14 +164,14 @@ def test_a_factor_without_another_value_stays():
 def test_pairs_without_weights_are_those_from_before():
     plain, said = (Pairs(changed=2, weights=w) for w in (None, ()))
     assert plain == said
-    assert torch.equal(*(of.on(DATA, CPU)(5, 1, 50) for of in (plain, said)))
+    assert torch.equal(*(of.bind(DATA, CPU)(5, 1, 50) for of in (plain, said)))
 
 
 @pytest.mark.parametrize(("word", "first", "last"), [(0, 1, 1), (2**53 - 1, 3, 3)])
 def test_the_ends_of_the_noise_fall_on_rows_that_have_weight(word, first, last, monkeypatch):
     """The smallest and the largest number: the first and the last row of weight, not beyond."""
     data = FactorDataset("line", LINE, Bytes(torch.zeros(5, 1, 1, 1, dtype=torch.uint8)))
-    rows = Singles((Within(("x",), (1,), (3,)),)).on(data, CPU)
+    rows = Singles((Within(("x",), (1,), (3,)),)).bind(data, CPU)
 
     def integers(seed, stream, step, *shape, high):
         assert high == 2**53
@@ -182,7 +184,7 @@ def test_the_ends_of_the_noise_fall_on_rows_that_have_weight(word, first, last, 
 
 def test_one_row_that_is_left_is_always_drawn():
     only = Singles((Within(("shape", "x", "y"), (2, 3, 6), (2, 3, 6)),))
-    assert only.on(DATA, CPU)(0, 0, 100).unique().tolist() == [83]
+    assert only.bind(DATA, CPU)(0, 0, 100).unique().tolist() == [83]
 
 
 HUGE = FactorSpace(("a", "b"), (2**20, 2**8), ("ordered", "ordered"))

@@ -79,13 +79,13 @@ BAD = {
         {"steps": 9, "objective": {"beta": {"kind": "linear", "start": 0, "end": 1, "begin": 9}}},
         "objective.beta begins to change at step 9, but the run ends at 9",
     ),
-    "unknown draw": ({"draw": "pair"}, "There is no draw 'pair'; did you mean 'pairs'?"),
-    "number for a draw": ({"draw": {"name": 3}}, "draw.name must be the name of a draw; got 3"),
+    "unknown draw": ({"draw": "pair"}, "There is no sampler 'pair'; did you mean 'pairs'?"),
+    "number for a draw": ({"draw": {"name": 3}}, "draw.name must be the name of a sampler; got 3"),
     "list for a draw": ({"draw": []}, "draw must be a table or a name; got []"),
     "key of a draw": ({"draw": {"name": "pairs", "changedd": 1}}, "did you mean 'changed'?"),
     "views of another number": (
         {"draw": "pairs"},
-        "The draw Pairs gives 2 views and BetaVAE takes 1",
+        "The sampler Pairs gives 2 views and BetaVAE takes 1",
     ),
     "unknown weight of pairs": (
         {"objective": "ada_gvae", "draw": {"weights": [{"kind": "correlate"}]}},

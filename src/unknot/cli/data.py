@@ -129,12 +129,11 @@ def distances(
     from unknot.metrics.parts.traversal_distances import mean_matrices
     from unknot.report import distances as report
     from unknot.report.style import png
-    from unknot.samplers.singles import check_factors
     from unknot.study import config
 
     folder = check_folder(out or Path(f"{name}-distances"))
     dataset = config.build(registry.get("datasets", name), config.assign({}, set_ or [])).load()
-    check_factors(dataset, "Distances along factors")
+    dataset.require_factors("Distances along factors")
     sources = report.data_sources(dataset, loss)
     images, space = sources["images"], dataset.space
     with beside.status(f"measuring {name}"):

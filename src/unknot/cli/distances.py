@@ -57,12 +57,11 @@ def distances(
     from unknot.report import distances as report
     from unknot.report.style import png
     from unknot.report.traversals import title
-    from unknot.samplers.singles import check_factors
     from unknot.study.run import load
 
     folder = check_folder(out or run / "distances")
     trained = load(run, device=device)
-    check_factors(trained.dataset, "Distances along factors")
+    trained.dataset.require_factors("Distances along factors")
     sources = report.run_sources(trained, member, loss=loss)
     with beside.status("measuring distances"):
         matrices = mean_matrices(sources, trained.dataset.space, traversals=traversals, seed=seed)

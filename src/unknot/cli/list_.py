@@ -1,5 +1,7 @@
 """``unknot list``: what there is to choose from."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -35,7 +37,7 @@ def list_(
 
     from unknot.cli.screen import say, table
 
-    rows = _draws() if what is What.draws else _room(cast("Room", what.value))
+    rows = _rows("samplers" if what is What.draws else cast("Room", what.value))
     if json:
         table([], rows, True)
         return
@@ -52,21 +54,33 @@ def list_(
                 say(f"  [dim]{escape(line)}[/]")
 
 
-def _room(room: "Room") -> list[dict[str, Any]]:
+def _rows(room: "Room") -> list[dict[str, Any]]:
     from unknot.core import registry
+    from unknot.core.errors import ConfigError
 
-    facts = _facts if room == "metrics" else lambda _: {}
-    return [
-        {
+    facts: dict[str, Callable[[str], dict[str, Any]]] = {"metrics": _facts, "samplers": _views}
+    rows = []
+    for name in registry.names(room):
+        row: dict[str, Any] = {
             "name": name,
             "what it is": registry.summary(room, name),
             "paper": registry.paper(room, name),
-            "settings": registry.settings(room, name),
-            "presets": registry.preset_names(room, name),
-            **facts(name),
+            "settings": {},
+            "presets": [],
         }
-        for name in registry.names(room)
-    ]
+        # One broken package must not hide the others; the summary says what is wrong with it.
+        with suppress(ConfigError):
+            row["settings"] = registry.settings(room, name)
+            row["presets"] = registry.preset_names(room, name)
+            row |= facts[room](name) if room in facts else {}
+        rows.append(row)
+    return rows
+
+
+def _views(name: str) -> dict[str, Any]:
+    from unknot.core import registry
+
+    return {"views": registry.get("samplers", name).views}
 
 
 def _facts(name: str) -> dict[str, Any]:
@@ -75,28 +89,3 @@ def _facts(name: str) -> dict[str, Any]:
     from unknot.metrics import facts
 
     return {key: value for key, value in asdict(facts(name)).items() if key != "name"}
-
-
-def _draws() -> list[dict[str, Any]]:
-    """They have no room of their own: `unknot.samplers.parts.draw` names ours."""
-    import inspect
-    import re
-    from dataclasses import MISSING, fields
-    from importlib.metadata import entry_points
-
-    from unknot.core.errors import ConfigError
-    from unknot.samplers.parts.draw import DRAWS, named
-
-    rows: list[dict[str, Any]] = []
-    for name in sorted({*DRAWS, *(entry.name for entry in entry_points(group="unknot.draws"))}):
-        try:
-            draw = named(name)
-        except ConfigError as error:  # one broken package must not hide the others
-            rows.append({"name": name, "what it is": str(error), "paper": "", "settings": {}})
-            continue
-        doc = inspect.getdoc(draw) or ""
-        paper = re.search(r"^Paper: (.*? \d{4})", doc, re.MULTILINE)
-        usual = {f.name: "" if f.default is MISSING else repr(f.default) for f in fields(draw)}
-        rows.append({"name": name, "what it is": doc.partition("\n")[0]})
-        rows[-1] |= {"paper": paper[1] if paper else "", "settings": usual, "views": draw.views}
-    return rows

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from unknot.core.errors import DataError
+from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
 
 
@@ -31,16 +31,16 @@ class Images(Protocol):
 
 
 @runtime_checkable
-class Versioned(Protocol):
-    """Images of which each row has versions: the same factors, other nuisances.
+class NuisanceVariants(Protocol):
+    """Images of which each row has variants: the same factors, other nuisances.
 
-    Row ``r`` of ``size`` has its version ``v`` at the index ``r + size * v``, and a plain row
-    number is version 0. Training draws a version with each row; scores, codes and pictures take
+    Row ``r`` of ``size`` has its variant ``v`` at the index ``r + size * v``, and a plain row
+    number is variant 0. Training draws a variant with each row; scores, codes and pictures take
     plain rows, so that an image is the same whenever it is looked at.
     """
 
     @property
-    def versions(self) -> int:
+    def variants(self) -> int:
         """How many; with the rows few enough that an index fits 63 bits."""
         ...
 
@@ -103,6 +103,22 @@ class FactorDataset:
         x = self.images.pixels(torch.arange(n) * (len(self) // n)).double().flatten(1)
         found: list[float] = (x * torch.linspace(0, 1, x.shape[1]).to(x)).mean(1).tolist()
         return found
+
+    def require_factors(self, who: str, instead: str = "") -> None:
+        """Refuse images that came without factors, whose rows differ in their number alone.
+
+        Args:
+            who: What needs factors, in the plural, for the message.
+            instead: What else one could do.
+
+        Raises:
+            ConfigError: They did.
+        """
+        if self.space.stands_in:
+            raise ConfigError(
+                f"{who} compare factors and {self.name} has none; "
+                f"add 'factors' to its file{instead}."
+            )
 
     def to(self, device: torch.device) -> "FactorDataset":
         """The same dataset with its images held by another device."""

@@ -3,8 +3,8 @@
 A file ``objectives/beta_vae.py`` registers the public class or function whose name, without
 underscores and in lower case, is the file's: ``BetaVAE``. Files without such a name are the room's
 own tools and are not listed. Other packages add things through entry points of the groups
-``unknot.objectives``, ``unknot.metrics``, ``unknot.datasets`` and ``unknot.nets``; draws, of which
-one file holds several, have their own list and group in ``unknot.samplers.parts.draw``.
+``unknot.objectives``, ``unknot.metrics``, ``unknot.datasets``, ``unknot.nets`` and
+``unknot.samplers``.
 """
 
 import ast
@@ -37,12 +37,13 @@ class Entry:
     """Keyword arguments of its decorator that are plain values."""
 
 
-Room: TypeAlias = Literal["objectives", "metrics", "datasets", "nets"]
+Room: TypeAlias = Literal["objectives", "metrics", "datasets", "nets", "samplers"]
 PACKAGES: dict[Room, str] = {
     "objectives": "unknot.objectives",
     "metrics": "unknot.metrics",
     "datasets": "unknot.data",
     "nets": "unknot.nets",
+    "samplers": "unknot.samplers",
 }
 
 

@@ -1,15 +1,15 @@
 """dSprites in colours."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.core.dataset import FactorDataset, Images
-from unknot.data.dsprites import SPACE, DSprites
-from unknot.data.parts.images import VERSIONS, check_seed, seed_beside
+from unknot.core.dataset import FactorDataset
+from unknot.data.dsprites import DSprites
+from unknot.data.parts.nuisances import check_seed, painted, seed_beside
 
 
 @dataclass(frozen=True)
@@ -36,34 +36,26 @@ class ColorDSprites:
 
     def load(self) -> FactorDataset:
         """The sprites of `DSprites`; they are coloured on request."""
-        images = Coloured(DSprites().load().images, self.seed)
-        return FactorDataset("color_dsprites", SPACE, images)
+        return painted("color_dsprites", DSprites().load(), Colour(self.seed))
 
 
 @dataclass(frozen=True)
-class Coloured:
+class Colour:
     """Sprites of one colour before black."""
 
-    sprites: Images
     seed: int
-    versions: int = VERSIONS
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Channels, height and width."""
-        return 3, *self.sprites.shape[1:]
 
     def colour(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n 3"]:
-        """The colour of each image: a pure function of seed, row and version."""
+        """The colour of each image: a pure function of seed, row and variant."""
         seed = seed_beside(index, self.seed)
         return 0.5 + 0.5 * noise.uniform(seed, "data/color_dsprites", index, 3)
 
-    def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
-        """Images of the given rows and versions."""
-        sprite = self.sprites.pixels(index % SPACE.size) > 0
-        colour = self.colour(index.to(sprite.device))
-        return torch.where(sprite, colour[..., None, None], 0.0)
+    def images(
+        self, sprite: Bool[Tensor, "*n 1 h w"], index: Int[Tensor, "*n"]
+    ) -> Float[Tensor, "*n 3 h w"]:
+        """Coloured where the sprite is."""
+        return torch.where(sprite, self.colour(index)[..., None, None], 0.0)
 
-    def to(self, device: torch.device) -> "Coloured":
-        """The same images held by another device."""
-        return replace(self, sprites=self.sprites.to(device))
+    def to(self, device: torch.device) -> "Colour":  # noqa: ARG002 - the protocol's
+        """A formula, the same everywhere."""
+        return self

@@ -14,7 +14,7 @@ from unknot.core.errors import ConfigError
 from unknot.data.dsprites import SPACE, DSprites
 from unknot.data.parts import textures
 from unknot.data.parts.cache import cached
-from unknot.data.parts.images import check_seed, seed_beside
+from unknot.data.parts.nuisances import check_seed, seed_beside
 from unknot.data.parts.pictures import read_folder
 from unknot.data.parts.sprites import SIDE
 

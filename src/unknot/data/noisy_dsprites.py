@@ -1,15 +1,16 @@
 """dSprites on noise."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.core.dataset import FactorDataset, Images
-from unknot.data.dsprites import SPACE, DSprites
-from unknot.data.parts.images import VERSIONS, check_seed, seed_beside
+from unknot.core.dataset import FactorDataset
+from unknot.data.dsprites import DSprites
+from unknot.data.parts.nuisances import check_seed, painted, seed_beside
+from unknot.data.parts.sprites import SIDE
 
 
 @dataclass(frozen=True)
@@ -36,33 +37,26 @@ class NoisyDSprites:
 
     def load(self) -> FactorDataset:
         """The sprites of `DSprites`; noise is added on request."""
-        images = OnNoise(DSprites().load().images, self.seed)
-        return FactorDataset("noisy_dsprites", SPACE, images)
+        return painted("noisy_dsprites", DSprites().load(), OnNoise(self.seed))
 
 
 @dataclass(frozen=True)
 class OnNoise:
     """White sprites before uniform noise."""
 
-    sprites: Images
     seed: int
-    versions: int = VERSIONS
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Channels, height and width."""
-        return 3, *self.sprites.shape[1:]
 
     def background(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n 3 h w"]:
-        """The noise of each image: a pure function of seed, row and version."""
+        """The noise of each image: a pure function of seed, row and variant."""
         seed = seed_beside(index, self.seed)
-        return noise.uniform(seed, "data/noisy_dsprites", index, *self.shape)
+        return noise.uniform(seed, "data/noisy_dsprites", index, 3, SIDE, SIDE)
 
-    def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
-        """Images of the given rows and versions."""
-        sprite = self.sprites.pixels(index % SPACE.size) > 0
-        return torch.where(sprite, 1.0, self.background(index.to(sprite.device)))
+    def images(
+        self, sprite: Bool[Tensor, "*n 1 h w"], index: Int[Tensor, "*n"]
+    ) -> Float[Tensor, "*n 3 h w"]:
+        """White where the sprite is."""
+        return torch.where(sprite, 1.0, self.background(index))
 
-    def to(self, device: torch.device) -> "OnNoise":
-        """The same images held by another device."""
-        return replace(self, sprites=self.sprites.to(device))
+    def to(self, device: torch.device) -> "OnNoise":  # noqa: ARG002 - the protocol's
+        """A formula, the same everywhere."""
+        return self

@@ -3,14 +3,15 @@
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.core.dataset import FactorDataset, Images
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
-from unknot.data.dsprites import SPACE, DSprites
-from unknot.data.parts.images import VERSIONS, check_seed, seed_beside, unit_interval
+from unknot.data.dsprites import DSprites
+from unknot.data.parts.images import unit_interval
+from unknot.data.parts.nuisances import check_seed, painted, seed_beside
 from unknot.data.parts.pictures import read_picture
 from unknot.data.parts.sprites import SIDE
 
@@ -60,23 +61,15 @@ class ScreamDSprites:
                 f"fit {FIT[0]} x {FIT[1]}, has {width} x {height}. Give a larger one."
             )
         painting = unit_interval(stored.float())
-        images = OnPainting(DSprites().load().images, painting, self.seed)
-        return FactorDataset("scream_dsprites", SPACE, images)
+        return painted("scream_dsprites", DSprites().load(), OnPainting(painting, self.seed))
 
 
 @dataclass(frozen=True)
 class OnPainting:
     """Sprites as the negative of what is behind them."""
 
-    sprites: Images
     painting: Float[Tensor, "3 height width"]
     seed: int
-    versions: int = VERSIONS
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Channels, height and width."""
-        return 3, *self.sprites.shape[1:]
 
     def corner(self, index: Int[Tensor, "*n"]) -> tuple[Int[Tensor, "*n"], Int[Tensor, "*n"]]:
         """Row and column of the painting at which each piece begins."""
@@ -86,7 +79,7 @@ class OnPainting:
         return top, left
 
     def background(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n 3 h w"]:
-        """What is behind each sprite: a pure function of seed, row and version."""
+        """What is behind each sprite: a pure function of seed, row and variant."""
         top, left = self.corner(index)
         pixel = torch.arange(SIDE, device=index.device)
         rows, columns = (first.unsqueeze(-1) + pixel for first in (top, left))
@@ -96,12 +89,13 @@ class OnPainting:
         )
         return (piece + colour[..., None, None]) * 0.5
 
-    def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
-        """Images of the given rows and versions."""
-        sprite = self.sprites.pixels(index % SPACE.size) > 0
-        behind = self.background(index.to(sprite.device))
+    def images(
+        self, sprite: Bool[Tensor, "*n 1 h w"], index: Int[Tensor, "*n"]
+    ) -> Float[Tensor, "*n 3 h w"]:
+        """The negative of the background where the sprite is."""
+        behind = self.background(index)
         return torch.where(sprite, 1 - behind, behind)
 
     def to(self, device: torch.device) -> "OnPainting":
-        """The same images held by another device."""
-        return replace(self, sprites=self.sprites.to(device), painting=self.painting.to(device))
+        """The same with the painting on another device."""
+        return replace(self, painting=self.painting.to(device))

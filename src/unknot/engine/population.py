@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from unknot.core import noise
 from unknot.core.architecture import Architecture
-from unknot.core.dataset import FactorDataset, Versioned
+from unknot.core.dataset import FactorDataset, NuisanceVariants
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import at, endless, shape_key
 from unknot.core.objective import (
@@ -38,12 +38,12 @@ from unknot.core.objective import (
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
 from unknot.nets.parts.weights import initial_weights, initialise
-from unknot.samplers.parts.draw import Sampler, draw_for
+from unknot.samplers.parts.sampler import Sampler, sampler_for
 
 State: TypeAlias = dict[str, Tensor]
 """Weights and optimiser moments by name, in PyTorch's own layouts, members first."""
 Rows: TypeAlias = Callable[[Tensor, Tensor], Tensor]
-"""Order seeds and steps to the row numbers of a batch, all views of it, with their versions."""
+"""Order seeds and steps to the row numbers of a batch, all views of it, with their variants."""
 
 
 @dataclass(frozen=True)
@@ -77,29 +77,29 @@ class Setting:
     net: Architecture
     batch: int
     runtime: Runtime
-    draw: Sampler | None = None
+    sampler: Sampler | None = None
     """Which images go together; what the objective names when None."""
     blank: bool = False
     """Whether weights are zeros until others are given; to draw them takes long."""
 
     def rows(self, objective: Objective) -> Rows:
-        """Which images come next; of rows that have versions, one drawn for each image.
+        """Which images come next; of rows that have nuisance variants, one drawn for each image.
 
         Raises:
-            ConfigError: The draw does not fit the data or the objective.
+            ConfigError: The sampler does not fit the data or the objective.
         """
-        draw = draw_for(objective, self.draw)
-        bound = draw.on(self.dataset, self.runtime.device)
-        samples = self.batch * objective.views // draw.views
+        sampler = sampler_for(objective, self.sampler)
+        bound = sampler.bind(self.dataset, self.runtime.device)
+        samples = self.batch * objective.views // sampler.views
         images, size = self.dataset.images, len(self.dataset)
-        if not isinstance(images, Versioned):
+        if not isinstance(images, NuisanceVariants):
             return lambda order, t: bound(order, t, samples)
-        versions = images.versions
+        variants = images.variants
 
         def fresh(order: Tensor, t: Tensor) -> Tensor:
-            # At the end: draws compare factors, which a version has not.
+            # At the end: samplers compare factors, which a variant has not.
             row = bound(order, t, samples)
-            return row + size * noise.integers(order, "nuisance", t, row.shape[-1], high=versions)
+            return row + size * noise.integers(order, "nuisance", t, row.shape[-1], high=variants)
 
         return fresh
 

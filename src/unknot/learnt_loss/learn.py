@@ -34,7 +34,6 @@ from unknot.losses.blur import check_reach, convolve
 from unknot.losses.overlap import Overlap
 from unknot.metrics.parts.perceived import RANDOM, correlations
 from unknot.metrics.parts.tables import midranks
-from unknot.samplers.singles import check_factors
 from unknot.study.spec import plain
 
 Mode: TypeAlias = Literal["improve", "adversarial", "none"]
@@ -169,7 +168,7 @@ def learn_loss(
         ConfigError: It has no factors.
     """
     dataset = data.load().to(runtime(device, "float32").device)
-    check_factors(dataset, "Learnt losses")
+    dataset.require_factors("Learnt losses")
     check_reach(settings.radius, dataset.shape[-2:])
     kernel = _learn(dataset, settings, watch)
     table = {"name": dataset.name, **plain(data)}

@@ -18,7 +18,7 @@ class TVAE:
     L_{\beta\text{-VAE}}(x) + \alpha \max(0, \psi + \|\mu_a - \mu_p\| - \|\mu_a - \mu_n\|)$$
 
     The positive $x_p$ is no farther from the anchor $x_a$ than the negative $x_n$, by a distance
-    that the draw of triplets chooses, such as that of the factors.
+    that the sampler of triplets chooses, such as that of the factors.
 
     Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
     overlapping data".

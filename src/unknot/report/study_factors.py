@@ -14,7 +14,6 @@ from unknot.report.latents import Latents
 from unknot.report.study_blocks import across
 from unknot.report.study_style import LETTERS, Drawn
 from unknot.report.style import set_title, styled
-from unknot.samplers.singles import check_factors
 from unknot.study.run import Run
 
 WALKS = 8
@@ -33,7 +32,7 @@ def along_factors(run: Run, title: str) -> Iterator[tuple[str, Drawn]]:
         title: Whose figures they are.
     """
     try:
-        check_factors(run.dataset, "Distances along factors")
+        run.dataset.require_factors("Distances along factors")
         matrices = factor_distances(run, title)
     except UnknotError:
         return
@@ -54,7 +53,7 @@ def latent_shares(run: Run, found: Latents, title: str) -> Drawn:
     Raises:
         ConfigError: The images came without factors.
     """
-    check_factors(run.dataset, "Maps of latents and factors")
+    run.dataset.require_factors("Maps of latents and factors")
     names = run.dataset.space.names
     figure = factor_figure(found, names)
     width = float(figure.get_size_inches()[0])

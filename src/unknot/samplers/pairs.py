@@ -14,8 +14,8 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.noise import Count
+from unknot.samplers.parts.sampler import Rows, column, independent_rows
 from unknot.samplers.parts.weights import Weight, table
-from unknot.samplers.singles import Rows, check_factors, column, independent
 
 Axes: TypeAlias = Sequence[tuple[int, int]]
 """Of some factors: how many rows lie between two of its values, and how many values there are."""
@@ -62,9 +62,9 @@ class Pairs:
             raise ConfigError(f"Pairs.changed must be 1 or more; got {self.changed}.")
         check_choices(self, "sampler")
 
-    def on(self, dataset: FactorDataset, device: torch.device) -> Rows:
-        """The draw from a dataset."""
-        check_factors(dataset, "Pairs")
+    def bind(self, dataset: FactorDataset, device: torch.device) -> Rows:
+        """The pairs of a dataset."""
+        dataset.require_factors("Pairs")
         space, exact = dataset.space, self.sampler == "exact"
         weight = table(space, self.weights) if self.weights else None
         values = space.sizes if weight is None else _values(space, weight)
@@ -80,7 +80,7 @@ class Pairs:
                 f"Pairs of the reference sampler need two factors; {dataset.name} has one."
             )
         axes = [(space.strides[i], space.sizes[i]) for i in able]
-        draw = independent(dataset, self.weights or (), device)
+        first_rows = independent_rows(dataset, self.weights or (), device)
         change = (
             _uniform(axes, device, another=exact)
             if weight is None
@@ -88,7 +88,7 @@ class Pairs:
         )
 
         def rows(seed: Count, t: Count, batch: int) -> Tensor:
-            first = draw(seed, "order", t, batch)
+            first = first_rows(seed, "order", t, batch)
             count = self._count(seed, t, batch, most).unsqueeze(-2)
             chosen = noise.permutation(seed, "order/factors", t, len(able), batch) < count
             any_value = noise.integers(seed, "order/values", t, len(able), batch, high=2**62)

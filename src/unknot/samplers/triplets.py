@@ -14,8 +14,8 @@ from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.noise import Count
 from unknot.core.registry import nearest
+from unknot.samplers.parts.sampler import Rows, column, independent_rows
 from unknot.samplers.parts.weights import Weight
-from unknot.samplers.singles import Rows, check_factors, column, independent
 
 Order: TypeAlias = Literal["category", "factors", "distance", "scaled", "recon"]
 Distance: TypeAlias = Callable[[Tensor, Tensor], Tensor]
@@ -36,7 +36,7 @@ class Triplets:
       exactly, as whole numbers, by the least common multiple of all $f_i - 1$. Sums of rounded
       fractions order one XYSquares triplet in 80 wrongly;
     - ``recon``: the mean squared error between the images, which needs no factors; where rows
-      have versions (`unknot.core.dataset.Versioned`), between those of version 0.
+      have nuisance variants, between those of variant 0.
 
     Cyclic and nominal factors count as ordered ones here, as in the paper.
 
@@ -67,9 +67,9 @@ class Triplets:
                 f"got factor {self.factor!r} and order '{self.order}'."
             )
 
-    def on(self, dataset: FactorDataset, device: torch.device) -> Rows:
-        """The draw from a dataset."""
-        draw = independent(dataset, self.weights, device)
+    def bind(self, dataset: FactorDataset, device: torch.device) -> Rows:
+        """The triplets of a dataset."""
+        any_rows = independent_rows(dataset, self.weights, device)
         distance = self.distance(dataset, device)
         redraws = REDRAWS if self.ties == "redrawn" else 0
 
@@ -80,7 +80,7 @@ class Triplets:
         def rows(seed: Count, t: Count, batch: int) -> Tensor:
             streams = ["order", *(f"order/again/{i}" for i in range(redraws))]
             drawn, *others = (
-                draw(seed, s, t, 3 * batch).unflatten(-1, (3, batch)) for s in streams
+                any_rows(seed, s, t, 3 * batch).unflatten(-1, (3, batch)) for s in streams
             )
             near, far = apart(drawn)
             for other in others:
@@ -96,7 +96,7 @@ class Triplets:
         """What triplets are ordered by, up to a constant; whole numbers but for ``recon``."""
         if self.order == "recon":
             return lambda a, b: _image_distance(dataset, a, b)
-        check_factors(dataset, f"Triplets by '{self.order}'", ", or take order 'recon'")
+        dataset.require_factors(f"Triplets by '{self.order}'", ", or take order 'recon'")
         space = dataset.space
         strides, sizes = column(space.strides, device), column(space.sizes, device)
         scale = column(self._scale(space), device)

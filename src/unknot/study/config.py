@@ -14,7 +14,6 @@ from unknot.core.errors import ConfigError
 from unknot.core.hyper import SCHEDULES, Hyper, Number
 from unknot.core.objective import Adam
 from unknot.losses.likelihood import LOSSES, Likelihood
-from unknot.samplers.parts.draw import named
 from unknot.samplers.parts.weights import WEIGHTS, Weight
 from unknot.study.spec import FORMAT, Choice, TrainSpec, plain
 
@@ -45,7 +44,7 @@ def assign(table: dict[str, Any], words: Sequence[str]) -> dict[str, Any]:
     """A table with ``a.b=value`` words applied; values are TOML, bare words are strings.
 
     A word or a number gives way to a table when something inside of it is set, as a weight does to
-    a schedule; the name of a dataset, net, objective or draw stays its name.
+    a schedule; the name of a dataset, net, objective or sampler stays its name.
 
     Raises:
         ConfigError: A word has no ``=``, or sets something inside of a list.
@@ -149,12 +148,12 @@ def _choice(name: str, room: registry.Room, given: Any) -> Choice:  # noqa: ANN4
 
 
 def _draw(given: Any, objective: Any) -> Choice:  # noqa: ANN401
-    """A draw by name, the objective's own unless it is named."""
+    """A sampler by name, the objective's own unless it is named."""
     inner = dict(_table("draw", given))
     chosen = inner.pop("name", getattr(objective, "draw", "singles"))
     if not isinstance(chosen, str):
-        raise ConfigError(f"draw.name must be the name of a draw; got {chosen!r}.")
-    return Choice(chosen, build(named(chosen), inner, "draw"))
+        raise ConfigError(f"draw.name must be the name of a sampler; got {chosen!r}.")
+    return Choice(chosen, build(registry.get("samplers", chosen), inner, "draw"))
 
 
 def _preset(room: registry.Room, chosen: str, inner: dict[str, Any]) -> dict[str, Any]:

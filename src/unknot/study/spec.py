@@ -14,8 +14,9 @@ from unknot.engine.device import Precision
 from unknot.engine.population import Member
 from unknot.losses.likelihood import LOSSES
 from unknot.losses.overlap import Overlap
-from unknot.samplers.parts.draw import Singles, draw_for
+from unknot.samplers.parts.sampler import sampler_for
 from unknot.samplers.parts.weights import WEIGHTS, Weight
+from unknot.samplers.singles import Singles
 
 FORMAT = 1
 
@@ -76,10 +77,10 @@ class TrainSpec:
         settings = over_run(self.objective.settings, self.updates, "objective")
         object.__setattr__(self, "objective", replace(self.objective, settings=settings))
         object.__setattr__(self, "optim", over_run(self.optim, self.updates, "optim"))
-        draw = draw_for(settings, self.draw.settings if self.draw else None)
+        sampler = sampler_for(settings, self.draw.settings if self.draw else None)
         if isinstance(settings, Drawing):
-            object.__setattr__(self, "draw", self.draw or Choice(settings.draw, draw))
-        elif draw == Singles():  # as for all runs from before there were draws
+            object.__setattr__(self, "draw", self.draw or Choice(settings.draw, sampler))
+        elif sampler == Singles():  # as for all runs from before there were samplers
             object.__setattr__(self, "draw", None)
 
     def _check_schedules(self) -> None:

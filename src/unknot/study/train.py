@@ -112,8 +112,8 @@ def begin(specs: Sequence[TrainSpec], device: str = "auto", *, trained: bool = F
         trained: Whether it is there to take the weights of a finished run.
 
     Raises:
-        ConfigError: The device or precision is not to be had, the draw not from this data, the
-            file of a learnt kernel is not the one it was, or the members do not fit together.
+        ConfigError: The device or precision is not to be had, the sampler does not fit the data,
+            the file of a learnt kernel has changed, or the members do not fit together.
         DataError: The dataset cannot be loaded.
     """
     spec = specs[0]
@@ -129,8 +129,8 @@ def begin(specs: Sequence[TrainSpec], device: str = "auto", *, trained: bool = F
             "Standardised images leave [0, 1], where the likelihood "
             f"{of_pixels(likelihood)} is at home. Add --set objective.likelihood=gaussian."
         )
-    draw = spec.draw.settings if spec.draw else None
-    setting = Setting(dataset, spec.net.settings, spec.batch, chosen, draw, blank=trained)
+    sampler = spec.draw.settings if spec.draw else None
+    setting = Setting(dataset, spec.net.settings, spec.batch, chosen, sampler, blank=trained)
     members = [member for each in specs for member in each.members()]
     return Training(tuple(specs), setting, populate(setting, members))
 

@@ -1,17 +1,16 @@
-"""Stored images, and what datasets that draw something share."""
+"""Stored images: one byte or one bit per pixel."""
 
 import tokenize
 import zipfile
 import zlib
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
-from unknot.core.errors import ConfigError, DataError, ShapeError
+from unknot.core.errors import DataError, ShapeError
 
 # What zipfile, zlib and numpy raise for an npz file that is damaged or something else; it was found
 # by altering every byte of one.
@@ -24,38 +23,6 @@ BAD_ARCHIVE = (
     zlib.error,
     tokenize.TokenError,
 )
-
-
-VERSIONS = 2**32
-"""Of images by formula: so many that training hardly sees one twice."""
-
-
-@runtime_checkable
-class Seeded(Protocol):
-    """Settings of a dataset that draws something."""
-
-    @property
-    def seed(self) -> int:
-        """Of what it draws."""
-        ...
-
-
-def check_seed(settings: Seeded) -> None:
-    """Check the seed of a dataset; for ``__post_init__``.
-
-    Raises:
-        ConfigError: It does not fit 63 bits.
-    """
-    if not 0 <= settings.seed < 2**63:
-        raise ConfigError(
-            f"{type(settings).__name__}.seed must be a whole number from 0 to 2**63 - 1; "
-            f"got {settings.seed}."
-        )
-
-
-def seed_beside(index: Int[Tensor, "*n"], seed: int) -> Int[Tensor, ""]:
-    """A seed where row numbers are, filled in: a copy could not be in a CUDA graph."""
-    return torch.full((), seed, device=index.device)
 
 
 @dataclass(frozen=True)

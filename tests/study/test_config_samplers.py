@@ -11,7 +11,9 @@ from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
 from unknot.data.arrays import Arrays
-from unknot.samplers.parts.draw import Correlated, Pairs, Singles, Without
+from unknot.samplers.pairs import Pairs
+from unknot.samplers.parts.weights import Correlated, Without
+from unknot.samplers.singles import Singles
 from unknot.study import config
 from unknot.study.spec import Choice, TrainSpec, to_toml
 from unknot.study.train import begin
@@ -102,4 +104,4 @@ def test_data_that_a_draw_cannot_use_is_refused_before_training(tmp_path, tiny):
     with pytest.raises(ConfigError, match=r"differ in 4 factors .* arrays has 3: "):
         begin([many], "cpu")
     setting = begin([TrainSpec(grid, *common)], "cpu").setting
-    assert setting.draw == Pairs()
+    assert setting.sampler == Pairs()

@@ -17,7 +17,10 @@ from unknot.engine.looped import Looped
 from unknot.engine.population import Member, Setting, populate
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
-from unknot.samplers.parts.draw import Correlated, Pairs, Singles, Triplets, Within
+from unknot.samplers.pairs import Pairs
+from unknot.samplers.parts.weights import Correlated, Within
+from unknot.samplers.singles import Singles
+from unknot.samplers.triplets import Triplets
 
 CPU = torch.device("cpu")
 SIZES = (4, 3, 5, 2)
@@ -126,7 +129,7 @@ def test_the_objective_sees_pairs_that_differ_in_k_factors(backend, k):
 
 
 @pytest.mark.parametrize("backend", [Looped, Stacked])
-def test_the_objectives_own_draw_is_taken_unless_another_is_named(backend):
+def test_the_objectives_sampler_is_taken_unless_another_is_named(backend):
     """Pairs always differ, and triplets are in order; single rows are neither."""
     own = backend.fresh(setting(batch=400), members(Two)).advance(0, 1)
     assert (own["least"] == 1).all()
@@ -153,8 +156,8 @@ def test_a_population_that_shares_its_order_shares_its_pairs(backend):
 
 
 @pytest.mark.parametrize("backend", [Looped, Stacked])
-def test_a_draw_of_other_views_is_refused(backend):
-    with pytest.raises(ConfigError, match="The draw Triplets gives 3 views and Two takes 2"):
+def test_a_sampler_of_other_views_is_refused(backend):
+    with pytest.raises(ConfigError, match="The sampler Triplets gives 3 views and Two takes 2"):
         backend.fresh(setting(Triplets()), members(Two))
 
 

@@ -1,4 +1,4 @@
-"""Training draws a version with each row of data with nuisances; other rows stay as they are."""
+"""Training draws a variant with each row of data with nuisances; other rows stay as they are."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,10 @@ from unknot.nets.linear import Linear
 from unknot.objectives.ada_gvae import AdaGVAE
 from unknot.objectives.ada_tvae import AdaTVAE
 from unknot.objectives.vae import VAE
-from unknot.samplers.parts.draw import Pairs, Singles, Triplets, draw_for
+from unknot.samplers.pairs import Pairs
+from unknot.samplers.parts.sampler import sampler_for
+from unknot.samplers.singles import Singles
+from unknot.samplers.triplets import Triplets
 
 CPU = torch.device("cpu")
 SPACE = FactorSpace(("a", "b", "c"), (2, 2, 2), ("ordered",) * 3)
@@ -30,7 +33,7 @@ KINDS = [(VAE(), Singles()), (AdaGVAE(), Pairs()), (AdaTVAE(), Triplets())]
 class Toy:
     """The first pixel is the row, the others are noise."""
 
-    versions: int = 2**32
+    variants: int = 2**32
     shape = (1, 2, 2)
 
     def pixels(self, index):
@@ -67,25 +70,25 @@ def setting(images=None, batch=16, draw=None):
 
 
 @pytest.mark.parametrize(("objective", "draw"), KINDS, ids=repr)
-def test_rows_are_those_of_the_draw_each_with_a_version_of_its_own(objective, draw):
-    bound = draw_for(objective).on(setting().dataset, CPU)
+def test_rows_are_those_of_the_draw_each_with_a_variant_of_its_own(objective, draw):
+    bound = sampler_for(objective).bind(setting().dataset, CPU)
     plain = bound(ORDER[:, None], TICKS, 16 * objective.views // draw.views)
     rows = setting().rows(objective)(ORDER[:, None], TICKS)
     assert rows.shape == plain.shape == (3, 20, 16 * objective.views)
     assert torch.equal(rows % SPACE.size, plain)
-    version = rows // SPACE.size
-    assert version.min() >= 0
-    assert version.max() < 2**32
+    variant = rows // SPACE.size
+    assert variant.min() >= 0
+    assert variant.max() < 2**32
     # Nearly 3,000 numbers of 32 bits: two are the same once in a thousand times.
-    assert len(version.unique()) == version.numel()
-    assert abs(version.double().mean() / 2**32 - 0.5) < 4 * (1 / 12 / version.numel()) ** 0.5
+    assert len(variant.unique()) == variant.numel()
+    assert abs(variant.double().mean() / 2**32 - 0.5) < 4 * (1 / 12 / variant.numel()) ** 0.5
 
 
 @pytest.mark.parametrize(("objective", "draw"), KINDS, ids=repr)
-def test_rows_without_versions_are_untouched(objective, draw):
+def test_rows_without_variants_are_untouched(objective, draw):
     images = Bytes(torch.zeros(8, 1, 2, 2, dtype=torch.uint8))
     own = setting(images)
-    bound = draw.on(own.dataset, CPU)
+    bound = draw.bind(own.dataset, CPU)
     for order in (ORDER[:, None], torch.tensor(3)):
         expected = bound(order, TICKS, 16 * objective.views // draw.views)
         assert torch.equal(own.rows(objective)(order, TICKS), expected)
@@ -107,12 +110,12 @@ def test_two_visits_to_one_row_show_different_images():
 
 @pytest.mark.parametrize("backend", [Looped, Stacked])
 def test_a_model_in_training_sees_each_image_once(backend):
-    """16 images of 8 rows, all different; with one version they are as few as the rows."""
+    """16 images of 8 rows, all different; with one variant they are as few as the rows."""
     every = [Member(0, Different(), Adam()), Member(7, Different(), Adam())]
     log = backend.fresh(setting(), every).advance(0, 1)
     torch.testing.assert_close(log["images"], torch.full_like(log["images"], 16))
     assert (log["rows"] <= 8).all()
-    log = backend.fresh(setting(Toy(versions=1)), every).advance(0, 1)
+    log = backend.fresh(setting(Toy(variants=1)), every).advance(0, 1)
     torch.testing.assert_close(log["images"], log["rows"])
 
 
