@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from report.study_pages import one_cell, rows, study, write
 
-from unknot.report.study_blocks import brief
-
 KINDS = ("png", "svg", "csv")
 
 
@@ -194,8 +192,3 @@ def test_words_from_outside_are_no_code(tmp_path):
     page, _ = write(table, tmp_path)
     assert page.open.count("script") == 1
     assert "<script>alert(1)</script>" in page.text or "vae" in page.text
-
-
-def test_a_number_for_people():
-    assert brief(0.0004) == "0.000"
-    assert brief(float("inf")) == "∞"

@@ -16,6 +16,7 @@ from jaxtyping import Float
 from unknot.analysis.plain_table import PlainTable, column, columns, numbers, numeric
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.registry import nearest
+from unknot.core.text import setting_label, setting_text
 
 SETTINGS = (
     "data", "objective", "strength", "net", "optim", "draw", "steps", "batch", "precision",
@@ -50,7 +51,7 @@ class Cell:
             >>> Cell("beta_vae", 16.0, "objective.beta", {}, {}).label
             'beta_vae beta 16'
         """
-        words = [self.objective, short(self.axis), text(self.strength)]
+        words = [self.objective, setting_label(self.axis), setting_text(self.strength)]
         return " ".join(word for word in words if word)
 
     @property
@@ -221,35 +222,12 @@ def pick(table: PlainTable, settings: Mapping[str, Any]) -> Columns:
         for i in range(len(next(iter(given.values()))))
     ]
     if not any(wanted):
-        said = ", ".join(f"{name} {text(value)}" for name, value in settings.items())
+        said = ", ".join(f"{name} {setting_text(value)}" for name, value in settings.items())
         raise ConfigError(f"The table has no run with {said}.")
     return {
         name: [c for c, own in zip(held, wanted, strict=True) if own]
         for name, held in given.items()
     }
-
-
-def short(name: str) -> str:
-    """A setting's name without the room it is in.
-
-    Example:
-        >>> [short(name) for name in ("objective.c.end", "steps", "objective.lambda_od")]
-        ['c', 'steps', 'lambda_od']
-    """
-    words = name.removeprefix("objective.").split(".")
-    return words[0] if words[-1] in ("end", "value") else ".".join(words)
-
-
-def text(value: Any) -> str:  # noqa: ANN401 - a setting of any kind
-    """A value for people.
-
-    Example:
-        >>> [text(value) for value in (16.0, 1e-4, "none", True)]
-        ['16', '0.0001', 'none', 'yes']
-    """
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def hashable(value: Any) -> Any:  # noqa: ANN401 - a setting of any kind
@@ -268,10 +246,10 @@ def hashable(value: Any) -> Any:  # noqa: ANN401 - a setting of any kind
 
 def _strength(settings: dict[str, Any], axis: str, varying: list[str]) -> float | str:
     if not axis:
-        return ", ".join(f"{short(n)} {text(settings.get(n))}" for n in varying)
+        return ", ".join(f"{setting_label(n)} {setting_text(settings.get(n))}" for n in varying)
     held = settings.get(axis)
     number = isinstance(held, int | float) and not isinstance(held, bool)
-    return float(held) if number else text(held)  # type: ignore[arg-type]
+    return float(held) if number else setting_text(held)  # type: ignore[arg-type]
 
 
 def _decides(held: list[Any], groups: list[list[int]]) -> bool:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unknot.analysis.cells import text
 from unknot.analysis.statistics import NAN, Summary
+from unknot.core.text import setting_text
 
 FAR = 3.0
 """Standard errors beyond which a difference is flagged."""
@@ -137,12 +137,13 @@ def _axes(published: Sequence[Summary]) -> dict[tuple[str, str], list[str]]:
 
 def _place(one: Summary, axes: dict[tuple[str, str], list[str]]) -> tuple[Any, ...]:
     where = (one.data, one.objective)
-    return (*where, *(text(one.settings.get(name)) for name in axes.get(where, [])))
+    return (*where, *(setting_text(one.settings.get(name)) for name in axes.get(where, [])))
 
 
 def _differs(ours: Summary, published: Summary) -> tuple[str, ...]:
     return tuple(
-        f"{name} {text(value)}, not {text(published.settings[name])}"
+        f"{name} {setting_text(value)}, not {setting_text(published.settings[name])}"
         for name, value in ours.settings.items()
-        if name in published.settings and text(value) != text(published.settings[name])
+        if name in published.settings
+        and setting_text(value) != setting_text(published.settings[name])
     )

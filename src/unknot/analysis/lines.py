@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unknot.analysis.cells import Cell, hashable, setting_names, text
+from unknot.analysis.cells import Cell, hashable, setting_names
+from unknot.core.text import setting_text
 
 MOST_LINES = 8
 """Of one objective on one dataset; nobody can follow more."""
@@ -66,7 +67,7 @@ def _lines(own: list[Cell]) -> list[Line]:
     ]
     if clear:
         return min(clear, key=len)
-    values = tuple(text(cell.strength) for cell in own)
+    values = tuple(setting_text(cell.strength) for cell in own)
     return [Line(own[0].objective, own[0].data, own[0].axis, {}, values, tuple(own))]
 
 

@@ -18,7 +18,6 @@ from unknot.analysis.cells import (
     pick,
     plain_columns,
     taken,
-    text,
 )
 from unknot.analysis.plain_table import PlainTable
 from unknot.analysis.seeds import SeedCount, seeds_needed
@@ -272,4 +271,4 @@ def improvement(table: PlainTable, score: str) -> tuple[list[str], Float[np.ndar
 
 
 def _left_out(gone: int) -> tuple[str, ...]:
-    return (f"{text(gone)} runs that diverged were left out",) if gone else ()
+    return (f"{gone} runs that diverged were left out",) if gone else ()

@@ -125,6 +125,7 @@ def distances(
     from unknot.cli.distances import check_folder, write
     from unknot.cli.screen import beside, say, table
     from unknot.core import registry
+    from unknot.core.text import number
     from unknot.metrics.parts.perceived import correlations, importance
     from unknot.metrics.parts.traversal_distances import mean_matrices
     from unknot.report import distances as report
@@ -173,7 +174,7 @@ def distances(
     rows = [
         {
             "factor": factor,
-            **{key: f"{value:.4g}" for key, value in numbers[factor].items()},
+            **{key: number(value) for key, value in numbers[factor].items()},
         }
         for factor in numbers
     ]

@@ -33,6 +33,7 @@ def demo(
     from unknot.cli.report import write
     from unknot.cli.screen import beside, say, table
     from unknot.cli.study_screen import watching
+    from unknot.core.text import cell_text
     from unknot.study import execute, export
     from unknot.study.study_file import asked, slug
 
@@ -59,7 +60,7 @@ def demo(
         signal.signal(signal.SIGTERM, before)
     rows = study.table()
     shown = [n for n in (*export.telling(rows, study.scores()), "recon", "kl") if n != "id"]
-    table(shown, [{n: export.cell(row.get(n)) for n in shown} for row in rows], False)
+    table(shown, [{n: cell_text(row.get(n)) for n in shown} for row in rows], False)
     say(f"Weights and curves: {folder / 'populations'}; pictures: {folder / 'report' / 'figures'}")
     # Where the command is not on the path, say the one that was typed.
     command = "unknot" if shutil.which("unknot") else sys.argv[0]

@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from unknot.core.text import duration, number
+
 if TYPE_CHECKING:
     from unknot.study.train import Progress as Training
 
@@ -54,7 +56,8 @@ def _lines(what: str, total: int, unit: str) -> Callable[[int, str], None]:
             spent = time.monotonic() - began
             left = spent * (total - done) / max(done, 1)
             beside.print(
-                f"{what} {done:,}/{total:,} {unit}  {note}  {spent:.0f} s, {left:.0f} s left"
+                f"{what} {done:,}/{total:,} {unit}  {note}  {duration(spent)}, "
+                f"{duration(left)} left"
             )
 
     return update
@@ -67,7 +70,7 @@ def watcher(update: Callable[[int, str], None]) -> Callable[["Training"], None]:
     def watch(progress: "Training") -> None:
         if progress.values is not None:
             shown = [
-                f"{name} {float(value.median()):.4g}"
+                f"{name} {number(float(value.median()))}"
                 for name, value in progress.values.items()
                 if name in ("recon", "kl", "loss")
             ]

@@ -79,9 +79,9 @@ def short(
     names: list[str], rows: "Sequence[Mapping[str, Any]]"
 ) -> tuple[list[str], list[dict[str, str]]]:
     """A table for people: the first lines, and short names where they are clear."""
-    from unknot.study.export import cell
+    from unknot.core.text import cell_text
 
     brief = [name.removeprefix("objective.") for name in names]
     heads = [b if brief.count(b) == 1 else n for n, b in zip(names, brief, strict=True)]
     pairs = [*zip(heads, names, strict=True)]
-    return heads, [{head: cell(row.get(n)) for head, n in pairs} for row in rows[:MOST_LINES]]
+    return heads, [{head: cell_text(row.get(n)) for head, n in pairs} for row in rows[:MOST_LINES]]

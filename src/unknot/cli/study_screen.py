@@ -98,7 +98,7 @@ class Board:
 
     def line(self) -> str:
         """All of it in a line."""
-        from unknot.study.estimate import duration
+        from unknot.core.text import duration
 
         spent = time.monotonic() - self.clock[0]
         models = {True: 0, False: 0}

@@ -14,6 +14,7 @@ from torch import Tensor
 from unknot.core.dataset import FactorDataset
 from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache
+from unknot.core.text import compact
 from unknot.losses.likelihood import likelihood_of
 from unknot.losses.overlap import Overlap
 from unknot.metrics.parts.distances import Spread
@@ -187,7 +188,7 @@ def _label_matrix(axes: Axes, shown: Float[np.ndarray, "v v"], most: float) -> N
     if values <= READABLE:
         for (u, v), distance in np.ndenumerate(shown):
             ink = PAPER if distance > 0.45 * most else INK
-            text = two_figures(float(distance))
+            text = compact(float(distance))
             axes.text(v, u, text, ha="center", va="center", fontsize=6, color=ink)
     ticks = sorted({0, values - 1})
     axes.set_xticks(ticks, [str(t + 1) for t in ticks])
@@ -204,20 +205,6 @@ def thousands(most: float) -> int:
         [-3, 0, 0, 3, 0]
     """
     return 3 * math.floor(math.log10(most) / 3) if most > 0 else 0
-
-
-def two_figures(value: float) -> str:
-    """A number of at least two figures in as little room as possible.
-
-    Example:
-        >>> [two_figures(x) for x in (0.0, 0.042, 0.51, 3.14159, 10.417, 128.0, 2.0)]
-        ['0', '.04', '.51', '3.1', '10', '128', '2']
-    """
-    if value < 0.005:
-        return "0"
-    if value < 0.995:
-        return f"{value:.2f}"[1:]
-    return f"{value:.1f}".removesuffix(".0") if value < 9.95 else f"{value:.0f}"
 
 
 def _raised(power: int) -> str:

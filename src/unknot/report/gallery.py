@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw
 
 from unknot.core import registry
 from unknot.core.files import write_whole
+from unknot.core.text import setting_text
 from unknot.report import figures, traversals, words
 from unknot.report.html import data_uri, render
 from unknot.report.latents import UNUSED, Latents, latents, sample_rows
@@ -67,7 +68,7 @@ def _card(run: Run, name: str, found: Latents, scores: Mapping[str, float]) -> d
         "name": name,
         "summary": registry.summary("objectives", objective.name),
         "paper": registry.paper("objectives", objective.name),
-        "settings": {key: words.text(value) for key, value in plain(objective.settings).items()},
+        "settings": {key: setting_text(value) for key, value in plain(objective.settings).items()},
         "formula": words.formula(run),
         "diverged": run.diverged.get(0),
         "error": squared_error(run),

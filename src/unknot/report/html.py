@@ -6,8 +6,8 @@ from typing import Any
 
 import jinja2
 
+from unknot.core.text import number
 from unknot.report import style
-from unknot.report.style import number
 
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401 - what the template asks for

@@ -10,12 +10,13 @@ from jaxtyping import UInt8
 
 from unknot.core.errors import ShapeError
 from unknot.core.files import write_whole
+from unknot.core.text import number
 from unknot.report import figures, pictures, traversals, words
 from unknot.report.html import data_uri, render
 from unknot.report.latents import UNUSED, Latents, check_member, latents
 from unknot.report.sheet import enlargement, tiles
 from unknot.report.strange import strange_picture
-from unknot.report.style import number, png
+from unknot.report.style import png
 from unknot.study.run import Run
 from unknot.study.spec import to_toml
 

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
 
-from unknot.analysis.cells import short, text
 from unknot.analysis.lines import Line
+from unknot.core.text import number, setting_label, setting_text
 from unknot.report.study_style import maybe_log
 from unknot.report.style import number_ticks
 
@@ -91,7 +91,7 @@ def told_apart(values: Sequence[Any]) -> list[str]:
     """
     texts: list[str] = []
     for digits in range(3, 7):
-        texts = [_brief(value, digits) for value in values]
+        texts = [_text(value, digits) for value in values]
         if len(set(texts)) == len(set(values)):
             break
     return texts
@@ -99,7 +99,7 @@ def told_apart(values: Sequence[Any]) -> list[str]:
 
 def last_word(name: str) -> str:
     """A setting's name without all that it is in."""
-    return short(name).rpartition(".")[2]
+    return setting_label(name).rpartition(".")[2]
 
 
 def _shared(found: Sequence[Line]) -> bool:
@@ -128,7 +128,7 @@ def _number_axis(axes: Axes, values: Float[np.ndarray, " n"]) -> None:
         axes.xaxis.set_major_locator(LogLocator(numticks=5))
 
 
-def _brief(value: Any, digits: int) -> str:  # noqa: ANN401 - a setting of any kind
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return text(value)
-    return f"{value:,.0f}" if abs(value) >= 10**digits - 0.5 else f"{value:.{digits}g}"
+def _text(value: Any, digits: int) -> str:  # noqa: ANN401 - a setting of any kind
+    """A number with so many digits, or another setting."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return number(value, digits) if plain else setting_text(value)

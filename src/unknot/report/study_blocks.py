@@ -8,9 +8,9 @@ from typing import Any
 
 from unknot.core.errors import UnknotError, WriteError
 from unknot.core.files import write_whole
+from unknot.core.text import decimals
 from unknot.report.html import data_uri
 from unknot.report.study_style import Drawn, csv_text
-from unknot.report.style import number
 
 FIGURES = "figures"
 """Folder of the figures, beside the page."""
@@ -163,21 +163,7 @@ def value(
     """
     if number_ is None or math.isnan(number_):
         return Entry("–", "")
-    return Entry(brief(number_, digits), repr(float(number_)), small, share)
-
-
-def brief(x: float, digits: int = 3) -> str:
-    """A number with so many digits behind the point, fewer for large ones.
-
-    Example:
-        >>> [brief(x) for x in (0.12345, -0.0004, 27.71, 113.125, 18000.0)]
-        ['0.123', '−0.000', '27.71', '113.1', '18,000']
-    """
-    if not math.isfinite(x):
-        return number(x)
-    size = abs(x)
-    kept = digits if size < 10 else max(0, digits - 1) if size < 100 else 1 if size < 1000 else 0
-    return f"{x:,.{kept}f}".replace("-", "−")
+    return Entry(decimals(number_, digits), repr(float(number_)), small, share)
 
 
 def interval(low: float, high: float, digits: int = 3) -> str:
@@ -187,7 +173,7 @@ def interval(low: float, high: float, digits: int = 3) -> str:
         >>> interval(0.1234, 0.2345)
         '0.123 to 0.234'
     """
-    return "" if math.isnan(low) else f"{brief(low, digits)} to {brief(high, digits)}"
+    return "" if math.isnan(low) else f"{decimals(low, digits)} to {decimals(high, digits)}"
 
 
 def count(n: int) -> Entry:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from unknot.report.distances import two_figures
+from unknot.core.text import compact
 from unknot.report.study_latents import Posteriors
 from unknot.report.study_style import LETTERS, Drawn, panels
 from unknot.report.style import (
@@ -94,7 +94,7 @@ def _covariances(found: Posteriors) -> tuple[Float[np.ndarray, "z z"], Float[np.
 def _note(largest: float) -> str:
     """What to know about both maps."""
     formula = "Cov[z] = Cov[μ] + diag E[σ²]".replace(" ", "\xa0")  # stays in one line
-    beyond = f" that ends at ±{MOST:g}; the largest value is {two_figures(largest)}"
+    beyond = f" that ends at ±{MOST:g}; the largest value is {compact(largest)}"
     return (
         f"One scale of colours for both{beyond if largest > MOST else ''}. DIP-VAE-I asks the "
         f"first to be the identity, DIP-VAE-II the second. {formula}."
@@ -108,15 +108,9 @@ def _draw_map(axes: Axes, matrix: Float[np.ndarray, "z z"], most: float) -> Axes
         for (i, j), value in np.ndenumerate(matrix):
             ink = PAPER if value > DEEP * most else INK
             axes.text(
-                j, i, _cell(float(value)), ha="center", va="center", fontsize=SMALL, color=ink
+                j, i, compact(float(value)), ha="center", va="center", fontsize=SMALL, color=ink
             )
     return image
-
-
-def _cell(value: float) -> str:
-    """A number of either sign in as little room as possible."""
-    size = two_figures(abs(value))
-    return f"−{size}" if value < 0 and size != "0" else size
 
 
 def _name_latents(axes: Axes, name: str, found: Posteriors, side: float) -> None:

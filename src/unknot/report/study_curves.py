@@ -13,10 +13,11 @@ from matplotlib.lines import Line2D
 
 from unknot.analysis.cells import Cell, has_diverged
 from unknot.core.errors import StoreError
+from unknot.core.text import number
 from unknot.engine.checkpoint import read_weights
 from unknot.report.figures import curve_names
 from unknot.report.study_style import DASHES, Drawn, below, panels, strength_words
-from unknot.report.style import number, set_panel, styled
+from unknot.report.style import set_panel, styled
 from unknot.study.curves import Curves
 from unknot.study.study import Study
 

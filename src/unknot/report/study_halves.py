@@ -5,9 +5,10 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from unknot.analysis.cells import Taken, cells, chosen_scores, plain_columns, taken, text
+from unknot.analysis.cells import Taken, cells, chosen_scores, plain_columns, taken
 from unknot.analysis.plain_table import PlainTable, column, split_table
 from unknot.core.errors import ConfigError
+from unknot.core.text import setting_text
 from unknot.report.study_baselines import Baseline, mark, named
 from unknot.report.study_boxes import half
 from unknot.report.study_spread import mark_missing, missing_words, run_rows, whole_objectives
@@ -48,9 +49,9 @@ def split_violins(table: PlainTable, score: str, halves: str, *, title: str = ""
     if len(parts) != 2:
         raise ConfigError(
             f"A violin has two halves; '{halves}' has {len(parts)} values: "
-            f"{', '.join(map(text, parts))}."
+            f"{', '.join(map(setting_text, parts))}."
         )
-    looked = looks(map(text, parts))
+    looked = looks(map(setting_text, parts))
     sides = [
         {cell.label: cell for cell in cells({n: held for n, held in p.items() if n != halves})}
         for p in parts.values()
@@ -67,7 +68,7 @@ def split_violins(table: PlainTable, score: str, halves: str, *, title: str = ""
             if cell.label not in own:
                 continue
             runs = taken(own[cell.label].runs, score)
-            half(axes, runs.values, float(place), side, looked[text(value)].colour)
+            half(axes, runs.values, float(place), side, looked[setting_text(value)].colour)
             mark_missing(axes, runs, place + 0.25 * side)
             rows += [{halves: value, **row} for row in run_rows(own[cell.label], score)]
     set_panel(axes, "", grid="x", ticks=6)

@@ -14,8 +14,9 @@ from unknot.analysis.plain_table import PlainTable
 from unknot.analysis.ranking import means_of, one_dataset
 from unknot.analysis.statistics import DRAWS, LEVEL, NAN
 from unknot.core.errors import DataError
+from unknot.core.text import number
 from unknot.report.study_style import SHIFT, Drawn, Look, legend, looks, means_line, panels
-from unknot.report.style import MUTED, number, number_ticks, set_panel, styled
+from unknot.report.style import MUTED, number_ticks, set_panel, styled
 
 MOST_SETTINGS = 8
 """Settings that have lines of their own; of more, objectives have them."""

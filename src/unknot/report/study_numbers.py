@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from unknot.analysis.cells import Cell, short, text
+from unknot.analysis.cells import Cell
 from unknot.analysis.comparison import FAR, Comparison
 from unknot.analysis.plain_table import PlainTable
 from unknot.analysis.ranking import DIGITS, best_strengths, means_of, ranking
 from unknot.analysis.statistics import DRAWS, LEVEL, Summary
+from unknot.core.text import decimals, setting_label, setting_text
 from unknot.metrics import lower_is_better
 from unknot.report import study_seeds as seeds
 from unknot.report.study_blocks import (
@@ -19,7 +20,6 @@ from unknot.report.study_blocks import (
     Grid,
     More,
     Section,
-    brief,
     count,
     interval,
     percent,
@@ -84,7 +84,7 @@ def details(found: Sequence[Summary], score: str) -> Grid:
 
 def setting_entry(one: Summary, place: int) -> Entry:
     """Objective and strength; sorted by name, then as the settings come."""
-    said = " ".join(w for w in (short(one.axis), text(one.strength)) if w)
+    said = " ".join(w for w in (setting_label(one.axis), setting_text(one.strength)) if w)
     return Entry(one.objective, f"{one.objective} {place:06d}", said)
 
 
@@ -148,7 +148,7 @@ def ranks(table: PlainTable, scores: Sequence[str], album: Album, name: str) -> 
                 else Entry(
                     f"{found.ranks[i, k]:g}",
                     repr(float(found.ranks[i, k])),
-                    brief(float(found.means[i, k])),
+                    decimals(float(found.means[i, k])),
                     1 - (found.ranks[i, k] - 1) / max(len(found.objectives) - 1, 1),
                 )
                 for k in range(len(found.scores))
@@ -179,14 +179,14 @@ def strengths(table: PlainTable, scores: Sequence[str], album: Album, name: str)
     rows = []
     for objective in objectives:
         own = [by.get((objective, score)) for score in scores]
-        axis = next((short(best.axis) for best in own if best and best.axis), "")
+        axis = next((setting_label(best.axis) for best in own if best and best.axis), "")
         rows.append(
             [
                 words(objective),
                 words(axis),
                 *(
                     Entry(
-                        text(best.strength),
+                        setting_text(best.strength),
                         repr(best.strength) if isinstance(best.strength, float) else best.strength,
                         *(() if math.isnan(best.share) else (f"{best.share:.0%}", best.share)),
                     )
@@ -276,7 +276,7 @@ def beside(found: Comparison, file: str) -> Grid:
 def _z(z: float, flagged: bool) -> Entry:
     if math.isnan(z):
         return Entry("–", "")
-    return Entry(brief(z, 1), repr(z), alarm=flagged)
+    return Entry(decimals(z, 1), repr(z), alarm=flagged)
 
 
 def _heat(one: Summary, ends: tuple[float, float], lower: bool) -> Entry:

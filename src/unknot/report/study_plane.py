@@ -7,11 +7,12 @@ from matplotlib.axes import Axes
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
-from unknot.analysis.cells import Cell, cells, chosen_scores, plain_columns, taken, text
+from unknot.analysis.cells import Cell, cells, chosen_scores, plain_columns, taken
 from unknot.analysis.plain_table import PlainTable
+from unknot.core.text import number, setting_text
 from unknot.report.labels import place_labels
 from unknot.report.study_style import Drawn, darker, legend, looks, maybe_log, panels
-from unknot.report.style import MUTED, PAPER, RULE, SMALL, number, set_panel, styled
+from unknot.report.style import MUTED, PAPER, RULE, SMALL, set_panel, styled
 
 
 @styled
@@ -69,7 +70,7 @@ def rate_distortion(table: PlainTable, *, rate: str = "kl", distortion: str = "r
         figure,
         axes,
         [(mx, my) for mx, my, _ in ends],
-        [text(cell.strength) for *_, cell in ends],
+        [setting_text(cell.strength) for *_, cell in ends],
         [darker(looked[cell.objective].colour) for *_, cell in ends],
         paths=[[(mx, my) for mx, my, cell in marks if cell.objective == name] for name in looked],
         texts=named,

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from unknot.core.errors import DataError
 from unknot.core.files import write_whole
+from unknot.core.text import cell_text
 from unknot.report.html import render
-from unknot.study.export import cell, varied
+from unknot.study.export import varied
 from unknot.study.spec import to_toml
 from unknot.study.study import Study, flat
 
@@ -40,7 +41,7 @@ def settings(study: Study) -> list[Setting]:
     telling = varied([*paths.values()])
     return [
         Setting(
-            ", ".join(f"{p} {cell(paths[number][p])}" for p in telling if p in paths[number]),
+            ", ".join(f"{p} {cell_text(paths[number][p])}" for p in telling if p in paths[number]),
             to_toml({**table, "seeds": [seed for _, seed in runs[number]]}),
             runs[number],
         )

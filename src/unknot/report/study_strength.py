@@ -6,20 +6,13 @@ from typing import Literal
 
 import numpy as np
 
-from unknot.analysis.cells import (
-    Cell,
-    cells,
-    chosen_scores,
-    hashable,
-    plain_columns,
-    taken,
-    text,
-)
+from unknot.analysis.cells import Cell, cells, chosen_scores, hashable, plain_columns, taken
 from unknot.analysis.fronts import front
 from unknot.analysis.lines import Line, setting_lines
 from unknot.analysis.plain_table import PlainTable
 from unknot.analysis.statistics import Summary, summaries
 from unknot.core.errors import ConfigError
+from unknot.core.text import setting_text
 from unknot.metrics import lower_is_better
 from unknot.report.labels import place_labels
 from unknot.report.study_axis import (
@@ -181,7 +174,7 @@ def trade_off(
         figure,
         axes,
         [points[i] for i in first],
-        [text(found.cells[i].strength) for i in first],
+        [setting_text(found.cells[i].strength) for i in first],
         [darker(looked[found.cells[i].objective].colour) for i in first],
         paths=[
             [

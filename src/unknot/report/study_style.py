@@ -17,8 +17,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import offset_copy
 
-from unknot.analysis.cells import Cell, short, text
+from unknot.analysis.cells import Cell
 from unknot.core.files import write_whole
+from unknot.core.text import setting_label, setting_text
 from unknot.report.style import CYCLE, INK, MUTED, RULE, new_figure, number_ticks, png, svg
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -233,4 +234,6 @@ def lines_of(cells: Sequence[Cell]) -> Lines:
 
 def strength_words(cell: Cell) -> str:
     """A cell's strength with the name of its setting."""
-    return " ".join(word for word in (short(cell.axis), text(cell.strength)) if word)
+    return " ".join(
+        word for word in (setting_label(cell.axis), setting_text(cell.strength)) if word
+    )

@@ -13,6 +13,7 @@ from unknot.analysis.plain_table import PlainTable
 from unknot.analysis.statistics import correlations, shares
 from unknot.analysis.variances import VarianceShares
 from unknot.core.errors import DataError
+from unknot.core.text import number
 from unknot.report.study_style import (
     HATCHES,
     ROW,
@@ -34,7 +35,6 @@ from unknot.report.style import (
     SIGNS,
     SMALL,
     footnote,
-    number,
     set_panel,
     show_frame,
     styled,

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from unknot.analysis.agreements import ScoreAgreement
-from unknot.analysis.cells import Cell, Columns, has_diverged, setting_names, taken, text
+from unknot.analysis.cells import Cell, Columns, has_diverged, setting_names, taken
 from unknot.analysis.lines import Line
 from unknot.analysis.statistics import correlations, shares
 from unknot.core.errors import UnknotError
+from unknot.core.text import decimals, duration, setting_text
 from unknot.report.study_axis import axis_words
-from unknot.report.study_blocks import brief
 from unknot.report.study_source import Source
-from unknot.report.words import duration
 from unknot.study.study import Study
 
 SAID = ("done", "diverged")
@@ -95,7 +94,7 @@ def shared_settings(source: Source) -> dict[str, str]:
     """Settings that all runs have in common."""
     table = source.table
     return {
-        name: text(table[name][0])
+        name: setting_text(table[name][0])
         for name in setting_names(table)
         if table[name][0] is not None and len({str(v) for v in table[name]}) == 1
     }
@@ -156,7 +155,7 @@ def _agreeing(found: ScoreAgreement) -> str:
     pairs = list(combinations(range(len(found.names)), 2))
     values = [float(found.spearman[pair]) for pair in pairs]
     low, high = (pairs[int(place)] for place in (np.argmin(values), np.argmax(values)))
-    ends = [f"{brief(float(found.spearman[i, j]), 2)} ({found.names[i]} and {found.names[j]})"
+    ends = [f"{decimals(float(found.spearman[i, j]), 2)} ({found.names[i]} and {found.names[j]})"
             for i, j in (low, high)]  # fmt: skip
     return f"Scores order runs with rank correlations from {ends[0]} to {ends[1]}."
 

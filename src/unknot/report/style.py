@@ -22,6 +22,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from PIL import Image, ImageFont
 
+from unknot.core.text import number
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -155,16 +157,3 @@ def arrange(figure: Figure) -> None:
         engine.execute(figure)
         figure.dpi = before
         figure.set_layout_engine(None)
-
-
-def number(value: float) -> str:
-    """A number for people: four figures, thousands apart.
-
-    Example:
-        >>> [number(v) for v in (0.123456, 12.0, 3.14159, 12345.6, float("nan"))]
-        ['0.1235', '12', '3.142', '12,346', 'not a number']
-    """
-    if not np.isfinite(value):
-        return "not a number" if np.isnan(value) else ("∞" if value > 0 else "−∞")
-    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-    return text.replace("-", "−") if "e" not in text else text

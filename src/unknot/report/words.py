@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from unknot.core.text import duration, number, setting_text
 from unknot.losses.likelihood import likelihood_of, of_pixels
 from unknot.losses.overlap import Overlap
 from unknot.metrics import reading
 from unknot.report.latents import UNUSED, Latents
-from unknot.report.style import number
 from unknot.study.folder import Folder, versions
 from unknot.study.run import Run
 from unknot.study.spec import TrainSpec
@@ -72,21 +72,6 @@ def formula(run: Run) -> str:
         each = number(float(weights[0])) if len(weights) == 1 else "its weight"
         parts.append(name if each == "1" else f"{each} × {name}")
     return " + ".join(sorted(parts, key=lambda part: "recon" not in part))
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people.
-
-    Example:
-        >>> [duration(s) for s in (7.26, 164.0, 7322.0)]
-        ['7.3 s', '2 min 44 s', '2 h 2 min']
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{seconds:.2g} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def suggestions(run: Run, found: Sequence[Latents]) -> list[str]:
@@ -159,18 +144,9 @@ def settings(run: Run) -> dict[str, dict[str, str]]:
     table.pop("version")
     groups = {name: table.pop(name) for name in ("data", "net", "objective", "optim")}
     return {
-        name: {key: text(value) for key, value in group.items()}
+        name: {key: setting_text(value) for key, value in group.items()}
         for name, group in {"training": table, **groups}.items()
     }
-
-
-def text(value: Any) -> str:  # noqa: ANN401 - whatever a setting holds
-    """A setting for people."""
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {text(inner)}" for key, inner in value.items())
-    if isinstance(value, list):
-        return ", ".join(text(inner) for inner in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def load_code(run: Run) -> str:

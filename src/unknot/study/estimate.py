@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from unknot.core.errors import UnknotError
+from unknot.core.text import duration
 from unknot.study.machine import Machine
 from unknot.study.plan import Plan, Shard, group_of
 from unknot.study.spec import TrainSpec
@@ -97,16 +98,3 @@ def _threads(count: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def duration(seconds: float) -> str:
-    """A time for people.
-
-    Example:
-        >>> [duration(s) for s in (8.2, 150.0, 9e3, 2e5)]
-        ['8 s', '2.5 min', '2.5 h', '2.3 days']
-    """
-    for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):
-        if seconds >= 1.5 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.0f} s"

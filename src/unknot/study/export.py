@@ -52,18 +52,6 @@ def telling(rows: Rows, scores: Sequence[str]) -> list[str]:
     return [*ALWAYS, *varied(rows), *(scores or logged)]
 
 
-def cell(value: Any) -> str:  # noqa: ANN401 - a setting, a score or a word
-    """A value for people.
-
-    Example:
-        >>> [cell(v) for v in (0.123456, 16.0, None, "done", [1, 2])]
-        ['0.1235', '16', '', 'done', '[1, 2]']
-    """
-    if value is None:
-        return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
 def csv(rows: Rows) -> str:
     """As CSV: nothing for what a row does not have, JSON for lists."""
     text = io.StringIO()

@@ -1,0 +1,108 @@
+"""Numbers, durations and settings as text for people; files keep full precision."""
+
+import math
+from typing import Any
+
+
+def number(value: int | float, digits: int = 4) -> str:
+    """A number with so many significant digits, thousands apart.
+
+    Example:
+        >>> [number(v) for v in (0.123456, 12.0, 3.14159, 12345.6, float("nan"))]
+        ['0.1235', '12', '3.142', '12,346', 'not a number']
+    """
+    if not math.isfinite(value):
+        return "not a number" if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    whole = abs(value) >= 10**digits - 0.5
+    text = f"{value:,.0f}" if whole else f"{value:,.{digits}g}"
+    return text.replace("-", "−") if "e" not in text else text
+
+
+def decimals(value: int | float, digits: int = 3) -> str:
+    """A number for a column of a table: so many digits behind the point, fewer for large ones.
+
+    Example:
+        >>> [decimals(x) for x in (0.12345, -0.0004, 27.71, 113.125, 18000.0)]
+        ['0.123', '−0.000', '27.71', '113.1', '18,000']
+    """
+    if not math.isfinite(value):
+        return number(value)
+    size = abs(value)
+    kept = digits if size < 10 else max(0, digits - 1) if size < 100 else 1 if size < 1000 else 0
+    return f"{value:,.{kept}f}".replace("-", "−")
+
+
+def compact(value: int | float) -> str:
+    """A number for a small cell: two digits, without a leading zero.
+
+    Example:
+        >>> [compact(x) for x in (0.0, 0.042, -0.51, 3.14159, 10.417, 128.0, -0.001)]
+        ['0', '.04', '−.51', '3.1', '10', '128', '0']
+    """
+    size = abs(value)
+    if size < 0.005:
+        return "0"
+    if size < 0.995:
+        text = f"{size:.2f}"[1:]
+    else:
+        text = f"{size:.1f}".removesuffix(".0") if size < 9.95 else f"{size:.0f}"
+    return f"−{text}" if value < 0 else text
+
+
+def duration(seconds: int | float) -> str:
+    """A time in its two largest units.
+
+    Example:
+        >>> [duration(s) for s in (7.26, 164.0, 7322.0, 2e5)]
+        ['7.3 s', '2 min 44 s', '2 h 2 min', '2 days 7 h']
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.2g} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 86_400:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    days, rest = divmod(whole, 86_400)
+    return f"{days} day{'s' * (days != 1)} {rest // 3600} h"
+
+
+def setting_text(value: Any) -> str:  # noqa: ANN401 - a setting of any kind
+    """The value of a setting.
+
+    Example:
+        >>> [setting_text(v) for v in (16.0, 1e-4, "none", True, [1, 2], {"start": 0, "end": 25.0})]
+        ['16', '0.0001', 'none', 'yes', '1, 2', 'start 0, end 25']
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {setting_text(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(setting_text, value))
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else f"{value:g}"
+    return str(value)
+
+
+def cell_text(value: Any) -> str:  # noqa: ANN401 - a setting, a score or a word
+    """A cell of a table on the screen; empty where there is nothing.
+
+    Example:
+        >>> [cell_text(v) for v in (0.123456, 16.0, None, "done", [1, 2])]
+        ['0.1235', '16', '', 'done', '1, 2']
+    """
+    if value is None:
+        return ""
+    return number(value) if isinstance(value, float) else setting_text(value)
+
+
+def setting_label(name: str) -> str:
+    """A setting's dotted name without what it goes without saying.
+
+    Example:
+        >>> [setting_label(name) for name in ("objective.c.end", "steps", "objective.lambda_od")]
+        ['c', 'steps', 'lambda_od']
+    """
+    parts = name.removeprefix("objective.").split(".")
+    return parts[0] if parts[-1] in ("end", "value") else ".".join(parts)
