@@ -92,7 +92,10 @@ def made_up(folder: Path, text: str, scores: int, logged: int) -> None:
             opened.finish(shard.key, asdict(outcome))
             own = folder / "populations" / shard.key
             own.mkdir(parents=True)
-            (own / "population.json").write_text(json.dumps({"curves": TERMS}))
+            members = [{"id": run.id, "diverged_at": None} for run in shard.runs]
+            record = {"format": 2, "status": "done", "curves": TERMS, "members": members}
+            (own / "status.json").write_text(json.dumps(record))
+            save_file({}, own / "weights.safetensors")
             shown = values[:, : len(shard.runs)].contiguous()
             curves = {"curves": torch.arange(logged)} | {
                 f"curves.{t}": shown.clone() for t in TERMS

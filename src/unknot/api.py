@@ -14,7 +14,7 @@ from unknot.engine.device import Precision
 from unknot.study import config, run
 from unknot.study.run import Run
 from unknot.study.spec import schedule_table
-from unknot.study.train import Watcher
+from unknot.study.training import Watcher
 
 
 def dataset(name: str, **settings: Any) -> FactorDataset:  # noqa: ANN401 - its own fields
@@ -54,7 +54,7 @@ def train(
     checkpoint_every: int = 1_000,
     data_settings: Mapping[str, Any] | None = None,
     net_settings: Mapping[str, Any] | None = None,
-    watch: Watcher | None = None,
+    watch: Watcher = lambda _: None,
     **settings: Any,  # noqa: ANN401 - the objective's own fields
 ) -> Run:
     """Train one model, or one for each seed side by side.

@@ -19,7 +19,7 @@ from unknot.report.style import STYLE
 from unknot.study.curves import Curves
 from unknot.study.run import Run
 from unknot.study.spec import Choice, TrainSpec
-from unknot.study.train import Training
+from unknot.study.training import Training
 
 
 @pytest.fixture(autouse=True)
@@ -129,7 +129,7 @@ def make_run():
         setting = Setting(dataset, net, spec.batch, runtime("cpu"))
         logged, lost = curves or Curves(), diverged or {}
         training = Training((spec,), setting, population, logged, lost, spec.steps)
-        return Run(training, "done", path)
+        return Run(training, path)
 
     return make
 

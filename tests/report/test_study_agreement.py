@@ -139,8 +139,8 @@ def test_models_of_a_page_have_the_map(tiny, tmp_path):
 def test_data_without_factors_has_no_such_map(make_run):
     run = make_run()
     space = FactorSpace(("index",), (len(run.dataset),), ("nominal",))
-    setting = replace(run.training.setting, dataset=replace(run.dataset, space=space))
-    bare = replace(run, training=replace(run.training, setting=setting))
+    context = replace(run.training.context, dataset=replace(run.dataset, space=space))
+    bare = replace(run, training=replace(run.training, context=context))
     with pytest.raises(ConfigError, match="blocks has none"):
         study_factors.latent_shares(bare, latents(bare)[0], "a model")
 

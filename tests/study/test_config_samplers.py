@@ -16,7 +16,7 @@ from unknot.samplers.parts.weights import Correlated, Without
 from unknot.samplers.singles import Singles
 from unknot.study import config
 from unknot.study.spec import Choice, TrainSpec, to_toml
-from unknot.study.train import begin
+from unknot.study.training import Training, training_context
 
 IDS = ["c475c6f6dece", "ce5c389d5f16"]
 """Of the default run with seeds 0 and 1, as `test_config` has them: without a draw."""
@@ -98,10 +98,10 @@ def test_data_that_a_draw_cannot_use_is_refused_before_training(tmp_path, tiny):
     common = Choice("linear", registry.get("nets", "linear")()), Choice("wishing", Wishing())
     factorless = Choice("arrays", Arrays(str(tmp_path / "images.npz")))
     with pytest.raises(ConfigError, match=r"^Pairs compare factors and arrays has none; add 'fac"):
-        begin([TrainSpec(factorless, *common)], "cpu")
+        Training.start([TrainSpec(factorless, *common)], "cpu")
     grid = Choice("arrays", Arrays(str(tiny)))
     many = TrainSpec(grid, *common, draw=Choice("pairs", Pairs(changed=4)))
     with pytest.raises(ConfigError, match=r"differ in 4 factors .* arrays has 3: "):
-        begin([many], "cpu")
-    setting = begin([TrainSpec(grid, *common)], "cpu").setting
-    assert setting.sampler == Pairs()
+        Training.start([many], "cpu")
+    context = training_context(TrainSpec(grid, *common), "cpu")
+    assert context.sampler == Pairs()

@@ -36,8 +36,8 @@ def test_nothing_logged_has_no_ends():
 
 def test_back_from_tensors_and_text():
     curves = logged(5)
-    again = Curves.of(curves.tensors(), ["loss", "kl"])
-    read = Curves.of_csv(curves.csv((0, 1)), 2)
+    again = Curves.from_tensors(curves.tensors(), ["loss", "kl"])
+    read = Curves.from_csv(curves.csv((0, 1)), 2)
     for other in (again, read):
         assert other.steps == curves.steps
         assert list(other.values) == ["loss", "kl"]

@@ -12,9 +12,9 @@ from unknot.study import evaluate, execute, export
 from unknot.study import records as kept
 from unknot.study.events import Done, Failed
 from unknot.study.machine import Machine
-from unknot.study.members import Stopped
 from unknot.study.study import Study
 from unknot.study.task import Outcome, Task, perform
+from unknot.study.training import Stopped
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_the_folder_has_no_place_for_each_run_and_nothing_that_only_training_nee
     for population in populations:
         assert {path.name for path in population.iterdir()} == {
             *(".lock", "weights.safetensors", "curves.safetensors"),
-            *("population.json", "scores.jsonl"),
+            *("status.json", "scores.jsonl"),
         }
 
 

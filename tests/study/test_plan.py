@@ -14,7 +14,7 @@ from unknot.study.estimate import estimate
 from unknot.study.machine import machine
 from unknot.study.plan import Planned, _even, group_of, plan, setting_table, shards
 from unknot.study.sweep import expand
-from unknot.study.train import begin
+from unknot.study.training import training_context
 
 
 def planned(**table):
@@ -75,7 +75,7 @@ def test_a_planned_population_is_one_that_the_engine_takes(tiny):
         train={**base, "batch": 8}, grid=[{"objective": {"beta": [1, 2]}, "optim": {"lr": [1, 2]}}]
     )
     (shard,) = shards(found, members=10)
-    setting = begin(found.settings[:1], "cpu").setting
+    setting = training_context(found.settings[0], "cpu")
     assert isinstance(setting, Setting)
     assert populate(setting, [m for run in shard.runs for m in _members(found, run)]).members == 4
 

@@ -5,10 +5,13 @@ import pytest
 import torch
 
 import unknot
+from unknot.core import files
 from unknot.core.errors import StoreError
+from unknot.engine import checkpoint
+from unknot.study import folder as folders
 from unknot.study import run
-from unknot.study.folder import Folder
-from unknot.study.train import Progress
+from unknot.study.folder import RunFolder
+from unknot.study.training import Progress
 
 
 def test_resuming_extends_the_curves(options, tmp_path):
@@ -47,29 +50,33 @@ def test_a_schedule_goes_on_where_it_was(options, tmp_path):
     assert not torch.equal(constant.codes(), whole.codes())
 
 
+@pytest.mark.parametrize("file", ["weights.safetensors", "curves.csv", "status.json"])
 @pytest.mark.parametrize(("lr", "status"), [(1e-3, "done"), (1e25, "diverged")])
 def test_killed_between_its_last_checkpoint_and_the_rest_a_run_ends_all_the_same(
-    options, tmp_path, monkeypatch, lr, status
+    options, tmp_path, monkeypatch, lr, status, file
 ):
     """A run whose members have all diverged does not train on."""
     settings = {**options, "lr": lr, "steps": 300, "log_every": 10, "likelihood": "gaussian"}
     whole = unknot.train(**settings, out=tmp_path / "whole")
     assert whole.status == status
-    write = run.write_status
+    write = files.write_whole
 
-    def killed(folder, training, status):
-        if status != "running":
+    def killed(path, data):
+        if path.name == file and b'"running"' not in data:
             raise MemoryError
-        write(folder, training, status)
+        write(path, data)
 
-    monkeypatch.setattr(run, "write_status", killed)
+    monkeypatch.setattr(checkpoint, "write_whole", killed)
+    monkeypatch.setattr(folders, "write_whole", killed)
     with pytest.raises(MemoryError):
         unknot.train(**settings, out=tmp_path / "part")
     monkeypatch.undo()
-    assert Folder(tmp_path / "part").status()["status"] == "running"
+    folder = RunFolder(tmp_path / "part")
+    assert folder.record()["status"] == "running"
+    assert not folder.is_trained
     resumed = unknot.resume(tmp_path / "part", device="cpu")
     assert (resumed.status, resumed.step) == (status, whole.step)
-    for name in ("weights.safetensors", "curves.csv"):
+    for name in ("weights.safetensors", "curves.safetensors", "curves.csv"):
         ends = [(tmp_path / which / name).read_bytes() for which in ("whole", "part")]
         assert ends[0] == ends[1]
     assert unknot.load(tmp_path / "part").status == status
@@ -98,13 +105,13 @@ def test_a_finished_run_needs_no_checkpoint(options, tmp_path):
     assert torch.equal(loaded.codes(), trained.codes())
     assert loaded.curves.steps == trained.curves.steps
     assert torch.equal(unknot.resume(tmp_path / "run").codes(), trained.codes())
-    (tmp_path / "run" / "curves.csv").write_text("step,seed\nx")
+    (tmp_path / "run" / "curves.safetensors").write_bytes(b"damaged")
     assert unknot.load(tmp_path / "run").curves.steps == []
 
 
 def test_one_process_trains_in_a_folder_at_a_time(options, tmp_path):
     spec = unknot.train(**options).spec
-    folder = Folder(tmp_path / "run")
+    folder = RunFolder(tmp_path / "run")
     folder.claim(spec)
     with folder.lock(), pytest.raises(StoreError, match="Another process is training"):
         unknot.resume(tmp_path / "run", device="cpu")
@@ -119,8 +126,15 @@ def test_a_resumed_run_takes_the_threads_it_began_with(options, tmp_path):
         with pytest.raises(MemoryError):
             unknot.train(**options, out=tmp_path / "run", checkpoint_every=10, watch=fail_at_20)
         torch.set_num_threads(1)
-        unknot.resume(tmp_path / "run", device="cpu")
-        assert torch.get_num_threads() == 2
+        counts = []
+        unknot.resume(
+            tmp_path / "run",
+            device="cpu",
+            watch=lambda _: counts.append(torch.get_num_threads()),
+        )
+        assert {*counts} == {2}
+        assert RunFolder(tmp_path / "run").record()["versions"]["threads"] == 2
+        assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(before)
 

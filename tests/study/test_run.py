@@ -10,7 +10,8 @@ import unknot
 from unknot.core.errors import ConfigError, DataError, ShapeError, StoreError
 from unknot.engine.checkpoint import read_weights
 from unknot.study import config, run
-from unknot.study.folder import Folder
+from unknot.study.folder import RunFolder
+from unknot.study.training import Training
 
 
 def test_a_lone_run_has_no_member_axis_and_a_population_has(options):
@@ -98,7 +99,7 @@ def test_a_folder_holds_the_whole_run(options, tmp_path):
     status = json.loads((out / "status.json").read_text())
     assert (status["status"], status["step"]) == ("done", 30)
     assert [m["seed"] for m in status["members"]] == [0, 1]
-    assert status["torch"] == torch.__version__
+    assert status["versions"]["torch"] == torch.__version__
     lines = (out / "curves.csv").read_text().splitlines()
     assert lines[0] == "step,seed,loss,recon,recon.weight,kl,kl.weight"
     assert [line.split(",")[:2] for line in lines[1:]] == [
@@ -106,7 +107,7 @@ def test_a_folder_holds_the_whole_run(options, tmp_path):
     ]
     loaded = unknot.load(out)
     assert torch.equal(loaded.codes(), trained.codes())
-    assert torch.equal(loaded.curves["loss"].float(), trained.curves["loss"].float())
+    assert torch.equal(loaded.curves["loss"], trained.curves["loss"])
     assert list(loaded.curves.values) == list(trained.curves.values)
 
 
@@ -118,7 +119,8 @@ def test_the_logged_loss_is_the_weighted_sum_of_its_terms(options):
 
 def test_a_status_of_another_shape_is_damaged(options, tmp_path):
     unknot.train(**options, out=tmp_path / "run")
-    for text in ('{"members": [1]}', '{"members": 3}', '{"members": [{}]}'):
+    wrong = ('{"members": [1]}', '{"members": 3}', '{"members": [{}]}', '{"format": 2}', "[]", "{")
+    for text in wrong:
         (tmp_path / "run" / "status.json").write_text(text)
         with pytest.raises(StoreError, match="damaged"):
             unknot.load(tmp_path / "run")
@@ -186,7 +188,7 @@ def test_missing_and_foreign_files(options, tmp_path):
         unknot.load(tmp_path)
     with pytest.raises(StoreError, match="holds no run"):
         unknot.resume(tmp_path / "nowhere")
-    Folder(tmp_path / "run").claim(unknot.train(**options).spec)
+    RunFolder(tmp_path / "run").claim(unknot.train(**options).spec)
     with pytest.raises(StoreError, match="not finished"):
         unknot.load(tmp_path / "run")
     (tmp_path / "run" / "weights.safetensors").write_bytes(b"short")
@@ -228,28 +230,30 @@ def test_divergence_is_data(options, tmp_path):
 
     from unknot.core.objective import Adam
     from unknot.engine.population import populate
-    from unknot.study.train import begin
 
     members = [
         replace(m, optim=Adam(lr=lr)) for m, lr in zip(spec.members(), (1e-3, 1e25), strict=True)
     ]
 
-    def trained(members, folder=None):
-        calm = begin([spec], "cpu")
-        return run.finish(
-            replace(calm, population=populate(calm.setting, members)), folder, watch=None
-        )
+    def trained(members):
+        training = Training.start([spec], "cpu")
+        training.population = populate(training.context, members)
+        training.run()
+        return training
 
-    wild = trained(members, Folder(tmp_path / "wild"))
+    wild = trained(members)
     assert (wild.status, wild.step) == ("done", 60)
     assert list(wild.diverged) == [1]
     assert wild.diverged[1] in (10, 20)
     assert wild.curves["loss"][:, 0].isfinite().all()
     alone = trained(members[:1])
-    for name, value in alone.training.population.state().items():
-        assert torch.equal(value[0], wild.training.population.state()[name][0])
-    status = json.loads((tmp_path / "wild" / "status.json").read_text())
-    assert [m["diverged_at"] for m in status["members"]] == [None, wild.diverged[1]]
+    for name, value in alone.population.state().items():
+        assert torch.equal(value[0], wild.population.state()[name][0])
+    folder = RunFolder(tmp_path / "wild")
+    folder.save(wild)
+    members = folder.record()["members"]
+    assert [m["diverged_at"] for m in members] == [None, wild.diverged[1]]
+    assert [m["status"] for m in members] == ["done", "diverged"]
 
 
 def test_when_all_diverge_training_stops(options):
@@ -263,6 +267,36 @@ def test_watchers_hear_of_every_few_steps(options):
     unknot.train(**options, watch=heard.append)
     assert [p.step for p in heard] == [1, 11, 21, 30]
     assert [p.values is not None for p in heard] == [True, False, False, True]
+
+
+def test_a_member_is_the_run_that_it_would_be_alone(options, tmp_path):
+    """Taken from memory, and from the disk without the others."""
+    many = unknot.train(**options, seeds=[3, 1], out=tmp_path / "run")
+    alone = unknot.train(**options, seeds=1)
+    folder = RunFolder(tmp_path / "run")
+    loaded = folder.load(device="cpu", member=1)
+    for training in (many.training.member(1), loaded):
+        member = run.Run(training)
+        assert (member.spec, member.status) == (alone.spec, "done")
+        assert torch.equal(member.codes(), alone.codes())
+        assert torch.equal(member.curves["loss"], alone.curves["loss"])
+
+
+def test_a_plan_of_other_runs_is_refused(options, tmp_path):
+    trained = unknot.train(**options, out=tmp_path / "run")
+    other = unknot.train(**options, seeds=1).spec
+    folder = RunFolder(tmp_path / "run")
+    assert folder.load([trained.spec], "cpu").ids == trained.spec.ids()
+    with pytest.raises(StoreError, match="other runs than the plan says"):
+        folder.load([other], "cpu")
+
+
+def test_a_later_format_is_refused(options, tmp_path):
+    unknot.train(**options, out=tmp_path / "run")
+    file = tmp_path / "run" / "status.json"
+    file.write_text(file.read_text().replace('"format": 2', '"format": 3'))
+    with pytest.raises(StoreError, match="has format 3; this version of unknot reads up to 2"):
+        unknot.load(tmp_path / "run")
 
 
 def test_weights_are_plain_safetensors(options, tmp_path):

@@ -19,13 +19,14 @@ import unknot
 from unknot.cli.main import app
 from unknot.core.errors import ConfigError
 from unknot.engine.device import Runtime
-from unknot.study import evaluate, execute, members, scoring, task
+from unknot.study import evaluate, execute, scoring, task
 from unknot.study.evaluate import ScoringRequest
 from unknot.study.events import Done
-from unknot.study.members import Stopped
+from unknot.study.folder import RunFolder
 from unknot.study.task import perform
+from unknot.study.training import Stopped
 
-FILES = {".lock", "population.json", "weights.safetensors", "curves.safetensors", "scores.jsonl"}
+FILES = {".lock", "status.json", "weights.safetensors", "curves.safetensors", "scores.jsonl"}
 QUICK = ["elbo", "mig", "sap"]
 
 
@@ -65,7 +66,7 @@ def trained(images, tmp_path_factory):
     """
     execute.run(tmp_path_factory.mktemp("study"), text, device="cpu", workers=1, pool=pool)
     (only,) = tasks
-    facts = json.loads((Path(only.folder) / "population.json").read_text())
+    facts = json.loads((Path(only.folder) / "status.json").read_text())
     assert [member["status"] for member in facts["members"]] == ["done", "diverged", "done"]
     return only
 
@@ -103,12 +104,12 @@ def quick(copied):
 
 
 def models(trained, wanted):
-    population = members.load(Path(trained.folder), trained.specs(), "cpu")
+    population = RunFolder(Path(trained.folder)).load(trained.specs(), "cpu")
     return [partial(one, population, i, wanted) for i in (0, 2)]
 
 
 def one(population, member, wanted):
-    (found,) = evaluate.models(population.run(member).training, wanted)
+    (found,) = evaluate.models(population.member(member), wanted)
     return found
 
 
@@ -261,9 +262,9 @@ def test_a_process_leaves_with_whoever_started_it(trained, started):
 
 
 def test_as_many_processes_as_there_are_cores_beside_a_gpu(trained, monkeypatch):
-    population = members.load(Path(trained.folder), trained.specs(), "cpu")
+    population = RunFolder(Path(trained.folder)).load(trained.specs(), "cpu")
     runtime = Runtime(torch.device("cuda"))
-    on_gpu = replace(population, setting=replace(population.setting, runtime=runtime))
+    on_gpu = replace(population, context=replace(population.context, runtime=runtime))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(16), raising=False)
     assert task._processes(trained, population) == 1

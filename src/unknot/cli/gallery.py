@@ -28,12 +28,12 @@ def gallery(
     `unknot gallery vae beta_vae factor_vae --steps 10000 --out three`
     """
     from unknot.cli.screen import beside, say
-    from unknot.cli.train import finish, start
+    from unknot.cli.train import print_result, train_with_bar
     from unknot.core import registry
     from unknot.core.errors import ConfigError, StoreError
     from unknot.report.gallery import write_gallery
     from unknot.study import config, evaluate, records, run
-    from unknot.study.folder import Folder
+    from unknot.study.folder import RunFolder
     from unknot.study.gallery import short
 
     names = objectives or registry.names("objectives")
@@ -55,7 +55,7 @@ def gallery(
     if any((out / file).exists() for file in ("run.toml", "study.db")):
         raise StoreError(f"{out} is not a gallery folder; choose another with --out.")
     for name, spec in specs.items():
-        if (out / name / "run.toml").exists() and Folder(out / name).spec().ids() != spec.ids():
+        if (out / name / "run.toml").exists() and RunFolder(out / name).spec().ids() != spec.ids():
             raise ConfigError(
                 f"{out / name} was trained with other settings; choose another folder with --out."
             )
@@ -63,9 +63,13 @@ def gallery(
     scores: dict[str, dict[str, float]] = {}
     for name, spec in specs.items():
         folder = out / name
-        done = run.resume(folder, device=device) if folder.exists() else start(spec, folder, device)
+        done = (
+            run.resume(folder, device=device)
+            if folder.exists()
+            else train_with_bar(spec, folder, device)
+        )
         if done.status == "stopped":
-            finish(done, False)
+            print_result(done, False)
         runs[name], scores[name] = done, {}
         if done.status == "diverged":  # which the page says
             continue

@@ -1,5 +1,6 @@
-"""``unknot resume``: continue a run that was stopped or killed."""
+"""``unknot resume``: resume a run that was stopped or killed."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -18,18 +19,15 @@ def resume(
     Example: `unknot resume runs/beta_vae-dsprites-1`
     """
     from unknot.cli.screen import bar, say, watcher
-    from unknot.cli.train import finish
+    from unknot.cli.train import print_result
     from unknot.study import run as runs
-    from unknot.study.folder import Folder
+    from unknot.study.folder import RunFolder
 
-    folder = Folder(run)
+    folder = RunFolder(run)
     steps = folder.spec().updates
-    if folder.status().get("status") == "done" and folder.weights.exists():
-        if not json:
-            say(f"Nothing to do: {run} is finished.")
-        finish(runs.load(run, device=device), json)
-    if json:
-        finish(runs.resume(run, device=device), json)
-    with bar("resume", steps, "steps") as update:
-        resumed = runs.resume(run, device=device, watch=watcher(update))
-    finish(resumed, json)
+    if folder.is_trained and not json:
+        say(f"Nothing to do: {run} is finished.")
+    with nullcontext() if json else bar("resume", steps, "steps") as update:
+        watch = watcher(update) if update else lambda _: None
+        resumed = runs.resume(run, device=device, watch=watch)
+    print_result(resumed, json)

@@ -14,7 +14,7 @@ from rich.table import Table
 from unknot.core.text import duration, number
 
 if TYPE_CHECKING:
-    from unknot.study.train import Progress as Training
+    from unknot.study.training import Progress as Training
 
 console = Console(highlight=False)
 beside = Console(highlight=False, stderr=True)
@@ -41,9 +41,17 @@ def bar(what: str, total: int, unit: str) -> Iterator[Callable[[int, str], None]
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=beside) as progress:
-        task = progress.add_task(what, total=total, note="")
-        yield lambda done, note: progress.update(task, completed=done, note=note)
+    progress = Progress(*columns, console=beside)
+    task = progress.add_task(what, total=total, note="")
+
+    def update(done: int, note: str) -> None:
+        progress.start()  # not before there is something to show; again does nothing
+        progress.update(task, completed=done, note=note)
+
+    try:
+        yield update
+    finally:
+        progress.stop()
 
 
 def _lines(what: str, total: int, unit: str) -> Callable[[int, str], None]:
@@ -64,19 +72,20 @@ def _lines(what: str, total: int, unit: str) -> Callable[[int, str], None]:
 
 
 def watcher(update: Callable[[int, str], None]) -> Callable[["Training"], None]:
-    """A training watcher that moves a bar; the note is the median over members."""
-    note = [""]
+    """A training watcher that moves a bar; the note is the median over members at a log step."""
+    logged = ""
 
     def watch(progress: "Training") -> None:
+        nonlocal logged
         if progress.values is not None:
             shown = [
                 f"{name} {number(float(value.median()))}"
                 for name, value in progress.values.items()
                 if name in ("recon", "kl", "loss")
             ]
-            lost = f"  {len(progress.diverged)} diverged" if progress.diverged else ""
-            note[0] = "  ".join(shown) + lost
-        update(progress.step, note[0])
+            logged = f"step {progress.step:,}: " + "  ".join(shown)
+        lost = f"  {len(progress.diverged)} diverged" if progress.diverged else ""
+        update(progress.step, logged + lost)
 
     return watch
 

@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from unknot.study.run import Run
+    from unknot.study.spec import TrainSpec
 
 
 def train(
@@ -76,26 +77,31 @@ def train(
     spec = config.spec(config.assign(table, set_ or []))
     name = f"{spec.objective.name}-{spec.data.name}"
     with nullcontext(out) if out else free_folder(name) as folder:
-        finish(start(spec, folder, device, quiet=json), json)
+        print_result(train_with_bar(spec, folder, device, quiet=json), json)
 
 
-def start(spec: Any, folder: Path, device: str, *, quiet: bool = False) -> "Run":  # noqa: ANN401
-    """Train with a bar."""
+def train_with_bar(spec: "TrainSpec", folder: Path, device: str, *, quiet: bool = False) -> "Run":
+    """Train into a folder and show how far it is."""
     from unknot.cli.screen import bar, say, watcher
     from unknot.study import run
 
     if quiet:
         return run.train(spec, out=folder, device=device)
-    models = len(spec.seed_list)
-    say(
-        f"Training {models} x [bold]{spec.objective.name}[/] ({spec.net.name}) on "
-        f"[bold]{spec.data.name}[/], {spec.updates:,} steps of {spec.batch} images, into {folder}"
-    )
     with bar("train", spec.updates, "steps") as update:
-        return run.train(spec, out=folder, device=device, watch=watcher(update))
+
+        def announce() -> None:
+            say(
+                f"Training {len(spec.seed_list)} x [bold]{spec.objective.name}[/] "
+                f"({spec.net.name}) on [bold]{spec.data.name}[/], {spec.updates:,} steps of "
+                f"{spec.batch} images, into {folder}"
+            )
+            update(0, "")
+
+        watch = watcher(update)
+        return run.train(spec, out=folder, device=device, watch=watch, on_start=announce)
 
 
-def finish(run: "Run", as_json: bool) -> None:
+def print_result(run: "Run", as_json: bool) -> None:
     """Say how it ended, and end with the exit code that says it too."""
     import json
     from math import isfinite

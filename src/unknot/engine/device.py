@@ -98,3 +98,14 @@ def to_read(device: str, precision: Precision) -> Runtime:
         ConfigError: There is no such device.
     """
     return Runtime(runtime(device).device, precision).exact
+
+
+@contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """Compute with this many threads of the CPU, and afterwards with as many as before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

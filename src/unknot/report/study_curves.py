@@ -1,6 +1,5 @@
 """Figures of a study: training curves of each term, a line for each setting, seeds around it."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,13 +11,12 @@ from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 
 from unknot.analysis.cells import Cell, has_diverged
-from unknot.core.errors import StoreError
 from unknot.core.text import number
-from unknot.engine.checkpoint import read_weights
 from unknot.report.figures import curve_names
 from unknot.report.study_style import DASHES, Drawn, below, panels, strength_words
 from unknot.report.style import set_panel, styled
 from unknot.study.curves import Curves
+from unknot.study.folder import RunFolder
 from unknot.study.study import Study
 
 POINTS = 200
@@ -110,12 +108,7 @@ def _members(cell: Cell) -> Iterator[tuple[str, int]]:
 
 def _curves(study: Study, population: str) -> Curves:
     """All members at once: reading a file again for each would take minutes of a large study."""
-    folder = study.path / "populations" / population
-    try:
-        names = json.loads((folder / "population.json").read_text(encoding="utf-8"))["curves"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{folder}/population.json cannot be read: {error}.") from error
-    return Curves.of(read_weights(folder / "curves.safetensors"), names)
+    return RunFolder(study.path / "populations" / population).curves()
 
 
 def _terms(curves: Curves) -> tuple[list[int], dict[str, Float[np.ndarray, "s p"]]]:

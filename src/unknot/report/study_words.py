@@ -1,6 +1,5 @@
 """What a study's page says in words: what was run, on what, and what came of it."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -16,6 +15,7 @@ from unknot.core.errors import UnknotError
 from unknot.core.text import decimals, duration, setting_text
 from unknot.report.study_axis import axis_words
 from unknot.report.study_source import Source
+from unknot.study.folder import RunFolder
 from unknot.study.study import Study
 
 SAID = ("done", "diverged")
@@ -78,8 +78,11 @@ def machine(study: Study) -> list[str]:
     """Where the populations of a study were trained, and how long that took."""
     places: Counter[str] = Counter()
     seconds, versions = 0.0, dict[str, Any]()
-    for file in sorted((study.path / "populations").glob("*/population.json")):
-        facts = json.loads(file.read_text(encoding="utf-8"))
+    for path in sorted((study.path / "populations").glob("*")):
+        folder = RunFolder(path)
+        if not folder.is_trained:
+            continue
+        facts = folder.record()
         versions |= facts.get("versions", {})
         seconds += float(facts.get("seconds", 0.0))
         places[str(facts.get("device", ""))] += 1

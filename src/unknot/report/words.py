@@ -10,7 +10,7 @@ from unknot.losses.likelihood import likelihood_of, of_pixels
 from unknot.losses.overlap import Overlap
 from unknot.metrics import reading
 from unknot.report.latents import UNUSED, Latents
-from unknot.study.folder import Folder, versions
+from unknot.study.folder import RunFolder, versions
 from unknot.study.run import Run
 from unknot.study.spec import TrainSpec
 
@@ -127,8 +127,9 @@ def _still_falling(run: Run) -> bool:
 
 def facts(run: Run) -> dict[str, Any]:
     """Where and how long it ran, as the folder tells; what is known now for a run in memory."""
-    said = Folder(run.path).status() if run.path else {}
-    known = {"device": str(run.training.setting.runtime.device), **versions(), **said}
+    said = RunFolder(run.path).record() if run.path else {}
+    said = {**said, **said.get("versions", {})}
+    known = {"device": str(run.training.context.runtime.device), **versions(), **said}
     seconds, device = known.get("seconds"), known["device"]
     return {
         **known,

@@ -10,8 +10,8 @@ import unknot
 from unknot.core.errors import StoreError, UnknotError
 from unknot.study import lock, store
 from unknot.study.events import Done, Failed
-from unknot.study.members import Stopped
 from unknot.study.task import Outcome, Task, Tell, perform
+from unknot.study.training import Stopped
 
 PATIENCE = 300.0
 """Seconds that a task waits for whoever else is in its folder: a worker that its cluster believes

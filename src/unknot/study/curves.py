@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass
 class Curves:
     """Logged values by name, each a list of ``[p]`` rows; grows while a population trains."""
 
@@ -26,6 +26,11 @@ class Curves:
     def __getitem__(self, name: str) -> Float[Tensor, "steps p"]:
         return torch.stack(self.values[name])
 
+    def member(self, index: int) -> "Curves":
+        """The curves of one member, ``[steps, 1]``."""
+        columns = {n: [row[index : index + 1] for row in v] for n, v in self.values.items()}
+        return Curves(self.steps, columns)
+
     def ends(self) -> dict[str, Float[Tensor, " p"]]:
         """What training came to: the mean of each curve's last hundredth.
 
@@ -35,21 +40,21 @@ class Curves:
         return {name: torch.stack(rows[-last:]).mean(0) for name, rows in self.values.items()}
 
     def tensors(self) -> dict[str, Tensor]:
-        """For a checkpoint."""
+        """As tensors to be stored."""
         if not self.steps:
             return {}
         named = {f"curves.{name}": self[name] for name in self.values}
         return {"curves": torch.tensor(self.steps), **named}
 
     @classmethod
-    def of(cls, tensors: Mapping[str, Tensor], names: Sequence[str]) -> "Curves":
-        """Back from a checkpoint; ``names`` in the order of logging, which files do not keep."""
+    def from_tensors(cls, tensors: Mapping[str, Tensor], names: Sequence[str]) -> "Curves":
+        """Back from tensors; ``names`` in the order of logging, which files do not keep."""
         if not names:
             return cls()
         steps = [int(step) for step in tensors["curves"]]
         return cls(steps, {name: list(tensors[f"curves.{name}"]) for name in names})
 
-    def csv(self, seeds: tuple[int, ...]) -> str:
+    def csv(self, seeds: Sequence[int]) -> str:
         """One line per log step and member."""
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
@@ -61,11 +66,11 @@ class Curves:
         return text.getvalue()
 
     @classmethod
-    def of_csv(cls, text: str, members: int) -> "Curves":
-        """Back from the file of a finished run.
+    def from_csv(cls, text: str, members: int) -> "Curves":
+        """Back from a CSV table, the only curves of a run folder of format 1.
 
         Raises:
-            ValueError: The text is not such a file.
+            ValueError: The text is not such a table.
         """
         names, *lines = csv.reader(io.StringIO(text))
         rows = torch.tensor([[float(cell) for cell in line] for line in lines], dtype=torch.float64)

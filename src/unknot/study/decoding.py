@@ -15,7 +15,7 @@ from unknot.metrics.elbo import of_draws as elbo_of_draws
 from unknot.metrics.log_likelihood import of_draws as log_likelihood_of_draws
 from unknot.metrics.parts import importance, protocols
 from unknot.metrics.parts.result import Score
-from unknot.study.train import Training
+from unknot.study.training import Training
 
 DECODING: dict[str, Callable[..., Score]] = {
     "elbo": elbo_of_draws,
@@ -27,7 +27,7 @@ IMAGES = 256
 
 def decoding(training: Training, protocol: str, seed: int) -> Callable[[str, int], Score]:
     """The scores that decode, by name and member; all members are decoded in one pass."""
-    population, dataset = training.population, training.setting.dataset
+    population, dataset = training.population, training.context.dataset
     objective = training.specs[0].objective  # members differ in numbers that are not needed here
 
     @cache
@@ -72,7 +72,7 @@ def _variance(training: Training, metric: str) -> importance.Variance | None:
         return None
     state = training.population.state()
     own = {n.removeprefix("own."): v.double() for n, v in state.items() if n.startswith("own.")}
-    pixels = math.prod(training.setting.dataset.shape)
+    pixels = math.prod(training.context.dataset.shape)
 
     def variance(error: Tensor) -> Tensor:
         try:

@@ -2,18 +2,16 @@
 
 import math
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-import torch
 
 from unknot.core.errors import UnknotError
 from unknot.core.text import duration
+from unknot.engine.device import threads
 from unknot.study.machine import Machine
 from unknot.study.plan import Plan, Shard, group_of
 from unknot.study.spec import TrainSpec
-from unknot.study.train import begin
+from unknot.study.training import Training
 
 PATIENCE = 2.0
 """Seconds of steps for each kind; more are not needed to know the order of magnitude."""
@@ -58,7 +56,7 @@ def estimate(plan: Plan, shards: Sequence[Shard], here: Machine) -> Estimate:
         members = own[0].runs if here.gpu else own[0].runs[:1]
         try:
             specs = [replace(plan.settings[run.setting], seeds=run.seed) for run in members]
-            with _threads(here.threads):
+            with threads(here.threads):
                 paces[kind] = _pace(specs, here.device)
         except UnknotError as error:
             problems[str(error)] = None
@@ -75,7 +73,7 @@ def estimate(plan: Plan, shards: Sequence[Shard], here: Machine) -> Estimate:
 
 def _pace(specs: Sequence[TrainSpec], device: str) -> float:
     """Seconds of a step of one model."""
-    population = begin(specs, device).population
+    population = Training.start(specs, device).population
     population.advance(0, 1)
     _wait(population.advance(1, 2))  # the first steps compile, or warm up
     steps, began = 0, time.monotonic()
@@ -88,13 +86,3 @@ def _pace(specs: Sequence[TrainSpec], device: str) -> float:
 def _wait(values: object) -> None:
     if isinstance(values, dict):
         float(values["loss"].sum())
-
-
-@contextmanager
-def _threads(count: int | None) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -17,7 +17,7 @@ from unknot.metrics.parts.result import Score
 from unknot.study.decoding import DECODING, decoding
 from unknot.study.records import Record, plain
 from unknot.study.run import Run
-from unknot.study.train import Training
+from unknot.study.training import Training
 
 LONGEST = 100
 """Parts of a score that are longer than this, such as one number for each image, are not kept."""
@@ -178,7 +178,7 @@ def models(training: Training, request: ScoringRequest) -> list[Model]:
     names = [*zip(training.ids, training.seeds, strict=True)]
     if len(training.diverged) == len(names):
         raise DataError("No member can be scored: all of them diverged.")
-    dataset, latents = training.setting.dataset, training.setting.net.latents
+    dataset, latents = training.context.dataset, training.context.net.latents
     decoded = decoding(training, request.protocol, request.seed)
 
     def both(index: Tensor) -> Tensor:

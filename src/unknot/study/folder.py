@@ -1,18 +1,24 @@
-"""The run folder: what stands where, and who may write there.
+"""The run folder: one population on disk, of one model or of many, with one writer and one reader.
 
 ```
 <run>/
   run.toml                what was asked, whole: reading it again gives the same run
-  status.json             how far it is, which members diverged, versions, device
-  checkpoints/step-N/     to continue from; the last few
+  status.json             how far it is, what became of each member, versions, device; written last
+  checkpoints/step-N/     to resume from; the last few
   weights.safetensors     at the end: one tensor per weight, members first
-  curves.csv              at the end: the logged values
+  curves.safetensors      at the end: the logged values, [log steps, members]
+  curves.csv              the same as a table, for people
 ```
+
+A study's populations are such folders without ``run.toml`` and ``curves.csv``, since the plan says
+what was asked; their checkpoints go when they are trained.
 """
 
+import contextlib
 import json
 import platform
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +29,20 @@ import torch
 import unknot
 from unknot.core.errors import StoreError
 from unknot.core.files import write_whole
+from unknot.engine import checkpoint
+from unknot.engine.checkpoint import read_weights, write_tensors
 from unknot.study import config, lock
+from unknot.study.curves import Curves
 from unknot.study.spec import TrainSpec, to_toml
+from unknot.study.training import Training, member_specs, training_context
+
+FORMAT = 2
+"""Of `status.json`. Format 1 had two layouts, of runs and of populations; both are still read."""
 
 
 @dataclass(frozen=True)
-class Folder:
-    """Paths of one run."""
+class RunFolder:
+    """The paths of one run, and who may write there."""
 
     path: Path
 
@@ -45,18 +58,33 @@ class Folder:
 
     @property
     def checkpoints(self) -> Path:
-        """Where to continue from."""
+        """Where to resume from."""
         return self.path / "checkpoints"
 
     @property
-    def weights(self) -> Path:
+    def weights_file(self) -> Path:
         """The trained weights."""
         return self.path / "weights.safetensors"
 
     @property
-    def curves(self) -> Path:
+    def curves_file(self) -> Path:
         """The logged values."""
+        return self.path / "curves.safetensors"
+
+    @property
+    def curves_table(self) -> Path:
+        """The logged values, for people."""
         return self.path / "curves.csv"
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the run was trained to its end and all of it is there.
+
+        Raises:
+            StoreError: `status.json` is damaged.
+        """
+        ended = self.record().get("status") in ("done", "diverged")
+        return ended and self.weights_file.exists()
 
     def check_free(self) -> None:
         """Check that a run may be written here.
@@ -66,7 +94,7 @@ class Folder:
         """
         if self.spec_file.exists():
             raise StoreError(
-                f"{self.path} already holds a run. Continue it with `unknot resume {self.path}`, "
+                f"{self.path} already holds a run. Resume it with `unknot resume {self.path}`, "
                 "or choose another folder with --out."
             )
         if self.path.is_file() or (self.path.is_dir() and any(self.path.iterdir())):
@@ -77,21 +105,21 @@ class Folder:
 
         Raises:
             StoreError: It holds a run already, or something else.
-            WriteError: The disk refused.
+            WriteError: A file could not be written.
         """
         self.check_free()
         write_whole(self.spec_file, to_toml(spec.table()).encode())
 
     @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Hold the folder for this process while it trains there.
+    def lock(self, *, patience: float = 0.0) -> Iterator[None]:
+        """Keep other processes from training here.
 
         Raises:
-            StoreError: Another process trains there.
-            WriteError: The disk refused.
+            StoreError: Another process trains here, still after ``patience`` seconds.
+            WriteError: A file could not be written.
         """
         refusal = f"Another process is training in {self.path}; wait for it or stop it first."
-        with lock.held(self.path, refusal):
+        with lock.held(self.path, refusal, patience=patience):
             yield
 
     def spec(self) -> TrainSpec:
@@ -105,29 +133,168 @@ class Folder:
             raise StoreError(f"{self.path} holds no run: there is no {self.spec_file.name} in it.")
         return config.spec(config.read(self.spec_file))
 
-    def status(self) -> dict[str, Any]:
-        """How far it is; empty when nothing was written down or it cannot be read."""
-        try:
-            status = json.loads(self.status_file.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return status if isinstance(status, dict) else {}
-
-    def write_status(self, facts: Mapping[str, Any]) -> None:
-        """Write down how far it is.
+    def record(self) -> dict[str, Any]:
+        """What `status.json` holds; empty before the first step.
 
         Raises:
-            WriteError: The disk refused.
+            StoreError: It is damaged, or of a later format.
         """
-        write_whole(self.status_file, json.dumps({**facts, **versions()}, indent=1).encode())
+        files = (self.status_file, self.path / "population.json")
+        file = next((file for file in files if file.exists()), None)
+        if file is None:
+            return {}
+        try:
+            facts = json.loads(file.read_text(encoding="utf-8"))
+            if facts.get("format", 1) == 1:
+                facts = _from_format_1(facts)
+            _ = [(member["id"], member["diverged_at"]) for member in facts["members"]]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StoreError(f"{file} is damaged: {error!r}.") from error
+        if facts["format"] != FORMAT:
+            raise StoreError(
+                f"{file} has format {facts['format']}; this version of unknot reads up to {FORMAT}."
+            )
+        return dict(facts)
+
+    def curves(self) -> Curves:
+        """What training logged.
+
+        Raises:
+            StoreError: The file is missing or damaged.
+        """
+        record = self.record()
+        try:
+            if not self.curves_file.exists():
+                text = self.curves_table.read_text(encoding="utf-8")
+                return Curves.from_csv(text, len(record["members"]))
+            return Curves.from_tensors(read_weights(self.curves_file), record["curves"])
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            raise StoreError(f"The curves in {self.path} cannot be read: {error!r}.") from error
+
+    def save_status(self, training: Training) -> None:
+        """Write down how far a training is, unless it is finished, which `save` is to say.
+
+        Raises:
+            WriteError: A file could not be written.
+        """
+        if not training.finished:
+            self._write_status(training)
+
+    def save_checkpoint(self, training: Training) -> None:
+        """Write all that is needed to resume.
+
+        Raises:
+            WriteError: A file could not be written; earlier checkpoints are whole.
+        """
+        checkpoint.save(self.checkpoints, training.checkpoint())
+        self.save_status(training)
+
+    def save(self, training: Training) -> None:
+        """Write weights and curves; the status comes last and says that all of it is there.
+
+        Raises:
+            WriteError: A file could not be written; checkpoints are whole.
+        """
+        note = {"format": "unknot weights, members first"}
+        write_tensors(self.weights_file, training.weights(), note)
+        write_tensors(self.curves_file, training.curves.tensors(), {})
+        if self.spec_file.exists():
+            write_whole(self.curves_table, training.curves.csv(training.seeds).encode())
+        self._write_status(training)
+
+    def _write_status(self, training: Training) -> None:
+        facts = {"format": FORMAT, **training.record(), "versions": versions(training.threads)}
+        write_whole(self.status_file, json.dumps(facts, indent=1).encode())
+
+    def restore(self, training: Training) -> None:
+        """Set a fresh training to the newest checkpoint, if there is one.
+
+        Raises:
+            StoreError: The checkpoints cannot be read, or are of another net, run or dataset.
+        """
+        saved = checkpoint.latest(self.checkpoints)
+        if saved is not None:
+            training.restore(saved, self.checkpoints)
+
+    def load(
+        self,
+        specs: Sequence[TrainSpec] | None = None,
+        device: str = "auto",
+        *,
+        member: int | None = None,
+    ) -> Training:
+        """Read a finished training.
+
+        Args:
+            specs: What was planned, one for each member; what `run.toml` says when None.
+            device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+            member: One of them, as a training of its own; all of them when None.
+
+        Raises:
+            StoreError: It is not finished, damaged, or of other runs or another net.
+        """
+        chosen = [self.spec()] if specs is None else list(specs)
+        if not self.weights_file.exists():
+            raise StoreError(
+                f"{self.path} is not finished; resume it with `unknot resume {self.path}`."
+            )
+        record, curves = self.record(), Curves()
+        ids = [one["id"] for one in record.get("members", [])]
+        if specs is not None and ids != [name for spec in chosen for name in spec.ids()]:
+            raise StoreError(f"{self.path} holds other runs than the plan says.")
+        weights = read_weights(self.weights_file)
+        with contextlib.suppress(StoreError):  # a model is of use without them
+            curves = self.curves()
+        lost = [one["diverged_at"] for one in record.get("members", [])]
+        if member is not None:
+            chosen, lost = [member_specs(chosen)[member]], lost[member : member + 1]
+            weights = {name: stacked[member : member + 1] for name, stacked in weights.items()}
+            curves = curves.member(member)
+        context = training_context(chosen[0], device, trained=True)
+        training = Training.from_weights(chosen, context, weights, self.weights_file)
+        training.curves = curves
+        training.diverged = {i: int(at) for i, at in enumerate(lost) if at is not None}
+        training.step = record.get("step", chosen[0].updates)
+        return training
+
+    def tidy(self) -> None:
+        """Remove what only an unfinished training needs, and what killed processes left.
+
+        Only for who holds the lock: another process may be about to rename a file of its own.
+        """
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        for stale in self.path.glob(".*.*"):
+            with contextlib.suppress(OSError):
+                stale.unlink()
 
 
-def versions() -> dict[str, Any]:
+def versions(threads: int | None = None) -> dict[str, Any]:
     """What a number may depend on besides the settings."""
     return {
         "unknot": unknot.__version__,
         "torch": torch.__version__,
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "threads": torch.get_num_threads(),
+        "threads": threads or torch.get_num_threads(),
+    }
+
+
+def _from_format_1(facts: dict[str, Any]) -> dict[str, Any]:
+    """The record of a run's `status.json` or of a population's `population.json`.
+
+    The second was written at the end alone and has no status; the first has the versions among
+    the other values, and no names of curves, which are in a table.
+    """
+    lost = [member["diverged_at"] is not None for member in facts["members"]]
+    status = facts.get("status", "diverged" if all(lost) else "done")
+    return {
+        **{name: value for name, value in facts.items() if name not in versions()},
+        "format": FORMAT,
+        "status": status,
+        "versions": facts.get("versions", {n: facts[n] for n in versions() if n in facts}),
+        "curves": facts.get("curves", []),
+        "members": [
+            {"status": "diverged" if gone else status, "last": {}, **member}
+            for member, gone in zip(facts["members"], lost, strict=True)
+        ],
     }

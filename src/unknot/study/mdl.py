@@ -24,10 +24,10 @@ from unknot.core.files import write_whole
 from unknot.core.representation import Representation
 from unknot.losses import kl_normal
 from unknot.objectives.mdl_vae import MdLVAE, choose_variant
-from unknot.study.folder import Folder
+from unknot.study.folder import RunFolder
 from unknot.study.run import Run, resume, train
 from unknot.study.spec import Choice, TrainSpec
-from unknot.study.train import Watcher
+from unknot.study.training import Watcher
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def train_mdl(
     epsilon: float = 0.5,
     out: str | Path | None = None,
     device: str = "auto",
-    watch: Watcher | None = None,
+    watch: Watcher = lambda _: None,
 ) -> MdlRuns:
     """Train mdL-VAE strong; members none of whose sigmas reaches epsilon are trained anew as weak.
 
@@ -133,9 +133,9 @@ def train_mdl(
 
     def trained(spec: TrainSpec, name: str) -> Run:
         path = None if out is None else Path(out) / name
-        if path is None or not Folder(path).spec_file.exists():
+        if path is None or not RunFolder(path).spec_file.exists():
             run = train(spec, out=path, device=device, watch=watch)
-        elif Folder(path).spec() == spec:
+        elif RunFolder(path).spec() == spec:
             run = resume(path, device=device, watch=watch)
         else:
             raise StoreError(f"{path} holds a run of other settings; choose another folder.")

@@ -32,8 +32,8 @@ from unknot.study.deaths import Deaths
 from unknot.study.events import Event, Lost
 from unknot.study.local import GRACE
 from unknot.study.machine import Cluster, Machine, device_elsewhere
-from unknot.study.members import Stopped
 from unknot.study.task import Task
+from unknot.study.training import Stopped
 
 PAUSE = 0.3
 """Seconds between two looks at who is done and how far the others are."""

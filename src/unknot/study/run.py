@@ -1,35 +1,27 @@
 """Run: trained models with what they were asked and what they logged."""
 
-from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
-from unknot.core.errors import ConfigError, ShapeError, StoreError
-from unknot.core.files import write_whole
+from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache, Representation
-from unknot.engine import checkpoint, encode
+from unknot.engine import encode
 from unknot.losses.likelihood import activated, likelihood_of
 from unknot.study.curves import Curves
-from unknot.study.folder import Folder
-from unknot.study.signals import stop_on_signal
+from unknot.study.folder import RunFolder
 from unknot.study.spec import TrainSpec
-from unknot.study.train import (
-    Status,
-    Training,
-    Watcher,
-    begin,
-    fits,
-    restore,
-    train_to_the_end,
-    without_moments,
-)
+from unknot.study.training import Status, Training, Watcher
 
 MOST_ROWS = 10_000_000
 """Whose codes are held at a time."""
@@ -44,8 +36,12 @@ class Run:
     """
 
     training: Training
-    status: Status
     path: Path | None = None
+
+    @property
+    def status(self) -> Status:
+        """How it ended, or that it was stopped."""
+        return self.training.status
 
     @property
     def spec(self) -> TrainSpec:
@@ -60,7 +56,7 @@ class Run:
     @property
     def dataset(self) -> FactorDataset:
         """What it was trained on."""
-        return self.training.setting.dataset
+        return self.training.context.dataset
 
     @property
     def curves(self) -> Curves:
@@ -105,7 +101,7 @@ class Run:
             raise ShapeError(
                 f"Expected codes [n, {latents}] or [{members}, n, {latents}]; got {tuple(z.shape)}."
             )
-        y = self.training.population.decode(z.to(self.training.setting.runtime.dtype))
+        y = self.training.population.decode(z.to(self.training.context.runtime.dtype))
         return self._drop(activated(likelihood_of(self.spec.objective.settings), y))
 
     def posteriors(
@@ -151,43 +147,15 @@ class Run:
 
         Raises:
             StoreError: The folder holds something already.
-            WriteError: The disk refused.
+            WriteError: A file could not be written.
         """
-        folder = Folder(Path(path))
+        folder = RunFolder(Path(path))
         folder.claim(self.spec)
-        export(self.training, folder)
-        write_status(folder, self.training, self.status)
+        folder.save(self.training)
         return folder.path
 
     def _drop(self, stacked: Tensor) -> Tensor:
         return stacked[0] if self.spec.lone else stacked
-
-
-def export(training: Training, folder: Folder) -> None:
-    """Write weights and curves of a training into its folder."""
-    note = {"format": "unknot weights, members first"}
-    checkpoint.write_tensors(folder.weights, training.weights(), note)
-    text = training.curves.csv(training.specs[0].seed_list)
-    write_whole(folder.curves, text.encode())
-
-
-def write_status(folder: Folder, training: Training, status: Status) -> None:
-    """Write down how far a training is."""
-    spec = training.specs[0]
-    members = [
-        {"id": name, "seed": seed, "diverged_at": training.diverged.get(i)}
-        for i, (name, seed) in enumerate(zip(training.ids, spec.seed_list, strict=True))
-    ]
-    folder.write_status(
-        {
-            "status": status,
-            "step": training.step,
-            "steps": spec.updates,
-            "seconds": round(training.seconds, 1),
-            "device": str(training.setting.runtime.device),
-            "members": members,
-        }
-    )
 
 
 def train(
@@ -195,67 +163,45 @@ def train(
     *,
     out: str | Path | None = None,
     device: str = "auto",
-    watch: Watcher | None = None,
+    watch: Watcher = lambda _: None,
+    on_start: Callable[[], None] = lambda: None,
 ) -> Run:
     """Train a population, in memory or into a run folder.
 
+    Args:
+        spec: What to train.
+        out: A folder to write the run into, resumable; None keeps it in memory.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+        watch: Called after every few steps with the progress.
+        on_start: Called when everything is checked, before the first step.
+
     Raises:
         StoreError: The folder holds something already.
-        KeyboardInterrupt: Asked to stop, and there is no folder to continue from.
+        KeyboardInterrupt: Asked to stop, and there is no folder to resume from.
     """
-    folder = None if out is None else Folder(Path(out))
+    folder = None if out is None else RunFolder(Path(out))
     if folder:
         folder.check_free()
-    training = begin([spec], device)  # before the claim: what fails here leaves no folder behind
+    training = Training.start([spec], device)  # what fails here leaves no folder behind
     if folder:
         folder.claim(spec)
-    return finish(training, folder, watch)
+    on_start()
+    return _complete(training, folder, watch)
 
 
-def resume(path: str | Path, *, device: str = "auto", watch: Watcher | None = None) -> Run:
-    """Continue a run folder from its last checkpoint; from the start when it has none.
+def resume(path: str | Path, *, device: str = "auto", watch: Watcher = lambda _: None) -> Run:
+    """Resume a run from its last checkpoint; from the start when it has none.
 
     Raises:
         StoreError: There is no run, or its checkpoints cannot be read.
     """
-    folder = Folder(Path(path))
+    folder = RunFolder(Path(path))
     spec = folder.spec()
-    if folder.status().get("status") in ("done", "diverged") and folder.weights.exists():
+    if folder.is_trained:
         return load(path, device=device)
-    training = begin([spec], device)
-    training = restore(training, folder.checkpoints, other="another run than its run.toml")
-    return finish(training, folder, watch)
-
-
-def finish(training: Training, folder: Folder | None, watch: Watcher | None) -> Run:
-    """Train to the end, in memory or in a folder, where a stop leaves a checkpoint.
-
-    Raises:
-        StoreError: Another process trains in the folder.
-        WriteError: The disk refused; earlier checkpoints are whole.
-        KeyboardInterrupt: Asked to stop, without a folder to continue from.
-    """
-
-    def save(now: Training) -> None:
-        if folder:
-            now.save(folder.checkpoints)
-            write_status(folder, now, now.status)
-
-    watch = watch or (lambda _: None)
-    with folder.lock() if folder else nullcontext():
-        with stop_on_signal() as stop:
-            if folder:
-                write_status(folder, training, training.status)
-            training = train_to_the_end(training, watch=watch, save=save, stop=stop.is_set)
-        stopped = training.status == "running"
-        if folder and stopped:
-            write_status(folder, training, "stopped")
-        elif folder:
-            export(training, folder)
-        elif stopped:
-            raise KeyboardInterrupt
-    status = "stopped" if stopped else training.status
-    return Run(training, status, folder.path if folder else None)
+    training = Training.start([spec], device)
+    folder.restore(training)
+    return _complete(training, folder, watch)
 
 
 def load(path: str | Path, *, device: str = "auto") -> Run:
@@ -264,29 +210,45 @@ def load(path: str | Path, *, device: str = "auto") -> Run:
     Raises:
         StoreError: There is no finished run, or its weights are of another net.
     """
-    folder = Folder(Path(path))
-    training = begin([folder.spec()], device, trained=True)
-    if not folder.weights.exists():
-        raise StoreError(f"{path} is not finished; continue it with `unknot resume {path}`.")
-    weights = checkpoint.read_weights(folder.weights)
-    state = training.population.state()
-    fits(without_moments(state), weights, folder.weights)
-    training.population.load({**state, **weights})
-    facts = folder.status()
-    try:
-        ends = enumerate(member["diverged_at"] for member in facts.get("members", []))
-        diverged = {i: int(at) for i, at in ends if at is not None}
-    except (TypeError, KeyError, ValueError) as error:
-        raise StoreError(f"{folder.status_file} is damaged: {error!r}.") from error
-    spec = training.specs[0]
-    curves, step = _curves(folder, spec), facts.get("step", spec.updates)
-    training = replace(training, curves=curves, diverged=diverged, step=step)
-    return Run(training, facts.get("status", "done"), folder.path)
+    folder = RunFolder(Path(path))
+    return Run(folder.load(device=device), folder.path)
 
 
-def _curves(folder: Folder, spec: TrainSpec) -> Curves:
-    """The curves of a finished run; none when their file is missing or damaged."""
+def _complete(training: Training, folder: RunFolder | None, watch: Watcher) -> Run:
+    """Train to the end, in memory or in a folder, where a stop leaves a checkpoint."""
+    if folder is None:
+        with stop_on_signal() as stop:
+            training.run(watch=watch, stop=stop.is_set)
+        if not training.finished:
+            raise KeyboardInterrupt
+        return Run(training)
+    with folder.lock():
+        with stop_on_signal() as stop:
+            folder.save_status(training)
+            training.run(watch=watch, save=folder.save_checkpoint, stop=stop.is_set)
+        if training.finished:
+            folder.save(training)
+    return Run(training, folder.path)
+
+
+@contextmanager
+def stop_on_signal() -> Iterator[threading.Event]:
+    """Turn the first Ctrl-C or termination into a request; the second acts at once."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
+
+    def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python's signature
+        stop.set()
+        for s, handler in before.items():
+            signal.signal(s, handler)
+
+    for s in before:
+        signal.signal(s, ask)
     try:
-        return Curves.of_csv(folder.curves.read_text(encoding="utf-8"), len(spec.seed_list))
-    except (OSError, ValueError, RuntimeError):
-        return Curves()
+        yield stop
+    finally:
+        for s, handler in before.items():
+            signal.signal(s, handler)

@@ -26,8 +26,8 @@ from unknot.study import evaluate, scorer
 from unknot.study.cores import cores, threads_in
 from unknot.study.decoding import DECODING
 from unknot.study.evaluate import Model, ScoringRequest
-from unknot.study.members import Stopped
 from unknot.study.records import Record
+from unknot.study.training import Stopped
 
 PAUSE = 0.2
 """Seconds between two questions whether to stop."""

@@ -37,15 +37,16 @@ from types import FrameType
 from typing import Any
 
 import unknot
-from unknot.core.errors import ConfigError, UnknotError
+from unknot.core.errors import ConfigError, StoreError, UnknotError
 from unknot.core.files import write_whole
 from unknot.study.answer import answer_elsewhere, event
 from unknot.study.cores import threads_in
 from unknot.study.deaths import Deaths, Place
 from unknot.study.events import Event, Lost
+from unknot.study.folder import RunFolder
 from unknot.study.machine import Cluster, Machine, device_elsewhere
-from unknot.study.members import Stopped
 from unknot.study.task import Task
+from unknot.study.training import Stopped
 
 PAUSE = 1.0
 """Seconds between two looks for answers."""
@@ -290,8 +291,8 @@ def _run(*words: str) -> "subprocess.CompletedProcess[str]":
 
 def _place(population: Path) -> Place | None:
     """How far a population is by what it has on the disk; jobs have no other way to say so."""
-    with contextlib.suppress(OSError):
-        if (population / "population.json").exists():
+    with contextlib.suppress(OSError, StoreError):
+        if RunFolder(population).is_trained:
             with (population / "scores.jsonl").open("rb") as lines:
                 return "score", sum(1 for _ in lines)
         saved = [int(path.name[5:]) for path in (population / "checkpoints").glob("step-*")]

@@ -145,11 +145,12 @@ class Study:
             StoreError: There is no such run, or it is not trained yet.
         """
         from unknot.study import task
-        from unknot.study.members import load
+        from unknot.study.folder import RunFolder
+        from unknot.study.run import Run
 
         folder, member = self.place(start)
         specs = task.from_store(self.store, folder.name).specs()
-        return load(folder, specs, device).run(member)
+        return Run(RunFolder(folder).load(specs, device, member=member))
 
     def curves(self, start: str) -> "Curves":
         """What the training of one run logged, ``[log steps, 1]`` by name.
@@ -157,10 +158,10 @@ class Study:
         Raises:
             StoreError: There is no such run, or it is not trained yet.
         """
-        from unknot.study.members import curves_of
+        from unknot.study.folder import RunFolder
 
         folder, member = self.place(start)
-        return curves_of(folder, member)
+        return RunFolder(folder).curves().member(member)
 
     def place(self, start: str) -> tuple[Path, int]:
         """The folder of a trained run's population, and which member of it the run is.
@@ -168,10 +169,12 @@ class Study:
         Raises:
             StoreError: There is no such run, or it is not trained yet.
         """
+        from unknot.study.folder import RunFolder
+
         name = self.find(start)
         population, member = self.store.place(name)
         folder = self.path / "populations" / population
-        if not (folder / "population.json").exists():
+        if not RunFolder(folder).is_trained:
             raise StoreError(
                 f"Run {name} is not trained yet; go on with `unknot study run {self.path}`."
             )

@@ -1,14 +1,14 @@
 """Task: one population of a study, trained and scored; plain data in, plain data out.
 
 A task can be performed anywhere that sees the study's folder, any number of times: what is there
-already is not done again, and what was interrupted goes on from the last checkpoint.
+already is not done again, and what was interrupted is resumed from the last checkpoint.
 
 ```
 <study>/populations/<key>/
   checkpoints/step-N/     to continue from, until the weights are there
   weights.safetensors     one tensor per weight, members first
   curves.safetensors      the logged values, [log steps, members]
-  population.json         who the members are, who diverged, versions, device; written last
+  status.json             who the members are, who diverged, versions, device; written last
   scores.jsonl            one line for each score of each member
 ```
 """
@@ -21,16 +21,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from unknot.core.errors import StoreError
+from unknot.engine.device import threads
 from unknot.study import config, evaluate, records, scoring
 from unknot.study.evaluate import Model, ScoringRequest
-from unknot.study.lock import held
-from unknot.study.members import Stopped, Trained, export, is_trained, load, tidy
+from unknot.study.folder import RunFolder
 from unknot.study.spec import TrainSpec
 from unknot.study.store import Store
-from unknot.study.train import begin, restore, train_to_the_end
+from unknot.study.training import Stopped, Training
 
 
 @dataclass(frozen=True)
@@ -151,43 +149,43 @@ def perform(
         Stopped: Asked to stop; what is on the disk is enough to go on from.
         UnknotError: A setting, the data or the disk refused.
     """
-    folder, specs = Path(task.folder), task.specs()
-    before = torch.get_num_threads()
+    folder, specs = RunFolder(Path(task.folder)), task.specs()
     # A killed driver's worker needs a moment to notice.
-    with held(folder, f"Another process is training in {folder}.", patience=60.0):
-        try:
-            torch.set_num_threads(task.threads or before)
-            trained = _trained(folder, specs, task.device, tell, stop)
-            scores = [*_scores(task, trained, folder, tell, stop)]
-        finally:
-            torch.set_num_threads(before)
-    facts = trained.facts
-    members = [{k: v for k, v in m.items() if k != "seed"} for m in facts["members"]]
-    kept = {name: facts[name] for name in ("step", "seconds", "device", "versions")}
+    with folder.lock(patience=60.0), threads(task.threads):
+        training = _train(folder, specs, task.device, tell, stop)
+        scores = [*_scores(task, training, folder.path, tell, stop)]
+    record = folder.record()
+    members = [{k: v for k, v in m.items() if k != "seed"} for m in record["members"]]
+    kept = {name: record[name] for name in ("step", "seconds", "device", "versions")}
     return Outcome(key=task.key, members=members, scores=scores, **kept)
 
 
-def _trained(
-    folder: Path, specs: Sequence[TrainSpec], device: str, tell: Tell, stop: Callable[[], bool]
-) -> Trained:
-    if is_trained(folder):
-        tidy(folder)
-        return load(folder, specs, device)
-    checkpoints = folder / "checkpoints"
-    training = restore(begin(specs, device), checkpoints, other="other runs than the plan says")
-    training = train_to_the_end(
-        training,
+def _train(
+    folder: RunFolder,
+    specs: Sequence[TrainSpec],
+    device: str,
+    tell: Tell,
+    stop: Callable[[], bool],
+) -> Training:
+    if folder.is_trained:
+        folder.tidy()
+        return folder.load(specs, device)
+    training = Training.start(specs, device)
+    folder.restore(training)
+    training.run(
         watch=lambda progress: tell("train", progress.step),
-        save=lambda now: now.save(checkpoints),
+        save=folder.save_checkpoint,
         stop=stop,
     )
-    if training.status == "running":
+    if not training.finished:
         raise Stopped
-    return export(training, folder)
+    folder.save(training)
+    folder.tidy()
+    return training
 
 
 def _scores(
-    task: Task, trained: Trained, folder: Path, tell: Tell, stop: Callable[[], bool]
+    task: Task, training: Training, folder: Path, tell: Tell, stop: Callable[[], bool]
 ) -> Iterator[dict[str, Any]]:
     """Scores of each member that did not diverge; those that the folder has are not computed."""
     if task.metrics == []:
@@ -196,10 +194,10 @@ def _scores(
     # A score that does not apply to a run is a fact, not the study's end.
     wanted = ScoringRequest(metrics, task.protocol, task.score_seed, strict=False)
     everybody = scoring.score(
-        _models(trained, wanted),
+        _models(training, wanted),
         wanted,
         known=records.read(folder),
-        processes=_processes(task, trained),
+        processes=_processes(task, training),
         on_score=lambda done: tell("score", done),
         stop=stop,
     )
@@ -210,7 +208,7 @@ def _scores(
             yield from map(asdict, [*applying, *(r for r in found if not r.applies)])
 
 
-def _models(trained: Trained, wanted: ScoringRequest) -> list[Callable[[], Model]]:
+def _models(training: Training, wanted: ScoringRequest) -> list[Callable[[], Model]]:
     """Those that did not diverge.
 
     A GPU encodes rows for all of them in one pass. On a CPU that is no faster, and whoever stops it
@@ -218,21 +216,20 @@ def _models(trained: Trained, wanted: ScoringRequest) -> list[Callable[[], Model
     """
 
     def alone(member: int) -> Model:
-        (one,) = evaluate.models(trained.run(member).training, wanted)
+        (one,) = evaluate.models(training.member(member), wanted)
         return one
 
-    members = trained.facts["members"]
-    sound = [i for i, member in enumerate(members) if member["status"] != "diverged"]
-    if _on_cpu(trained) or not sound:
+    sound = [i for i in range(len(training.ids)) if i not in training.diverged]
+    if _on_cpu(training) or not sound:
         return [functools.partial(alone, i) for i in sound]
-    together = evaluate.models(trained.training(), wanted)
+    together = evaluate.models(training, wanted)
     return [functools.partial(together.__getitem__, i) for i in range(len(together))]
 
 
-def _processes(task: Task, trained: Trained) -> int:
+def _processes(task: Task, training: Training) -> int:
     """How many score. Beside a GPU the cores have nothing to do; on a CPU each has its worker."""
-    return task.processes or (1 if _on_cpu(trained) else scoring.spare())
+    return task.processes or (1 if _on_cpu(training) else scoring.spare())
 
 
-def _on_cpu(trained: Trained) -> bool:
-    return trained.setting.runtime.device.type == "cpu"
+def _on_cpu(training: Training) -> bool:
+    return training.context.runtime.device.type == "cpu"

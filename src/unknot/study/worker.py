@@ -37,7 +37,7 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, ask)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides
-    from unknot.study.members import Stopped
+    from unknot.study.training import Stopped
 
     _say(out, {"event": "ready"})
     while (line := tasks.get()) is not None and not stop.is_set():

@@ -1,0 +1,294 @@
+"""Training: a population from its first step to its last, with its curves."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unknot.core.errors import ConfigError, StoreError
+from unknot.engine.checkpoint import Checkpoint
+from unknot.engine.device import runtime, threads, to_read
+from unknot.engine.loop import fit
+from unknot.engine.population import Population, Setting, State, populate
+from unknot.losses.likelihood import likelihood_of, of_pixels
+from unknot.losses.overlap import Overlap
+from unknot.study.curves import Curves
+from unknot.study.spec import TrainSpec
+
+Status: TypeAlias = Literal["running", "done", "stopped", "diverged"]
+
+
+class Stopped(Exception):  # noqa: N818 - not an error
+    """Asked to stop, and did; the folder holds what is needed to resume."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a watcher is told after every few steps."""
+
+    step: int
+    steps: int
+    values: Mapping[str, Float[Tensor, " p"]] | None
+    diverged: Mapping[int, int]
+
+
+Watcher: TypeAlias = Callable[[Progress], None]
+
+
+@dataclass(eq=False)
+class Training:
+    """A population and how far it is: models, what they logged, who diverged at which step.
+
+    `start` makes a fresh one and `from_weights` a finished one; `restore` sets a fresh one to a
+    checkpoint, and `run` trains it to its end.
+    """
+
+    specs: tuple[TrainSpec, ...]
+    """One of many seeds, or one for each member; the first has what all members share."""
+    context: Setting
+    population: Population
+    curves: Curves = field(default_factory=Curves)
+    diverged: dict[int, int] = field(default_factory=dict)
+    step: int = 0
+    seconds: float = 0.0
+    """Spent so far, by all processes that trained it."""
+    threads: int = field(default_factory=torch.get_num_threads)
+    """Of the CPU, from the first step to the last: another number adds in another order."""
+    stopped: bool = False
+
+    @classmethod
+    def start(cls, specs: Sequence[TrainSpec], device: str = "auto") -> "Training":
+        """A fresh population.
+
+        Args:
+            specs: What to train: one spec of all seeds, or one for each member.
+            device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+
+        Raises:
+            ConfigError: The device or precision is not to be had, the sampler does not fit the
+                data, the file of a learnt kernel has changed, or the members do not fit together.
+            DataError: The dataset cannot be loaded.
+        """
+        context = training_context(specs[0], device)
+        return cls(tuple(specs), context, _populate(context, specs))
+
+    @classmethod
+    def from_weights(
+        cls, specs: Sequence[TrainSpec], context: Setting, weights: State, source: str | Path
+    ) -> "Training":
+        """A trained population, whose initial weights are not drawn first.
+
+        Raises:
+            StoreError: The weights are of another net.
+        """
+        context = replace(context, blank=True)
+        training = cls(tuple(specs), context, _populate(context, specs))
+        state = training.population.state()
+        _check_tensors(_without_moments(state), weights, source)
+        training.population.load({**state, **weights})
+        return training
+
+    @property
+    def ids(self) -> list[str]:
+        """Of the members, in order."""
+        return [name for spec in self.specs for name in spec.ids()]
+
+    @property
+    def seeds(self) -> list[int]:
+        """Of the members, in order."""
+        return [seed for spec in self.specs for seed in spec.seed_list]
+
+    @property
+    def status(self) -> Status:
+        """How far it is; running as long as there is something left to train."""
+        if len(self.diverged) == self.population.members:
+            return "diverged"
+        if self.step >= self.specs[0].updates:
+            return "done"
+        return "stopped" if self.stopped else "running"
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to train."""
+        return self.status in ("done", "diverged")
+
+    def weights(self) -> State:
+        """What a finished training leaves: all but the optimiser's moments, members first."""
+        return _without_moments(self.population.state())
+
+    def record(self) -> dict[str, Any]:
+        """How far it is and what became of each member, as plain values."""
+        ends = {name: values.tolist() for name, values in self.curves.ends().items()}
+        return {
+            "status": self.status,
+            "step": self.step,
+            "steps": self.specs[0].updates,
+            "seconds": round(self.seconds, 3),
+            "device": str(self.context.runtime.device),
+            "curves": [*self.curves.values],
+            "members": [
+                {
+                    "id": name,
+                    "seed": seed,
+                    "status": "diverged" if i in self.diverged else self.status,
+                    "diverged_at": self.diverged.get(i),
+                    "last": {k: v[i] if isfinite(v[i]) else None for k, v in ends.items()},
+                }
+                for i, (name, seed) in enumerate(zip(self.ids, self.seeds, strict=True))
+            ],
+        }
+
+    def member(self, index: int) -> "Training":
+        """One member as a training of its own, the very one that it would be alone."""
+        weights = {name: stacked[index : index + 1] for name, stacked in self.weights().items()}
+        spec = member_specs(self.specs)[index]
+        one = Training.from_weights([spec], self.context, weights, spec.ids()[0])
+        one.curves, one.step = self.curves.member(index), self.step
+        if index in self.diverged:
+            one.diverged = {0: self.diverged[index]}
+        return one
+
+    def checkpoint(self) -> Checkpoint:
+        """All of it, to resume from."""
+        tensors = {**self.population.state(), **self.curves.tensors()}
+        facts = {
+            "diverged": {str(member): at for member, at in self.diverged.items()},
+            "ids": self.ids,
+            "curves": [*self.curves.values],
+            "threads": self.threads,
+            "seconds": self.seconds,
+            "images": self.context.dataset.signature(),
+        }
+        return Checkpoint(self.step, tensors, facts)
+
+    def restore(self, saved: Checkpoint, source: Path) -> None:
+        """Continue from a checkpoint.
+
+        Raises:
+            StoreError: It is of another net, run or dataset.
+        """
+        if saved.facts.get("ids") != self.ids:
+            raise StoreError(f"The checkpoint in {source} belongs to another run.")
+        self._check_images(saved.facts.get("images"), source)
+        state = {n: t for n, t in saved.tensors.items() if not n.startswith("curves")}
+        _check_tensors(self.population.state(), state, source)
+        self.population.load(state)
+        self.curves = Curves.from_tensors(saved.tensors, saved.facts["curves"])
+        self.diverged = {int(member): at for member, at in saved.facts["diverged"].items()}
+        self.step = saved.step
+        self.seconds = saved.facts.get("seconds", 0.0)
+        self.threads = saved.facts.get("threads", self.threads)
+
+    def run(
+        self,
+        *,
+        watch: Watcher = lambda _: None,
+        save: Callable[["Training"], None] = lambda _: None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Train until the last step is done, all members diverged or someone asks to stop.
+
+        Args:
+            watch: Told after every few steps.
+            save: Called every ``checkpoint_every`` steps and at the end; what happened since is all
+                that a killed process loses.
+            stop: Asked after every few steps.
+        """
+        if self.finished:
+            return
+        spec, began = self.specs[0], time.monotonic() - self.seconds
+        with threads(self.threads):
+            for tick in fit(
+                self.population,
+                start=self.step,
+                steps=spec.updates,
+                log_every=spec.log_every,
+                pause_every=spec.checkpoint_every,
+            ):
+                self.step, self.seconds = tick.step, time.monotonic() - began
+                if tick.values is not None:
+                    self._log(tick.values)
+                watch(Progress(tick.step, spec.updates, tick.values, self.diverged))
+                self.stopped = stop()
+                if self.stopped or self.finished or tick.step % spec.checkpoint_every == 0:
+                    save(self)
+                if self.stopped or self.finished:
+                    break
+
+    def _log(self, values: Mapping[str, Float[Tensor, " p"]]) -> None:
+        """Keep the values of a log step; a loss that is not finite is a fact, not an error.
+
+        An objective that knows better when a run is lost has a note ``diverged``, 0 or 1.
+        """
+        self.curves.append(self.step, values)
+        lost = ~values["loss"].isfinite()
+        if "diverged" in values:
+            lost |= values["diverged"] > 0
+        for member in lost.nonzero().flatten().tolist():
+            self.diverged.setdefault(member, self.step)
+
+    def _check_images(self, seen: list[float] | None, source: Path) -> None:
+        if seen is None:  # checkpoints from before they were written down
+            return
+        dataset = self.context.dataset
+        here = dataset.signature()
+        same = len(seen) == len(here)
+        if not same or max(abs(a - b) for a, b in zip(seen, here, strict=True)) > 1e-5:
+            raise StoreError(
+                f"The images of {dataset.name} are no longer those that were trained on until the "
+                f"checkpoint in {source}; put those back, or train anew in another folder."
+            )
+
+
+def training_context(spec: TrainSpec, device: str = "auto", *, trained: bool = False) -> Setting:
+    """Dataset, net, batch and device of a population; `trained` only to use its weights.
+
+    Raises:
+        ConfigError: The device or precision is not to be had, the file of a learnt kernel has
+            changed, or the likelihood does not fit the images.
+        DataError: The dataset cannot be loaded.
+    """
+    chosen = (to_read if trained else runtime)(device, spec.precision)
+    dataset = spec.data.settings.load().to(chosen.device)
+    likelihood = likelihood_of(spec.objective.settings)
+    if isinstance(likelihood, Overlap):
+        likelihood.check(dataset.shape)
+        if not trained:
+            likelihood.check_file()
+    if dataset.mean and of_pixels(likelihood) != "gaussian":
+        raise ConfigError(
+            "Standardised images leave [0, 1], where the likelihood "
+            f"{of_pixels(likelihood)} is at home. Add --set objective.likelihood=gaussian."
+        )
+    sampler = spec.draw.settings if spec.draw else None
+    return Setting(dataset, spec.net.settings, spec.batch, chosen, sampler)
+
+
+def member_specs(specs: Sequence[TrainSpec]) -> list[TrainSpec]:
+    """Each member as a run of its own."""
+    return [replace(spec, seeds=seed) for spec in specs for seed in spec.seed_list]
+
+
+def _populate(context: Setting, specs: Sequence[TrainSpec]) -> Population:
+    return populate(context, [member for spec in specs for member in spec.members()])
+
+
+def _without_moments(state: State) -> State:
+    return {name: tensor for name, tensor in state.items() if not name.startswith("adam.")}
+
+
+def _check_tensors(expected: State, given: State, source: str | Path) -> None:
+    """Refuse tensors of another net; the message names the first that differs."""
+    for name in sorted({*expected, *given}):
+        want, have = expected.get(name), given.get(name)
+        if want is None or have is None or want.shape != have.shape:
+            shapes = [None if t is None else tuple(t.shape) for t in (want, have)]
+            raise StoreError(
+                f"{source} is of another net: {name} should be {shapes[0]} and is {shapes[1]}."
+            )
