@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import os
+import pwd
 import subprocess
 import sys
 import threading
@@ -172,12 +173,12 @@ def test_a_folder_that_cannot_be_made_costs_a_warning(monkeypatch, tmp_path):
 
 
 def test_a_user_without_a_home_keeps_it_in_memory(monkeypatch):
-    def homeless():
-        raise RuntimeError("Could not determine home directory.")
+    def homeless(_):
+        raise KeyError("no such user")
 
-    monkeypatch.delenv("UNKNOT_CACHE", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(cache.Path, "home", homeless)
+    for name in ("UNKNOT_CACHE", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", homeless)
     with pytest.warns(UserWarning, match="home"):
         assert np.array_equal(fetch(Builder()), ARRAY)
 

@@ -66,7 +66,7 @@ def evaluate(
     ):
         for found in everybody:
             applying = [record for record in found if record.applies]
-            with lock.held(run, f"Another process is at work in {run}.", patience=30.0):
+            with lock.hold(run, f"Another process is at work in {run}.", patience=30.0):
                 new += kept.append(run, applying)
             records += applying
             for record in found:

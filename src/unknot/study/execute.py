@@ -37,7 +37,7 @@ def driver(folder: Path) -> Iterator[Store]:
         WriteError: The disk refused.
     """
     refusal = f"Another process is at work on the study in {folder}; wait for it or stop it first."
-    with lock.held(folder, refusal):
+    with lock.hold(folder, refusal):
         opened = store.create(folder)
         try:
             opened.release()

@@ -119,7 +119,7 @@ class RunFolder:
             WriteError: A file could not be written.
         """
         refusal = f"Another process is training in {self.path}; wait for it or stop it first."
-        with lock.held(self.path, refusal, patience=patience):
+        with lock.hold(self.path, refusal, patience=patience):
             yield
 
     def spec(self) -> TrainSpec:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import platformdirs
 from jaxtyping import UInt8
 
 from unknot.core.errors import WriteError
@@ -23,11 +24,17 @@ DIGEST = hashlib.sha256().digest_size
 
 
 def folder() -> Path:
-    """Where files are kept: ``UNKNOT_CACHE``, or ``unknot`` in the user's cache folder."""
-    if own := os.environ.get("UNKNOT_CACHE"):
-        return Path(own).expanduser()
-    xdg = os.environ.get("XDG_CACHE_HOME")
-    return (Path(xdg) if xdg else Path.home() / ".cache") / "unknot"
+    """Where files are kept: ``UNKNOT_CACHE``, or ``unknot`` in the user's cache folder.
+
+    Raises:
+        RuntimeError: The user has no home, and so no cache folder.
+    """
+    if chosen := os.environ.get("UNKNOT_CACHE"):
+        return Path(chosen).expanduser()
+    path = platformdirs.user_cache_path("unknot", appauthor=False)
+    if not path.is_absolute():
+        raise RuntimeError("The home folder could not be determined.")
+    return path
 
 
 def cached(
