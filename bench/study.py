@@ -24,8 +24,9 @@ from unknot.analysis.cells import cells
 from unknot.report.study_curves import bands
 from unknot.study import execute
 from unknot.study.machine import machine
-from unknot.study.plan import members_for, shards
+from unknot.study.plan import members_for, plan, shards
 from unknot.study.study import Study
+from unknot.study.study_file import StudyFile
 from unknot.study.task import Outcome
 
 TERMS = ("loss", "recon", "kl")
@@ -51,7 +52,7 @@ def main() -> None:
         found_cells = cells(rows)
         command = [sys.executable, "-m", "unknot", "study"]
         found = {
-            "plan": least(options.rounds, lambda: shards(execute.planned(text), members=16)),
+            "plan": least(options.rounds, lambda: shards(plan(StudyFile.parse(text)), members=16)),
             "status": least(options.rounds, study.status),
             "table": least(options.rounds, study.table),
             "cells of the table": least(options.rounds, lambda: cells(rows)),
@@ -74,11 +75,11 @@ def main() -> None:
 
 def made_up(folder: Path, text: str, scores: int, logged: int) -> None:
     """A finished study of which nothing was trained."""
-    asked, here = execute.planned(text), machine(1, device="cpu", workers=1)
+    asked, here = plan(StudyFile.parse(text)), machine(1, device="cpu", workers=1)
     size = members_for(len(asked.runs), here.workers, gpu=False)
     values = torch.rand(logged, size, dtype=torch.float64)
     with execute.driver(folder) as opened:
-        execute.save_plan(opened, text, asked, here)
+        execute.save_plan(opened, asked, here)
         for n, shard in enumerate(shards(asked, members=size)):
             last = dict.fromkeys(TERMS, 1.0 + n)
             outcome = Outcome(

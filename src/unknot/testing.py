@@ -38,6 +38,7 @@ from unknot.core.objective import (
     total,
 )
 from unknot.core.posterior import Posterior
+from unknot.core.toml import to_toml
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.layers import stacked
@@ -47,7 +48,7 @@ from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.nets.parts.weights import initial_weights, initialise
 from unknot.study.config import build
-from unknot.study.spec import plain, to_toml
+from unknot.study.spec import plain
 
 CPU, DOUBLE = torch.device("cpu"), torch.float64
 IMAGE, BATCH, ROWS = (1, 8, 8), 6, 40

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from report import small_study
 
-from unknot.study import execute, presets, study_file
+from unknot.study import presets, study_file
+from unknot.study.plan import plan
+from unknot.study.study_file import StudyFile
 
 
 @pytest.fixture
@@ -17,9 +19,9 @@ def small(monkeypatch, tiny, tmp_path):
 
     def given(file, *, quick):
         asked.append((file, quick))
-        return text
+        return StudyFile.parse(text)
 
-    monkeypatch.setattr(study_file, "asked", given)
+    monkeypatch.setattr(study_file, "read_study", given)
     monkeypatch.chdir(tmp_path)
     return asked
 
@@ -58,10 +60,10 @@ def test_from_plan_to_page_and_on_after_a_stop(unknot, small, monkeypatch):
 
 
 def test_the_preset_is_a_small_real_study_and_what_to_try_next_adds_to_it():
-    plan = execute.planned(study_file.asked(Path("quickstart")))
-    assert len({spec.objective.name for spec in plan.settings}) >= 2
-    assert len(plan.sweep.seeds) >= 2
-    assert plan.sweep.metrics
-    more = execute.planned(study_file.asked(Path("quickstart"), seeds="0..4"))
-    assert {run.id for run in plan.runs} < {run.id for run in more.runs}
+    small = plan(study_file.read_study(Path("quickstart")))
+    assert len({spec.objective.name for spec in small.settings}) >= 2
+    assert len(small.sweep.seeds) >= 2
+    assert small.sweep.metrics
+    more = plan(study_file.read_study(Path("quickstart"), seeds="0..4"))
+    assert {run.id for run in small.runs} < {run.id for run in more.runs}
     assert tomllib.loads(presets.file("quickstart").read_text())["name"] == "quickstart"

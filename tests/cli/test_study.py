@@ -4,7 +4,6 @@ import csv
 import importlib.util
 import io
 import json
-import tomllib
 
 import pytest
 from study.bars import UNKNOT
@@ -109,8 +108,8 @@ def test_a_budget_is_in_hours_of_one_gpu_and_times_nothing(unknot, monkeypatch):
 def test_a_quick_version_is_run_into_a_folder_of_its_own(unknot, made, monkeypatch):
     asked = []
 
-    def stop(folder, text, **_):
-        asked.append((str(folder), tomllib.loads(text)))
+    def stop(folder, study, **_):
+        asked.append((str(folder), study.table))
         raise ConfigError("far enough")
 
     monkeypatch.setattr(execute, "run", stop)

@@ -14,6 +14,7 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import Constant, Cosine, Cyclic, Linear, hyper_fields
 from unknot.core.objective import Adam, Objective
+from unknot.core.toml import to_toml
 from unknot.data.parts.images import Bits
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
@@ -21,7 +22,7 @@ from unknot.engine.population import Member, Setting
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv64 import Conv64
 from unknot.study import config
-from unknot.study.spec import Choice, TrainSpec, to_toml
+from unknot.study.spec import Choice, TrainSpec
 
 NAMES = registry.names("objectives")
 each_objective = pytest.mark.parametrize("name", NAMES)

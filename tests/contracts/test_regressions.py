@@ -17,6 +17,7 @@ from unknot.core.factors import FactorSpace
 from unknot.core.objective import Adam, Term
 from unknot.core.posterior import Posterior
 from unknot.core.representation import Representation
+from unknot.core.toml import to_toml
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.layers import stacked
@@ -24,7 +25,7 @@ from unknot.engine.looped import Looped
 from unknot.engine.population import Member, Setting
 from unknot.engine.stacked import Stacked
 from unknot.study import config
-from unknot.study.spec import plain, to_toml
+from unknot.study.spec import plain
 
 CPU = torch.device("cpu")
 

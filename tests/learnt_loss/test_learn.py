@@ -15,6 +15,7 @@ from unknot.core import noise
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, ShapeError, WriteError
 from unknot.core.factors import FactorSpace
+from unknot.core.toml import to_toml
 from unknot.data.arrays import Arrays
 from unknot.data.parts.images import Bytes
 from unknot.data.xysquares import XYSquares
@@ -32,7 +33,6 @@ from unknot.losses.blur import convolve
 from unknot.losses.overlap import Overlap
 from unknot.metrics.parts.perceived import correlations, overlapping
 from unknot.study import config
-from unknot.study.spec import to_toml
 
 QUICK = LossSettings(radius=9, steps=150, batch=24, pairs=200, lr=3e-3)
 

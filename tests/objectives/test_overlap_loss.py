@@ -14,6 +14,7 @@ from unknot import testing
 from unknot.core import noise, registry
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.objective import Adam
+from unknot.core.toml import to_toml
 from unknot.data.xysquares import XYSquares
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
@@ -26,7 +27,6 @@ from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.iwae import IWAE, log_loss
 from unknot.objectives.vae import VAE
 from unknot.study import config
-from unknot.study.spec import to_toml
 
 BOX = Overlap(radius=3)
 TAKING = [

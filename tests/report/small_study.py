@@ -4,6 +4,7 @@ import torch
 from study.bars import CORES, inline
 
 from unknot.study import execute
+from unknot.study.study_file import StudyFile
 
 TWO_STRENGTHS = """
         [[grid]]
@@ -33,8 +34,8 @@ def text(images, *, seeds="[0, 1, 2]", metrics='["mig"]', steps=40, grids=TWO_ST
 
 def train(folder, images, *, pool=inline, **options):
     """A study of nine runs, or as the options say."""
-    before = torch.get_num_threads()
+    study, before = StudyFile.parse(text(images, **options)), torch.get_num_threads()
     try:
-        return execute.run(folder, text(images, **options), device="cpu", workers=CORES, pool=pool)
+        return execute.run(folder, study, device="cpu", workers=CORES, pool=pool)
     finally:
         torch.set_num_threads(before)

@@ -12,7 +12,8 @@ from report.study_pages import study as table_of_runs
 from unknot.core.errors import DataError
 from unknot.report import study_page, study_specs
 from unknot.study import config
-from unknot.study.execute import planned
+from unknot.study.plan import plan as plan_study
+from unknot.study.study_file import StudyFile
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def trained(tiny, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def plan(tiny):
-    return planned(small_study.text(tiny, seeds="[0, 3]", steps=10))
+    return plan_study(StudyFile.parse(small_study.text(tiny, seeds="[0, 3]", steps=10)))
 
 
 def blocks(page):

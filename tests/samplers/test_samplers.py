@@ -15,6 +15,7 @@ from unknot.core import noise, registry
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
+from unknot.core.toml import to_toml
 from unknot.data.xyobject import SPACE
 from unknot.data.xysquares import XYSquares
 from unknot.samplers.pairs import Pairs
@@ -23,7 +24,7 @@ from unknot.samplers.parts.weights import Correlated, Within, Without
 from unknot.samplers.singles import Singles
 from unknot.samplers.triplets import Triplets
 from unknot.study.config import build
-from unknot.study.spec import plain, to_toml
+from unknot.study.spec import plain
 
 CPU = torch.device("cpu")
 SQUARES = XYSquares().load()

@@ -9,6 +9,7 @@ import unknot
 from unknot.study import execute
 from unknot.study.events import Done, Failed
 from unknot.study.study import Study
+from unknot.study.study_file import StudyFile
 from unknot.study.task import perform
 
 STEPS = 100
@@ -49,7 +50,8 @@ def inline(tasks):
 
 
 def run_inline(folder, text=None, **options):
-    return execute.run(folder, text, device="cpu", workers=CORES, pool=inline, **options)
+    study = None if text is None else StudyFile.parse(text)
+    return execute.run(folder, study, device="cpu", workers=CORES, pool=inline, **options)
 
 
 def records(folder):

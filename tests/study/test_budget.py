@@ -7,25 +7,23 @@ import pytest
 
 from unknot.study import budget as budgets
 from unknot.study.budget import Budget, budget, speed
-from unknot.study.execute import planned
 from unknot.study.plan import plan
-from unknot.study.study_file import asked
-from unknot.study.sweep import expand
+from unknot.study.study_file import StudyFile, read_study
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_a_budget_is_images_by_speed_and_compilation():
     table = {"seeds": "0..63", "train": {"steps": 19_774, "batch": 128}}
-    single = budget(plan(expand(table)))
+    single = budget(plan(StudyFile(table)))
     assert single.populations == 1
     wanted = budgets.COMPILE + 64 * 19_774 * 2 / 19_774
     assert single.seconds["bf16"] == pytest.approx(wanted)
     pairs = {**table, "grid": [{"objective": {"name": "ada_gvae"}}]}
-    assert budget(plan(expand(pairs))).seconds["bf16"] == pytest.approx(
+    assert budget(plan(StudyFile(pairs))).seconds["bf16"] == pytest.approx(
         2 * wanted - budgets.COMPILE
     )
-    assert 1.1 < budget(planned(asked(Path("mushom2020")))).seconds["bf16"] / 3_600 < 1.3
+    assert 1.1 < budget(plan(read_study(Path("mushom2020")))).seconds["bf16"] / 3_600 < 1.3
 
 
 def test_speeds_are_those_measured_and_lie_between_them_elsewhere():

@@ -10,12 +10,13 @@ import pytest
 from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
+from unknot.core.toml import to_toml
 from unknot.data.arrays import Arrays
 from unknot.samplers.pairs import Pairs
 from unknot.samplers.parts.weights import Correlated, Without
 from unknot.samplers.singles import Singles
 from unknot.study import config
-from unknot.study.spec import Choice, TrainSpec, to_toml
+from unknot.study.spec import Choice, TrainSpec
 from unknot.study.training import Training, training_context
 
 IDS = ["c475c6f6dece", "ce5c389d5f16"]

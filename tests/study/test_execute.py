@@ -13,6 +13,7 @@ from unknot.study import records as kept
 from unknot.study.events import Done, Failed
 from unknot.study.machine import Machine
 from unknot.study.study import Study
+from unknot.study.study_file import StudyFile
 from unknot.study.task import Outcome, Task, perform
 from unknot.study.training import Stopped
 
@@ -142,7 +143,7 @@ def test_a_folder_whose_file_was_edited_is_refused_unless_told(images, tmp_path)
     run_inline(folder, study_text(images, steps=20))
     file = folder / "study.toml"
     file.write_text(file.read_text().replace("beta = 2", "beta = 3"))
-    with pytest.raises(ConfigError, match="adds 2 runs, it drops 2 runs"):
+    with pytest.raises(ConfigError, match="adds 2 runs, drops 2 runs"):
         run_inline(folder)
     run_inline(folder, update=True)
     assert [row.get("objective.beta") for row in Study.open(folder).table()] == [3, 3, None, None]
@@ -197,9 +198,10 @@ def test_workers_that_share_a_gpu_share_the_cores_when_they_score(images, tmp_pa
     monkeypatch.setattr(execute, "local", lambda tasks, **_: iter(seen.append(tasks) or ()))
     monkeypatch.setattr("unknot.study.scoring.cores", lambda: 16)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    study = StudyFile.parse(study_text(images))
     for name, workers, processes in (("a", 3, 5), ("b", 20, 1)):
         here = Machine("cuda", workers, None)
-        execute.run(tmp_path / name, study_text(images), machine=lambda *_, here=here, **__: here)
+        execute.run(tmp_path / name, study, machine=lambda *_, here=here, **__: here)
         assert {task.processes for task in seen[-1]} == {processes}
 
 
@@ -222,7 +224,7 @@ def test_a_stop_leaves_a_checkpoint_of_the_very_step(images, tmp_path, undisturb
             perform(tasks[0], tell=lambda _, step: steps.append(step), stop=lambda: steps[-1] > 50)
         yield from ()
 
-    execute.run(folder, text, device="cpu", workers=CORES, pool=stopping)
+    execute.run(folder, StudyFile.parse(text), device="cpu", workers=CORES, pool=stopping)
     ((saved,),) = [sorted(p.glob("step-*"))[-1:] for p in folder.glob("populations/*/checkpoints")]
     assert saved.name == f"step-{steps[-1]:09d}"
     run_inline(folder)
@@ -241,7 +243,8 @@ def test_scoring_can_be_stopped_and_goes_on(images, tmp_path, undisturbed):
             )
         yield from ()
 
-    execute.run(folder, study_text(images), device="cpu", workers=CORES, pool=stopping)
+    study = StudyFile.parse(study_text(images))
+    execute.run(folder, study, device="cpu", workers=CORES, pool=stopping)
     ((first, _),) = [
         path.read_text().splitlines() for path in folder.glob("populations/*/scores.jsonl")
     ]

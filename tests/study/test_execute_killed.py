@@ -15,6 +15,7 @@ import unknot
 from unknot.study import execute, local
 from unknot.study.events import Failed, Lost, Progress
 from unknot.study.study import Study
+from unknot.study.study_file import StudyFile
 
 
 def start(folder, *words):
@@ -154,9 +155,8 @@ def test_a_worker_that_always_dies_is_given_up(images, tmp_path, monkeypatch):
 
     monkeypatch.setattr(local.subprocess, "Popen", fake)
     heard = []
-    study = execute.run(
-        tmp_path / "study", study_text(images), device="cpu", workers=1, watch=heard.append
-    )
+    asked = StudyFile.parse(study_text(images))
+    study = execute.run(tmp_path / "study", asked, device="cpu", workers=1, watch=heard.append)
     assert [type(event) for event in heard] == [Lost, Lost, Failed] * len(heard[2::3])
     assert {row["status"] for row in study.table()} == {"failed"}
     assert "died 3 times at the same place (signal 9: gone)" in study.table()[0]["error"]
@@ -171,5 +171,6 @@ def test_workers_that_cannot_start_end_the_study_with_their_last_words(
         return popen([sys.executable, "-c", "raise SystemExit('no torch here')"], **options)
 
     monkeypatch.setattr(local.subprocess, "Popen", fake)
+    asked = StudyFile.parse(study_text(images))
     with pytest.raises(unknot.UnknotError, match=r"cannot start .*no torch here"):
-        execute.run(tmp_path / "study", study_text(images), device="cpu", workers=1)
+        execute.run(tmp_path / "study", asked, device="cpu", workers=1)

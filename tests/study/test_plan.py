@@ -13,12 +13,12 @@ from unknot.study import estimate as estimates
 from unknot.study.estimate import estimate
 from unknot.study.machine import machine
 from unknot.study.plan import Planned, _even, group_of, plan, setting_table, shards
-from unknot.study.sweep import expand
+from unknot.study.study_file import StudyFile
 from unknot.study.training import training_context
 
 
 def planned(**table):
-    return plan(expand(table))
+    return plan(StudyFile(table))
 
 
 def test_runs_are_settings_by_seeds_and_have_the_ids_of_lone_runs():

@@ -8,7 +8,7 @@ import pytest
 from scripts import script
 
 from unknot.study.plan import plan
-from unknot.study.sweep import expand
+from unknot.study.study_file import StudyFile
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def beta_vae_by_seed(page, *precisions):
 
 def test_runs_are_those_of_the_study_file(page):
     asked = tomllib.loads(page.RUNS.with_suffix(".toml").read_text(encoding="utf-8"))
-    assert {run["id"] for run in page.runs()} == {run.id for run in plan(expand(asked)).runs}
+    assert {run["id"] for run in page.runs()} == {run.id for run in plan(StudyFile(asked)).runs}
 
 
 def test_the_table_is_that_of_the_file(page):

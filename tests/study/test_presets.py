@@ -11,11 +11,8 @@ from unknot.core.errors import ConfigError
 from unknot.losses import beta_of_means
 from unknot.study import presets
 from unknot.study.budget import images
-from unknot.study.execute import planned
 from unknot.study.plan import plan
-from unknot.study.quick import quickened, without_quick
-from unknot.study.study_file import asked, found
-from unknot.study.sweep import expand
+from unknot.study.study_file import find_file, read_study
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = {
@@ -76,7 +73,7 @@ STEPS = {  # of a run, where all have the same number
 
 @functools.cache
 def preset(name, *, quick=False):
-    return planned(asked(Path(name), quick=quick))
+    return plan(read_study(Path(name), quick=quick))
 
 
 def settings_of(name, **wanted):
@@ -217,42 +214,53 @@ def test_michlos_triplets_have_the_settings_of_their_own_presets():
 
 def test_an_unknown_name_gives_the_nearest_and_a_file_comes_before_a_preset(tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match="did you mean 'hartmann2021'"):
-        found(Path("hartman2021"))
+        find_file(Path("hartman2021"))
     with pytest.raises(ConfigError, match="unknot learn-loss"):
-        found(Path("michlo2022_e8"))
+        find_file(Path("michlo2022_e8"))
     monkeypatch.chdir(tmp_path)
     Path("quickstart").mkdir()
-    assert found(Path("quickstart")) == presets.file("quickstart")
+    assert find_file(Path("quickstart")) == presets.file("quickstart")
     Path("mushom2020").write_text("seeds = 3")
-    assert found(Path("mushom2020")) == Path("mushom2020")
-    assert found(Path("./folder/quickstart")) == Path("folder/quickstart")
+    assert find_file(Path("mushom2020")) == Path("mushom2020")
+    assert find_file(Path("./folder/quickstart")) == Path("folder/quickstart")
 
 
 FULL = 'name = "a"\nseeds = 9 # nine\n[train]\nsteps = 8\noptim.lr = 1e-3\n'
 
 
-def test_quick_settings_take_the_place_of_those_that_are_there():
+@pytest.fixture
+def written(tmp_path):
+    """A function that writes a study file."""
+
+    def write(text):
+        (tmp_path / "a.toml").write_text(text)
+        return tmp_path / "a.toml"
+
+    return write
+
+
+def test_quick_settings_take_the_place_of_those_that_are_there(written):
     text = f"{FULL}[[grid]]\nbatch = [1, 2]\n[quick]\nseeds = 1\ntrain.steps = 2\n"
-    table = tomllib.loads(f"{text}[[quick.grid]]\nbatch = 7\n")
-    made = plan(expand(quickened(table)))
+    made = plan(read_study(written(f"{text}[[quick.grid]]\nbatch = 7\n"), quick=True))
     assert [(s.steps, s.optim.lr, s.batch, s.seed_list) for s in made.settings] == [
         (2, 1e-3, 7, (1,))
     ]
-    assert "quick" in table
 
 
-def test_without_quick_the_text_is_as_written(tmp_path):
-    text = f"{FULL}[quick] # last\nseeds = 1\n"
-    assert without_quick(text, tomllib.loads(text)) == FULL
-    file = tmp_path / "a.toml"
-    file.write_text(text)
-    assert asked(file) == FULL
-    assert "quick" not in tomllib.loads(asked(file, seeds="3"))
-    assert tomllib.loads(asked(file, quick=True, seeds="3")) == {
-        "name": "a quick",
-        "seeds": 3,
-        "train": {"steps": 8, "optim": {"lr": 1e-3}},
-    }
+def test_without_quick_the_text_is_as_written(written):
+    file = written(f"{FULL}[quick] # last\nseeds = 1\n")
+    assert read_study(file).text == FULL
+    assert "quick" not in tomllib.loads(read_study(file, seeds="3").text)
+    quick = read_study(file, quick=True, seeds="3")
+    expected = {"name": "a quick", "seeds": 3, "train": {"steps": 8, "optim": {"lr": 1e-3}}}
+    assert quick.table == tomllib.loads(quick.text) == expected
+    assert "# nine" in quick.text
+
+
+def test_quick_may_stand_anywhere(written):
+    file = written(f"{FULL}[quick]\nseeds = 1\n[across] # last\nbatch = [3]\n")
+    assert read_study(file).text == f"{FULL}[across] # last\nbatch = [3]\n"
+    assert read_study(file, quick=True).table["across"] == {"batch": [3]}
 
 
 @pytest.mark.parametrize(
@@ -265,12 +273,6 @@ def test_without_quick_the_text_is_as_written(tmp_path):
         ("[quick]\ntrain.optim.beta1 = 0.5\n", "sets train.optim.beta1"),
     ],
 )
-def test_quick_settings_that_are_nowhere_in_the_file_are_refused(end, said):
+def test_quick_settings_that_are_nowhere_in_the_file_are_refused(written, end, said):
     with pytest.raises(ConfigError, match=said):
-        quickened(tomllib.loads(FULL + end))
-
-
-def test_what_comes_after_quick_is_refused():
-    text = f"{FULL}[quick]\nseeds = 1\n[across]\nbatch = [3]\n"
-    with pytest.raises(ConfigError, match="must come last"):
-        without_quick(text, tomllib.loads(text))
+        read_study(written(FULL + end), quick=True)

@@ -23,6 +23,7 @@ from unknot.study import evaluate, execute, scoring, task
 from unknot.study.evaluate import ScoringRequest
 from unknot.study.events import Done
 from unknot.study.folder import RunFolder
+from unknot.study.study_file import StudyFile
 from unknot.study.task import perform
 from unknot.study.training import Stopped
 
@@ -64,7 +65,8 @@ def trained(images, tmp_path_factory):
         [[grid]]
         optim.lr = [0.01, 1e30, 0.001]
     """
-    execute.run(tmp_path_factory.mktemp("study"), text, device="cpu", workers=1, pool=pool)
+    folder, study = tmp_path_factory.mktemp("study"), StudyFile.parse(text)
+    execute.run(folder, study, device="cpu", workers=1, pool=pool)
     (only,) = tasks
     facts = json.loads((Path(only.folder) / "status.json").read_text())
     assert [member["status"] for member in facts["members"]] == ["done", "diverged", "done"]

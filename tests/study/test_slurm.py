@@ -26,12 +26,13 @@ import sys
 from pathlib import Path
 from unknot.study import slurm_pool
 from unknot.study.execute import run
+from unknot.study.study_file import read_study
 
 slurm_pool.LOOK, slurm_pool.LATE = 0.5, 2.0
-folder, text, on = Path(sys.argv[1]), Path(sys.argv[2]).read_text(), sys.argv[3]
+folder, study, on = Path(sys.argv[1]), read_study(Path(sys.argv[2])), sys.argv[3]
 cluster = slurm_pool.slurm({}, workers=2, cluster=on) if on != "none" else None
 words = {"machine": cluster.machine, "pool": cluster.pool} if cluster else {}
-run(folder, text, device="cpu", workers=2, watch=lambda e: print(e, flush=True), **words)
+run(folder, study, device="cpu", workers=2, watch=lambda e: print(e, flush=True), **words)
 """
 
 

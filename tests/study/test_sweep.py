@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from unknot.core.errors import ConfigError
 from unknot.study.formula import compute
 from unknot.study.plan import plan
-from unknot.study.study_file import asked, slug
+from unknot.study.study_file import StudyFile, read_study
 from unknot.study.sweep import expand
 
 
@@ -258,7 +258,7 @@ def test_a_grid_beyond_all_means_is_refused_before_it_is_written_out():
 )
 def test_settings_are_checked_when_they_are_planned(text, said):
     with pytest.raises(ConfigError, match=said):
-        plan(expand(tomllib.loads(text)))
+        plan(StudyFile.parse(text))
 
 
 names = st.sampled_from(["a", "b.c"])
@@ -276,28 +276,49 @@ def test_formulas_have_the_value_that_python_gives_them(text, a, bc):
 
 
 def test_flags_make_a_study_of_their_own_or_change_a_file(tmp_path):
-    text = asked(
-        None, set_=["train.steps=100", "name=mine"], grid=["objective.beta=1,2,4"], seeds="0..2"
+    study = read_study(
+        None,
+        assignments=["train.steps=100", "name=mine"],
+        grid=["objective.beta=1,2,4"],
+        seeds="0..2",
     )
-    sweep = expand(tomllib.loads(text))
-    assert [s["objective"]["beta"] for s in sweep.settings] == [1, 2, 4]
-    assert (sweep.seeds, sweep.settings[0]["steps"], slug(text)) == ((0, 1, 2), 100, "mine")
+    assert [s["objective"]["beta"] for s in study.sweep.settings] == [1, 2, 4]
+    assert (study.sweep.seeds, study.sweep.settings[0]["steps"]) == ((0, 1, 2), 100)
+    assert study.folder_name == "mine"
+    assert StudyFile.parse(study.text).table == study.table
     file = tmp_path / "two.toml"
     file.write_text('[[grid]]\nobjective.beta = [1, 2]\n[[grid]]\nobjective = "vae"\n')
-    text = asked(file, grid=["data=dsprites,xysquares", "draw.weights=[[]]"], metrics="mig,sap")
-    sweep = expand(tomllib.loads(text))
+    axes = ["data=dsprites,xysquares", "draw.weights=[[]]"]
+    sweep = read_study(file, grid=axes, metrics="mig,sap").sweep
     assert (len(sweep.settings), sweep.metrics, sweep.name) == (6, ("mig", "sap"), "two")
     assert sweep.settings[0]["draw"] == {"weights": []}
-    text = asked(None, grid=["data=dsprites,xysquares", "data.standardise=true,false"])
-    assert len(expand(tomllib.loads(text)).settings) == 4
+    study = read_study(None, grid=["data=dsprites,xysquares", "data.standardise=true,false"])
+    assert len(study.sweep.settings) == 4
 
 
 def test_a_file_alone_is_kept_as_it_is_but_for_a_missing_name(tmp_path):
     file = tmp_path / 'a "b".toml'
     file.write_text("# why\nseeds = 3\n")
-    assert asked(file) == 'name = "a \\"b\\""\n# why\nseeds = 3\n'
+    assert read_study(file).text == '# why\nseeds = 3\nname = "a \\"b\\""\n'
     file.write_text('# why\nname = "x"\n')
-    assert asked(file) == '# why\nname = "x"\n'
+    assert read_study(file).text == '# why\nname = "x"\n'
+
+
+def test_comments_stay_where_flags_change_a_file(tmp_path):
+    file = tmp_path / "a.toml"
+    file.write_text(
+        '# Why three.\nseeds = "0..2"  # few\n\n[train]\nsteps = 5 # short\nobjective.beta = 1\n'
+        "# The axis.\n[[grid]]\nbatch = [1, 2]\n"
+    )
+    flags = {"assignments": ["train.objective.beta.kind=linear", "train.steps=7"], "seeds": "4"}
+    study = read_study(file, **flags, grid=["optim.lr=1e-3,1e-4"], protocol="paper")
+    assert study.text == (
+        '# Why three.\nseeds = 4  # few\nname = "a"\nprotocol = "paper"\n\n[train]\n'
+        'steps = 7 # short\nobjective.beta = {kind = "linear"}\n'
+        "# The axis.\n[[grid]]\nbatch = [1, 2]\n"
+        "\n[across]\noptim = {lr = [0.001, 0.0001]}\n"
+    )
+    assert tomllib.loads(study.text) == study.table
 
 
 @pytest.mark.parametrize(
@@ -307,10 +328,12 @@ def test_a_file_alone_is_kept_as_it_is_but_for_a_missing_name(tmp_path):
         ({"grid": ["objective.beta"]}, "Expected an axis"),
         ({"grid": ["objective.beta="]}, "Expected an axis"),
         ({"grid": ["batch=1", "batch=2"]}, "axis batch comes twice"),
-        ({"grid": ["batch=1", "batch.b=2"]}, "lies inside batch"),
-        ({"set_": ["across=3"], "grid": ["batch=1"]}, r"\[across\] must be a table"),
+        ({"grid": ["data=a,b", "data.name=c"]}, "axis data.name comes twice"),
+        ({"grid": ["data.name=c", "data=a,b"]}, "axis data comes twice"),
+        ({"grid": ["batch=1", "batch.b=2"]}, "batch is a list"),
+        ({"assignments": ["across=3"], "grid": ["batch=1"]}, r"\[across\] must be a table"),
     ],
 )
 def test_flags_that_make_no_sense(words, said):
     with pytest.raises(ConfigError, match=said):
-        asked(None, **words)
+        read_study(None, **words)

@@ -9,6 +9,7 @@ import pytest
 from unknot.core.errors import ConfigError, UnknotError
 from unknot.study import execute, export, tracking
 from unknot.study.events import Done, Failed
+from unknot.study.study_file import StudyFile
 from unknot.study.task import perform
 
 
@@ -39,7 +40,7 @@ def study(tiny, tmp_path_factory):
             except UnknotError as error:
                 yield Failed(task.key, str(error))
 
-    return execute.run(folder, text, device="cpu", pool=inline)
+    return execute.run(folder, StudyFile.parse(text), device="cpu", pool=inline)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from report import small_study
 from unknot.study import execute
 from unknot.study.events import Done, Warned
 from unknot.study.local import local
+from unknot.study.study_file import StudyFile
 
 WARNING = """
 import warnings
@@ -34,7 +35,7 @@ def test_a_warning_of_workers_is_an_event_once(tiny, tmp_path, monkeypatch):
     events = []
     execute.run(
         tmp_path / "study",
-        text,
+        StudyFile.parse(text),
         device="cpu",
         pool=lambda tasks: local(tasks, workers=2, threads=1),
         watch=events.append,

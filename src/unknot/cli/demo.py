@@ -34,14 +34,16 @@ def demo(
     from unknot.cli.screen import beside, say, table
     from unknot.cli.study_screen import watching
     from unknot.core.text import cell_text
+    from unknot.core.toml import read_text
     from unknot.study import execute, export
-    from unknot.study.study_file import asked, slug
+    from unknot.study.plan import plan as plan_study
+    from unknot.study.study_file import StudyFile, read_study
 
-    text = asked(Path(PRESET), quick=quick)
-    folder = out or Path("studies") / slug(text)
+    given = read_study(Path(PRESET), quick=quick)
+    folder = out or Path("studies") / given.folder_name
     if (file := folder / "study.toml").exists():  # resume it, even if its file was edited
-        text = file.read_text(encoding="utf-8")
-    plan = execute.planned(text)
+        given = StudyFile.parse(read_text(file))
+    plan = plan_study(given)
     names = list(dict.fromkeys(spec.objective.name for spec in plan.settings))
     beside.print(
         f"Study: {' and '.join(names)}, {len(plan.runs)} models on {plan.settings[0].data.name}, "
@@ -51,7 +53,7 @@ def demo(
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with watching() as (begun, watch):
-            study = execute.run(folder, text, device=device, begun=begun, watch=watch)
+            study = execute.run(folder, given, device=device, begun=begun, watch=watch)
         files = write(folder, folder / "report")
     except KeyboardInterrupt:
         typer.echo(f"Stopped. Run the same command again to resume {folder}.", err=True)

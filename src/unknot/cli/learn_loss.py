@@ -1,7 +1,7 @@
 """``unknot learn-loss``: a reconstruction loss whose distances follow the factors."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -50,6 +50,7 @@ def learn_loss(
     from dataclasses import asdict
 
     from unknot.cli.screen import bar, say, table
+    from unknot.core import dotted
     from unknot.core.errors import ConfigError, StoreError
     from unknot.core.files import write_whole
     from unknot.core.registry import nearest
@@ -59,7 +60,7 @@ def learn_loss(
     from unknot.report.style import png
     from unknot.study import config
 
-    given = {
+    flags = {
         "loss.radius": radius,
         "loss.steps": steps,
         "loss.batch": batch,
@@ -68,12 +69,15 @@ def learn_loss(
         "loss.mode": mode,
         "loss.seed": seed,
     }
-    words = [f"{key}={value}" for key, value in given.items() if value is not None]
     picture = out.with_name(f"{out.name.removesuffix('.safetensors')}.png")
     for path in (out, picture, resave):
         if path is not None and path.exists():  # runs may depend on it
             raise StoreError(f"{path} already exists; choose another name.")
-    asked = config.assign({"data": data, "loss": {}}, [*words, *(set_ or [])])
+    asked: dict[str, Any] = {"data": data, "loss": {}}
+    for flag, value in flags.items():
+        if value is not None:
+            dotted.put(asked, flag, value)
+    asked = config.assign(asked, set_ or [])
     if unknown := [key for key in asked if key not in ("data", "loss")]:
         raise ConfigError(f"Unknown key '{unknown[0]}'{nearest(unknown[0], ['data', 'loss'])}")
     if not isinstance(asked["loss"], dict):

@@ -63,13 +63,22 @@ def plan(
     from unknot.cli.study_say import say_plan
     from unknot.study.budget import budget as estimated_cost
     from unknot.study.estimate import estimate as measured
-    from unknot.study.execute import planned
     from unknot.study.machine import machine
+    from unknot.study.plan import plan as plan_study
     from unknot.study.plan import shards
-    from unknot.study.study_file import asked
+    from unknot.study.study_file import read_study
 
-    words = {"set_": set_ or [], "grid": grid or [], "seeds": seeds}
-    given = planned(asked(file, **words, metrics=metrics, protocol=protocol, quick=quick))  # type: ignore[arg-type]
+    given = plan_study(
+        read_study(
+            file,
+            assignments=set_ or (),
+            grid=grid or (),
+            seeds=seeds,
+            metrics=metrics,
+            protocol=protocol,
+            quick=quick,
+        )
+    )
     here = machine(len(given.runs), device=device, workers=workers)
     members = given.sweep.members or here.members(len(given.runs))
     populations = shards(given, members=members)
@@ -141,13 +150,20 @@ def run(
     from unknot.core.errors import ConfigError
     from unknot.study import execute
     from unknot.study.machine import machine
-    from unknot.study.study_file import asked, slug
+    from unknot.study.study_file import read_study
 
-    text, folder = None, study
+    file, folder = None, study
     if study is None or not study.is_dir():
-        words = {"set_": set_ or [], "grid": grid or [], "seeds": seeds}
-        text = asked(study, **words, metrics=metrics, protocol=protocol, quick=quick)  # type: ignore[arg-type]
-        folder = out or Path("studies") / slug(text)
+        file = read_study(
+            study,
+            assignments=set_ or (),
+            grid=grid or (),
+            seeds=seeds,
+            metrics=metrics,
+            protocol=protocol,
+            quick=quick,
+        )
+        folder = out or Path("studies") / file.folder_name
     elif set_ or grid or seeds or metrics or protocol or quick or out:
         raise ConfigError(
             f"Flags apply to a study file, not to a study folder: edit {study}/study.toml, then "
@@ -161,7 +177,7 @@ def run(
         try:
             done = execute.run(
                 folder or Path(),
-                text,
+                file,
                 device=device,
                 workers=workers,
                 update=update,
@@ -214,19 +230,16 @@ def list_(json: Json = False) -> None:
 
     Example: `unknot study list`
     """
-    import tomllib
-
     from unknot.cli.screen import say
     from unknot.cli.screen import table as shown
     from unknot.study import presets
-    from unknot.study.study_file import asked
-    from unknot.study.sweep import expand
+    from unknot.study.study_file import read_study
 
     rows: list[dict[str, Any]] = []
     for name in presets.names():
         row: dict[str, Any] = {"name": name}
         for key, quick in (("runs", False), ("quick", True)):
-            sweep = expand(tomllib.loads(asked(Path(name), quick=quick)))
+            sweep = read_study(Path(name), quick=quick).sweep
             row[key] = len(sweep.settings) * len(sweep.seeds)
         rows.append({**row, "about": presets.summary(name)})
     shown(["name", "runs", "quick", "about"], rows, json)

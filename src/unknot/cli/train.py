@@ -57,9 +57,11 @@ def train(
 
     `unknot train --objective ada_gvae --data xysquares --set draw.changed=1`
     """
+    from unknot.core import dotted
+    from unknot.core.toml import read_toml
     from unknot.study import config
 
-    words: dict[str, Any] = {
+    flags: dict[str, Any] = {
         "data.name": data,
         "objective.name": objective,
         "objective.preset": preset,
@@ -69,11 +71,12 @@ def train(
         "batch": batch,
         "precision": precision,
         "checkpoint_every": checkpoint_every,
+        "seeds": None if seeds is None else config.seeds(seeds),
     }
-    given = config.read(file) if file else {}
-    table = config.assign(given, [f"{k}={v}" for k, v in words.items() if v is not None])
-    if seeds is not None:
-        table["seeds"] = config.seeds(seeds)
+    table = read_toml(file) if file else {}
+    for path, value in flags.items():
+        if value is not None:
+            dotted.put(table, path, value)
     spec = config.spec(config.assign(table, set_ or []))
     name = f"{spec.objective.name}-{spec.data.name}"
     with nullcontext(out) if out else free_folder(name) as folder:

@@ -11,6 +11,7 @@ from jaxtyping import UInt8
 from unknot.core.errors import ShapeError
 from unknot.core.files import write_whole
 from unknot.core.text import number
+from unknot.core.toml import to_toml
 from unknot.report import figures, pictures, traversals, words
 from unknot.report.html import data_uri, render
 from unknot.report.latents import UNUSED, Latents, check_member, latents
@@ -18,7 +19,6 @@ from unknot.report.sheet import enlargement, tiles
 from unknot.report.strange import strange_picture
 from unknot.report.style import png
 from unknot.study.run import Run
-from unknot.study.spec import to_toml
 
 Scores: TypeAlias = Mapping[str, float] | Sequence[Mapping[str, float]]
 SMALL_TRAVERSALS = 10

@@ -7,9 +7,9 @@ from pathlib import Path
 from unknot.core.errors import DataError
 from unknot.core.files import write_whole
 from unknot.core.text import cell_text
+from unknot.core.toml import to_toml
 from unknot.report.html import render
 from unknot.study.export import varied
-from unknot.study.spec import to_toml
 from unknot.study.study import Study, flat
 
 PAGE = "specs.html"

@@ -2,49 +2,32 @@
 
 import copy
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, get_origin, get_type_hints
 
-from unknot.core import registry
+from unknot.core import dotted, registry
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import SCHEDULES, Hyper, Number
 from unknot.core.objective import Adam
+from unknot.core.toml import parse_value
 from unknot.losses.likelihood import LOSSES, Likelihood
 from unknot.samplers.parts.weights import WEIGHTS, Weight
 from unknot.study.spec import FORMAT, Choice, TrainSpec, plain
 
 T = TypeVar("T")
-NAMED = ("data", "net", "objective", "draw")
-"""Tables whose name may stand for them: ``data = "dsprites"``."""
 DEFAULTS = {"data": "dsprites", "net": "conv64", "objective": "beta_vae"}
 ROOMS: dict[str, registry.Room] = {"data": "datasets", "net": "nets", "objective": "objectives"}
 WEIGHTED = (tuple[Weight, ...], tuple[Weight, ...] | None)
 """Types of fields that hold weights of rows."""
 
 
-def read(path: Path) -> dict[str, Any]:
-    """Read a TOML file.
+def assign(table: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
+    """A copy of a table with ``a.b=value`` words applied, as `dotted.put` does.
 
-    Raises:
-        ConfigError: It is missing or is not TOML.
-    """
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"Could not read {path}: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not a TOML file: {error}.") from error
-
-
-def assign(table: dict[str, Any], words: Sequence[str]) -> dict[str, Any]:
-    """A table with ``a.b=value`` words applied; values are TOML, bare words are strings.
-
-    A word or a number gives way to a table when something inside of it is set, as a weight does to
-    a schedule; the name of a dataset, net, objective or sampler stays its name.
+    Values are TOML; bare words are strings.
 
     Raises:
         ConfigError: A word has no ``=``, or sets something inside of a list.
@@ -52,32 +35,14 @@ def assign(table: dict[str, Any], words: Sequence[str]) -> dict[str, Any]:
     Example:
         >>> assign({"steps": 5}, ["objective.beta=4", "data.name=dsprites"])
         {'steps': 5, 'objective': {'beta': 4}, 'data': {'name': 'dsprites'}}
-        >>> assign({"objective": "vae", "draw": {"n": 1}}, ["objective.beta=4", "draw.n.kind=a"])
-        {'objective': {'name': 'vae', 'beta': 4}, 'draw': {'n': {'kind': 'a'}}}
     """
-    result = copy.deepcopy(table)
+    result = copy.deepcopy(dict(table))
     for word in words:
-        path, equals, text = word.partition("=")
-        keys = path.strip().split(".")
-        if not equals or not all(keys):
+        path, equals, text = (part.strip() for part in word.partition("="))
+        if not equals or not all(path.split(".")):
             raise ConfigError(f"Expected key=value such as objective.beta=4; got '{word}'.")
-        inner = result
-        for key in keys[:-1]:
-            held = inner.get(key)
-            if isinstance(held, list):
-                raise ConfigError(f"'{path.strip()}': {key} is a list; set it as a whole.")
-            if not isinstance(held, dict):  # data = "dsprites" is short for data.name
-                inner[key] = {"name": held} if key in NAMED and isinstance(held, str) else {}
-            inner = inner[key]
-        inner[keys[-1]] = _toml_value(text.strip())
+        dotted.put(result, path, parse_value(text))
     return result
-
-
-def _toml_value(text: str) -> Any:  # noqa: ANN401
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 def seeds(text: str) -> int | list[int]:

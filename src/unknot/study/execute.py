@@ -3,7 +3,6 @@
 import functools
 import json
 import time
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict
@@ -20,7 +19,7 @@ from unknot.study.machine import machine as this_machine
 from unknot.study.plan import Plan, plan, setting_table, shards
 from unknot.study.store import Store
 from unknot.study.study import Study
-from unknot.study.sweep import expand
+from unknot.study.study_file import StudyFile
 
 OURS = {".lock", store.FILE}
 """All that a study killed at its birth leaves behind."""
@@ -46,15 +45,12 @@ def driver(folder: Path) -> Iterator[Store]:
             opened.close()
 
 
-def save_plan(
-    opened: Store, text: str, asked: Plan, here: Machine, *, update: bool = False
-) -> None:
+def save_plan(opened: Store, asked: Plan, here: Machine, *, update: bool = False) -> None:
     """Write a plan into the records: the first time, or what is new in it.
 
     Args:
         opened: The records.
-        text: The study file.
-        asked: The plan that it makes.
+        asked: The plan.
         here: Where it will run.
         update: Allow another plan than the one that is there.
 
@@ -91,9 +87,9 @@ def save_plan(
         ],
         run_ids=ids,
         rescore=any(facts.get(name) != value for name, value in wish.items() if name != "name"),
-        facts={**wish, "text": text, "threads": threads, "unknot": unknot.__version__},
+        facts={**wish, "text": asked.file.text, "threads": threads, "unknot": unknot.__version__},
     )
-    write_whole(opened.folder / "study.toml", text.encode())
+    write_whole(opened.folder / "study.toml", asked.file.text)
 
 
 def _difference(
@@ -113,7 +109,7 @@ def _difference(
 
 def run(
     folder: Path,
-    text: str | None = None,
+    study: StudyFile | None = None,
     *,
     device: str = "auto",
     workers: int | None = None,
@@ -127,7 +123,7 @@ def run(
 
     Args:
         folder: Of the study.
-        text: A study file; the folder's own when None.
+        study: What to run; the study file of the folder when None.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         workers: Processes; one for each core, or one on a GPU, or what a cluster has room for,
             when None.
@@ -144,39 +140,26 @@ def run(
         KeyboardInterrupt: Asked to stop; the same call goes on.
     """
     known = _facts(folder)
-    if text is None:
+    if study is None:
         if "text" not in known:
             raise StoreError(f"{folder} holds no study; start one from its file.")
-        text = _own_text(folder, known["text"])
+        study = StudyFile.parse(_folder_text(folder, known["text"]))
     elif not known and folder.is_dir() and not {*map(_name, folder.iterdir())} <= OURS:
         raise StoreError(f"{folder} is not an empty folder; choose another with --out.")
     # What a bad file says must be said before anything is written.
-    asked = None if text == known.get("text") else planned(text)
+    asked = None if study.text == known.get("text") else plan(study)
     here = machine(len(asked.runs) if asked else 1, device=device, workers=workers)
     with driver(folder) as opened:
         facts = opened.facts()
-        if facts.get("text") != text:
-            save_plan(opened, text, asked or planned(text), here, update=update)
+        if facts.get("text") != study.text:
+            save_plan(opened, asked or plan(study), here, update=update)
         elif not (folder / "study.toml").exists():
-            write_whole(folder / "study.toml", text.encode())
+            write_whole(folder / "study.toml", study.text)
         threads = int(opened.facts()["threads"] or 0) or None
         here = machine(1, device=device, workers=workers, threads=threads)
         begun(opened, here)
         execute(opened, here, pool=pool, watch=watch)
     return Study.open(folder)
-
-
-def planned(text: str) -> Plan:
-    """The plan of a study file.
-
-    Raises:
-        ConfigError: The file makes no sense.
-    """
-    try:
-        table = tomllib.loads(text)
-    except ValueError as error:  # not TOML, or a number of thousands of digits
-        raise ConfigError(f"The study file is not TOML: {error}.") from error
-    return plan(expand(table))
 
 
 def _facts(folder: Path) -> dict[str, str]:
@@ -193,7 +176,7 @@ def _name(file: Path) -> str:
     return file.name.removesuffix("-wal").removesuffix("-shm").removesuffix("-journal")
 
 
-def _own_text(folder: Path, known: str) -> str:
+def _folder_text(folder: Path, known: str) -> str:
     """The study file of a folder, which its owner may have changed."""
     try:
         return (folder / "study.toml").read_text(encoding="utf-8")

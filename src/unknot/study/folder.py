@@ -29,11 +29,12 @@ import torch
 import unknot
 from unknot.core.errors import StoreError
 from unknot.core.files import write_whole
+from unknot.core.toml import read_toml, to_toml
 from unknot.engine import checkpoint
 from unknot.engine.checkpoint import read_weights, write_tensors
 from unknot.study import config, lock
 from unknot.study.curves import Curves
-from unknot.study.spec import TrainSpec, to_toml
+from unknot.study.spec import TrainSpec
 from unknot.study.training import Training, member_specs, training_context
 
 FORMAT = 2
@@ -131,7 +132,7 @@ class RunFolder:
         """
         if not self.spec_file.is_file():
             raise StoreError(f"{self.path} holds no run: there is no {self.spec_file.name} in it.")
-        return config.spec(config.read(self.spec_file))
+        return config.spec(read_toml(self.spec_file))
 
     def record(self) -> dict[str, Any]:
         """What `status.json` holds; empty before the first step.

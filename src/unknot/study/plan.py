@@ -11,6 +11,7 @@ from unknot.core.errors import ConfigError
 from unknot.core.hyper import shape_key
 from unknot.study import config
 from unknot.study.spec import TrainSpec
+from unknot.study.study_file import StudyFile
 from unknot.study.sweep import Sweep
 
 MOST_ON_A_CPU, MOST_ON_A_GPU = 16, 64
@@ -44,7 +45,7 @@ class Shard:
 class Plan:
     """All runs of a study in order: settings as the file has them, seeds of each one by one."""
 
-    sweep: Sweep
+    file: StudyFile
     settings: tuple[TrainSpec, ...]
     """Without doubles; each has all seeds of the study."""
     runs: tuple[Planned, ...]
@@ -52,13 +53,18 @@ class Plan:
     """Settings that were asked for more than once, and are counted once."""
 
     @property
+    def sweep(self) -> Sweep:
+        """Seeds, metrics and all else that the file says beside the settings."""
+        return self.file.sweep
+
+    @property
     def steps(self) -> int:
         """Updates of all runs together."""
         return sum(spec.updates * len(spec.seed_list) for spec in self.settings)
 
 
-def plan(sweep: Sweep) -> Plan:
-    """Check every setting of a sweep and name its runs.
+def plan(file: StudyFile) -> Plan:
+    """Check every setting of a study and name its runs.
 
     Raises:
         ConfigError: A setting does not make sense; the message says in which grid.
@@ -67,7 +73,7 @@ def plan(sweep: Sweep) -> Plan:
     runs: list[Planned] = []
     known: set[str] = set()
     built: dict[str, Any] = {}
-    doubles = 0
+    doubles, sweep = 0, file.sweep
     for place, table in zip(sweep.places, sweep.settings, strict=True):
         try:
             spec = config.spec({**table, "seeds": list(sweep.seeds)}, built)
@@ -81,7 +87,7 @@ def plan(sweep: Sweep) -> Plan:
         number = len(settings)
         runs += [Planned(i, number, s) for i, s in zip(ids, spec.seed_list, strict=True)]
         settings.append(spec)
-    return Plan(sweep, tuple(settings), tuple(runs), doubles)
+    return Plan(file, tuple(settings), tuple(runs), doubles)
 
 
 def group_of(spec: TrainSpec) -> str:

@@ -5,7 +5,7 @@ from unknot.study import ray_pool
 from unknot.study.execute import run
 
 with ray_pool.connected("auto") as cluster:
-    run(folder, text, machine=cluster.machine, pool=cluster.pool)
+    run(folder, study, machine=cluster.machine, pool=cluster.pool)
 ```
 
 Ray decides where and when; a population whose worker or node is lost goes to another and on from

@@ -178,33 +178,3 @@ def schedule_table(schedule: Schedule) -> dict[str, Any]:
 
 def _kind(kinds: Mapping[str, type], thing: object) -> str:
     return next(name for name, kind in kinds.items() if kind is type(thing))
-
-
-def to_toml(table: dict[str, Any]) -> str:
-    """Nested plain values as TOML; the standard library reads but does not write it.
-
-    Example:
-        >>> print(to_toml({"steps": 5, "net": {"name": "conv64", "lr": 1e-4}}))
-        steps = 5
-        <BLANKLINE>
-        [net]
-        name = "conv64"
-        lr = 0.0001
-        <BLANKLINE>
-    """
-    lines = [f"{k} = {_value(v)}" for k, v in table.items() if not isinstance(v, dict)]
-    for name, inner in table.items():
-        if isinstance(inner, dict):
-            lines += ["", f"[{name}]", *(f"{k} = {_value(v)}" for k, v in inner.items())]
-    return "\n".join(lines) + "\n"
-
-
-def _value(value: Any) -> str:  # noqa: ANN401
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{k} = {_value(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    # JSON's numbers, strings and booleans are TOML's, but for these two.
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return json.dumps(value).replace("Infinity", "inf")

@@ -17,11 +17,11 @@ run = study.run(best["id"])          # the model itself
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unknot.core import dotted
 from unknot.core.errors import StoreError
 from unknot.core.registry import nearest
 from unknot.study import lock, store
@@ -31,7 +31,6 @@ if TYPE_CHECKING:  # reading a table needs no torch
     from unknot.study.curves import Curves
     from unknot.study.run import Run
 
-NAMED = ("data", "net", "objective", "draw")
 NO_SETTINGS = ("version", "log_every", "checkpoint_every")
 """They decide when something is written down, not what a run gives."""
 
@@ -186,11 +185,9 @@ class Study:
 
     def baselines(self) -> tuple[str, ...]:
         """What the study file wants scores to be held against, in words."""
-        import tomllib
+        from unknot.study.study_file import StudyFile
 
-        from unknot.study.sweep import baselines
-
-        return baselines(tomllib.loads(self.store.facts()["text"]).get("baseline", []))
+        return StudyFile.parse(self.store.facts()["text"]).baselines
 
 
 def _last(text: str) -> dict[str, float | None]:
@@ -204,14 +201,6 @@ def flat(spec: dict[str, Any]) -> dict[str, Any]:
         >>> flat({"batch": 64, "objective": {"name": "vae", "c": {"kind": "linear", "end": 5}}})
         {'batch': 64, 'objective': 'vae', 'objective.c.kind': 'linear', 'objective.c.end': 5}
     """
-
-    def leaves(table: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-        for key, value in table.items():
-            path = f"{prefix}{key}"
-            if isinstance(value, dict):
-                yield from leaves(value, f"{path}.")
-            elif path not in NO_SETTINGS:
-                yield path, value
-
-    paths = {f"{name}.name": name for name in NAMED}
-    return {paths.get(path, path): value for path, value in leaves(spec, "")}
+    names = {f"{name}.name": name for name in dotted.NAMED}
+    leaves = dotted.leaves(spec)
+    return {names.get(path, path): value for path, value in leaves if path not in NO_SETTINGS}

@@ -1,34 +1,99 @@
-"""The study file: read, changed by flags, written."""
+"""StudyFile: a study as its author wrote it, perhaps changed by flags.
 
-import copy
+```toml
+seeds = "0..49"
+[train]
+steps = 300_000
+
+[quick]
+seeds = [0, 1]
+train.steps = 600
+```
+
+Each setting of ``[quick]`` takes the place of the one that the file has at the same path, and there
+must be one; tables are merged. Grids are replaced all together, by ``[[quick.grid]]``.
+"""
+
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from unknot.core import dotted
 from unknot.core.errors import ConfigError
+from unknot.core.registry import nearest
+from unknot.core.toml import edit_toml, parse_toml, parse_value, read_text
 from unknot.study import config, presets
-from unknot.study.config import NAMED
-from unknot.study.quick import quickened, without_quick
-from unknot.study.spec import to_toml
+from unknot.study.sweep import Sweep, baselines, expand
 
 
-def asked(
+@dataclass(frozen=True)
+class StudyFile:
+    """What a study file says, and the text that it was read from."""
+
+    table: Mapping[str, Any]
+    """Without ``[quick]``."""
+    source: str = ""
+    """The author's text, with comments; it may say something else than the table."""
+
+    @classmethod
+    def parse(cls, text: str, name: str = "The study file") -> "StudyFile":
+        """The study of a text.
+
+        Raises:
+            ConfigError: It is not TOML.
+        """
+        table = parse_toml(text, name)
+        return cls({key: value for key, value in table.items() if key != "quick"}, text)
+
+    @cached_property
+    def text(self) -> str:
+        """As a file says it: the author's text, with the changes that flags made."""
+        return edit_toml(self.source, self.table)
+
+    @cached_property
+    def sweep(self) -> Sweep:
+        """The settings of its runs.
+
+        Raises:
+            ConfigError: It makes no sense.
+        """
+        return expand(self.table)
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """What its report compares scores with: objectives, settings or ``score=number``."""
+        return baselines(self.table.get("baseline", []))
+
+    @property
+    def folder_name(self) -> str:
+        """Its name as that of a folder.
+
+        Example:
+            >>> StudyFile({"name": "Three betas, again"}).folder_name
+            'three-betas-again'
+        """
+        words = re.findall(r"\w+", str(self.table.get("name", "")).lower())
+        return "-".join(words) or "study"
+
+
+def read_study(
     file: Path | None,
     *,
-    set_: Sequence[str] = (),
+    assignments: Sequence[str] = (),
     grid: Sequence[str] = (),
     seeds: str | None = None,
     metrics: str | None = None,
     protocol: str | None = None,
     quick: bool = False,
-) -> str:
-    """The text of a study: the file as it is, or what flags make of it.
+) -> StudyFile:
+    """The study of a file and of the flags of a command.
 
     Args:
         file: A TOML file, or the name of a preset; None to build a study from flags alone.
-        set_: Words such as ``train.steps=100``.
+        assignments: Such as ``train.steps=100``.
         grid: Axes such as ``objective.beta=1,2,4``; they multiply every grid of the file.
         seeds: Such as ``0..4``.
         metrics: Names with commas between, or ``all``.
@@ -36,41 +101,33 @@ def asked(
         quick: Put what the file has under ``[quick]`` in its place; else that is left out.
 
     Raises:
-        ConfigError: The file cannot be read, or a word makes no sense.
+        ConfigError: The file cannot be read, or a flag makes no sense.
     """
-    file = found(file) if file else None
-    given = config.read(file) if file else {}
-    if not (set_ or grid or seeds or metrics or protocol or quick):
-        if file is None:
-            raise ConfigError(
-                "Name a study file, or at least one axis such as --grid objective.beta=1,2,4."
-            )
-        text = without_quick(file.read_text(encoding="utf-8"), given)
-        return text if "name" in given else to_toml({"name": file.stem}) + text
-    given.setdefault("name", file.stem if file else "study")
-    given = quickened(given) if quick else {k: v for k, v in given.items() if k != "quick"}
-    table = config.assign(given, set_)
-    across = copy.deepcopy(table.get("across", {}))
-    if not isinstance(across, dict):
-        raise ConfigError(f"[across] must be a table of settings; got {across!r}.")
-    for word in grid:
-        path, equals, text = word.partition("=")
-        if not equals or not path.strip() or not text.strip():
-            raise ConfigError(f"Expected an axis such as objective.beta=1,2,4; got '{word}'.")
-        _place(across, path.strip(), _points(text))
-    if across:
-        table["across"] = across
+    if file is None and not (assignments or grid or seeds or metrics or protocol or quick):
+        raise ConfigError(
+            "Name a study file, or at least one axis such as --grid objective.beta=1,2,4."
+        )
+    file = find_file(file) if file else None
+    source = read_text(file) if file else ""
+    table = parse_toml(source, str(file))
+    shorter = table.pop("quick", None)
+    table.setdefault("name", file.stem if file else "study")
+    if quick:
+        table = _with_quick(table, shorter)
+    table = config.assign(table, assignments)
+    if grid:
+        table["across"] = _with_axes(table.get("across", {}), grid)
     if seeds is not None:
         table["seeds"] = config.seeds(seeds)
     if metrics is not None:
-        listed = [name.strip() for name in metrics.split(",")]
-        table["metrics"] = "all" if listed == ["all"] else listed
+        names = [name.strip() for name in metrics.split(",")]
+        table["metrics"] = "all" if names == ["all"] else names
     if protocol is not None:
         table["protocol"] = protocol
-    return to_toml(table)
+    return StudyFile(table, source)
 
 
-def found(file: Path) -> Path:
+def find_file(file: Path) -> Path:
     """A file that is there, or the preset of that name where it is a bare word.
 
     Raises:
@@ -81,42 +138,41 @@ def found(file: Path) -> Path:
     return presets.file(str(file))
 
 
-def slug(text: str) -> str:
-    """The name in a study file as that of a folder.
+def _with_quick(table: Mapping[str, Any], quick: Any) -> dict[str, Any]:  # noqa: ANN401
+    """The short version of a study, under a name of its own."""
+    if not isinstance(quick, dict) or not quick:
+        raise ConfigError(
+            "This study has no quick version: its file has no table [quick] with settings."
+        )
+    try:
+        shorter = dotted.override(table, quick)
+    except KeyError as error:
+        path = error.args[0]
+        hint = nearest(path, [known for known, _ in dotted.leaves(table)])
+        raise ConfigError(f"[quick] sets {path}, which the study does not{hint}") from error
+    return {**shorter, "name": f"{table['name']} quick"}
 
-    Example:
-        >>> slug('name = "Three betas, again"')
-        'three-betas-again'
-    """
-    words = re.findall(r"\w+", str(tomllib.loads(text).get("name", "")).lower())
-    return "-".join(words) or "study"
 
-
-def _place(across: dict[str, Any], path: str, points: list[Any]) -> None:
-    """Put an axis where it belongs; one that is there already is not silently replaced."""
-    *outer, last = path.split(".")
-    for key in outer:
-        if key in NAMED and isinstance(across.get(key), list):  # data=a,b is short for data.name
-            across[key] = {"name": across[key]}
-        inner = across.setdefault(key, {})
-        if not isinstance(inner, dict):
-            raise ConfigError(f"The axis {path} lies inside {key}, which is set as a whole.")
-        across = inner
-    if last in across:
-        raise ConfigError(f"The axis {path} comes twice.")
-    across[last] = points
+def _with_axes(across: Any, axes: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401
+    """The table ``[across]`` with axes such as ``objective.beta=1,2,4``."""
+    if not isinstance(across, dict):
+        raise ConfigError(f"[across] must be a table of settings; got {across!r}.")
+    result = dict(across)
+    for axis in axes:
+        path, equals, text = (part.strip() for part in axis.partition("="))
+        if not equals or not path or not text:
+            raise ConfigError(f"Expected an axis such as objective.beta=1,2,4; got '{axis}'.")
+        known = [f"{p}.name" if p in dotted.NAMED else p for p, _ in dotted.leaves(result)]
+        if path in known or f"{path}.name" in known:
+            raise ConfigError(f"The axis {path} comes twice.")
+        dotted.put(result, path, _points(text))
+    return result
 
 
 def _points(text: str) -> list[Any]:
     """The values of an axis: a TOML list, or values with commas between; bare words are strings."""
     for attempt in (text, f"[{text}]"):
-        try:
-            value = tomllib.loads(f"value = {attempt}")["value"]
-        except tomllib.TOMLDecodeError:
-            continue
+        value = parse_value(attempt)
         if isinstance(value, list):
             return value
-    words: Mapping[str, Any] = config.assign(
-        {}, [f"{i}={w}" for i, w in enumerate(text.split(","))]
-    )
-    return [*words.values()]
+    return [parse_value(word.strip()) for word in text.split(",")]

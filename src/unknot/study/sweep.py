@@ -22,17 +22,17 @@ objective.lambda_d = "= 10 * objective.lambda_od"
 ```
 """
 
+import copy
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unknot.core import registry
+from unknot.core import dotted, registry
 from unknot.core.errors import ConfigError
 from unknot.metrics.parts import protocols
 from unknot.study import config, evaluate
-from unknot.study.config import NAMED
 from unknot.study.formula import compute, is_formula
 
 KEYS = (
@@ -145,15 +145,12 @@ def _axes(place: str, block: dict[str, Any]) -> list[Axis]:
     if not shape or any(not isinstance(path, str) for z in zips for path in z):
         raise ConfigError(f'{place}: zip looks like [["optim.lr", "batch"]]; got {zips!r}.')
     leaves = {}
-    for path, value in _leaves({k: v for k, v in block.items() if k != "zip"}):
+    for path, value in dotted.leaves({k: v for k, v in block.items() if k != "zip"}):
         if value == []:
             raise ConfigError(f"{place}: {path} is an empty list; an axis needs a value or more.")
-        points = value if isinstance(value, list) else [value]
-        if path in NAMED and all(isinstance(point, str) for point in points):
+        if path in dotted.NAMED and dotted.is_name(value):
             path = f"{path}.name"  # data = "dsprites" is short for it
-        if path in leaves:
-            raise ConfigError(f"{place}: the axis {path} comes twice.")
-        leaves[path] = points
+        leaves[path] = value if isinstance(value, list) else [value]
     partner = _partners(place, zips, leaves)
     axes: list[Axis] = []
     for path in sorted(leaves, key=lambda path: len(leaves[path]) > 1):
@@ -169,7 +166,7 @@ def _partners(
 ) -> dict[str, tuple[str, ...]]:
     partner: dict[str, tuple[str, ...]] = {}
     for group in zips:
-        paths = tuple(f"{p}.name" if p in NAMED and p not in leaves else p for p in group)
+        paths = tuple(f"{p}.name" if p in dotted.NAMED and p not in leaves else p for p in group)
         for path in paths:
             if path not in leaves:
                 raise ConfigError(f"{place}: zip names {path}{registry.nearest(path, [*leaves])}")
@@ -193,62 +190,38 @@ def _check_paths(place: str, paths: Sequence[str]) -> None:
             raise ConfigError(f"{place}: seeds of a study stand at its top, for all runs.")
 
 
-def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
 def _setting(place: str, base: dict[str, Any], point: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """One table of settings: the base with a point of the grid put in and formulas computed."""
-    table = _copy(base)
+    table = copy.deepcopy(base)
     formulas: dict[str, str] = {}
-    for path, value in (*((p, v) for p, v in _leaves(base) if is_formula(v)), *point):
+    for path, value in (*((p, v) for p, v in dotted.leaves(base) if is_formula(v)), *point):
         formulas.pop(path, None)
         if is_formula(value):
             formulas[path] = value
         else:
-            _put(table, path, value)
-    asked: set[str] = set()
+            dotted.put(table, path, value)
+    begun: set[str] = set()
 
     def lookup(path: str) -> object:
-        if path in asked & {*formulas}:
+        if path in begun & {*formulas}:
             raise ConfigError(f"{place}: {path} = '{formulas[path]}' depends on itself.")
         if path in formulas:
             settle(path)
-        found: Any = table
-        for key in path.split("."):
-            if not isinstance(found, dict) or key not in found:
-                known = registry.nearest(path, [p for p, _ in _leaves(table)])
-                raise ConfigError(f"{place}: a formula names {path}, which is not set{known}")
-            found = found[key]
-        return found
+        try:
+            return dotted.get(table, path)
+        except KeyError as error:
+            known = registry.nearest(path, [p for p, _ in dotted.leaves(table)])
+            message = f"{place}: a formula names {path}, which is not set{known}"
+            raise ConfigError(message) from error
 
     def settle(path: str) -> None:
-        asked.add(path)
-        _put(table, path, compute(formulas[path], lookup))
+        begun.add(path)
+        dotted.put(table, path, compute(formulas[path], lookup))
         del formulas[path]
 
     while formulas:
         settle(next(iter(formulas)))
     return table
-
-
-def _put(table: dict[str, Any], path: str, value: Any) -> None:  # noqa: ANN401
-    *outer, last = path.split(".")
-    for key in outer:
-        if isinstance(table.get(key), str) and key in NAMED:
-            table[key] = {"name": table[key]}
-        elif not isinstance(table.get(key), dict):  # a number gives way to a schedule
-            table[key] = {}
-        table = table[key]
-    table[last] = _copy(value) if isinstance(value, dict) else value
-
-
-def _copy(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: _copy(v) if isinstance(v, dict) else v for k, v in table.items()}
 
 
 def _inner(place: str, given: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -1,0 +1,93 @@
+"""Settings by dotted path: ``objective.beta`` in nested tables of plain values."""
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from unknot.core.errors import ConfigError
+
+NAMED = ("data", "net", "objective", "draw")
+"""Tables whose name may stand for them: ``data = "dsprites"``, or several names in a grid."""
+
+
+def leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that is no table, with its path.
+
+    Example:
+        >>> dict(leaves({"batch": 64, "objective": {"name": "vae", "c": {"end": 5}}}))
+        {'batch': 64, 'objective.name': 'vae', 'objective.c.end': 5}
+    """
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def get(table: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - whatever is there
+    """The value at a path.
+
+    Raises:
+        KeyError: There is none.
+    """
+    value: Any = table
+    for key in path.split("."):
+        if not isinstance(value, Mapping) or key not in value:
+            raise KeyError(path)
+        value = value[key]
+    return value
+
+
+def put(table: dict[str, Any], path: str, value: Any) -> None:  # noqa: ANN401 - any plain value
+    """Set the value at a path, in place.
+
+    A word or number gives way to a table when something inside of it is set, as a weight does to a
+    schedule; the name of a dataset, net, objective or draw stays its name.
+
+    Raises:
+        ConfigError: The path leads into a list.
+
+    Example:
+        >>> table = {"objective": "vae", "lr": 1.0}
+        >>> put(table, "objective.beta", 4)
+        >>> put(table, "lr.kind", "linear")
+        >>> table
+        {'objective': {'name': 'vae', 'beta': 4}, 'lr': {'kind': 'linear'}}
+    """
+    *outer, last = path.split(".")
+    for key in outer:
+        inner = table.get(key)
+        if not isinstance(inner, dict):
+            named = key in NAMED and is_name(inner)
+            if isinstance(inner, list) and not named:
+                raise ConfigError(f"'{path}': {key} is a list; set it as a whole.")
+            table[key] = {"name": inner} if named else {}
+        table = table[key]
+    table[last] = copy.deepcopy(value)
+
+
+def is_name(value: Any) -> bool:  # noqa: ANN401 - any plain value
+    """Whether a value is a name, or a list of names for a grid."""
+    points = value if isinstance(value, list) else [value]
+    return bool(points) and all(isinstance(point, str) for point in points)
+
+
+def override(
+    table: Mapping[str, Any], changes: Mapping[str, Any], path: str = ""
+) -> dict[str, Any]:
+    """A copy of a table with other values for some of its keys; tables are merged.
+
+    Raises:
+        KeyError: The table has no such key; the error holds its path.
+
+    Example:
+        >>> override({"seeds": 5, "train": {"steps": 9, "batch": 4}}, {"train": {"steps": 1}})
+        {'seeds': 5, 'train': {'steps': 1, 'batch': 4}}
+    """
+    result = copy.deepcopy(dict(table))
+    for key, value in changes.items():
+        if key not in table:
+            raise KeyError(f"{path}{key}")
+        both = isinstance(value, Mapping) and isinstance(table[key], Mapping)
+        result[key] = override(table[key], value, f"{path}{key}.") if both else value
+    return result
