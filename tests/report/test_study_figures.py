@@ -16,7 +16,7 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.report import study_figures as figures
 from unknot.report.labels import place_labels
 from unknot.report.study_boxes import density
-from unknot.report.study_style import Drawn, looks, panels
+from unknot.report.study_style import DataFigure, looks, panels
 from unknot.report.style import RULE, png
 
 OBJECTIVES = {"beta_vae": "beta", "factor_vae": "gamma", "dip_vae_i": "lambda_od",
@@ -274,7 +274,7 @@ def test_looks_differ_in_more_than_colour():
 
 def test_numbers_as_csv(tmp_path):
     rows = [{"a": 1.5, "b": math.nan}, {"a": None, "c": "x,y"}]
-    drawn = Drawn(panels(1, across=1, size=(1.0, 1.0), head=0.0, title="")[0], rows)
+    drawn = DataFigure(panels(1, across=1, size=(1.0, 1.0), head=0.0, title="")[0], rows)
     read = list(csv.DictReader(io.StringIO(drawn.csv)))
     assert read == [{"a": "1.5", "b": "", "c": ""}, {"a": "", "b": "", "c": "x,y"}]
     paths = drawn.save(tmp_path, "figure")

@@ -10,14 +10,14 @@ from unknot.core.errors import UnknotError, WriteError
 from unknot.core.files import write_whole
 from unknot.core.text import decimals
 from unknot.report.html import data_uri
-from unknot.report.study_style import Drawn, csv_text
+from unknot.report.study_style import DataFigure, csv_text
 
 FIGURES = "figures"
 """Folder of the figures, beside the page."""
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageFigure:
     """A figure on the page."""
 
     name: str
@@ -62,7 +62,7 @@ class More:
 
     summary: str
     grids: list[Grid] = field(default_factory=list)
-    figures: list[Shown] = field(default_factory=list)
+    figures: list[PageFigure] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -73,20 +73,20 @@ class Section:
     title: str
     words: str
     grids: list[Grid] = field(default_factory=list)
-    figures: list[Shown] = field(default_factory=list)
+    figures: list[PageFigure] = field(default_factory=list)
     more: list[More] = field(default_factory=list)
     paired: bool = False
     """Whether figures stand side by side where there is room."""
 
 
 @dataclass(frozen=True)
-class Album:
+class FigureFolder:
     """The folder that figures and tables go to; keeps count of what is there."""
 
     folder: Path
     files: list[Path] = field(default_factory=list)
 
-    def keep(self, name: str, drawn: Drawn, alt: str = "") -> Shown:
+    def add(self, name: str, drawn: DataFigure, alt: str = "") -> PageFigure:
         """Write a figure as PNG, SVG and CSV, and give it for the page.
 
         Raises:
@@ -96,7 +96,7 @@ class Album:
         self.files.extend(files)
         width = float(drawn.figure.get_size_inches()[0])
         title = drawn.figure.get_suptitle()
-        return Shown(name, data_uri(files[0].read_bytes()), alt or title, width)
+        return PageFigure(name, data_uri(files[0].read_bytes()), alt or title, width)
 
     def table(self, name: str, rows: Sequence[Mapping[str, Any]]) -> str:
         """Write rows as a CSV file; gives its name."""
@@ -114,15 +114,15 @@ class Album:
         return name
 
 
-Try = Callable[[str, Callable[[], Drawn]], list[Shown]]
+Try = Callable[[str, Callable[[], DataFigure]], list[PageFigure]]
 
 
-def trying(album: Album, left_out: list[str]) -> Try:
+def trying(figure_folder: FigureFolder, left_out: list[str]) -> Try:
     """Keep a figure, or note why it cannot be drawn: a page must not fail for one of many."""
 
-    def attempt(name: str, draw: Callable[[], Drawn]) -> list[Shown]:
+    def attempt(name: str, draw: Callable[[], DataFigure]) -> list[PageFigure]:
         try:
-            return [album.keep(name, draw())]
+            return [figure_folder.add(name, draw())]
         except WriteError:
             raise  # the next file would not fit either
         except Exception as error:

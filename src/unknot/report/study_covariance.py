@@ -11,7 +11,7 @@ from matplotlib.image import AxesImage
 
 from unknot.core.text import compact
 from unknot.report.study_latents import Posteriors
-from unknot.report.study_style import LETTERS, Drawn, panels
+from unknot.report.study_style import LETTERS, DataFigure, panels
 from unknot.report.style import (
     INK,
     MUTED,
@@ -41,7 +41,7 @@ DEEP = 0.85
 
 
 @styled
-def covariance_maps(found: Posteriors, *, title: str) -> Drawn:
+def covariance_maps(found: Posteriors, *, title: str) -> DataFigure:
     r"""Covariances of posterior means and of codes over images, side by side in one scale.
 
     $$\mathrm{Cov}[z] = \mathrm{Cov}[\mu] + \mathrm{diag}(\mathbb E[\sigma^2])$$
@@ -80,7 +80,7 @@ def covariance_maps(found: Posteriors, *, title: str) -> Drawn:
         for i in range(n)
         for j in range(n)
     ]  # fmt: skip
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 def _covariances(found: Posteriors) -> tuple[Float[np.ndarray, "z z"], Float[np.ndarray, "z z"]]:

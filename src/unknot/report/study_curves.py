@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from unknot.analysis.cells import Cell, has_diverged
 from unknot.core.text import number
 from unknot.report.figures import curve_names
-from unknot.report.study_style import DASHES, Drawn, below, panels, strength_words
+from unknot.report.study_style import DASHES, DataFigure, below, panels, strength_words
 from unknot.report.style import set_panel, styled
 from unknot.study.curves import Curves
 from unknot.study.folder import RunFolder
@@ -49,7 +49,7 @@ def bands(study: Study, cells: Sequence[Cell]) -> list[Band]:
 
 
 @styled
-def training_curves(cells: Sequence[Cell], found: Sequence[Band], *, across: int = 3) -> Drawn:
+def training_curves(cells: Sequence[Cell], found: Sequence[Band], *, across: int = 3) -> DataFigure:
     """Each logged term over the steps of one objective's cells: median and range of the seeds.
 
     Args:
@@ -95,7 +95,7 @@ def training_curves(cells: Sequence[Cell], found: Sequence[Band], *, across: int
     ]
     labels = [strength_words(cell) or cell.objective for cell in cells]
     below(figure, shown, labels, across=4, notes=(said,))
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 def _members(cell: Cell) -> Iterator[tuple[str, int]]:

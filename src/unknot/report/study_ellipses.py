@@ -9,7 +9,7 @@ from matplotlib.patches import Circle, Ellipse
 
 from unknot.core.errors import DataError
 from unknot.report.study_latents import Posteriors
-from unknot.report.study_style import LETTERS, Drawn, panels
+from unknot.report.study_style import LETTERS, DataFigure, panels
 from unknot.report.style import ACCENT, INK, MUTED, footnote, set_panel, styled
 
 ELLIPSES = 60
@@ -21,7 +21,7 @@ SIDE = 4.6
 
 
 @styled
-def posterior_ellipses(found: Posteriors, *, title: str) -> Drawn:
+def posterior_ellipses(found: Posteriors, *, title: str) -> DataFigure:
     """Posteriors of the two most informative latents: all means, and ellipses of some images.
 
     An ellipse is one standard deviation wide in each direction from its mean, as the prior's
@@ -65,7 +65,7 @@ def posterior_ellipses(found: Posteriors, *, title: str) -> Drawn:
         f"deviation of {len(marked)} of them. Dotted: that of the prior.",
     )
     footnote(figure, said)
-    return Drawn(figure, _rows(two, mean, sd, marked))
+    return DataFigure(figure, _rows(two, mean, sd, marked))
 
 
 def _spread_rows(n: int) -> Int[np.ndarray, " k"]:

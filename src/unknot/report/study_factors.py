@@ -12,7 +12,7 @@ from unknot.report import clouds, distances, thresholds
 from unknot.report.figures import factor_figure
 from unknot.report.latents import Latents
 from unknot.report.study_blocks import across
-from unknot.report.study_style import LETTERS, Drawn
+from unknot.report.study_style import LETTERS, DataFigure
 from unknot.report.style import set_title, styled
 from unknot.study.run import Run
 
@@ -24,7 +24,7 @@ MIDDLE = 0.5
 """The threshold whose shared latents are in the numbers: halfway, as in the Ada-GVAE."""
 
 
-def along_factors(run: Run, title: str) -> Iterator[tuple[str, Drawn]]:
+def along_factors(run: Run, title: str) -> Iterator[tuple[str, DataFigure]]:
     """Figures and the ends of their names; none where the data has no factors to go along.
 
     Args:
@@ -42,7 +42,7 @@ def along_factors(run: Run, title: str) -> Iterator[tuple[str, Drawn]]:
 
 
 @styled
-def latent_shares(run: Run, found: Latents, title: str) -> Drawn:
+def latent_shares(run: Run, found: Latents, title: str) -> DataFigure:
     """How much of each latent's variance each factor explains, latents down and factors across.
 
     Args:
@@ -66,11 +66,11 @@ def latent_shares(run: Run, found: Latents, title: str) -> Drawn:
         for z in found.order
         for name, share in zip(names, found.explained[z], strict=True)
     ]  # fmt: skip
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 @styled
-def factor_distances(run: Run, title: str) -> Drawn:
+def factor_distances(run: Run, title: str) -> DataFigure:
     """Mean distance of each two values of a factor: of factors, images, codes and so on."""
     found = mean_matrices(distances.run_sources(run), run.dataset.space, traversals=WALKS)
     figure = distances.matrices_figure(
@@ -84,11 +84,11 @@ def factor_distances(run: Run, title: str) -> Drawn:
         for source, matrix in own.items()
         for (u, v), value in np.ndenumerate(matrix.numpy())
     ]
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 @styled
-def factor_clouds(run: Run, title: str) -> Drawn:
+def factor_clouds(run: Run, title: str) -> DataFigure:
     """Codes while one factor moves, in the two latents that move most."""
     (codes,) = run.representations()
     seen = clouds.factor_clouds(codes, traversals=POINTS)
@@ -106,11 +106,11 @@ def factor_clouds(run: Run, title: str) -> Drawn:
         for cloud in seen
         for (x, y), value in zip(cloud.points, cloud.value, strict=True)
     ]  # fmt: skip
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 @styled
-def factor_thresholds(run: Run, title: str) -> Drawn:
+def factor_thresholds(run: Run, title: str) -> DataFigure:
     """Distances of latents between two images that differ in one factor, and what is shared."""
     found = thresholds.pair_deltas(run)
     figure = thresholds.threshold_figure(
@@ -124,4 +124,4 @@ def factor_thresholds(run: Run, title: str) -> Drawn:
             {"factor": factor, "latent": f"z{z}", "distance": float(d), "shared": bool(s)}
             for z, (d, s) in enumerate(zip(values, shared, strict=True))
         ]
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)

@@ -1,6 +1,6 @@
 """Figures of a study from its plain table, one function each.
 
-Each gives a `Drawn`: the figure, and the numbers in it as rows for a CSV file.
+Each gives a `DataFigure`: the figure, and the numbers in it as rows for a CSV file.
 """
 
 from unknot.report.study_halves import split_objectives as split_objectives
@@ -11,7 +11,7 @@ from unknot.report.study_spread import cumulative as cumulative
 from unknot.report.study_spread import spread as spread
 from unknot.report.study_strength import strength_lines as strength_lines
 from unknot.report.study_strength import trade_off as trade_off
-from unknot.report.study_style import Drawn as Drawn
+from unknot.report.study_style import DataFigure as DataFigure
 from unknot.report.study_tables import beside_published as beside_published
 from unknot.report.study_tables import correlation_map as correlation_map
 from unknot.report.study_tables import share_bars as share_bars

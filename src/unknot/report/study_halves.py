@@ -15,7 +15,7 @@ from unknot.report.study_spread import mark_missing, missing_words, run_rows, wh
 from unknot.report.study_style import (
     FEW,
     ROW,
-    Drawn,
+    DataFigure,
     Look,
     legend,
     lines_of,
@@ -30,7 +30,7 @@ WORDS = f"Width: density of the runs; bar: median; cross: mean; dots: up to {FEW
 
 
 @styled
-def split_violins(table: PlainTable, score: str, halves: str, *, title: str = "") -> Drawn:
+def split_violins(table: PlainTable, score: str, halves: str, *, title: str = "") -> DataFigure:
     """One score over seeds, two values of a column back to back at each setting.
 
     Args:
@@ -81,7 +81,7 @@ def split_violins(table: PlainTable, score: str, halves: str, *, title: str = ""
         bars,
         notes=(missing_words([*sides[0].values(), *sides[1].values()], [score]),),
     )
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 @styled
@@ -91,7 +91,7 @@ def split_objectives(
     *,
     across: int = 4,
     baselines: Sequence[Baseline] = (),
-) -> Drawn:
+) -> DataFigure:
     """All runs of two objectives back to back, a row for each dataset; crosses are means.
 
     Args:
@@ -132,7 +132,7 @@ def split_objectives(
     every = [cell for own in found.values() for cell in own.values()]
     said = (WORDS, missing_words(every, names), named(baselines, names))
     legend(figure, {n: Look(v.colour, "s", "") for n, v in looked.items()}, notes=said)
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 def _mark_mean(axes: Axes, own: Taken, y: float) -> None:

@@ -15,7 +15,7 @@ from unknot.analysis.ranking import means_of, one_dataset
 from unknot.analysis.statistics import DRAWS, LEVEL, NAN
 from unknot.core.errors import DataError
 from unknot.core.text import number
-from unknot.report.study_style import SHIFT, Drawn, Look, legend, looks, means_line, panels
+from unknot.report.study_style import SHIFT, DataFigure, Look, legend, looks, means_line, panels
 from unknot.report.style import MUTED, number_ticks, set_panel, styled
 
 MOST_SETTINGS = 8
@@ -92,7 +92,7 @@ def learners(found: Sequence[Cell]) -> list[Learner]:
 
 
 @styled
-def accuracy_by_labels(table: PlainTable) -> Drawn:
+def accuracy_by_labels(table: PlainTable) -> DataFigure:
     """Accuracy over the number of labels, a panel for each learner of the score ``efficiency``.
 
     A line for each setting, or where there are more than eight for each objective: the mean of the
@@ -137,7 +137,7 @@ def accuracy_by_labels(table: PlainTable) -> Drawn:
         for group, curve in zip(groups, own, strict=True)
         for point in curve
     ]
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 def _groups(found: Sequence[Cell]) -> list[Group]:

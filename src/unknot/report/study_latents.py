@@ -9,7 +9,7 @@ from unknot.core import noise
 from unknot.report.latents import UNUSED, latents, sample_rows
 from unknot.report.study_blocks import across
 from unknot.report.study_boxes import density
-from unknot.report.study_style import Drawn, panels
+from unknot.report.study_style import DataFigure, panels
 from unknot.report.style import ACCENT, ALARM, INK, MUTED, RULE, footnote, set_panel, styled
 from unknot.study.run import Run
 
@@ -42,7 +42,7 @@ def posteriors(run: Run, *, sample: int = SAMPLE) -> Posteriors:
 
 
 @styled
-def posterior_densities(found: Posteriors, *, title: str) -> Drawn:
+def posterior_densities(found: Posteriors, *, title: str) -> DataFigure:
     """Densities of posterior means and deviations over images, active and passive latents apart.
 
     A passive latent keeps the prior for every image: mean 0, deviation 1. Each density is scaled
@@ -81,11 +81,11 @@ def posterior_densities(found: Posteriors, *, title: str) -> Drawn:
         figure,
         (f"A line for each latent; dotted: the prior. Active: {UNUSED} nats or more.",),
     )
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 @styled
-def aggregate_histograms(found: Posteriors, *, title: str) -> Drawn:
+def aggregate_histograms(found: Posteriors, *, title: str) -> DataFigure:
     """Codes of all images together, a histogram for each latent, with the prior as a line.
 
     One code is drawn from each image's posterior. Latents go from the most informative to the
@@ -126,4 +126,4 @@ def aggregate_histograms(found: Posteriors, *, title: str) -> Drawn:
         ]
     said = f"{beyond} of {codes.size:,} codes lie outside of ±{reach:g}." if beyond else ""
     footnote(figure, ("Line: the prior. Grey: passive latents.", said))
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)

@@ -14,7 +14,7 @@ from unknot.report import pictures, traversals
 from unknot.report.html import data_uri
 from unknot.report.latents import Latents, latents, sample_rows
 from unknot.report.sheet import enlargement, pixels, tiles
-from unknot.report.study_blocks import Album, Try
+from unknot.report.study_blocks import FigureFolder, Try
 from unknot.report.study_covariance import covariance_maps
 from unknot.report.study_ellipses import posterior_ellipses
 from unknot.report.study_factors import along_factors, latent_shares
@@ -70,14 +70,16 @@ def _median(cell: Cell, score: str, sign: float) -> Chosen:
     return Chosen(cell, str(cell.runs["id"][i]), int(cell.runs["seed"][i]), float(values[i]))
 
 
-def shown(run: Run, name: str, title: str, album: Album, keep: Try) -> dict[str, Any]:
+def shown(
+    run: Run, name: str, title: str, figure_folder: FigureFolder, keep: Try
+) -> dict[str, Any]:
     """Everything that the page has of one model; pictures are files as well.
 
     Args:
         run: A run of one seed.
         name: Start of the names of its files.
         title: Whose figures they are.
-        album: Takes figures and pictures.
+        figure_folder: Takes figures and pictures.
         keep: Takes a figure that not all data has.
     """
     (found,) = latents(run)
@@ -88,11 +90,13 @@ def shown(run: Run, name: str, title: str, album: Album, keep: Try) -> dict[str,
     pairs, means = with_differences(run), mean_images(run)[None]
     glow = brighter(means)
     draws = _rows(pictures.draws(run, n=3 * pictures.ACROSS), 3)
-    album.file(f"{name}-traversals.png", png(traversals.traversal_picture(run, found=[found])))
-    album.file(f"{name}-traversals.gif", traversals.traversal_gif(run, found=[found]))
-    album.table(f"{name}-latents", _latents(found, names))
+    figure_folder.file(
+        f"{name}-traversals.png", png(traversals.traversal_picture(run, found=[found]))
+    )
+    figure_folder.file(f"{name}-traversals.gif", traversals.traversal_gif(run, found=[found]))
+    figure_folder.table(f"{name}-latents", _latents(found, names))
     for what, images in (("reconstructions", pairs), ("samples", draws), ("means", means * glow)):
-        album.file(f"{name}-{what}.png", png(_table(images)))
+        figure_folder.file(f"{name}-{what}.png", png(_table(images)))
     return {
         "used": int(found.used.sum()),
         "latents": [
@@ -112,18 +116,23 @@ def shown(run: Run, name: str, title: str, album: Album, keep: Try) -> dict[str,
         "glow": int(glow),
         "shares": keep(f"{name}-factors", lambda: latent_shares(run, found, title)),
         "figures": [
-            album.keep(
+            figure_folder.add(
                 f"{name}-posteriors", posterior_densities(seen, title=f"Posteriors, {title}")
             ),
-            album.keep(
+            figure_folder.add(
                 f"{name}-aggregate", aggregate_histograms(seen, title=f"All codes, {title}")
             ),
             *keep(
                 f"{name}-ellipses",
                 lambda: posterior_ellipses(seen, title=f"Two latents, {title}"),
             ),
-            album.keep(f"{name}-covariances", covariance_maps(seen, title=f"Covariances, {title}")),
-            *(album.keep(f"{name}-{end}", drawn) for end, drawn in along_factors(run, title)),
+            figure_folder.add(
+                f"{name}-covariances", covariance_maps(seen, title=f"Covariances, {title}")
+            ),
+            *(
+                figure_folder.add(f"{name}-{end}", drawn)
+                for end, drawn in along_factors(run, title)
+            ),
         ],
     }
 

@@ -15,8 +15,8 @@ from unknot.core.text import decimals, setting_label, setting_text
 from unknot.metrics import lower_is_better
 from unknot.report import study_seeds as seeds
 from unknot.report.study_blocks import (
-    Album,
     Entry,
+    FigureFolder,
     Grid,
     More,
     Section,
@@ -127,7 +127,9 @@ def winners(cells: Sequence[Cell], scores: Sequence[str]) -> tuple[Grid, dict[st
     return Grid(head, rows, note=note), won
 
 
-def ranks(table: PlainTable, scores: Sequence[str], album: Album, name: str) -> Section | None:
+def ranks(
+    table: PlainTable, scores: Sequence[str], figure_folder: FigureFolder, name: str
+) -> Section | None:
     """Objectives by their mean rank over the scores."""
     found = ranking(table, scores, lower=[s for s in scores if lower_is_better(s)])
     if (~np.isnan(found.ranks)).sum(0).max() < 2:
@@ -159,7 +161,7 @@ def ranks(table: PlainTable, scores: Sequence[str], album: Album, name: str) -> 
     rows.sort(key=lambda row: float(row[1].key or "inf"))
     head = ["objective", "mean rank", f"{LEVEL:.0%}", "wins", *found.scores]
     note = "; ".join(("1 is best; below, the mean over an objective's settings", *found.remarks))
-    file = album.table(f"{name}ranking", found.rows())
+    file = figure_folder.table(f"{name}ranking", found.rows())
     return Section(
         f"{name}ranking",
         "Which objective ranks first",
@@ -169,7 +171,9 @@ def ranks(table: PlainTable, scores: Sequence[str], album: Album, name: str) -> 
     )
 
 
-def strengths(table: PlainTable, scores: Sequence[str], album: Album, name: str) -> Section | None:
+def strengths(
+    table: PlainTable, scores: Sequence[str], figure_folder: FigureFolder, name: str
+) -> Section | None:
     """The best strength of each objective for each score."""
     found = best_strengths(table, scores, lower=[s for s in scores if lower_is_better(s)])
     if all(len(best.shares) < 2 for best in found):
@@ -206,14 +210,14 @@ def strengths(table: PlainTable, scores: Sequence[str], album: Album, name: str)
                 ["objective", "setting", *scores],
                 rows,
                 heat=True,
-                file=album.table(f"{name}strengths", [best.row() for best in found]),
+                file=figure_folder.table(f"{name}strengths", [best.row() for best in found]),
             )
         ],
     )
 
 
 def seed_counts(
-    cells: Sequence[Cell], scores: Sequence[str], album: Album, name: str
+    cells: Sequence[Cell], scores: Sequence[str], figure_folder: FigureFolder, name: str
 ) -> Section | None:
     """How likely n seeds show which of two settings is better."""
     grids: dict[str, Grid] = {}
@@ -241,7 +245,7 @@ def seed_counts(
     if not grids:
         return None
     pairs = [row for score in scores for row in seeds.every_pair(cells[:MOST_CELLS], score)]
-    file = album.table(f"{name}seeds", pairs)
+    file = figure_folder.table(f"{name}seeds", pairs)
     first, *others = grids.values()
     return Section(
         f"{name}seeds",

@@ -16,7 +16,7 @@ from unknot.report import study_sections as sections
 from unknot.report import study_words as words
 from unknot.report.html import render
 from unknot.report.latents import UNUSED
-from unknot.report.study_blocks import FIGURES, Album, Grid, count, reason, trying, value
+from unknot.report.study_blocks import FIGURES, FigureFolder, Grid, count, reason, trying, value
 from unknot.report.study_blocks import words as entry
 from unknot.report.study_part import of_data
 from unknot.report.study_source import Source, read
@@ -54,18 +54,20 @@ def write_report(
         ConfigError: The runs lack something that every page needs.
         WriteError: The disk refused.
     """
-    album, left_out = Album(folder), list[str]()
+    figure_folder, left_out = FigureFolder(folder), list[str]()
     found = cells(source.table)
     number = words.counts(source, found)
     write_whole(folder / FIGURES / "runs.csv", as_csv(_records(source.table)).encode())
     parts = split_table(source.table, "data") if "data" in source.table else {"": source.table}
-    keep = trying(album, left_out)
+    keep = trying(figure_folder, left_out)
     held = {}
     for data, table in parts.items():
         say(f"drawing {data}" if data else "drawing")
-        held[str(data)] = of_data(source, table, str(data), len(parts) > 1, published, album, keep)
+        held[str(data)] = of_data(
+            source, table, str(data), len(parts) > 1, published, figure_folder, keep
+        )
     over = sections.over_data(source.table, source.scores, keep) if len(parts) > 1 else None
-    shown = _models(source, held, album, device, left_out, say) if source.study else []
+    shown = _models(source, held, figure_folder, device, left_out, say) if source.study else []
     beside = write_specs(source.study, folder) if source.study else []
     text = render(
         "study_page.html",
@@ -91,7 +93,7 @@ def write_report(
         version=unknot.__version__,
     )
     write_whole(folder / "index.html", text.encode())
-    return [folder / "index.html", *beside, *album.files]
+    return [folder / "index.html", *beside, *figure_folder.files]
 
 
 def report(
@@ -113,7 +115,7 @@ def report(
 def _models(
     source: Source,
     held: dict[str, dict[str, Any]],
-    album: Album,
+    figure_folder: FigureFolder,
     device: str,
     left_out: list[str],
     say: Say,
@@ -122,7 +124,7 @@ def _models(
     study, score = source.study, source.scores[0]
     if study is None:
         return []
-    shown, keep = [], trying(album, left_out)
+    shown, keep = [], trying(figure_folder, left_out)
     for data, part in held.items():
         for one in models.chosen(part["cells"], score):
             title = one.cell.label + (f" on {data}" if part["several"] else "")
@@ -134,7 +136,7 @@ def _models(
             )
             try:
                 run = study.run(one.id, device=device)
-                pictures = models.shown(run, name, title, album, keep)
+                pictures = models.shown(run, name, title, figure_folder, keep)
             except WriteError:
                 raise
             except Exception as error:

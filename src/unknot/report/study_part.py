@@ -12,7 +12,7 @@ from unknot.report import study_sections as sections
 from unknot.report import study_words as words
 from unknot.report.study_baselines import Baseline, baselines, known
 from unknot.report.study_baselines import grid as listed
-from unknot.report.study_blocks import Album, More, Section, Try, across
+from unknot.report.study_blocks import FigureFolder, More, Section, Try, across
 from unknot.report.study_figures import beside_published
 from unknot.report.study_source import Source
 
@@ -23,7 +23,7 @@ def of_data(
     data: str,
     several: bool,
     published: Source | None,
-    album: Album,
+    figure_folder: FigureFolder,
     keep: Try,
 ) -> dict[str, Any]:
     """All that the page has of one dataset.
@@ -34,7 +34,7 @@ def of_data(
         data: Its name.
         several: Whether there are others.
         published: Runs to hold these against.
-        album: Takes tables.
+        figure_folder: Takes tables.
         keep: Takes figures.
     """
     found = cells(table)
@@ -47,10 +47,10 @@ def of_data(
     every = summaries(
         table, [*panels, *(s for s in source.others if s in table and s not in panels)]
     )
-    album.table(f"{name}summary", [one.row() for one in every])
+    figure_folder.table(f"{name}summary", [one.row() for one in every])
     held = baselines(table, [word for word in source.baselines if known(table, word)])
     if held:
-        album.table(f"{name}baselines", [row for one in held for row in one.rows()])
+        figure_folder.table(f"{name}baselines", [row for one in held for row in one.rows()])
     best, won = grids.winners(found, scores)
     blocks: list[Section | None] = [
         Section(
@@ -66,12 +66,12 @@ def of_data(
         sections.spread(table, found, panels, name, keep, held),
         sections.strength(table, found, panels, name, keep, held),
         sections.trade(table, found, scores, name, keep, held),
-        grids.strengths(table, scores, album, name) if len(found) > 1 else None,
-        grids.ranks(table, scores, album, name),
+        grids.strengths(table, scores, figure_folder, name) if len(found) > 1 else None,
+        grids.ranks(table, scores, figure_folder, name),
         sections.agreement(table, panels, name, keep),
         sections.labels(table, found, name, keep),
         sections.shares(table, found, panels, name, keep),
-        grids.seed_counts(found, scores, album, name),
+        grids.seed_counts(found, scores, figure_folder, name),
         _beside(source, table, scores, published, name, keep),
         sections.training(source.study, found, name, keep) if source.study else None,
     ]

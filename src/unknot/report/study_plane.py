@@ -11,12 +11,14 @@ from unknot.analysis.cells import Cell, cells, chosen_scores, plain_columns, tak
 from unknot.analysis.plain_table import PlainTable
 from unknot.core.text import number, setting_text
 from unknot.report.labels import place_labels
-from unknot.report.study_style import Drawn, darker, legend, looks, maybe_log, panels
+from unknot.report.study_style import DataFigure, darker, legend, looks, maybe_log, panels
 from unknot.report.style import MUTED, PAPER, RULE, SMALL, set_panel, styled
 
 
 @styled
-def rate_distortion(table: PlainTable, *, rate: str = "kl", distortion: str = "recon") -> Drawn:
+def rate_distortion(
+    table: PlainTable, *, rate: str = "kl", distortion: str = "recon"
+) -> DataFigure:
     """Reconstruction loss against divergence, in nats: runs as dots, means of settings as marks.
 
     Along a grey line the ELBO, minus the sum of the two, is the same.
@@ -75,7 +77,7 @@ def rate_distortion(table: PlainTable, *, rate: str = "kl", distortion: str = "r
         paths=[[(mx, my) for mx, my, cell in marks if cell.objective == name] for name in looked],
         texts=named,
     )
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 def _same_elbo(axes: Axes, x: np.ndarray, y: np.ndarray) -> list[Text]:

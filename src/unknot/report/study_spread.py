@@ -14,7 +14,7 @@ from unknot.report.study_boxes import Row, draw
 from unknot.report.study_style import (
     FEW,
     ROW,
-    Drawn,
+    DataFigure,
     Look,
     legend,
     lines_of,
@@ -33,7 +33,7 @@ def spread(
     by: Literal["setting", "objective"] = "setting",
     across: int = 4,
     baselines: Sequence[Baseline] = (),
-) -> Drawn:
+) -> DataFigure:
     """Each score over the seeds of each setting, or over all runs of each objective.
 
     A box is the middle half, its line the median, the cross the mean; whiskers reach to the last
@@ -71,7 +71,7 @@ def spread(
         lines.label_axis(axes, looked, first=i % across == 0)
     said = (_legend_words(kind), missing_words(found, names), named(baselines, names))
     footnote(figure, said)
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 @styled
@@ -82,7 +82,7 @@ def cumulative(
     by: Literal["setting", "objective"] = "objective",
     across: int = 3,
     baselines: Sequence[Baseline] = (),
-) -> Drawn:
+) -> DataFigure:
     """Share of runs up to each value of a score, a line for each objective or setting.
 
     Runs without the score, diverged ones among them, count as below all others: a line that starts
@@ -132,7 +132,7 @@ def cumulative(
     plain = {name: Look(look.colour, "", look.dash) for name, look in looked.items()}
     said = (_lost_words(found, names), named(baselines, names))
     legend(figure, plain, across=4, notes=said)
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 def whole_objectives(given: dict[str, list[Any]]) -> list[Cell]:

@@ -27,7 +27,7 @@ from unknot.report.study_baselines import Baseline, mark, named
 from unknot.report.study_style import (
     DASHES,
     SHIFT,
-    Drawn,
+    DataFigure,
     Look,
     darker,
     legend,
@@ -50,7 +50,7 @@ def strength_lines(
     lines: Literal["objective", "data"] = "objective",
     across: int = 3,
     baselines: Sequence[Baseline] = (),
-) -> Drawn:
+) -> DataFigure:
     """Mean score over strengths, lines of each objective or dataset, with 95 % intervals.
 
     Where settings differ in several things, the one that makes the fewest lines is the axis, and
@@ -108,7 +108,7 @@ def strength_lines(
         for value, one in zip(line.values, own, strict=True)
         for score in names
     ]
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 @styled
@@ -118,7 +118,7 @@ def trade_off(
     *,
     cost: str = "recon",
     baselines: Sequence[Baseline] = (),
-) -> Drawn:
+) -> DataFigure:
     """Mean score against mean reconstruction loss, a point for each setting, and the front.
 
     Rings mark settings that no other beats in one without losing in the other, and the grey stairs
@@ -185,7 +185,7 @@ def trade_off(
             for name in looked
         ],
     )
-    return Drawn(figure, found.rows())
+    return DataFigure(figure, found.rows())
 
 
 def _summaries(cell: Cell, scores: Sequence[str]) -> dict[str, Summary]:

@@ -38,7 +38,7 @@ SHIFT = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DataFigure:
     """A figure, and the numbers in it as rows."""
 
     figure: Figure

@@ -17,7 +17,7 @@ from unknot.core.text import number
 from unknot.report.study_style import (
     HATCHES,
     ROW,
-    Drawn,
+    DataFigure,
     Look,
     below,
     legend,
@@ -57,7 +57,7 @@ def correlation_map(
     *,
     kind: Literal["spearman", "pearson"] = "spearman",
     title: str = "",
-) -> Drawn:
+) -> DataFigure:
     """Spearman's or Pearson's correlation of each pair of scores times 100, in colours and numbers.
 
     Numbers in brackets have a p-value above 0.05. The rows have both kinds, whichever is drawn.
@@ -99,7 +99,7 @@ def correlation_map(
     )  # fmt: skip
     bracketed = f" In brackets: p above {CHANCE:g}." if chance.any() else ""
     footnote(figure, (f"Over {runs} runs.{bracketed}", *found.remarks))
-    return Drawn(figure, _pairs(found))
+    return DataFigure(figure, _pairs(found))
 
 
 @styled
@@ -108,7 +108,7 @@ def share_bars(
     scores: Sequence[str] | None = None,
     *,
     title: str = "",
-) -> Drawn:
+) -> DataFigure:
     """Shares of each score's variance that objective, strength and seed account for.
 
     Args:
@@ -155,7 +155,7 @@ def share_bars(
     ]
     remarks = sorted({remark for one in found for remark in one.remarks})
     below(figure, shown, parts, across=len(parts), notes=remarks)
-    return Drawn(figure, [_share_row(one) for one in found])
+    return DataFigure(figure, [_share_row(one) for one in found])
 
 
 @styled
@@ -165,7 +165,7 @@ def beside_published(
     baselines: Mapping[str, Mapping[str, float]] | None = None,
     across: int = 4,
     title: str = "Ours beside published",
-) -> Drawn:
+) -> DataFigure:
     """Our runs beside the published ones: a tick for each, and means with two standard errors.
 
     Args:
@@ -228,7 +228,7 @@ def beside_published(
     }
     lined = {name: Look(look.colour, "", "--") for name, look in levels.items()}
     legend(figure, {**dots, **lined}, across=4, notes=_beside_words(found))
-    return Drawn(figure, found.rows())
+    return DataFigure(figure, found.rows())
 
 
 def _beside_words(found: Comparison) -> list[str]:

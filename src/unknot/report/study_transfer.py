@@ -18,7 +18,7 @@ from unknot.core.errors import DataError
 from unknot.metrics import lower_is_better
 from unknot.report.labels import place_labels
 from unknot.report.study_style import (
-    Drawn,
+    DataFigure,
     Look,
     below,
     darker,
@@ -91,7 +91,7 @@ def dataset_pairs(found: Sequence[Cell], score: str) -> list[Pair]:
 
 
 @styled
-def transfer(table: PlainTable, score: str) -> Drawn:
+def transfer(table: PlainTable, score: str) -> DataFigure:
     """Mean score of each setting on one dataset against that on another, a panel for each pair.
 
     Spearman's correlation over settings stands above: 1 where both datasets order settings alike,
@@ -131,7 +131,7 @@ def transfer(table: PlainTable, score: str) -> Drawn:
     for pair, axes in zip(shown, drawn, strict=True):
         _name_best(figure, axes, pair, score, looked)
     rows = [row for pair in every for row in _rows(pair, score, shown=pair in shown)]
-    return Drawn(figure, rows)
+    return DataFigure(figure, rows)
 
 
 def _telling(found: Sequence[Cell]) -> list[str]:
