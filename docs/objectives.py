@@ -14,22 +14,32 @@ HEAD = """\
 
 <!-- Made by docs/objectives.py from the docstrings in src/unknot/objectives; do not edit. -->
 
-What a model is trained for. Each is one file of `src/unknot/objectives/` that reads like its
-paper, and its name is what the command line takes:
+An objective is the loss that a model is trained with. Each objective is one file in
+`src/unknot/objectives/` that reads like its paper. Use its name on the command line:
 
-```
+```sh
 unknot train --objective beta_tcvae --set objective.beta=6 --steps 20000
 unknot train --objective factor_vae --preset study2019 --steps 300000
 ```
 
-All are losses to make small, summed over pixels and latents and averaged over the batch. A weight
-that a paper gives for another convention is translated under *Differs*. A setting that *may vary*
-may follow a schedule and may differ between the models of a population. With `likelihood`
-"bernoulli" the decoder gives logits of probabilities. With "gaussian" it gives means, and the
-reconstruction is the squared error, without a half; "sigmoid_gaussian" is the same with means that
-a sigmoid keeps within (0, 1). On images that are mostly black that sigmoid can close for good: with
-it `l_vae`, `mdl_vae` and `sigma_vae` were all black after 2,000 steps of 32 images of dSprites at a
-learning rate of 1e-3 (`conv64`, seed 0), and with "gaussian" they were not.
+All losses are minimised, summed over pixels and latents and averaged over the batch. Where a paper
+uses another convention for a weight, *Differs* gives the conversion. A setting that *may vary* can
+follow a schedule and can differ between the models of a population.
+
+Presets are named settings. `study2019` is Locatello et al. 2019, the large study whose 10,800 models
+are the field's reference. Presets that begin with `mushom`, `ozcan` or `michlo` come from three
+theses: Mushom 2020 (MSc, five objectives on dSprites), Moğultay Özcan 2024 (PhD, L-VAE) and Michlo
+2022 (dissertation, VAEs and distances between images).
+
+The setting `likelihood` defines the decoder output and the reconstruction loss
+([losses](losses.md)):
+
+- "bernoulli": logits of probabilities; cross-entropy.
+- "gaussian": means; squared error, without the factor 1/2.
+- "sigmoid_gaussian": the same, with a sigmoid that keeps the means in (0, 1). If images are mostly
+  black, the sigmoid can saturate: with it, `l_vae`, `mdl_vae` and `sigma_vae` gave black images
+  after 2,000 steps of 32 dSprites images at a learning rate of 1e-3 (`conv64`, seed 0); with
+  "gaussian" they did not.
 
 """
 
