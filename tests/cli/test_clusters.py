@@ -77,7 +77,7 @@ def test_slurm_jobs_have_the_threads_that_were_asked_for_and_a_device_that_was_n
     assert slurm_pool._machine(options, 10, device="cpu") == Machine("cpu", 8, 4)
     assert slurm_pool._machine(options, 10, device="cpu", threads=1) == Machine("cpu", 8, 1)
     assert slurm_pool._machine({}, 10, device="cuda", workers=3) == Machine("cuda", 3, None)
-    for device, said in (("auto", "Say --device cpu or"), ("cuda:1", "the cluster's choice")):
+    for device, said in (("auto", "Use --device cpu or"), ("cuda:1", "the cluster's choice")):
         with pytest.raises(UnknotError, match=said):
             slurm_pool._machine({}, 10, device=device)
 

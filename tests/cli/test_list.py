@@ -29,14 +29,14 @@ def test_samplers_are_listed_with_those_of_other_packages(unknot, monkeypatch):
 
     from unknot.core import registry
 
-    rows = {row["name"]: row for row in json.loads(unknot("list", "draws", "--json")[1])}
+    rows = {row["name"]: row for row in json.loads(unknot("list", "samplers", "--json")[1])}
     assert list(rows) == ["pairs", "singles", "triplets"]
     assert rows["pairs"]["settings"] == {
         "changed": "None", "sampler": "'exact'", "weights": "None",
     }  # fmt: skip
     assert [rows[name]["views"] for name in rows] == [2, 1, 3]
     assert rows["triplets"]["paper"] == "Michlo 2022"
-    said = unknot("list", "draws")[1]
+    said = unknot("list", "samplers")[1]
     assert "singles  Rows one by one" in said
     assert "changed=None sampler='exact'" in said
 
@@ -45,11 +45,11 @@ def test_samplers_are_listed_with_those_of_other_packages(unknot, monkeypatch):
         return [metadata.EntryPoint(n, at, group) for n, at in own if group == "unknot.samplers"]
 
     monkeypatch.setattr(registry, "entry_points", entries)
-    rows = {row["name"]: row for row in json.loads(unknot("list", "draws", "--json")[1])}
+    rows = {row["name"]: row for row in json.loads(unknot("list", "samplers", "--json")[1])}
     assert list(rows) == ["broken", "pairs", "singles", "triplets", "walks"]
     assert rows["walks"]["settings"] == rows["pairs"]["settings"]
     assert "cannot be imported" in rows["broken"]["what it is"]
-    assert unknot("list", "draws")[0] == 0
+    assert unknot("list", "samplers")[0] == 0
 
 
 def test_data_show(unknot, tmp_path):

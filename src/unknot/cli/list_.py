@@ -16,9 +16,9 @@ class What(StrEnum):
 
     objectives = "objectives"
     datasets = "datasets"
-    draws = "draws"
     metrics = "metrics"
     nets = "nets"
+    samplers = "samplers"
 
 
 def list_(
@@ -28,8 +28,9 @@ def list_(
     """List a catalogue with settings and presets, including entries from installed packages.
 
     Change a setting with `--set objective.NAME=VALUE`, `--set net.NAME=VALUE` and so on. A preset
-    is a named set of settings, e.g. `--preset study2019`. A sampler (catalogue `draws`) chooses the
-    images of each batch: single images, pairs or triplets, e.g. `--set draw.name=pairs`.
+    is a named set of settings, e.g. `--preset study2019`. A sampler chooses the images of each
+    batch (single images, pairs or triplets); its settings begin with `draw`, e.g.
+    `--set draw.name=pairs`.
 
     Example: `unknot list objectives`
     """
@@ -37,7 +38,7 @@ def list_(
 
     from unknot.cli.screen import say, table
 
-    rows = _rows("samplers" if what is What.draws else cast("Room", what.value))
+    rows = _rows(cast("Room", what.value))
     if json:
         table([], rows, True)
         return

@@ -77,7 +77,7 @@ class Board:
             beside.print(escape(f"failed: {event.key}: {event.error}"), soft_wrap=True)
         if isinstance(event, Lost):
             self.tally["lost"] += 1
-            said = f"worker lost ({event.how}); {event.key} goes on from its last checkpoint"
+            said = f"worker lost ({event.how}); {event.key} resumes from its last checkpoint"
             beside.print(escape(said), soft_wrap=True)
 
     @property

@@ -137,7 +137,7 @@ def _of_study(path: Path, scores: Sequence[str] | None) -> Source:
     ended = [state in ("done", "diverged") for state in table["status"]]
     if not any(ended):
         raise StoreError(
-            f"No run of the study in {path} has ended yet; go on with `unknot study run {path}`."
+            f"No run of the study in {path} is finished; resume with `unknot study run {path}`."
         )
     source = _source(study.name, table, scores, study.scores(), study)
     protocol = study.store.facts()["protocol"]

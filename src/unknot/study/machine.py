@@ -89,11 +89,11 @@ def device_elsewhere(device: str, *, auto: str | None) -> str:
     chosen = auto if device == "auto" else device
     if chosen is None:
         raise ConfigError(
-            "Say --device cpu or --device cuda: this machine cannot tell what the nodes have."
+            "Use --device cpu or --device cuda: this machine cannot tell what the nodes have."
         )
     if chosen not in ("cpu", "cuda"):
         raise ConfigError(
-            f"On a cluster say --device cpu or --device cuda, got '{device}': "
+            f"On a cluster use --device cpu or --device cuda, got '{device}': "
             "which GPU of a node a task gets is the cluster's choice."
         )
     return chosen

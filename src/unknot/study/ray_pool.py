@@ -133,7 +133,7 @@ def _machine(
     chosen = device_elsewhere(device, auto="cuda" if gpus else "cpu")
     if chosen == "cuda":
         if not gpus:
-            raise ConfigError("No node of the Ray cluster has a GPU; say --device cpu.")
+            raise ConfigError("No node of the Ray cluster has a GPU; use --device cpu.")
         return Machine("cuda", workers or gpus, None)
     each = threads or 1
     if not (room := _room(each)):

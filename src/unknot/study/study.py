@@ -175,7 +175,7 @@ class Study:
         folder = self.path / "populations" / population
         if not RunFolder(folder).is_trained:
             raise StoreError(
-                f"Run {name} is not trained yet; go on with `unknot study run {self.path}`."
+                f"Run {name} is not trained yet; resume with `unknot study run {self.path}`."
             )
         return folder, member
 

@@ -242,7 +242,7 @@ class Training:
         if not same or max(abs(a - b) for a, b in zip(seen, here, strict=True)) > 1e-5:
             raise StoreError(
                 f"The images of {dataset.name} are no longer those that were trained on until the "
-                f"checkpoint in {source}; put those back, or train anew in another folder."
+                f"checkpoint in {source}; put those back, or train again in another folder."
             )
 
 
