@@ -26,10 +26,10 @@ All losses are minimised, summed over pixels and latents and averaged over the b
 uses another convention for a weight, *Differs* gives the conversion. A setting that *may vary* can
 follow a schedule and can differ between the models of a population.
 
-Presets are named settings. `study2019` is Locatello et al. 2019, the large study whose 10,800 models
-are the field's reference. Presets that begin with `mushom`, `ozcan` or `michlo` come from three
-theses: Mushom 2020 (MSc, five objectives on dSprites), Moğultay Özcan 2024 (PhD, L-VAE) and Michlo
-2022 (dissertation, VAEs and distances between images).
+Presets are named settings. `study2019` is Locatello et al. 2019, the large study whose 10,800
+models are the field's reference. Presets that begin with `mushom`, `ozcan` or `michlo` come from
+a thesis each: Mushom 2020 (MSc, five objectives on dSprites), Moğultay Özcan 2024 (PhD, L-VAE) and
+Michlo 2022 (dissertation, VAEs and distances between images).
 
 The setting `likelihood` defines the decoder output and the reconstruction loss
 ([losses](losses.md)):

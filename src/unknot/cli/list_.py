@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -38,7 +38,7 @@ def list_(
 
     from unknot.cli.screen import say, table
 
-    rows = _rows(cast("Room", what.value))
+    rows = _rows(what.value)
     if json:
         table([], rows, True)
         return
