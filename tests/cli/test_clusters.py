@@ -2,14 +2,16 @@
 
 import socket
 import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
 import unknot as library
 from unknot.core.errors import UnknotError
-from unknot.study import slurm_pool
-from unknot.study.answer import answer_elsewhere
+from unknot.study import backends, ray_pool, slurm_pool
 from unknot.study.machine import Machine
+from unknot.study.perform import run_remote_task
 from unknot.study.task import Task
 
 
@@ -67,6 +69,33 @@ def test_nonsense_is_refused(unknot, tmp_path, words, said):
     assert said in run(unknot, tmp_path / "study", *words)
 
 
+def test_a_backend_of_another_package_is_found_by_its_entry_point(monkeypatch):
+    class Entry:
+        name = "mars"
+
+        def load(self):
+            return lambda options, workers: nullcontext((dict(options), workers))
+
+    monkeypatch.setattr(
+        backends, "entry_points", lambda group: [Entry()] if group == "unknot.backends" else []
+    )
+    with backends.connect("mars", {"rover": "2"}, 3) as performer:
+        assert performer == ({"rover": "2"}, 3)
+    with pytest.raises(UnknotError, match=r"takes local, ray, slurm or mars, got 'venus'"):
+        backends.connect("venus", {}, None)
+
+
+def test_a_task_on_a_gpu_of_ray_has_its_share_of_cpus_to_score_with(monkeypatch):
+    def node(alive=True, **resources):
+        return {"Alive": alive, "Resources": resources}
+
+    nodes = [node(CPU=64.0, GPU=4.0), node(CPU=24.0, GPU=2.0), node(CPU=8.0), node(False, GPU=8.0)]
+    monkeypatch.setattr(ray_pool, "_ray", lambda: SimpleNamespace(nodes=lambda: nodes))
+    assert ray_pool._cpus_of_a_gpu() == 12
+    nodes[1]["Resources"]["CPU"] = 1.0
+    assert ray_pool._cpus_of_a_gpu() == 1
+
+
 def test_a_tracker_that_nobody_knows(unknot, tmp_path):
     code, _, err = unknot("study", "export", tmp_path, "--to", "tensorbord")
     assert (code, "did you mean 'tensorboard'" in err) == (2, True)
@@ -88,7 +117,7 @@ def test_a_node_that_is_not_what_the_driver_takes_it_for_does_nothing(tmp_path):
     task = Task("0a", str(folder), [], [])
 
     def answered(version):
-        said = answer_elsewhere(task.json(), version, tell=lambda *_: None, stop=lambda: False)
+        said = run_remote_task(task, version, tell=lambda *_: None, stop=lambda: False)
         assert said["event"] == "failed"
         assert not folder.exists()
         return said["error"]

@@ -26,7 +26,8 @@ def test_warnings_of_workers_stand_below_the_table_and_stay(monkeypatch, termina
 
 
 def test_a_warning_leaves_a_population_at_work():
-    board = study_screen.Board(sizes={"a": (2, 100)})
+    board = study_screen.Board()
+    board.sizes["a"] = (2, 100)
     board.hear(Progress("a", "train", 50))
     board.hear(Warned("a", "slow"))
     assert board.at == {"a": ("train", 50)}

@@ -8,9 +8,9 @@ import sys
 import unknot
 from unknot.study import execute
 from unknot.study.events import Done, Failed
+from unknot.study.perform import perform
 from unknot.study.study import Study
 from unknot.study.study_file import StudyFile
-from unknot.study.task import perform
 
 STEPS = 100
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -12,9 +12,10 @@ from unknot.study import evaluate, execute, export
 from unknot.study import records as kept
 from unknot.study.events import Done, Failed
 from unknot.study.machine import Machine
+from unknot.study.perform import perform
 from unknot.study.study import Study
 from unknot.study.study_file import StudyFile
-from unknot.study.task import Outcome, Task, perform
+from unknot.study.task import Outcome, Task
 from unknot.study.training import Stopped
 
 

@@ -59,7 +59,7 @@ def test_three_kills_change_nothing(images, tmp_path, undisturbed, monkeypatch):
         assert time.monotonic() < until, "workers outlive their driver"
         time.sleep(0.01)
 
-    begun, heard, real = [], [], local._start
+    begun, heard, real = [], [], local.WorkerProcess
     later = threading.Timer(random.Random(5).uniform(0, 3), lambda: begun[-1].process.kill())
 
     def started(*args):
@@ -72,7 +72,7 @@ def test_three_kills_change_nothing(images, tmp_path, undisturbed, monkeypatch):
             begun[0].process.kill()
             later.start()
 
-    monkeypatch.setattr(local, "_start", started)
+    monkeypatch.setattr(local, "WorkerProcess", started)
     execute.run(folder, device="cpu", watch=watch)
     later.join()
     assert any(isinstance(event, Lost) and "signal 9" in event.how for event in heard)
@@ -144,7 +144,8 @@ def test_ctrl_c_stops_with_a_state_to_go_on_from(images, tmp_path):
 def test_a_worker_that_always_dies_is_given_up(images, tmp_path, monkeypatch):
     """As one that runs out of memory does; the message says how it died."""
     script = (
-        "import sys, os, signal, json; print(json.dumps({'event': 'ready'}), flush=True); "
+        "import sys, os, signal, json; "
+        "print(json.dumps({'event': 'ready', 'bytes': 0}), flush=True); "
         "sys.stdin.readline(); print('gone', file=sys.stderr, flush=True); "
         "os.kill(os.getpid(), signal.SIGKILL)"
     )

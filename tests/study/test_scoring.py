@@ -1,6 +1,7 @@
 """Scores of a population: who computes them, and how many do, changes nothing."""
 
 import json
+import queue
 import shutil
 import signal
 import sys
@@ -19,12 +20,13 @@ import unknot
 from unknot.cli.main import app
 from unknot.core.errors import ConfigError
 from unknot.engine.device import Runtime
-from unknot.study import evaluate, execute, scoring, task
+from unknot.study import evaluate, execute, local, scoring
+from unknot.study import perform as perform_module
 from unknot.study.evaluate import ScoringRequest
 from unknot.study.events import Done
 from unknot.study.folder import RunFolder
+from unknot.study.perform import perform
 from unknot.study.study_file import StudyFile
-from unknot.study.task import perform
 from unknot.study.training import Stopped
 
 FILES = {".lock", "status.json", "weights.safetensors", "curves.safetensors", "scores.jsonl"}
@@ -86,16 +88,16 @@ def copied(trained, tmp_path):
 
 @pytest.fixture
 def started(monkeypatch):
-    """Every process that was started; in the end none of them may be left."""
-    scorers, start = [], scoring._start
+    """Every worker that was started; in the end none of them may be left."""
+    workers, start = [], local.WorkerProcess
 
-    def noted(said):
-        scorers.append(start(said))
-        return scorers[-1]
+    def noted(*args):
+        workers.append(start(*args))
+        return workers[-1]
 
-    monkeypatch.setattr(scoring, "_start", noted)
-    yield scorers
-    assert all(one.process.returncode is not None for one in scorers)
+    monkeypatch.setattr(local, "WorkerProcess", noted)
+    yield workers
+    assert all(one.process.returncode is not None for one in workers)
 
 
 @pytest.fixture
@@ -154,7 +156,7 @@ def test_members_encoded_together_have_the_scores_they_have_alone(
     copied, started, quick, processes, monkeypatch
 ):
     """As beside a GPU; the member that has diverged is encoded with the others and not scored."""
-    monkeypatch.setattr(task, "_on_cpu", lambda _: False)
+    monkeypatch.setattr(perform_module, "_on_cpu", lambda _: False)
     portions, encode = [], evaluate.encode
     monkeypatch.setattr(
         evaluate, "encode", lambda p, d, i: portions.append(p.members) or encode(p, d, i)
@@ -178,20 +180,21 @@ def test_a_process_killed_at_work_changes_nothing(copied, started, monkeypatch):
     names = ["elbo", "mig", "dci"]
     with threadpool_limits(1):
         expected = perform(copied("alone", metrics=names)).scores
-    heard, answer = [], scoring._answer
+    seen, hear = [], local.LocalPool._alive
 
-    def listen(one, message, team):
-        heard.append((one, message[0].get("record", {}).get("metric")))
-        if heard[-1][1] == "mig" and len({who for who, metric in heard if metric}) == 1:
-            one.process.send_signal(signal.SIGKILL)
-        answer(one, message, team)
+    def listen(pool, worker, fact, data):
+        seen.append((worker, fact["event"]))
+        asked = [who for who, kind in seen if kind == "ask"]
+        if asked.count(worker) == 2 and {*asked} == {worker}:  # it has the codes of one score
+            worker.process.send_signal(signal.SIGKILL)
+        return hear(pool, worker, fact, data)
 
-    monkeypatch.setattr(scoring, "_answer", listen)
+    monkeypatch.setattr(local.LocalPool, "_alive", listen)
     beside = copied("beside", metrics=names, processes=2)
     assert perform(beside).scores == expected
-    assert sorted(metric for _, metric in heard if metric) == ["dci"] * 2 + ["mig"] * 3
-    dead = [one.process.returncode for one in started]
-    assert dead == [-signal.SIGKILL] * 2  # the other in the end, when it had nothing left to do
+    assert [kind for _, kind in seen].count("scored") == 2
+    assert len(started) == 2  # the dead one is not replaced
+    assert [one.process.returncode for one in started].count(-signal.SIGKILL) >= 1
     assert files(beside.folder) == FILES
 
 
@@ -210,9 +213,9 @@ def test_words_that_are_no_messages_end_a_process(copied, started, quick, monkey
 def test_a_stopped_task_leaves_nothing_and_goes_on(copied, started, quick):
     beside = copied("beside", metrics=QUICK, processes=2)
     heard = []
-    # Two bounds are computed here, the third score comes from a process.
+    # Two bounds are computed here, the others come from workers.
     with pytest.raises(Stopped):
-        perform(beside, tell=lambda _, n: heard.append(n), stop=lambda: max([0, *heard]) > 2)
+        perform(beside, tell=lambda _, n: heard.append(n), stop=lambda: max([0, *heard]) >= 2)
     assert heard[-1] < 2 * len(QUICK)
     assert len(started) == 2
     assert files(beside.folder) <= FILES
@@ -227,40 +230,50 @@ def test_an_error_of_a_process_is_the_error_that_it_would_be_here(trained, start
     assert len(started) == 2
 
 
-def test_one_has_many_rows_encoded_while_others_compute(trained):
-    wanted = ScoringRequest(["beta_vae", "dci", "factor_vae", "mig"])
-    first, second = (
-        scoring._begin(place, make(), wanted, [], here=False).elsewhere
-        for place, make in enumerate(models(trained, wanted))
-    )
-    assert first == ["beta_vae", "factor_vae", "dci", "mig"]
-    assert second == ["dci", "mig", "beta_vae", "factor_vae"]
+def test_one_has_many_rows_encoded_while_others_compute(trained, monkeypatch):
+    given = []
+
+    class Pool(local.LocalPool):
+        def __init__(self, tasks, **options):
+            given.extend(task.request["metrics"] for task in tasks)
+            super().__init__([], **options)
+
+    monkeypatch.setattr(scoring, "LocalPool", Pool)
+    request = ScoringRequest(["beta_vae", "dci", "factor_vae", "mig"])
+    next(scoring.score(models(trained, request), request, processes=2)).clear()
+    assert given == [
+        ["beta_vae", "factor_vae", "dci", "mig"],
+        ["dci", "mig", "beta_vae", "factor_vae"],
+    ]
 
 
-def test_a_failure_here_ends_the_processes(trained, started):
-    wanted = ScoringRequest(["mig"])
+def test_a_failure_here_ends_the_workers(trained, started):
+    request = ScoringRequest(["mig"])
+    first, second = (make() for make in models(trained, request))
 
-    def fails():
+    def fails(index):
         raise OSError("no such weights")
 
+    makes = [lambda: first, lambda: replace(second, encode=fails)]
     with pytest.raises(OSError, match="no such weights"):
-        list(scoring.score([*models(trained, wanted)[:1], fails], wanted, processes=2))
-    assert len(started) == 1
+        list(scoring.score(makes, request, processes=2))
+    assert len(started) == 2
 
 
-def test_a_process_leaves_with_whoever_started_it(trained, started):
+def test_a_worker_leaves_with_whoever_started_it(trained, started):
     """In the middle of its work, where it would never look at its input."""
-    said = scoring.queue.SimpleQueue()
-    wanted = ScoringRequest(["mig"])
-    job = scoring._begin(0, models(trained, wanted)[0](), wanted, (), here=False)
-    process = scoring._start(said)
-    scoring._send(process, scoring._words(job, wanted))
-    _, (fact, data) = said.get(timeout=60)
-    assert fact["event"] == "rows"
+    inbox, request = queue.SimpleQueue(), ScoringRequest(["mig"])
+    worker = local.WorkerProcess(inbox, {})
+    worker.give(scoring._task(models(trained, request)[0](), request, 0))
+    while True:
+        _, (fact, data) = inbox.get(timeout=60)
+        if fact["event"] == "ask":
+            break
     index = torch.frombuffer(data, dtype=torch.int64)
     assert index.tolist() == sorted({*index.tolist()})
-    process.process.stdin.close()
-    assert process.process.wait(10) == 0
+    worker.process.stdin.close()
+    assert worker.process.wait(10) == 1
+    worker.close()
 
 
 def test_as_many_processes_as_there_are_cores_beside_a_gpu(trained, monkeypatch):
@@ -269,11 +282,11 @@ def test_as_many_processes_as_there_are_cores_beside_a_gpu(trained, monkeypatch)
     on_gpu = replace(population, context=replace(population.context, runtime=runtime))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(16), raising=False)
-    assert task._processes(trained, population) == 1
-    assert task._processes(trained, on_gpu) == 16
-    assert task._processes(replace(trained, processes=3), population) == 3
+    assert perform_module._processes(trained, population) == 1
+    assert perform_module._processes(trained, on_gpu) == 16
+    assert perform_module._processes(replace(trained, processes=3), population) == 3
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
-    assert task._processes(trained, on_gpu) == 4
+    assert perform_module._processes(trained, on_gpu) == 4
 
 
 def test_a_run_of_several_models_is_scored_by_several_processes(images, tmp_path, started):

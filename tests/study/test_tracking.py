@@ -9,8 +9,8 @@ import pytest
 from unknot.core.errors import ConfigError, UnknotError
 from unknot.study import execute, export, tracking
 from unknot.study.events import Done, Failed
+from unknot.study.perform import perform
 from unknot.study.study_file import StudyFile
-from unknot.study.task import perform
 
 
 @pytest.fixture(scope="module")

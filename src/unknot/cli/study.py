@@ -1,8 +1,7 @@
 """``unknot study``: plan, run and resume grids of runs; `study_read` has the other commands."""
 
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,9 +19,6 @@ from unknot.cli.study_options import (
     Set,
     Workers,
 )
-
-if TYPE_CHECKING:
-    from unknot.study.machine import Cluster
 
 app = typer.Typer(
     help="Plan, run, resume and export studies (grids of runs).", no_args_is_help=True
@@ -149,7 +145,7 @@ def run(
     from unknot.cli.study_screen import watching
     from unknot.core.errors import ConfigError
     from unknot.study import execute
-    from unknot.study.machine import machine
+    from unknot.study.backends import connect
     from unknot.study.study_file import read_study
 
     file, folder = None, study
@@ -170,7 +166,7 @@ def run(
             "add --update."
         )
     with (
-        _cluster(backend, backend_option or [], workers) as cluster,
+        connect(backend, _options(backend_option or []), workers) as performer,
         watching(quiet=json) as (begun, watch),
     ):
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -183,8 +179,8 @@ def run(
                 update=update,
                 begun=begun,
                 watch=watch,
-                machine=cluster.machine if cluster else machine,
-                pool=cluster.pool if cluster else None,
+                machine=performer.machine,
+                pool=performer.pool,
             )
         except KeyboardInterrupt:
             same = f" --backend {backend}" * (backend != "local")
@@ -196,10 +192,8 @@ def run(
     raise typer.Exit(1 if done.status()["failures"] else 0)
 
 
-def _cluster(
-    backend: str, given: list[str], workers: int | None
-) -> "AbstractContextManager[Cluster | None]":
-    """The cluster that a study runs on; None for this machine."""
+def _options(given: list[str]) -> dict[str, str]:
+    """Options of a backend by name."""
     from unknot.core.errors import ConfigError
 
     options = {}
@@ -208,20 +202,7 @@ def _cluster(
         if not equals or not name:
             raise ConfigError(f"--backend-option takes NAME=VALUE, got '{word}'.")
         options[name] = value
-    if backend == "slurm":
-        from unknot.study import slurm_pool
-
-        return nullcontext(slurm_pool.slurm(options, workers=workers))
-    known = {"ray": ["address"], "local": []}
-    if backend not in known:
-        raise ConfigError(f"--backend takes local, ray or slurm, got '{backend}'.")
-    if unknown := [name for name in options if name not in known[backend]]:
-        raise ConfigError(f"--backend {backend} has no option '{unknown[0]}'; see --help.")
-    if backend == "local":
-        return nullcontext(None)
-    from unknot.study import ray_pool
-
-    return ray_pool.connected(options.get("address"), workers=workers)
+    return options
 
 
 @app.command("list")

@@ -1,10 +1,8 @@
 """What the terminal shows while a study runs."""
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -27,21 +25,22 @@ SHOWN = 12
 """Populations at work that fit the screen."""
 
 
-@dataclass(frozen=True)
 class Board:
     """Counts of a running study, from the events of its driver."""
 
-    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Models and steps of each population."""
-    at: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """What is being done to those at work, and how far it is."""
-    ended: dict[str, bool] = field(default_factory=dict)
-    """Whether those at their end got there well."""
-    warned: dict[str, None] = field(default_factory=dict)
-    """What workers warned of, each text once."""
-    tally: Counter[str] = field(default_factory=Counter)
-    """Model steps seen, and workers lost, since this process began."""
-    clock: list[float] = field(default_factory=lambda: [time.monotonic()])
+    def __init__(self) -> None:
+        self.sizes: dict[str, tuple[int, int]] = {}
+        """Models and steps of each population."""
+        self.at: dict[str, tuple[str, int]] = {}
+        """What is being done to those at work, and how far it is."""
+        self.ended: dict[str, bool] = {}
+        """Whether those at their end got there well."""
+        self.warnings: list[str] = []
+        """Of workers, each text once."""
+        self.model_steps = 0
+        """Seen since this process began."""
+        self.workers_lost = 0
+        self.began = time.monotonic()
 
     def begin(self, store: "Store", here: "Machine") -> None:
         """Learn what there is to do."""
@@ -49,7 +48,7 @@ class Board:
             self.sizes[each.key] = each.members, each.steps
             if each.status == "done":
                 self.ended[each.key] = True
-        self.clock[0] = time.monotonic()
+        self.began = time.monotonic()
         beside.print(
             f"{len(self.sizes):,} populations, {len(self.ended):,} of them done; "
             f"on {here.words}, into {store.folder}",
@@ -61,14 +60,15 @@ class Board:
         from unknot.study.events import Done, Failed, Lost, Progress, Warned
 
         if isinstance(event, Warned):
-            self.warned[event.text] = None
+            if event.text not in self.warnings:
+                self.warnings.append(event.text)
             return
         if isinstance(event, Progress):
             before = self.at.get(event.key)
             self.at[event.key] = event.phase, event.done
             if event.phase == "train" and before and before[0] == "train":
                 gained = max(0, event.done - before[1])
-                self.tally["steps"] += gained * self.sizes[event.key][0]
+                self.model_steps += gained * self.sizes[event.key][0]
             return
         self.at.pop(event.key, None)
         if isinstance(event, Done | Failed):
@@ -76,7 +76,7 @@ class Board:
         if isinstance(event, Failed):
             beside.print(escape(f"failed: {event.key}: {event.error}"), soft_wrap=True)
         if isinstance(event, Lost):
-            self.tally["lost"] += 1
+            self.workers_lost += 1
             said = f"worker lost ({event.how}); {event.key} resumes from its last checkpoint"
             beside.print(escape(said), soft_wrap=True)
 
@@ -100,16 +100,16 @@ class Board:
         """All of it in a line."""
         from unknot.core.text import duration
 
-        spent = time.monotonic() - self.clock[0]
+        spent = time.monotonic() - self.began
         models = {True: 0, False: 0}
         for key, well in self.ended.items():
             models[well] += self.sizes[key][0]
         parts = [f"{self.share:.0%}", f"{models[True]:,} of {self.models:,} models done"]
         if models[False]:
             parts.append(f"{models[False]:,} failed")
-        if self.tally["lost"]:
-            parts.append(f"{self.tally['lost']} workers lost")
-        pace = self.tally["steps"] / max(spent, 1e-9)
+        if self.workers_lost:
+            parts.append(f"{self.workers_lost} workers lost")
+        pace = self.model_steps / max(spent, 1e-9)
         parts.append(f"{duration(spent)} spent")
         if pace > 0 and self.share < 1:
             left = sum(m * s for m, s in self.sizes.values()) - self._done()
@@ -132,7 +132,7 @@ class Board:
             bar = ProgressBar(total=steps, completed=done if training else steps, width=24)
             far = f"{done:,}/{steps:,}" if training else f"{done:,} scores"
             table.add_row(key, str(members), phase, bar, far)
-        said = [Text(text) for text in self.warned]
+        said = [Text(text) for text in self.warnings]
         return Group(*([table] if self.at else []), Text(self.line()), *said)
 
 
@@ -150,15 +150,15 @@ def watching(
             with Live(board, console=beside, refresh_per_second=4, transient=True):
                 yield board.begin, board.hear
         finally:  # what stood below the table stays when that is gone
-            for text in board.warned:
+            for text in board.warnings:
                 beside.print(escape(text), soft_wrap=True)
         return
     said = [time.monotonic()]
 
     def hear(event: "Event") -> None:
-        known = len(board.warned)
+        known = len(board.warnings)
         board.hear(event)
-        for text in [*board.warned][known:]:
+        for text in board.warnings[known:]:
             beside.print(escape(text), soft_wrap=True)
         if time.monotonic() - said[0] >= PAUSE:
             said[0] = time.monotonic()

@@ -1,15 +1,19 @@
-"""Events: what whoever performs tasks tells the driver of a study."""
+"""Events: what a backend that performs tasks tells whoever gave them, and when it gives one up."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from unknot.study.records import Record
 from unknot.study.task import Outcome, Task
+
+DEATHS = 3
+"""A task whose worker dies so often without getting any further is given up."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A population is on its way."""
+    """A task is on its way."""
 
     key: str
     phase: str
@@ -27,8 +31,16 @@ class Done:
 
 
 @dataclass(frozen=True)
+class Scored:
+    """A model is scored."""
+
+    key: str
+    records: list[Record]
+
+
+@dataclass(frozen=True)
 class Failed:
-    """A population cannot be trained or scored."""
+    """A task cannot be performed."""
 
     key: str
     error: str
@@ -36,7 +48,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Lost:
-    """The worker of a population died; another goes on from its last checkpoint."""
+    """The worker of a task died; another goes on from its last checkpoint."""
 
     key: str
     how: str
@@ -47,11 +59,53 @@ class Warned:
     """A worker has something to say that stops nothing; said once, whoever else says it too."""
 
     key: str
-    """Of the population that it was at."""
+    """Of the task that it was at."""
     text: str
 
 
-Event: TypeAlias = Progress | Done | Failed | Lost | Warned
-"""Each task ends with one `Done` or one `Failed`."""
+Event: TypeAlias = Progress | Done | Scored | Failed | Lost | Warned
+"""Each task ends with one `Done` or `Scored`, or one `Failed`."""
 Pool: TypeAlias = Callable[[Sequence[Task]], Iterator[Event]]
 """Whoever performs tasks: processes of this machine, or a cluster. Events may come in any order."""
+Place: TypeAlias = tuple[str, int]
+"""How far a task is: phase and number."""
+
+
+def end_event(key: str, fact: Mapping[str, Any]) -> Done | Scored | Failed:
+    """What `run_task` gave, as an event."""
+    if fact["event"] == "done":
+        return Done(key, Outcome.from_json(fact["outcome"]))
+    if fact["event"] == "scored":
+        return Scored(key, [Record(**record) for record in fact["records"]])
+    return Failed(key, fact["error"])
+
+
+class DeathPolicy:
+    """How far tasks were and where their workers died: who is tried again, and who given up."""
+
+    def __init__(self) -> None:
+        self.reached: dict[str, Place] = {}
+        self.places: dict[str, list[Place]] = {}
+
+    def progress(self, key: str, phase: str, done: int) -> Progress:
+        """A worker says how far it is."""
+        before = self.reached.get(key, ("", 0))
+        self.reached[key] = max(before, (phase, done), key=_order)
+        return Progress(key, phase, done)
+
+    def died(self, key: str, how: str) -> Lost | Failed:
+        """A worker is gone: its task is to be tried again if Lost, and given up if Failed."""
+        places = self.places.setdefault(key, [])
+        places.append(self.reached.get(key, ("", 0)))
+        if places[-DEATHS:] == places[-1:] * DEATHS:
+            return Failed(
+                key,
+                f"Its worker died {DEATHS} times at the same place ({how}); "
+                "there may be too little memory for it.",
+            )
+        return Lost(key, how)
+
+
+def _order(place: Place) -> tuple[bool, int]:
+    """Scores come after steps."""
+    return place[0] == "score", place[1]

@@ -1,8 +1,11 @@
-"""The pool of workers of one machine: tasks in, events out."""
+"""Workers of this machine: tasks in, events out.
+
+One pool serves the driver of a study, whose workers train and score populations, and whoever has
+trained models, whose workers score their codes.
+"""
 
 import collections
 import contextlib
-import json
 import os
 import queue
 import subprocess
@@ -10,28 +13,67 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import IO, Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from unknot.core.errors import UnknotError
-from unknot.study import answer
-from unknot.study.cores import threads_in
-from unknot.study.deaths import DEATHS, Deaths
-from unknot.study.events import Event, Lost, Warned
-from unknot.study.task import Task
+from unknot.study.events import DEATHS, DeathPolicy, Event, Lost, Warned, end_event
+from unknot.study.machine import threads_in
+from unknot.study.task import ScoreTask, Task
+from unknot.study.training import Stopped
+from unknot.study.worker import Message, read, write
 
 GRACE = 20.0
 """Seconds that workers have to save and leave when asked to stop; then they are killed, which costs
 no more than the steps since their last checkpoint."""
+PAUSE = 0.2
+"""Seconds between two questions whether to stop."""
+Inbox: TypeAlias = "queue.SimpleQueue[tuple[WorkerProcess, Message | None]]"
+"""What workers say; nothing when one is dead."""
 
 
-@dataclass(frozen=True, eq=False)
-class Worker:
-    """A process that takes tasks."""
+class NoWorkersError(UnknotError):
+    """Workers die before they can begin, or none is left."""
 
-    process: "subprocess.Popen[str]"
-    errors: IO[bytes]
+
+class WorkerProcess:
+    """A worker as whoever started it sees it."""
+
+    def __init__(self, inbox: Inbox, environment: Mapping[str, str]) -> None:
+        self.task: Task | ScoreTask | None = None
+        self.ready = False
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "unknot.study.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            env={**os.environ, **environment},
+            start_new_session=True,  # Ctrl-C reaches us, and we ask workers to save
+        )
+        threading.Thread(target=self._listen, args=(inbox,), daemon=True).start()
+
+    def _listen(self, inbox: Inbox) -> None:
+        if self.process.stdout:
+            with self.process.stdout as stream:
+                try:
+                    while message := read(stream):
+                        inbox.put((self, message))
+                except (ValueError, KeyError, TypeError):  # no words of a worker
+                    self.process.kill()
+        self.process.wait()
+        inbox.put((self, None))
+
+    def send(self, fact: Mapping[str, str], data: bytes = b"") -> None:
+        """Send a message."""
+        if self.process.stdin:
+            with contextlib.suppress(OSError):  # it died: its listener will say so
+                write(self.process.stdin, fact, data)
+
+    def give(self, task: Task | ScoreTask) -> None:
+        """Give it a task."""
+        self.task = task
+        self.send({"kind": type(task).__name__, "task": task.json()})
 
     @property
     def death(self) -> str:
@@ -43,8 +85,137 @@ class Worker:
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         return f"{how}: {last}" if last else how
 
+    def close(self) -> None:
+        """Let go of a dead one."""
+        self.process.wait()
+        for pipe in (self.process.stdin, self.errors):
+            with contextlib.suppress(OSError):  # it did not read all
+                if pipe:
+                    pipe.close()
 
-Said: TypeAlias = "queue.SimpleQueue[tuple[Worker, dict[str, Any]]]"
+
+class LocalPool:
+    """Processes that perform tasks; leaving the context stops them.
+
+    Args:
+        tasks: Each for one worker at a time.
+        workers: The most processes.
+        environment: Of the processes, beside this one's.
+        replace: Whether others take the place of the dead; else there are fewer and fewer, as is
+            wise where there may be too little memory for so many.
+        answer: Gives a worker the bytes that its task asks for; gets the task's key, and bytes.
+        stop: Asked several times a second.
+        grace: Seconds that workers have to save and leave.
+    """
+
+    def __init__(
+        self,
+        tasks: Sequence[Task | ScoreTask],
+        *,
+        workers: int,
+        environment: Mapping[str, str],
+        replace: bool = True,
+        answer: Callable[[str, bytearray], bytes] = lambda _, __: b"",
+        stop: Callable[[], bool] = lambda: False,
+        grace: float = GRACE,
+    ) -> None:
+        self.waiting, self.left = collections.deque(tasks), len(tasks)
+        self.workers, self.environment, self.replace = workers, environment, replace
+        self.answer, self.stop, self.grace = answer, stop, grace
+        self.inbox: Inbox = queue.SimpleQueue()
+        self.alive: set[WorkerProcess] = set()
+        self.deaths, self.stillborn, self.warned = DeathPolicy(), 0, set[str]()
+
+    def __enter__(self) -> "LocalPool":
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _start(self) -> None:
+        while len(self.alive) < min(self.workers, self.left):
+            self.alive.add(WorkerProcess(self.inbox, self.environment))
+
+    def events(self) -> Iterator[Event]:
+        """What becomes of the tasks, until all have come to an end.
+
+        Raises:
+            NoWorkersError: Workers die before they can begin, or none is left.
+            Stopped: Asked to stop.
+        """
+        while self.left:
+            self._start()
+            for worker in self.alive:
+                if self.waiting and worker.ready and worker.task is None:
+                    worker.give(self.waiting.popleft())
+            worker, message = self._hear()
+            event = self._dead(worker) if message is None else self._alive(worker, *message)
+            if event is not None:
+                yield event
+
+    def _hear(self) -> tuple[WorkerProcess, Message | None]:
+        while True:
+            if self.stop():
+                raise Stopped
+            with contextlib.suppress(queue.Empty):
+                return self.inbox.get(timeout=PAUSE)
+
+    def _alive(self, worker: WorkerProcess, fact: dict[str, Any], data: bytearray) -> Event | None:
+        """What a worker says, as an event where it is one."""
+        kind, task = fact["event"], worker.task
+        if kind == "ready":
+            worker.ready, self.stillborn = True, 0
+        elif task is None:
+            pass
+        elif kind == "ask":
+            worker.send({}, self.answer(task.key, data))
+        elif kind == "progress":
+            return self.deaths.progress(task.key, fact["phase"], fact["done"])
+        elif kind == "warning":
+            if fact["text"] not in self.warned:
+                self.warned.add(fact["text"])
+                return Warned(task.key, fact["text"])
+        else:
+            worker.task = None
+            self.left -= 1
+            return end_event(task.key, fact)
+        return None
+
+    def _dead(self, worker: WorkerProcess) -> Event | None:
+        """A worker is gone, and its task goes to another or is given up."""
+        self.alive.remove(worker)
+        how = worker.death
+        worker.close()
+        self.workers -= not self.replace
+        if worker.task is None:
+            self.stillborn += not worker.ready
+            event = None
+        else:
+            event = self.deaths.died(worker.task.key, how)
+            if isinstance(event, Lost):
+                self.waiting.appendleft(worker.task)
+            else:
+                self.left -= 1
+        if self.stillborn > DEATHS or not self.workers:
+            raise NoWorkersError(f"Workers cannot start ({how}).")
+        return event
+
+    def __exit__(self, *_: object) -> None:
+        """Ask workers to save and leave; kill those that take long, or all at a second Ctrl-C."""
+        until = time.monotonic() + self.grace
+        try:
+            for worker in self.alive:
+                worker.process.terminate()
+            for worker in self.alive:
+                worker.process.wait(max(0.0, until - time.monotonic()))
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            for worker in self.alive:
+                worker.process.kill()
+        finally:
+            for worker in self.alive:
+                worker.close()
 
 
 def local(tasks: Sequence[Task], *, workers: int, threads: int | None = None) -> Iterator[Event]:
@@ -56,110 +227,7 @@ def local(tasks: Sequence[Task], *, workers: int, threads: int | None = None) ->
         threads: Of each; as many as PyTorch likes when None.
 
     Raises:
-        UnknotError: Workers die before they can begin.
+        NoWorkersError: Workers die before they can begin.
     """
-    waiting, left, stillborn = collections.deque(tasks), len(tasks), 0
-    deaths, warned = Deaths(), set[str]()
-    said: Said = queue.SimpleQueue()
-    alive: dict[Worker, Task | None] = {}
-    ready: set[Worker] = set()
-    try:
-        while left:
-            while len(alive) < min(workers, left):
-                alive[_start(said, threads)] = None
-            for worker in ready & {w for w, task in alive.items() if task is None}:
-                if waiting:
-                    alive[worker] = waiting.popleft()
-                    _send(worker, alive[worker])
-            worker, fact = said.get()
-            task = alive[worker]
-            if fact["event"] == "ready":
-                ready.add(worker)
-                stillborn = 0
-            elif fact["event"] == "dead":
-                del alive[worker]
-                how = worker.death
-                _close(worker)
-                if task is None:
-                    stillborn += worker not in ready
-                    if stillborn > DEATHS:
-                        raise UnknotError(f"Workers cannot start ({how}).")
-                    continue
-                event = deaths.died(task.key, how)
-                if isinstance(event, Lost):
-                    waiting.appendleft(task)
-                else:
-                    left -= 1
-                yield event
-            elif task is None:
-                continue
-            elif fact["event"] == "warning":
-                if fact["text"] not in warned:
-                    warned.add(fact["text"])
-                    yield Warned(task.key, fact["text"])
-            elif fact["event"] == "progress":
-                yield deaths.progress(task.key, fact["phase"], fact["done"])
-            else:
-                alive[worker] = None
-                left -= 1
-                yield answer.event(task.key, fact)
-    finally:
-        _stop([*alive])
-
-
-def _start(said: Said, threads: int | None) -> Worker:
-    errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
-    process = subprocess.Popen(
-        [sys.executable, "-m", "unknot.study.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, **threads_in(threads)},
-        start_new_session=True,  # Ctrl-C reaches the driver, which asks its workers to save
-    )
-    worker = Worker(process, errors)
-    threading.Thread(target=_read, args=(worker, said), daemon=True).start()
-    return worker
-
-
-def _read(worker: Worker, said: Said) -> None:
-    if worker.process.stdout:
-        with worker.process.stdout as lines:
-            for line in lines:
-                with contextlib.suppress(ValueError):  # half a line of a killed process
-                    said.put((worker, json.loads(line)))
-    worker.process.wait()
-    said.put((worker, {"event": "dead"}))
-
-
-def _send(worker: Worker, task: Task | None) -> None:
-    if task and worker.process.stdin:
-        with contextlib.suppress(OSError):  # it died: its reader will say so
-            worker.process.stdin.write(task.json() + "\n")
-            worker.process.stdin.flush()
-
-
-def _stop(workers: Sequence[Worker]) -> None:
-    """Ask workers to save and leave; kill those that take too long, or all at a second Ctrl-C."""
-    until = time.monotonic() + GRACE
-    try:
-        for worker in workers:
-            worker.process.terminate()
-        for worker in workers:
-            worker.process.wait(max(0.0, until - time.monotonic()))
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        for worker in workers:
-            worker.process.kill()
-    finally:
-        for worker in workers:
-            worker.process.wait()
-            _close(worker)
-
-
-def _close(worker: Worker) -> None:
-    for pipe in (worker.process.stdin, worker.errors):
-        with contextlib.suppress(OSError):  # it did not read all
-            if pipe:
-                pipe.close()
+    with LocalPool(tasks, workers=workers, environment=threads_in(threads)) as pool:
+        yield from pool.events()

@@ -1,12 +1,10 @@
 """How a study is spread over this machine."""
 
-from collections.abc import Callable
+import os
 from dataclasses import dataclass
 
 from unknot.core.errors import ConfigError
 from unknot.engine.device import runtime
-from unknot.study.cores import cores
-from unknot.study.events import Pool
 from unknot.study.plan import members_for
 
 
@@ -38,15 +36,6 @@ class Machine:
         """
         of = f" of {self.threads} thread{'s' * (self.threads != 1)}" if self.threads else ""
         return f"{self.device}, {self.workers} worker{'s' * (self.workers != 1)}{of}"
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """Machines that perform tasks of a study, under someone else's direction."""
-
-    machine: Callable[..., Machine]
-    """As `machine`, for tasks on a node."""
-    pool: Pool
 
 
 def machine(
@@ -97,3 +86,19 @@ def device_elsewhere(device: str, *, auto: str | None) -> str:
             "which GPU of a node a task gets is the cluster's choice."
         )
     return chosen
+
+
+def cores() -> int:
+    """Those that this process may use.
+
+    Example:
+        >>> cores() >= 1
+        True
+    """
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads_in(threads: int | None) -> dict[str, str]:
+    """The environment in which libraries keep to a number of threads; None leaves it to them."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    return {name: str(threads) for name in names} if threads else {}

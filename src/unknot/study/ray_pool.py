@@ -20,18 +20,16 @@ import os
 import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import unknot
 from unknot.core.errors import ConfigError, UnknotError
-from unknot.study.answer import answer_elsewhere, event
-from unknot.study.cores import threads_in
-from unknot.study.deaths import Deaths
-from unknot.study.events import Event, Lost
+from unknot.study.backends import Backend, check_options
+from unknot.study.events import DeathPolicy, Event, Lost, Place, end_event
 from unknot.study.local import GRACE
-from unknot.study.machine import Cluster, Machine, device_elsewhere
+from unknot.study.machine import Machine, device_elsewhere, threads_in
+from unknot.study.perform import run_remote_task
 from unknot.study.task import Task
 from unknot.study.training import Stopped
 
@@ -45,26 +43,27 @@ QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}
 lines: `Lost` says so."""
 
 
-@dataclass(frozen=True)
 class Performer:
     """An actor: one population on a node. Its methods run side by side."""
 
-    at: list[tuple[str, int]] = field(default_factory=list)
-    halt: threading.Event = field(default_factory=threading.Event)
+    def __init__(self) -> None:
+        self.reached: list[Place] = []
+        self.halt = threading.Event()
 
     def perform(self, line: str, version: str) -> dict[str, Any]:
         """Perform a task, and say what came of it."""
+        task = Task.from_json(line)
         try:
-            return answer_elsewhere(line, version, tell=self._tell, stop=self.halt.is_set)
+            return run_remote_task(task, version, tell=self._tell, stop=self.halt.is_set)
         except Stopped:
             return {"event": "stopped"}
 
     def _tell(self, phase: str, done: int) -> None:
-        self.at[:] = [(phase, done)]
+        self.reached = [(phase, done)]
 
-    def place(self) -> list[tuple[str, int]]:
+    def place(self) -> list[Place]:
         """How far it is; nothing before it says so."""
-        return self.at
+        return self.reached
 
     def stop(self) -> None:
         """Ask it to save and leave."""
@@ -72,7 +71,7 @@ class Performer:
 
 
 @contextmanager
-def connected(address: str | None = None, *, workers: int | None = None) -> Iterator[Cluster]:
+def connected(address: str | None = None, *, workers: int | None = None) -> Iterator[Backend]:
     """A Ray cluster to run a study on.
 
     Args:
@@ -101,9 +100,15 @@ def connected(address: str | None = None, *, workers: int | None = None) -> Iter
             "started."
         ) from error
     try:
-        yield Cluster(_machine, functools.partial(_pool, workers=workers))
+        yield Backend(_machine, functools.partial(_pool, workers=workers))
     finally:
         ray.shutdown()
+
+
+def backend(options: Mapping[str, str], workers: int | None) -> AbstractContextManager[Backend]:
+    """What ``--backend ray`` runs a study on."""
+    check_options("ray", options, ("address",))
+    return connected(options.get("address"), workers=workers)
 
 
 def _ray() -> Any:  # noqa: ANN401 - the module, which is not always there
@@ -148,7 +153,7 @@ def _pool(tasks: Sequence[Task], *, workers: int | None = None) -> Iterator[Even
         UnknotError: The cluster is gone.
     """
     ray = _ray()
-    waiting, deaths = collections.deque(tasks), Deaths()
+    waiting, deaths = collections.deque(tasks), DeathPolicy()
     running: dict[Any, tuple[Task, Any]] = {}
     """By the promise of an answer, the task and its actor."""
     asked: dict[str, Any] = {}
@@ -168,7 +173,7 @@ def _pool(tasks: Sequence[Task], *, workers: int | None = None) -> Iterator[Even
                 task, performer = running.pop(promise)
                 begun.discard(task.key)
                 try:
-                    told: Event = event(task.key, ray.get(promise))
+                    told: Event = end_event(task.key, ray.get(promise))
                 except ray.exceptions.RayActorError as error:
                     told = deaths.died(task.key, how(error))
                     if isinstance(told, Lost):
@@ -200,6 +205,13 @@ def _room(threads: int | None) -> int:
     return sum(int(node.get("CPU", 0)) // threads for node in nodes)
 
 
+def _cpus_of_a_gpu() -> int:
+    """A GPU's share of its node's CPUs, the least of all nodes: they score what it has trained."""
+    nodes = [node["Resources"] for node in _ray().nodes() if node["Alive"]]
+    shares = [int(n.get("CPU", 0)) // int(n["GPU"]) for n in nodes if n.get("GPU", 0) >= 1]
+    return max(1, min(shares, default=1))
+
+
 def _start(task: Task) -> tuple[Any, Any]:
     """An actor, and its promise to answer."""
     gpu = task.device != "cpu"
@@ -207,7 +219,7 @@ def _start(task: Task) -> tuple[Any, Any]:
         _ray()
         .remote(Performer)
         .options(
-            num_cpus=1 if gpu else task.threads or 1,
+            num_cpus=_cpus_of_a_gpu() if gpu else task.threads or 1,
             num_gpus=1 if gpu else 0,
             max_restarts=0,
             max_task_retries=0,
@@ -219,13 +231,13 @@ def _start(task: Task) -> tuple[Any, Any]:
     return performer, performer.perform.remote(task.json(), unknot.__version__)
 
 
-def _answered(promise: Any) -> list[tuple[str, int]] | None:  # noqa: ANN401 - Ray's
+def _answered(promise: Any) -> list[Place] | None:  # noqa: ANN401 - Ray's
     """What was promised, if it is there; who died is found out by its answer."""
     ray = _ray()
     if not ray.wait([promise], timeout=0)[0]:
         return None
     try:
-        places: list[tuple[str, int]] = ray.get(promise)
+        places: list[Place] = ray.get(promise)
     except ray.exceptions.RayActorError:
         return None
     return places

@@ -1,36 +1,37 @@
-"""Scoring: the scores of several models, here or in processes side by side.
+"""Scoring: the scores of several models, here or by workers side by side.
 
-The models stay in this process, with their device. A process that scores
-(`unknot.study.scorer`) asks for the rows that its scores need and gets them as they would be
-encoded here, in the same portions: who computes a score does not change it. Nothing is written to
-the disk on the way. Scores that decode are computed here.
+The models stay in this process, with their device. A worker asks for the rows that its scores need
+and gets them as they would be encoded here, in the same portions: who computes a score does not
+change it. Nothing is written to the disk on the way. Scores that decode are computed here, and so
+is whatever workers fail to do: an error is the error that it would be here.
 """
 
-import collections
-import contextlib
 import os
-import queue
-import subprocess
-import sys
-import threading
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import asdict, replace
+from typing import TypeAlias
 
 import torch
+from torch import Tensor
 
-from unknot.core import errors
-from unknot.core.errors import UnknotError
+from unknot.core.factors import FactorSpace
 from unknot.metrics import facts
-from unknot.study import evaluate, scorer
-from unknot.study.cores import cores, threads_in
+from unknot.metrics.parts.result import Score
+from unknot.study import evaluate
 from unknot.study.decoding import DECODING
 from unknot.study.evaluate import Model, ScoringRequest
+from unknot.study.events import Failed, Progress, Scored, Warned
+from unknot.study.local import LocalPool, NoWorkersError
+from unknot.study.machine import cores, threads_in
 from unknot.study.records import Record
+from unknot.study.task import ScoreTask
 from unknot.study.training import Stopped
 
-PAUSE = 0.2
-"""Seconds between two questions whether to stop."""
+Tell: TypeAlias = Callable[[str, int], None]
+"""Told what is being done (``train`` or ``score``) and how far: steps, or scores of all members."""
+Ask: TypeAlias = Callable[[bytes], bytearray]
+"""Gives codes of rows, both as bytes."""
 
 
 def spare() -> int:
@@ -46,23 +47,23 @@ def spare() -> int:
 
 def score(
     models: Sequence[Callable[[], Model]],
-    wanted: ScoringRequest,
+    request: ScoringRequest,
     *,
     known: Sequence[Record] = (),
     processes: int = 1,
     on_score: Callable[[int], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Generator[list[Record], None, None]:
-    """Score models; yields one after the other, in their order.
+    """Score models; yields the records of one after the other, in their order.
 
     Args:
-        models: Each is made when it is its turn.
-        wanted: By which scores.
+        models: Each is made when it is its turn, or all at once where workers score.
+        request: By which scores.
         known: Records; a score among them is not computed again.
-        processes: The most that score side by side, each with one thread; with one, or a single
-            model, all is done here. Close the iterator to end them.
+        processes: The most workers that score side by side, each with one thread; with one, or a
+            single model, all is done here. Close the iterator to end them.
         on_score: Called with the number of scores done so far, of all models.
-        stop: Asked after every score, and several times a second where processes score.
+        stop: Asked after every score, and several times a second where workers score.
 
     Raises:
         Stopped: Asked to stop.
@@ -70,18 +71,20 @@ def score(
         DataError: A score does not apply, and that is an error.
     """
     if processes > 1 and len(models) > 1:
-        yield from _side_by_side(models, wanted, known, processes, on_score, stop)
+        yield from _side_by_side(
+            [make() for make in models], request, known, processes, on_score, stop
+        )
         return
     done = 0
 
-    def heard() -> None:
+    def count() -> None:
         nonlocal done
         done += 1
         on_score(done)
         _check(stop)
 
     for make in models:
-        yield evaluate.score(make(), wanted, known, heard)
+        yield evaluate.score(make(), request, known, count)
 
 
 def _check(stop: Callable[[], bool]) -> None:
@@ -89,177 +92,135 @@ def _check(stop: Callable[[], bool]) -> None:
         raise Stopped
 
 
-@dataclass(frozen=True, eq=False)
-class Scorer:
-    """A process that scores."""
+class Scoreboard:
+    """Records of models that are being scored, as they come from here and from workers."""
 
-    process: "subprocess.Popen[bytes]"
+    def __init__(
+        self,
+        models: Sequence[Model],
+        request: ScoringRequest,
+        known: Sequence[Record],
+        on_score: Callable[[int], None],
+        stop: Callable[[], bool],
+    ) -> None:
+        self.models = {model.id: model for model in models}
+        self.request, self.on_score, self.stop = request, on_score, stop
+        self.records = {m.id: evaluate.recall(m, request, known) for m in models}
+        self.partial: dict[str, int] = {}
+        """Scores that workers have computed of models that they are at."""
+        self.told = 0
+        self.due = list(self.models)
 
+    def missing(self, key: str) -> ScoringRequest:
+        """The scores of a model that are not there yet."""
+        return self.request.without(self.records[key])
 
-Said: TypeAlias = "queue.SimpleQueue[tuple[Scorer, scorer.Message | None]]"
-"""What scorers say; nothing when one is dead."""
+    def compute(self, key: str, request: ScoringRequest) -> None:
+        """Compute scores of a model here."""
+        for record in evaluate.compute(self.models[key], request):
+            self.records[key][record.metric] = record
+            self.tell()
+            _check(self.stop)
 
+    def add(self, key: str, records: Sequence[Record]) -> None:
+        """Take the records that a worker has computed."""
+        self.partial.pop(key, None)
+        self.records[key].update({record.metric: record for record in records})
+        self.tell()
 
-@dataclass(frozen=True, eq=False)
-class Job:
-    """A model that is being scored."""
+    def tell(self) -> None:
+        """Say how many scores there are, where that is more than was said."""
+        done = sum(map(len, self.records.values())) + sum(self.partial.values())
+        if done > self.told:
+            self.told = done
+            self.on_score(done)
 
-    place: int
-    model: Model
-    here: Iterator[Record]
-    """Scores that are computed in this process."""
-    elsewhere: list[str]
-    """Scores that a scorer computes."""
-    records: dict[str, Record]
-    """What there is so far, by metric."""
-
-    def work(self) -> bool:
-        """Compute one score here; False when none is left."""
-        for record in self.here:
-            self.records[record.metric] = record
-            return True
-        return False
+    def finished(self) -> Iterator[list[Record]]:
+        """Records of models that are complete and whose turn it is."""
+        while self.due and not self.missing(self.due[0]).metrics:
+            records = self.records[self.due.pop(0)]
+            yield [records[metric] for metric in self.request.metrics]
 
 
 def _side_by_side(
-    models: Sequence[Callable[[], Model]],
-    wanted: ScoringRequest,
+    models: Sequence[Model],
+    request: ScoringRequest,
     known: Sequence[Record],
     processes: int,
     on_score: Callable[[int], None],
     stop: Callable[[], bool],
 ) -> Iterator[list[Record]]:
-    each = len({*wanted.metrics})
-    waiting, deaths = collections.deque(range(len(models))), collections.Counter[int]()
-    said: Said = queue.SimpleQueue()
-    team: dict[Scorer, Job | None] = {}
-    jobs: list[Job] = []
-    finished: dict[int, list[Record]] = {}
-    started, told = 0, 0
-    try:
-        for due in range(len(models)):
-            while due not in finished:
-                _check(stop)
-                while waiting and len(jobs) < processes:
-                    idle = next((one for one, job in team.items() if job is None), None)
-                    # The dead are not replaced: there may be too little memory for so many.
-                    here = deaths[waiting[0]] > 1 or (not team and started == processes)
-                    if not (here or idle or started < processes):
-                        break
-                    place = waiting.popleft()
-                    job = _begin(place, models[place](), wanted, known, here=here)
-                    jobs.append(job)
-                    if job.elsewhere:
-                        if idle is None:
-                            idle, started = _start(said), started + 1
-                        team[idle] = job
-                        _send(idle, _words(job, wanted))
-                # Scorers that wait for rows come first.
-                worked = said.empty() and any(job.work() for job in jobs)
-                with contextlib.suppress(queue.Empty):
-                    one, message = said.get(timeout=0 if worked else PAUSE)
-                    if message is not None:
-                        _answer(one, message, team)
-                    else:
-                        lost = team.pop(one)
-                        _end([one])
-                        if lost in jobs:
-                            jobs.remove(lost)
-                            deaths[lost.place] += 1
-                            waiting.appendleft(lost.place)
-                done = each * len(finished) + sum(len(job.records) for job in jobs)
-                if done != told:
-                    told = done
-                    on_score(done)
-                for job in [job for job in jobs if len(job.records) == each]:
-                    jobs.remove(job)
-                    finished[job.place] = [job.records[metric] for metric in wanted.metrics]
-            yield finished[due]
-    finally:
-        _end([*team])
+    board = Scoreboard(models, request, known, on_score, stop)
+    board.tell()
+    tasks = [_task(model, board.missing(model.id), i) for i, model in enumerate(models)]
+
+    def answer(key: str, rows: bytearray) -> bytes:
+        codes = board.models[key].encode(torch.frombuffer(rows, dtype=torch.int64))
+        return codes.numpy().tobytes()
+
+    with LocalPool(
+        [task for task in tasks if task.request["metrics"]],
+        workers=processes,
+        # No GPU: what a worker needs of one is computed here.
+        environment={**threads_in(1), "CUDA_VISIBLE_DEVICES": ""},
+        replace=False,
+        answer=answer,
+        stop=stop,
+        grace=0.0,  # they have nothing to save
+    ) as pool:
+        for key in board.models:  # while workers start
+            decoding = [metric for metric in board.missing(key).metrics if metric in DECODING]
+            board.compute(key, replace(request, metrics=decoding))
+        yield from board.finished()
+        try:
+            for event in pool.events():
+                if isinstance(event, Scored):
+                    board.add(event.key, event.records)
+                elif isinstance(event, Failed):
+                    board.compute(event.key, board.missing(event.key))
+                elif isinstance(event, Progress):
+                    board.partial[event.key] = event.done
+                    board.tell()
+                elif isinstance(event, Warned):
+                    warnings.warn(event.text.partition(": ")[2], stacklevel=2)
+                yield from board.finished()
+        except NoWorkersError:  # then without them, below
+            pass
+    while board.due:
+        board.compute(board.due[0], board.missing(board.due[0]))
+        yield from board.finished()
 
 
-def _begin(
-    place: int, model: Model, wanted: ScoringRequest, known: Sequence[Record], *, here: bool
-) -> Job:
-    """A model and who is to compute which of its scores; ``here`` all of them."""
-    records = evaluate.recall(model, wanted, known)
-    rest = [metric for metric in wanted.metrics if metric not in records]
-    mine = [metric for metric in rest if here or metric in DECODING]
-    results = evaluate.compute(model, replace(wanted, metrics=mine))
-    others = [metric for metric in rest if metric not in mine]
+def _task(model: Model, missing: ScoringRequest, place: int) -> ScoreTask:
+    """The scores of codes as a worker is told them."""
+    metrics = [metric for metric in missing.metrics if metric not in DECODING]
     # While the first has many rows encoded, which all have in common, the others compute.
-    others.sort(key=lambda metric: (facts(metric).rows == "most") == (place > 0))
-    return Job(place, model, results, others, records)
+    metrics.sort(key=lambda metric: (facts(metric).rows == "most") == (place > 0))
+    space = [[*part] for part in (model.space.names, model.space.sizes, model.space.kinds)]
+    request = asdict(replace(missing, metrics=metrics))
+    return ScoreTask(model.id, model.seed, space, model.latents, request)
 
 
-def _words(job: Job, wanted: ScoringRequest) -> dict[str, Any]:
-    """A job as a scorer is told it."""
-    model = job.model
-    return {
-        "id": model.id,
-        "seed": model.seed,
-        "space": [model.space.names, model.space.sizes, model.space.kinds],
-        "latents": model.latents,
-        "wanted": asdict(replace(wanted, metrics=job.elsewhere)),
-    }
+def perform(task: ScoreTask, *, ask: Ask, tell: Tell, stop: Callable[[], bool]) -> list[Record]:
+    """Score a model that is elsewhere, in a worker."""
+
+    def encode(index: Tensor) -> Tensor:
+        codes = ask(index.numpy().tobytes())
+        return torch.frombuffer(codes, dtype=torch.float32).view(len(index), -1)
+
+    def decoded(metric: str) -> Score:
+        raise NotImplementedError(f"{metric} decodes, which is done where the model is")
+
+    space = FactorSpace(*(tuple(part) for part in task.space))
+    model = Model(task.key, task.seed, space, task.latents, encode, decoded)
+    records = []
+    for record in evaluate.compute(model, ScoringRequest(**task.request)):
+        records.append(record)
+        tell("score", len(records))
+        _check(stop)
+    return records
 
 
-def _answer(one: Scorer, message: scorer.Message, team: dict[Scorer, Job | None]) -> None:
-    fact, data = message
-    job = team[one]
-    if fact["event"] == "end" or job is None:
-        team[one] = None
-    elif fact["event"] == "rows":
-        codes = job.model.encode(torch.frombuffer(data, dtype=torch.int64))
-        _send(one, {}, codes.numpy().tobytes())
-    elif fact["event"] == "score":
-        record = Record(**fact["record"])
-        job.records[record.metric] = record
-    else:
-        kind = getattr(errors, fact["kind"], None)
-        if kind is None:  # not on purpose
-            raise UnknotError(f"{fact['kind']}: {fact['error']}")
-        raise kind(fact["error"])
-
-
-def _start(said: Said) -> Scorer:
-    # No GPU: what a scorer needs of one is computed here.
-    alone = {**threads_in(1), "CUDA_VISIBLE_DEVICES": ""}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "unknot.study.scorer"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, **alone},
-        start_new_session=True,  # Ctrl-C reaches this process, which ends its scorers
-    )
-    one = Scorer(process)
-    threading.Thread(target=_read, args=(one, said), daemon=True).start()
-    return one
-
-
-def _read(one: Scorer, said: Said) -> None:
-    if one.process.stdout:
-        with one.process.stdout as stream, contextlib.suppress(ValueError):  # not its words
-            while message := scorer.read(stream):
-                said.put((one, message))
-    one.process.kill()
-    one.process.wait()
-    said.put((one, None))
-
-
-def _send(one: Scorer, fact: dict[str, Any], data: bytes = b"") -> None:
-    if one.process.stdin:
-        with contextlib.suppress(OSError):  # it died: its reader will say so
-            scorer.write(one.process.stdin, fact, data)
-
-
-def _end(team: Sequence[Scorer]) -> None:
-    """End scorers at once; they have nothing to save."""
-    for one in team:
-        one.process.kill()
-    for one in team:
-        one.process.wait()
-        if one.process.stdin:
-            with contextlib.suppress(OSError):  # it did not read all
-                one.process.stdin.close()
+def nobody(data: bytes) -> bytearray:
+    """The `Ask` of tasks that have their models themselves."""
+    raise NotImplementedError(f"{len(data)} bytes were asked for")

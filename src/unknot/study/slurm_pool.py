@@ -31,7 +31,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -39,12 +40,11 @@ from typing import Any
 import unknot
 from unknot.core.errors import ConfigError, StoreError, UnknotError
 from unknot.core.files import write_whole
-from unknot.study.answer import answer_elsewhere, event
-from unknot.study.cores import threads_in
-from unknot.study.deaths import Deaths, Place
-from unknot.study.events import Event, Lost
+from unknot.study.backends import Backend
+from unknot.study.events import DeathPolicy, Event, Lost, Place, end_event
 from unknot.study.folder import RunFolder
-from unknot.study.machine import Cluster, Machine, device_elsewhere
+from unknot.study.machine import Machine, device_elsewhere, threads_in
+from unknot.study.perform import run_remote_task
 from unknot.study.task import Task
 from unknot.study.training import Stopped
 
@@ -79,9 +79,8 @@ class Job:
         numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2)
         submitits = {number: signal.signal(number, ask) for number in numbers}
         try:
-            fact = answer_elsewhere(
-                line, version, tell=lambda _, __: None, stop=lambda: bool(asked)
-            )
+            task = Task.from_json(line)
+            fact = run_remote_task(task, version, tell=lambda _, __: None, stop=lambda: bool(asked))
         except Stopped:
             # Its time is up: submitit puts it back into the queue.
             if signal.SIGUSR2 in asked and callable(requeue := submitits[signal.SIGUSR2]):
@@ -94,19 +93,24 @@ class Job:
         return importlib.import_module("submitit").helpers.DelayedSubmission(self, *words)
 
 
-@dataclass(frozen=True)
-class Sent:
+class SentTask:
     """A task and its job."""
 
-    task: Task
-    job: Any
-    gone: list[float] = field(default_factory=list)
-    """When it was first missed."""
+    def __init__(self, task: Task, job: Any) -> None:  # noqa: ANN401 - submitit's
+        self.task, self.job = task, job
+        self.missed: float | None = None
+        """When it was first missed."""
+
+    def is_lost(self, now: float) -> bool:
+        """Note that it is missed; whether it has been for a while."""
+        if self.missed is None:
+            self.missed = now
+        return now - self.missed >= LATE
 
 
 def slurm(
     options: Mapping[str, str] | None = None, *, workers: int | None = None, cluster: str = "slurm"
-) -> Cluster:
+) -> Backend:
     """A SLURM cluster to run a study on.
 
     Args:
@@ -130,10 +134,15 @@ def slurm(
             )
         _queue()
     given = {name.replace("-", "_"): value or True for name, value in (options or {}).items()}
-    return Cluster(
+    return Backend(
         functools.partial(_machine, given),
         functools.partial(_pool, given, workers=workers or WORKERS, cluster=cluster),
     )
+
+
+def backend(options: Mapping[str, str], workers: int | None) -> AbstractContextManager[Backend]:
+    """What ``--backend slurm`` runs a study on."""
+    return contextlib.nullcontext(slurm(options, workers=workers))
 
 
 def _machine(
@@ -163,16 +172,16 @@ def _pool(
     if not tasks:
         return
     folder = Path(tasks[0].folder).parent.parent / "slurm"
-    sent = {task.key: Sent(task, job) for task, job in _earlier(folder, tasks, cluster)}
+    sent = {task.key: SentTask(task, job) for task, job in _earlier(folder, tasks, cluster)}
     waiting = [task for task in tasks if task.key not in sent]
     send = functools.partial(_send, folder, options, workers=workers, cluster=cluster)
     places: dict[str, Place | None] = {}
-    deaths, looked = Deaths(), 0.0
+    deaths, looked = DeathPolicy(), 0.0
     try:
         while waiting or sent:
             for key in [*sent]:
                 if fact := _read(folder / f"{key}.answer.json"):
-                    yield event(key, fact)
+                    yield end_event(key, fact)
                     del sent[key]
                     _forget(folder, key)
             if time.monotonic() - looked >= LOOK:
@@ -219,7 +228,7 @@ def _earlier(folder: Path, tasks: Sequence[Task], cluster: str) -> Iterator[tupl
 
 def _send(
     folder: Path, options: Mapping[str, Any], tasks: Sequence[Task], *, workers: int, cluster: str
-) -> list[Sent]:
+) -> list[SentTask]:
     """Tasks as jobs in the queue.
 
     Raises:
@@ -253,10 +262,10 @@ def _send(
     for task, job in zip(tasks, jobs, strict=True):
         note = {"job": job.job_id, "task": task.json()}
         write_whole(folder / f"{task.key}.job.json", json.dumps(note).encode())
-    return [Sent(task, job) for task, job in zip(tasks, jobs, strict=True)]
+    return [SentTask(task, job) for task, job in zip(tasks, jobs, strict=True)]
 
 
-def _lost(sent: Mapping[str, Sent], cluster: str) -> list[str]:
+def _lost(sent: Mapping[str, SentTask], cluster: str) -> list[str]:
     """Keys of those whose job is gone for a while and left no answer."""
     if cluster == "slurm":
         try:
@@ -267,9 +276,7 @@ def _lost(sent: Mapping[str, Sent], cluster: str) -> list[str]:
     else:
         gone = {key for key, of in sent.items() if of.job.done()}
     now = time.monotonic()
-    for key in gone:
-        sent[key].gone.append(now)
-    return [key for key in gone if now - sent[key].gone[0] >= LATE]
+    return [key for key in gone if sent[key].is_lost(now)]
 
 
 def _queue() -> set[str]:
@@ -323,7 +330,7 @@ def _forget(folder: Path, key: str) -> None:
         (folder / f"{key}.{name}.json").unlink(missing_ok=True)
 
 
-def _stop(folder: Path, sent: Mapping[str, Sent], cluster: str) -> None:
+def _stop(folder: Path, sent: Mapping[str, SentTask], cluster: str) -> None:
     """Ask jobs to save and leave, and wait until they have; SLURM kills those that take long."""
     if not sent:
         return
@@ -340,7 +347,7 @@ def _stop(folder: Path, sent: Mapping[str, Sent], cluster: str) -> None:
         _forget(folder, key)
 
 
-def _there(sent: Mapping[str, Sent], cluster: str) -> bool:
+def _there(sent: Mapping[str, SentTask], cluster: str) -> bool:
     if cluster == "slurm":
         return bool(_queue() & {of.job.job_id for of in sent.values()})
     return not all(of.job.done() for of in sent.values())

@@ -1,39 +1,22 @@
-"""Task: one population of a study, trained and scored; plain data in, plain data out.
+"""Tasks: what workers are told to do and what comes of it; plain data both ways.
 
-A task can be performed anywhere that sees the study's folder, any number of times: what is there
-already is not done again, and what was interrupted is resumed from the last checkpoint.
-
-```
-<study>/populations/<key>/
-  checkpoints/step-N/     to continue from, until the weights are there
-  weights.safetensors     one tensor per weight, members first
-  curves.safetensors      the logged values, [log steps, members]
-  status.json             who the members are, who diverged, versions, device; written last
-  scores.jsonl            one line for each score of each member
-```
+A `Task` is one population of a study, trained and scored; a `ScoreTask` the scores of one model.
+`unknot.study.perform` does either.
 """
 
-import functools
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from unknot.core.errors import StoreError
-from unknot.engine.device import threads
-from unknot.study import config, evaluate, records, scoring
-from unknot.study.evaluate import Model, ScoringRequest
-from unknot.study.folder import RunFolder
+from unknot.study import config
 from unknot.study.spec import TrainSpec
 from unknot.study.store import Store
-from unknot.study.training import Stopped, Training
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker is told; JSON and back gives the same."""
+    """One population to train and score; JSON and back gives the same."""
 
     key: str
     folder: str
@@ -78,6 +61,29 @@ class Task:
                     "have other names; finish the study with that version."
                 )
         return specs
+
+
+@dataclass(frozen=True)
+class ScoreTask:
+    """Scores of one model's codes; a worker asks whoever has the model for rows of them."""
+
+    key: str
+    """The id of the run."""
+    seed: int
+    space: list[list[Any]]
+    """Names, sizes and kinds of the factors."""
+    latents: int
+    request: dict[str, Any]
+    """The fields of a `ScoringRequest`."""
+
+    def json(self) -> str:
+        """As one line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, line: str) -> "ScoreTask":
+        """Back from a line."""
+        return cls(**json.loads(line))
 
 
 @dataclass(frozen=True)
@@ -129,107 +135,3 @@ def from_store(
         threads,
         processes,
     )
-
-
-Tell = Callable[[str, int], None]
-"""Told what is being done (``train`` or ``score``) and how far: steps, or scores of all members."""
-
-
-def perform(
-    task: Task, *, tell: Tell = lambda _, __: None, stop: Callable[[], bool] = lambda: False
-) -> Outcome:
-    """Train a population to its end and score it.
-
-    Args:
-        task: What to do.
-        tell: Called after every few steps and scores.
-        stop: Asked after every few steps and scores.
-
-    Raises:
-        Stopped: Asked to stop; what is on the disk is enough to go on from.
-        UnknotError: A setting, the data or the disk refused.
-    """
-    folder, specs = RunFolder(Path(task.folder)), task.specs()
-    # A killed driver's worker needs a moment to notice.
-    with folder.lock(patience=60.0), threads(task.threads):
-        training = _train(folder, specs, task.device, tell, stop)
-        scores = [*_scores(task, training, folder.path, tell, stop)]
-    record = folder.record()
-    members = [{k: v for k, v in m.items() if k != "seed"} for m in record["members"]]
-    kept = {name: record[name] for name in ("step", "seconds", "device", "versions")}
-    return Outcome(key=task.key, members=members, scores=scores, **kept)
-
-
-def _train(
-    folder: RunFolder,
-    specs: Sequence[TrainSpec],
-    device: str,
-    tell: Tell,
-    stop: Callable[[], bool],
-) -> Training:
-    if folder.is_trained:
-        folder.tidy()
-        return folder.load(specs, device)
-    training = Training.start(specs, device)
-    folder.restore(training)
-    training.run(
-        watch=lambda progress: tell("train", progress.step),
-        save=folder.save_checkpoint,
-        stop=stop,
-    )
-    if not training.finished:
-        raise Stopped
-    folder.save(training)
-    folder.tidy()
-    return training
-
-
-def _scores(
-    task: Task, training: Training, folder: Path, tell: Tell, stop: Callable[[], bool]
-) -> Iterator[dict[str, Any]]:
-    """Scores of each member that did not diverge; those that the folder has are not computed."""
-    if task.metrics == []:
-        return
-    metrics = evaluate.everything() if task.metrics is None else task.metrics
-    # A score that does not apply to a run is a fact, not the study's end.
-    wanted = ScoringRequest(metrics, task.protocol, task.score_seed, strict=False)
-    everybody = scoring.score(
-        _models(training, wanted),
-        wanted,
-        known=records.read(folder),
-        processes=_processes(task, training),
-        on_score=lambda done: tell("score", done),
-        stop=stop,
-    )
-    with closing(everybody):
-        for found in everybody:
-            applying = [record for record in found if record.applies]
-            records.append(folder, applying)
-            yield from map(asdict, [*applying, *(r for r in found if not r.applies)])
-
-
-def _models(training: Training, wanted: ScoringRequest) -> list[Callable[[], Model]]:
-    """Those that did not diverge.
-
-    A GPU encodes rows for all of them in one pass. On a CPU that is no faster, and whoever stops it
-    would lose more: there each is made when it is its turn.
-    """
-
-    def alone(member: int) -> Model:
-        (one,) = evaluate.models(training.member(member), wanted)
-        return one
-
-    sound = [i for i in range(len(training.ids)) if i not in training.diverged]
-    if _on_cpu(training) or not sound:
-        return [functools.partial(alone, i) for i in sound]
-    together = evaluate.models(training, wanted)
-    return [functools.partial(together.__getitem__, i) for i in range(len(together))]
-
-
-def _processes(task: Task, training: Training) -> int:
-    """How many score. Beside a GPU the cores have nothing to do; on a CPU each has its worker."""
-    return task.processes or (1 if _on_cpu(training) else scoring.spare())
-
-
-def _on_cpu(training: Training) -> bool:
-    return training.context.runtime.device.type == "cpu"

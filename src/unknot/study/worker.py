@@ -1,6 +1,14 @@
-"""A worker: a process that takes tasks, one JSON line each, and tells how they go.
+"""A worker: a process that performs one task after the other and tells how they go.
 
-It lives as long as its standard input is open, so that no worker outlives a killed driver.
+It lives as long as its standard input is open, so that no worker outlives whoever started it.
+Messages are JSON lines; one that names a number of ``bytes`` is followed by them.
+
+| from a worker | means |
+|---|---|
+| `ready` | it can take a task |
+| `progress`, `warning` | of the task that it is at |
+| `ask`, with bytes | it needs codes of these rows, and waits for them |
+| `done`, `scored`, `failed` | the end of the task |
 """
 
 import json
@@ -13,62 +21,97 @@ import time
 import warnings
 from collections.abc import Mapping
 from types import FrameType
-from typing import Any, TextIO
+from typing import IO, Any, TypeAlias
 
 PAUSE = 0.3
 """Seconds between two words about progress."""
+Message: TypeAlias = tuple[dict[str, Any], bytearray]
+
+
+def write(stream: IO[bytes], fact: Mapping[str, Any], data: bytes = b"") -> None:
+    """Send a message."""
+    stream.write(json.dumps({**fact, "bytes": len(data)}).encode() + b"\n")
+    stream.write(data)
+    stream.flush()
+
+
+def read(stream: IO[bytes]) -> Message | None:
+    """Receive a message; None at the end, even in the middle of one."""
+    line = stream.readline()
+    if not line.endswith(b"\n"):
+        return None
+    fact = json.loads(line)
+    data = bytearray(fact.pop("bytes"))
+    return (fact, data) if stream.readinto(data) == len(data) else None  # type: ignore[attr-defined]
+
+
+class Worker:
+    """This process as a worker: what it hears and what it says."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self.out = out
+        self.inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self.stop = threading.Event()
+        self.told = 0.0
+
+    def listen(self) -> None:
+        """Take messages until the input ends; then leave at once."""
+        while message := read(sys.stdin.buffer):
+            self.inbox.put(message)
+        os._exit(1)  # nobody waits for the task, and a training has its checkpoint
+
+    def ask_to_stop(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - Python's
+        """Leave when the task can be left: a signal handler."""
+        self.stop.set()
+        self.inbox.put(None)
+
+    def tell(self, phase: str, done: int) -> None:
+        """Say now and then how far the task is."""
+        if time.monotonic() - self.told >= PAUSE:
+            self.told = time.monotonic()
+            write(self.out, {"event": "progress", "phase": phase, "done": done})
+
+    def warn(self, message: Warning | str, kind: type[Warning]) -> None:
+        """Pass a warning on."""
+        write(self.out, {"event": "warning", "text": f"{kind.__name__}: {message}"})
+
+    def ask(self, data: bytes) -> bytearray:
+        """Ask whoever gave the task, and wait for the answer."""
+        from unknot.study.training import Stopped
+
+        write(self.out, {"event": "ask"}, data)
+        message = self.inbox.get()
+        if message is None:
+            raise Stopped
+        return message[1]
+
+    def work(self) -> None:
+        """Perform tasks until a signal asks to stop."""
+        from unknot.study.perform import run_task
+        from unknot.study.task import ScoreTask, Task
+        from unknot.study.training import Stopped
+
+        kinds = {kind.__name__: kind for kind in (Task, ScoreTask)}
+        write(self.out, {"event": "ready"})
+        while (message := self.inbox.get()) is not None and not self.stop.is_set():
+            task = kinds[message[0]["kind"]].from_json(message[0]["task"])
+            try:
+                end = run_task(task, tell=self.tell, stop=self.stop.is_set, ask=self.ask)
+            except Stopped:
+                break
+            write(self.out, end)
 
 
 def main() -> None:
-    """Work until the input ends, a signal asks to stop, or a task is interrupted by one."""
-    # What libraries print must not get between our lines.
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    """Work until the input ends or a signal asks to stop."""
+    # What libraries print must not get between our messages.
+    worker = Worker(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)
-    warnings.showwarning = lambda message, kind, *_: _say(
-        out, {"event": "warning", "text": f"{kind.__name__}: {message}"}
-    )
-    tasks: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
-    stop = threading.Event()
-
-    def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python's signature
-        stop.set()
-        tasks.put(None)
-
-    signal.signal(signal.SIGTERM, ask)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides
-    from unknot.study.training import Stopped
-
-    _say(out, {"event": "ready"})
-    while (line := tasks.get()) is not None and not stop.is_set():
-        try:
-            _work(line, out, stop)
-        except Stopped:
-            break
-
-
-def _listen(tasks: "queue.SimpleQueue[str | None]") -> None:
-    for line in sys.stdin:
-        tasks.put(line)
-    os._exit(1)  # the driver is gone: at once, there is a checkpoint to go on from
-
-
-def _work(line: str, out: TextIO, stop: threading.Event) -> None:
-    from unknot.study.answer import answer
-
-    said = [0.0]
-
-    def tell(phase: str, done: int) -> None:
-        if time.monotonic() - said[0] >= PAUSE:
-            said[0] = time.monotonic()
-            _say(out, {"event": "progress", "phase": phase, "done": done})
-
-    _say(out, answer(line, tell=tell, stop=stop.is_set))
-
-
-def _say(out: TextIO, fact: Mapping[str, Any]) -> None:
-    out.write(json.dumps(fact) + "\n")
-    out.flush()
+    warnings.showwarning = lambda message, kind, *_: worker.warn(message, kind)
+    threading.Thread(target=worker.listen, daemon=True).start()
+    signal.signal(signal.SIGTERM, worker.ask_to_stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it decides
+    worker.work()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import unknot
 from unknot.data.arrays import Arrays
 from unknot.study import execute, run
 from unknot.study.events import Done
-from unknot.study.task import perform
+from unknot.study.perform import perform
 
 STUDY = """
 name = "earlier"

@@ -1,0 +1,211 @@
+"""Perform: train and score a population, or score one model, wherever a worker is.
+
+The task of a population can be performed anywhere that sees the study's folder, any number of
+times: what is there already is not done again, and what was interrupted is resumed from the
+last checkpoint.
+
+```
+<study>/populations/<key>/
+  checkpoints/step-N/     to continue from, until the weights are there
+  weights.safetensors     one tensor per weight, members first
+  curves.safetensors      the logged values, [log steps, members]
+  status.json             who the members are, who diverged, versions, device; written last
+  scores.jsonl            one line for each score of each member
+```
+"""
+
+import functools
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import unknot
+from unknot.core.errors import StoreError, UnknotError
+from unknot.engine.device import threads
+from unknot.study import evaluate, lock, records, scoring, store
+from unknot.study.evaluate import Model, ScoringRequest
+from unknot.study.folder import RunFolder
+from unknot.study.scoring import Ask, Tell
+from unknot.study.spec import TrainSpec
+from unknot.study.task import Outcome, ScoreTask, Task
+from unknot.study.training import Stopped, Training
+
+PATIENCE = 300.0
+"""Seconds that a task waits for whoever else is in its folder: a worker that its cluster believes
+dead may be alive, and a file server frees the locks of a dead machine after a minute or two."""
+
+
+def perform(
+    task: Task, *, tell: Tell = lambda _, __: None, stop: Callable[[], bool] = lambda: False
+) -> Outcome:
+    """Train a population to its end and score it.
+
+    Args:
+        task: What to do.
+        tell: Called after every few steps and scores.
+        stop: Asked after every few steps and scores.
+
+    Raises:
+        Stopped: Asked to stop; what is on the disk is enough to go on from.
+        UnknotError: A setting, the data or the disk refused.
+    """
+    folder, specs = RunFolder(Path(task.folder)), task.specs()
+    # A killed driver's worker needs a moment to notice.
+    with folder.lock(patience=60.0), threads(task.threads):
+        training = _train(folder, specs, task.device, tell, stop)
+        scores = [*_scores(task, training, folder.path, tell, stop)]
+    record = folder.record()
+    members = [{k: v for k, v in m.items() if k != "seed"} for m in record["members"]]
+    kept = {name: record[name] for name in ("step", "seconds", "device", "versions")}
+    return Outcome(key=task.key, members=members, scores=scores, **kept)
+
+
+def _train(
+    folder: RunFolder,
+    specs: Sequence[TrainSpec],
+    device: str,
+    tell: Tell,
+    stop: Callable[[], bool],
+) -> Training:
+    if folder.is_trained:
+        folder.tidy()
+        return folder.load(specs, device)
+    training = Training.start(specs, device)
+    folder.restore(training)
+    training.run(
+        watch=lambda progress: tell("train", progress.step),
+        save=folder.save_checkpoint,
+        stop=stop,
+    )
+    if not training.finished:
+        raise Stopped
+    folder.save(training)
+    folder.tidy()
+    return training
+
+
+def _scores(
+    task: Task, training: Training, folder: Path, tell: Tell, stop: Callable[[], bool]
+) -> Iterator[dict[str, Any]]:
+    """Scores of each member that did not diverge; those that the folder has are not computed."""
+    if task.metrics == []:
+        return
+    metrics = evaluate.everything() if task.metrics is None else task.metrics
+    # A score that does not apply to a run is a fact, not the study's end.
+    request = ScoringRequest(metrics, task.protocol, task.score_seed, strict=False)
+    everybody = scoring.score(
+        _models(training, request),
+        request,
+        known=records.read(folder),
+        processes=_processes(task, training),
+        on_score=lambda done: tell("score", done),
+        stop=stop,
+    )
+    with closing(everybody):
+        for found in everybody:
+            applying = [record for record in found if record.applies]
+            records.append(folder, applying)
+            yield from map(asdict, [*applying, *(r for r in found if not r.applies)])
+
+
+def _models(training: Training, request: ScoringRequest) -> list[Callable[[], Model]]:
+    """Those that did not diverge.
+
+    A GPU encodes rows for all of them in one pass. On a CPU that is no faster, and whoever stops it
+    would lose more: there each is made when it is its turn.
+    """
+
+    def alone(member: int) -> Model:
+        (one,) = evaluate.models(training.member(member), request)
+        return one
+
+    sound = [i for i in range(len(training.ids)) if i not in training.diverged]
+    if _on_cpu(training) or not sound:
+        return [functools.partial(alone, i) for i in sound]
+    together = evaluate.models(training, request)
+    return [functools.partial(together.__getitem__, i) for i in range(len(together))]
+
+
+def _processes(task: Task, training: Training) -> int:
+    """How many score. Beside a GPU the cores have nothing to do; on a CPU each has its worker."""
+    return task.processes or (1 if _on_cpu(training) else scoring.spare())
+
+
+def _on_cpu(training: Training) -> bool:
+    return training.context.runtime.device.type == "cpu"
+
+
+def run_task(
+    task: Task | ScoreTask,
+    *,
+    tell: Tell,
+    stop: Callable[[], bool],
+    ask: Ask = scoring.nobody,
+) -> dict[str, Any]:
+    """Perform a task of either kind; whatever it does, others go on.
+
+    Args:
+        task: What to do.
+        tell: Told how far it is.
+        stop: Asked whether to stop.
+        ask: Gives rows of codes to scores of a model that is elsewhere.
+
+    Raises:
+        Stopped: Asked to stop; what is on the disk is enough to go on from.
+    """
+    try:
+        if isinstance(task, ScoreTask):
+            found = scoring.perform(task, ask=ask, tell=tell, stop=stop)
+            return {"event": "scored", "records": [asdict(record) for record in found]}
+        return {"event": "done", "outcome": perform(task, tell=tell, stop=stop).json()}
+    except Stopped:
+        raise
+    except UnknotError as error:
+        return {"event": "failed", "error": str(error)}
+    except Exception as error:
+        return {"event": "failed", "error": f"{type(error).__name__}: {error}"}
+
+
+def run_remote_task(
+    task: Task, version: str, *, tell: Tell, stop: Callable[[], bool]
+) -> dict[str, Any]:
+    """Perform a task on a node of a cluster, which may not be what the driver takes it for.
+
+    Args:
+        task: What to do.
+        version: Of the driver.
+        tell: Told how far it is.
+        stop: Asked whether to stop.
+
+    Raises:
+        Stopped: Asked to stop; what is on the disk is enough to go on from.
+    """
+    folder = Path(task.folder)
+    try:
+        _check(folder.parent.parent, version)
+    except UnknotError as error:
+        return {"event": "failed", "error": str(error)}
+    until = time.monotonic() + PATIENCE
+    while lock.is_held(folder) and time.monotonic() < until:
+        if stop():
+            raise Stopped
+        time.sleep(0.5)
+    return run_task(task, tell=tell, stop=stop)
+
+
+def _check(study: Path, version: str) -> None:
+    node = socket.gethostname()
+    if unknot.__version__ != version:
+        raise UnknotError(
+            f"Node {node} has unknot {unknot.__version__} and the driver {version}; "
+            "install the same version on both."
+        )
+    if not (study / store.FILE).exists():  # or it would train into a folder that nobody reads
+        raise StoreError(
+            f"Node {node} does not see {study}; "
+            "keep the study in a folder that all nodes have under the same path."
+        )
