@@ -90,7 +90,7 @@ def cells(found: Comparison, drawn: dict[str, float]) -> Iterator[str]:
     by = {(d.ours.label, d.ours.score): d for d in found.differences}
     for start in range(0, len(names), 4):
         part = names[start : start + 4]
-        yield f"| setting | runs | {' | '.join(SCORES[name] for name in part)} |"
+        yield f"| configuration | runs | {' | '.join(SCORES[name] for name in part)} |"
         yield "|---" * (len(part) + 2) + "|"
         for label in labels:
             own = [by[label, name] for name in part]
@@ -113,8 +113,8 @@ def verdict(found: Comparison, drawn: dict[str, float]) -> Iterator[str]:
     yield textwrap.fill(
         f"Of {len(far)} values, {sum(f <= 1 for f in far)} lie within one standard error of the "
         f"published mean, {sum(f <= 2 for f in far)} within two and {sum(f <= 3 for f in far)} "
-        "within three; of as many normal ones 68, 95 and 99.7 % would. By the spread of seeds "
-        f"alone {sum(s <= 3 for s in seeds)} lie within three.",
+        "within three. (For a normal distribution one expects 68, 95 and 99.7 %.) With errors from "
+        f"the spread over seeds alone, {sum(s <= 3 for s in seeds)} lie within three.",
         120,
     )
 
@@ -122,7 +122,7 @@ def verdict(found: Comparison, drawn: dict[str, float]) -> Iterator[str]:
 def contrasts(found: Comparison) -> Iterator[str]:
     """Whether our means show what three published runs a side nearly always show."""
     by = {(d.ours.label, d.ours.score): d for d in found.differences}
-    yield "| score | more | less | ours | published | |"
+    yield "| metric | higher | lower | ours | published | |"
     yield "|---|---|---|---|---|---|"
     for score, more, less in CONTRASTS:
         pair = by.get((more, score)), by.get((less, score))
@@ -157,7 +157,7 @@ def by_seed(rows: list[dict[str, Any]], found: Comparison) -> Iterator[str]:
     """How far a seed's runs are off in units of the published spread, the mean over settings."""
     published_of = {(d.ours.label, d.ours.score): d.published.values for d in found.differences}
     seeds = sorted({row["seed"] for row in rows})
-    yield f"| score | {' | '.join(f'seed {seed}' for seed in seeds)} |"
+    yield f"| metric | {' | '.join(f'seed {seed}' for seed in seeds)} |"
     yield "|---" * (len(seeds) + 1) + "|"
     for score, words in SCORES.items():
         off: dict[int, list[float]] = {seed: [] for seed in seeds}

@@ -14,7 +14,7 @@ from unknot.losses import beta_of_means
 
 PAGE = Path(__file__).parent / "results" / "xysquares.md"
 PIXELS = 3 * 64 * 64
-LOSSES = {"mse": "squared error", "mse + box 31": "and blurred by a box"}
+LOSSES = {"mse": "squared error", "mse + box 31": "squared error + box blur"}
 SCORES = {
     "mig": "MIG",
     "dci": "DCI-D",

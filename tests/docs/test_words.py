@@ -45,7 +45,6 @@ PENDING: dict[str, set[str]] = {
     "architecture.md": {"im2col"},
     "gallery.html": {"an upper bound on"},
     "kl_per_dimension.py": {"an upper bound on"},
-    "study2019.md": {"compare with", "resume", "sampled again", "sampler, sample"},
     "study_numbers.py": {
         *("configuration", "lower is better", "probability of being best again"),
         *("sampled again", "uncertain"),
