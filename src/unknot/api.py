@@ -13,7 +13,7 @@ from unknot.core.hyper import Schedule
 from unknot.engine.device import Precision
 from unknot.study import config, run
 from unknot.study.run import Run
-from unknot.study.spec import schedule_table
+from unknot.study.spec import plain_value
 from unknot.study.training import Watcher
 
 
@@ -93,9 +93,9 @@ def train(
         "net": {"name": net, **(net_settings or {})},
         "objective": {
             "name": objective,
-            **{name: _plain(value) for name, value in settings.items()},
+            **{name: plain_value(value) for name, value in settings.items()},
         },
-        "optim": {"lr": _plain(lr)},
+        "optim": {"lr": plain_value(lr)},
         "steps": steps,
         "batch": batch,
         "seeds": seeds if isinstance(seeds, int) else [seed.__index__() for seed in seeds],
@@ -108,7 +108,3 @@ def train(
     if draw is not None:
         table["draw"] = draw if isinstance(draw, str) else dict(draw)
     return run.train(config.spec(table), out=out, device=device, watch=watch)
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - a setting: a schedule becomes its table
-    return schedule_table(value) if isinstance(value, Schedule) else value

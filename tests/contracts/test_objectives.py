@@ -134,11 +134,11 @@ specs = st.fixed_dictionaries(
 def test_a_spec_survives_a_toml_file(name, data, shared, lr):
     kind = registry.get("objectives", name)
     own = {field: data.draw(hyper) for field in hyper_fields(kind)}
-    spec = TrainSpec(
+    spec = TrainSpec.create(
         Choice("xysquares", registry.get("datasets", "xysquares")(spacing=3)),
         Choice("conv64", Conv64(latents=7)),
         Choice(name, kind(**own)),
-        Adam(lr=lr),
+        optim=Adam(lr=lr),
         **shared,
     )
     back = config.spec(tomllib.loads(to_toml(spec.table())))

@@ -241,7 +241,7 @@ def test_a_runaway_divergence_is_flagged(size, flag):
 
 def spec(objective, **changes):
     dataset = Choice("xysquares", registry.get("datasets", "xysquares")())
-    return TrainSpec(
+    return TrainSpec.create(
         dataset, Choice("linear", testing.NET), Choice("factor_vae", objective), **changes
     )
 

@@ -119,7 +119,7 @@ def make_run():
             alive or (True,) * count,
         )
         net = Linear(latents=latents)
-        spec = TrainSpec(
+        spec = TrainSpec.create(
             Choice("arrays", Arrays("blocks.npz")),
             Choice("linear", net),
             Choice("beta_vae", BetaVAE(beta=2.0, likelihood=likelihood)),

@@ -2,8 +2,9 @@
 
 import re
 import tomllib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar, Literal
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Cosine, Linear
+from unknot.core.objective import Adam
 from unknot.core.toml import read_toml, to_toml
 from unknot.study import config
+from unknot.study.spec import plain
 
 IDS = ["c475c6f6dece", "ce5c389d5f16"]
 
@@ -149,3 +152,47 @@ def test_ids_depend_on_what_decides_a_result_and_on_nothing_else():
     assert all(config.spec(t).ids() == base for t in same)
     ids = [config.spec(t).ids()[0] for t in other]
     assert len({*ids, *base}) == len(other) + 1
+
+
+@dataclass(frozen=True)
+class Sharp:
+    width: int = 1
+    kind: ClassVar[str] = "sharp"
+
+
+@dataclass(frozen=True)
+class Soft:
+    edges: tuple[Sharp, ...] = ()
+    kind: ClassVar[str] = "soft"
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Settings of an outsider: a union of its own, in a list, in one another, or left out."""
+
+    edge: Sharp | Soft | Literal["none"] = "none"
+    edges: tuple[Sharp | Soft, ...] | None = None
+
+
+def test_unions_of_an_outsider_are_told_apart_by_their_kind():
+    toy = Toy(Soft((Sharp(2),)), (Soft(), Sharp(3)))
+    table = plain(toy)
+    assert table == {
+        "edge": {"kind": "soft", "edges": [{"kind": "sharp", "width": 2}]},
+        "edges": [{"kind": "soft", "edges": []}, {"kind": "sharp", "width": 3}],
+    }
+    assert config.build(Toy, tomllib.loads(to_toml({"toy": table}))["toy"]) == toy
+    assert config.build(Toy, {"edge": "none"}) == Toy()
+    with pytest.raises(ConfigError, match=r"^toy.edge.kind has no choice 'shrp'; did you mean"):
+        config.build(Toy, {"edge": {"kind": "shrp"}}, "toy")
+    with pytest.raises(ConfigError, match=r"'toy.edges\[1\].wdth'; did you mean 'width'"):
+        config.build(Toy, {"edges": [{"kind": "soft"}, {"kind": "sharp", "wdth": 1}]}, "toy")
+
+
+def test_a_spec_that_leaves_something_open_is_refused():
+    spec = config.spec({"objective": {"name": "ada_gvae"}})
+    with pytest.raises(ConfigError, match=r"TrainSpec\.create"):
+        replace(spec, draw=None)
+    with pytest.raises(ConfigError, match=r"TrainSpec\.create"):
+        replace(spec, optim=Adam(lr=Linear(1.0, 0.5)))
+    assert replace(spec, batch=7).draw == spec.draw

@@ -28,7 +28,7 @@ BAD = {
     "needed key": ({"data": {"name": "arrays"}}, "data.path is needed"),
     "unknown schedule": (
         {"objective": {"beta": {"kind": "lin"}}},
-        "names no schedule: 'lin'; did you mean 'linear'?",
+        "objective.beta.kind has no choice 'lin'; did you mean 'linear'?",
     ),
     "key of a schedule": (
         {"objective": {"beta": {"kind": "linear", "start": 0, "end": 1, "stops": 9}}},
@@ -89,7 +89,7 @@ BAD = {
     ),
     "unknown weight of pairs": (
         {"objective": "ada_gvae", "draw": {"weights": [{"kind": "correlate"}]}},
-        "draw.weights[0].kind names no weight: 'correlate'; did you mean 'correlated'?",
+        "draw.weights[0].kind has no choice 'correlate'; did you mean 'correlated'?",
     ),
     "weights of pairs that are no list": (
         {"objective": "ada_gvae", "draw": {"weights": "correlated"}},
@@ -97,9 +97,9 @@ BAD = {
     ),
     "unknown weight": (
         {"draw": {"weights": [{"kind": "correlate"}]}},
-        "draw.weights[0].kind names no weight: 'correlate'; did you mean 'correlated'?",
+        "draw.weights[0].kind has no choice 'correlate'; did you mean 'correlated'?",
     ),
-    "weight that is no table": ({"draw": {"weights": [3]}}, "draw.weights[0].kind names no weight"),
+    "weight that is no table": ({"draw": {"weights": [3]}}, "draw.weights[0] should be"),
     "key of a weight": (
         {"draw": {"weights": [{"kind": "correlated", "first": "x", "second": "y", "sgma": 1}]}},
         "'draw.weights[0].sgma'; did you mean 'sigma'?",

@@ -99,10 +99,10 @@ def test_data_that_a_draw_cannot_use_is_refused_before_training(tmp_path, tiny):
     common = Choice("linear", registry.get("nets", "linear")()), Choice("wishing", Wishing())
     factorless = Choice("arrays", Arrays(str(tmp_path / "images.npz")))
     with pytest.raises(ConfigError, match=r"^Pairs compare factors and arrays has none; add 'fac"):
-        Training.start([TrainSpec(factorless, *common)], "cpu")
+        Training.start([TrainSpec.create(factorless, *common)], "cpu")
     grid = Choice("arrays", Arrays(str(tiny)))
-    many = TrainSpec(grid, *common, draw=Choice("pairs", Pairs(changed=4)))
+    many = TrainSpec.create(grid, *common, draw=Choice("pairs", Pairs(changed=4)))
     with pytest.raises(ConfigError, match=r"differ in 4 factors .* arrays has 3: "):
         Training.start([many], "cpu")
-    context = training_context(TrainSpec(grid, *common), "cpu")
+    context = training_context(TrainSpec.create(grid, *common), "cpu")
     assert context.sampler == Pairs()

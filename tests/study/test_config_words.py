@@ -49,7 +49,7 @@ def test_tables_where_none_fit_are_refused():
     with pytest.raises(ConfigError, match=r"^'seeds.more': seeds is a list; set it as a whole"):
         config.assign({"seeds": [1, 2]}, ["seeds.more=1"])
     asked = {"objective": {"likelihood": "gaussian"}}
-    with pytest.raises(ConfigError, match=r"likelihood.kind names no loss: None; known: overlap"):
+    with pytest.raises(ConfigError, match=r"likelihood.kind has no choice None; known: overlap"):
         config.spec(config.assign(asked, ["objective.likelihood.radius=3"]))
 
 

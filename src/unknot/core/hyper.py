@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, TypeAlias, TypeVar, get_type_hints
+from typing import Any, ClassVar, TypeAlias, TypeVar, get_type_hints
 
 import torch
 from jaxtyping import Float
@@ -28,6 +28,7 @@ class Constant:
     """The same value at every step."""
 
     value: Number
+    kind: ClassVar[str] = "constant"
 
     def at(self, t: Tensor) -> Tensor:
         """Value at step ``t``."""
@@ -42,6 +43,7 @@ class Linear:
     end: Number
     steps: Number = WHOLE_RUN
     begin: Number = 0.0
+    kind: ClassVar[str] = "linear"
 
     def __post_init__(self) -> None:
         _above_zero(steps=self.steps)
@@ -59,6 +61,7 @@ class Cosine:
     end: Number
     steps: Number = WHOLE_RUN
     begin: Number = 0.0
+    kind: ClassVar[str] = "cosine"
 
     def __post_init__(self) -> None:
         _above_zero(steps=self.steps)
@@ -79,6 +82,7 @@ class Cyclic:
     end: Number
     period: Number
     ramp: Number = 0.5
+    kind: ClassVar[str] = "cyclic"
 
     def __post_init__(self) -> None:
         _above_zero(period=self.period, ramp=self.ramp)
@@ -90,12 +94,6 @@ class Cyclic:
 
 
 Schedule: TypeAlias = Constant | Linear | Cosine | Cyclic
-SCHEDULES: dict[str, type[Constant | Linear | Cosine | Cyclic]] = {
-    "constant": Constant,
-    "linear": Linear,
-    "cosine": Cosine,
-    "cyclic": Cyclic,
-}
 Hyper: TypeAlias = float | Schedule | Float[Tensor, "*p"]
 
 

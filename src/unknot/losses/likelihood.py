@@ -13,9 +13,6 @@ Likelihood: TypeAlias = Literal["bernoulli", "gaussian", "sigmoid_gaussian"] | O
 """Outputs are logits of probabilities, means, or logits of means within (0, 1); or one of these
 with a loss of blurred images beside it, which is a loss but not the logarithm of a likelihood."""
 
-LOSSES = {"overlap": Overlap}
-"""Likelihoods that are tables in files, by their ``kind``."""
-
 
 def likelihood_of(objective: Any) -> Likelihood:  # noqa: ANN401 - any dataclass
     """The likelihood of an objective; one that names none decodes to means."""

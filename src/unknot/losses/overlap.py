@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import ClassVar, Literal, TypeAlias, cast
 
 import torch
 from jaxtyping import Float
@@ -56,6 +56,7 @@ class Overlap:
     path: str | None = None
     sha256: str | None = None
     pixels: Pixels = "gaussian"
+    kind: ClassVar[str] = "overlap"
 
     def __post_init__(self) -> None:
         check_choices(self, "kernel", "pixels")

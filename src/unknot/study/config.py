@@ -6,22 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from unknot.core import dotted, registry
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import SCHEDULES, Hyper, Number
+from unknot.core.hyper import Hyper, Number
 from unknot.core.objective import Adam
 from unknot.core.toml import parse_value
-from unknot.losses.likelihood import LOSSES, Likelihood
-from unknot.samplers.parts.weights import WEIGHTS, Weight
-from unknot.study.spec import FORMAT, Choice, TrainSpec, plain
+from unknot.study.spec import FORMAT, Choice, TrainSpec, plain, tag
 
 T = TypeVar("T")
 DEFAULTS = {"data": "dsprites", "net": "conv64", "objective": "beta_vae"}
 ROOMS: dict[str, registry.Room] = {"data": "datasets", "net": "nets", "objective": "objectives"}
-WEIGHTED = (tuple[Weight, ...], tuple[Weight, ...] | None)
-"""Types of fields that hold weights of rows."""
 
 
 def assign(table: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
@@ -94,7 +90,7 @@ def spec(table: Mapping[str, Any], built: dict[str, Any] | None = None) -> Train
         table[name] = built[key]
     if "draw" in table:
         table["draw"] = _draw(table["draw"], table["objective"].settings)
-    return build(TrainSpec, table)
+    return TrainSpec.create(**_fields_from(TrainSpec, table))
 
 
 def _optim(given: Any) -> Adam:  # noqa: ANN401
@@ -146,31 +142,32 @@ def build(kind: type[T], table: Mapping[str, Any], where: str = "") -> T:
     Raises:
         ConfigError: A key is unknown or missing, or a value does not fit.
     """
+    return kind(**_fields_from(kind, table, where))
+
+
+def _fields_from(kind: Any, table: Mapping[str, Any], where: str = "") -> dict[str, Any]:  # noqa: ANN401
+    """The fields of a dataclass, each checked against its type."""
     prefix = f"{where}." if where else ""
-    needed, hints = _fields(kind)  # type: ignore[arg-type]
+    needed, hints = _fields(kind)
     for name in table:
         if name not in hints:
             raise ConfigError(f"Unknown key '{prefix}{name}'{registry.nearest(name, [*hints])}")
     for name in needed:
         if name not in table:
             raise ConfigError(f"{prefix}{name} is needed; set it with --set {prefix}{name}=...")
-    return kind(**{n: _checked(f"{prefix}{n}", hints[n], v) for n, v in table.items()})
+    return {n: _checked(f"{prefix}{n}", hints[n], v) for n, v in table.items()}
 
 
 def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
     """A value that fits its annotation; whole numbers are welcome where reals are wanted."""
-    if kind == Hyper and isinstance(value, dict):
-        return _of_kind(name, "schedule", SCHEDULES, value)
-    if kind == Likelihood and isinstance(value, dict):
-        return _of_kind(name, "loss", LOSSES, value)
-    if kind in WEIGHTED and isinstance(value, list):
-        return tuple(_of_kind(f"{name}[{i}]", "weight", WEIGHTS, v) for i, v in enumerate(value))
+    if isinstance(value, dict) and (kinds := _tagged(kind)):
+        return _build_tagged(name, kinds, value)
+    if isinstance(value, list) and (item := _item(kind)):  # TOML has lists only
+        value = tuple(_checked(f"{name}[{i}]", item, v) for i, v in enumerate(value))
     if kind in (Hyper, Number):
         kind = float
     if is_dataclass(kind):  # a table of its own; or built already, as a choice is
         return build(kind, value, name) if isinstance(value, dict) else value  # type: ignore[arg-type]
-    if get_origin(kind) is tuple and isinstance(value, list):  # TOML has lists only
-        value = tuple(value)
     return _fitting(kind)(name, value)
 
 
@@ -201,11 +198,25 @@ def _fitting(kind: Any) -> Callable[[str, Any], Any]:  # noqa: ANN401 - any anno
     return fitting
 
 
-def _of_kind(name: str, what: str, kinds: Mapping[str, Any], given: Any) -> Any:  # noqa: ANN401
-    """What the ``kind`` of a table says it is, from the rest of the table."""
-    inner = dict(given) if isinstance(given, dict) else {}
-    chosen = inner.pop("kind", None)
-    if chosen not in kinds:
-        known = registry.nearest(str(chosen), [*kinds])
-        raise ConfigError(f"{name}.kind names no {what}: {chosen!r}{known}")
-    return build(kinds[chosen], inner, name)
+@cache
+def _tagged(annotation: Any) -> dict[str, Any]:  # noqa: ANN401 - any annotation
+    """The dataclasses of a tagged union, those with a class variable ``kind``, by their kind."""
+    options = [o for o in get_args(annotation) or (annotation,) if is_dataclass(o)]
+    return {kind: option for option in options if (kind := tag(option))}
+
+
+@cache
+def _item(annotation: Any) -> Any:  # noqa: ANN401 - any annotation
+    """What a tuple of any length holds, perhaps one that may be None; None for all else."""
+    options = annotation, *get_args(annotation)
+    tuples = [get_args(option) for option in options if get_origin(option) is tuple]
+    return next((inner[0] for inner in tuples if inner[1:] == (...,)), None)
+
+
+def _build_tagged(name: str, kinds: Mapping[str, Any], table: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """The member of a tagged union that a table names as its ``kind``, from the rest of it."""
+    chosen = table.get("kind")
+    if not isinstance(chosen, str) or chosen not in kinds:
+        hint = registry.nearest(str(chosen), [*kinds])
+        raise ConfigError(f"{name}.kind has no choice {chosen!r}{hint}")
+    return build(kinds[chosen], {k: v for k, v in table.items() if k != "kind"}, name)

@@ -3,19 +3,15 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import SCHEDULES, WHOLE_RUN, Schedule, hyper_fields, last_step, over_run
+from unknot.core.hyper import WHOLE_RUN, Schedule, hyper_fields, last_step, over_run
 from unknot.core.objective import Adam, Drawing
 from unknot.engine.device import Precision
 from unknot.engine.population import Member
-from unknot.losses.likelihood import LOSSES
-from unknot.losses.overlap import Overlap
 from unknot.samplers.parts.sampler import sampler_for
-from unknot.samplers.parts.weights import WEIGHTS, Weight
 from unknot.samplers.singles import Singles
 
 FORMAT = 1
@@ -69,19 +65,33 @@ class TrainSpec:
         if outside := [s for s in (*listed, self.order_seed or 0) if not 0 <= s < 2**63]:
             raise ConfigError(f"Seeds are whole numbers from 0 to 2**63 - 1; got {outside}.")
 
-        self._write_out()
+        given = self.objective, self.optim, self.draw
+        if _write_out(*given, self.steps) != given:
+            raise ConfigError("A spec says all that decides a run; make it with TrainSpec.create.")
         self._check_schedules()
 
-    def _write_out(self) -> None:
-        """Settle what was left open, so that a run's file says all that decides it."""
-        settings = over_run(self.objective.settings, self.updates, "objective")
-        object.__setattr__(self, "objective", replace(self.objective, settings=settings))
-        object.__setattr__(self, "optim", over_run(self.optim, self.updates, "optim"))
-        sampler = sampler_for(settings, self.draw.settings if self.draw else None)
-        if isinstance(settings, Drawing):
-            object.__setattr__(self, "draw", self.draw or Choice(settings.draw, sampler))
-        elif sampler == Singles():  # as for all runs from before there were samplers
-            object.__setattr__(self, "draw", None)
+    @classmethod
+    def create(
+        cls,
+        data: Choice,
+        net: Choice,
+        objective: Choice,
+        *,
+        optim: Adam | None = None,
+        steps: int = 20_000,
+        draw: Choice | None = None,
+        **others: Any,  # noqa: ANN401 - fields as they are
+    ) -> "TrainSpec":
+        """A spec with all that was left open written out, so that a run's file decides the run.
+
+        Schedules over the whole run get its length, and the sampler is the one that the objective
+        asks for.
+
+        Raises:
+            ConfigError: A setting does not make sense.
+        """
+        objective, optim, draw = _write_out(objective, optim or Adam(), draw, steps)
+        return cls(data, net, objective, optim, steps, draw=draw, **others)
 
     def _check_schedules(self) -> None:
         """Training that ends before a schedule does is another training than was asked for."""
@@ -98,7 +108,7 @@ class TrainSpec:
     @property
     def updates(self) -> int:
         """How often weights move; fewer than steps where an objective counts an update as two."""
-        return -(-self.steps // getattr(self.objective.settings, "steps_per_update", 1))
+        return _updates(self.objective, self.steps)
 
     @property
     def seed_list(self) -> tuple[int, ...]:
@@ -145,36 +155,58 @@ class TrainSpec:
         return [hashlib.blake2b(t.encode(), digest_size=6).hexdigest() for t in texts]
 
 
+def _updates(objective: Choice, steps: int) -> int:
+    return -(-steps // getattr(objective.settings, "steps_per_update", 1))
+
+
+def _write_out(
+    objective: Choice, optim: Adam, draw: Choice | None, steps: int
+) -> tuple[Choice, Adam, Choice | None]:
+    """Schedules that end with the run, and the sampler where the objective asks for one."""
+    updates = _updates(objective, steps)
+    settings = over_run(objective.settings, updates, "objective")
+    sampler = sampler_for(settings, draw.settings if draw else None)
+    if isinstance(settings, Drawing):
+        draw = draw or Choice(settings.draw, sampler)
+    elif sampler == Singles():  # as for all runs from before there were samplers
+        draw = None
+    return replace(objective, settings=settings), over_run(optim, updates, "optim"), draw
+
+
 def plain(settings: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
-    """A dataclass of settings as plain values; what has a ``kind`` becomes a table with it."""
+    """A dataclass of settings as the table that a file holds; what is None has no entry.
+
+    Neither have the steps of a schedule over the whole run, before it is known how long that is.
+
+    Example:
+        >>> from unknot.core.hyper import Linear
+        >>> plain(Adam(lr=Linear(0.0, 4.0)))["lr"]
+        {'kind': 'linear', 'start': 0.0, 'end': 4.0, 'begin': 0.0}
+    """
     if not is_dataclass(settings) or isinstance(settings, type):
         raise ConfigError(f"Settings must be a dataclass; got {settings!r}.")
     values = {f.name: getattr(settings, f.name) for f in fields(settings)}
-    return {name: _plain(value) for name, value in values.items() if value is not None}
+    if isinstance(settings, Schedule):
+        values = {name: value for name, value in values.items() if value != WHOLE_RUN}
+    return {name: plain_value(value) for name, value in values.items() if value is not None}
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, Schedule):
-        return schedule_table(value)
-    if isinstance(value, Weight):
-        return {"kind": _kind(WEIGHTS, value), **plain(value)}
-    if isinstance(value, Overlap):
-        return {"kind": _kind(LOSSES, value), **plain(value)}
-    if isinstance(value, tuple):
-        return [_plain(inner) for inner in value]
-    return plain(value) if is_dataclass(value) else value
-
-
-def schedule_table(schedule: Schedule) -> dict[str, Any]:
-    """A schedule as the table that a file holds; one over the whole run has no steps yet.
+def plain_value(value: Any) -> Any:  # noqa: ANN401 - any setting
+    """A setting as a file holds it: dataclasses as tables, members of unions with their ``kind``.
 
     Example:
-        >>> schedule_table(SCHEDULES["linear"](0.0, 4.0, 100.0))
+        >>> from unknot.core.hyper import Linear
+        >>> plain_value(Linear(0.0, 4.0, 100.0))
         {'kind': 'linear', 'start': 0.0, 'end': 4.0, 'steps': 100.0, 'begin': 0.0}
     """
-    values = {name: value for name, value in plain(schedule).items() if value != WHOLE_RUN}
-    return {"kind": _kind(SCHEDULES, schedule), **values}
+    if isinstance(value, tuple):
+        return [plain_value(inner) for inner in value]
+    if not is_dataclass(value):
+        return value
+    kind = tag(type(value))
+    return {**({} if kind is None else {"kind": kind}), **plain(value)}
 
 
-def _kind(kinds: Mapping[str, type], thing: object) -> str:
-    return next(name for name, kind in kinds.items() if kind is type(thing))
+def tag(kind: Any) -> str | None:  # noqa: ANN401 - any class of a dataclass
+    """What tells a dataclass from the others of its union: its class variable ``kind``, if any."""
+    return None if "kind" in {f.name for f in fields(kind)} else getattr(kind, "kind", None)

@@ -6,7 +6,7 @@ for, and rows are drawn in proportion to it.
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import torch
 from jaxtyping import Bool, Float, Float64
@@ -33,6 +33,7 @@ class Correlated:
     first: str
     second: str
     sigma: float = 0.2
+    kind: ClassVar[str] = "correlated"
 
     def __post_init__(self) -> None:
         if not self.sigma > 0:
@@ -53,6 +54,7 @@ class Within:
     factors: tuple[str, ...]
     first: tuple[int, ...]
     last: tuple[int, ...]
+    kind: ClassVar[str] = "within"
 
     def __post_init__(self) -> None:
         _check_ranges(self)
@@ -69,6 +71,7 @@ class Without:
     factors: tuple[str, ...]
     first: tuple[int, ...]
     last: tuple[int, ...]
+    kind: ClassVar[str] = "without"
 
     def __post_init__(self) -> None:
         _check_ranges(self)
@@ -79,11 +82,6 @@ class Without:
 
 
 Weight: TypeAlias = Correlated | Within | Without
-WEIGHTS: dict[str, type[Correlated | Within | Without]] = {
-    "correlated": Correlated,
-    "within": Within,
-    "without": Without,
-}
 
 
 def table(space: FactorSpace, weights: tuple[Weight, ...]) -> Float64[Tensor, " size"]:
@@ -143,15 +141,14 @@ def _box(space: FactorSpace, box: Within | Without) -> Bool[Tensor, "..."]:
 
 
 def _check_ranges(box: Within | Without) -> None:
-    kind = type(box).__name__.lower()
     if not 0 < len(box.factors) == len(box.first) == len(box.last):
         raise ConfigError(
-            f"A weight '{kind}' takes one first and one last value for each of its factors; "
+            f"A weight '{box.kind}' takes one first and one last value for each of its factors; "
             f"got {[*box.factors]}, {[*box.first]} and {[*box.last]}."
         )
     for name, first, last in zip(box.factors, box.first, box.last, strict=True):
         if not 0 <= first <= last:
             raise ConfigError(
-                f"A weight '{kind}' goes from a first value to a last one, from 0 on; "
+                f"A weight '{box.kind}' goes from a first value to a last one, from 0 on; "
                 f"got {first} .. {last} for '{name}'."
             )
