@@ -25,7 +25,7 @@ from unknot.core.objective import Adam
 from unknot.data.dsprites import DSprites
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv64 import Conv64
 from unknot.objectives.beta_vae import BetaVAE
@@ -66,9 +66,9 @@ def plain(dataset, batch: int, *, compiled: bool = False, channels_last: bool = 
 
 
 def population(backend, dataset, batch: int, *, precision: str, members: int = 1) -> Steps:
-    setting = Setting(dataset, Conv64(), batch, runtime("cpu", precision))
+    context = Context(dataset, Conv64(), batch, runtime("cpu", precision))
     each = [Member(seed, BetaVAE(beta=4.0), Adam(lr=1e-4)) for seed in range(members)]
-    models, done = backend.fresh(setting, each), [0]
+    models, done = backend.fresh(context, each), [0]
 
     def steps(n: int) -> None:
         models.advance(done[0], n)

@@ -34,7 +34,7 @@ from unknot.engine import stacked as engine
 from unknot.engine.device import runtime
 from unknot.engine.kernels.configs import TUNED, Config, Shape, block, config, extent
 from unknot.engine.layers import Conv, ConvTranspose
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.nets.conv64 import Conv64
 from unknot.objectives.beta_vae import BetaVAE
 
@@ -381,9 +381,9 @@ def step(name: str, precision: str, kernels: bool, top: int) -> dict[str, object
     try:
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-        setting = Setting(bits(), Conv64(), BATCH, runtime("cuda", precision))
+        context = Context(bits(), Conv64(), BATCH, runtime("cuda", precision))
         each = [Member(seed, BetaVAE(beta=4.0), Adam(lr=1e-4)) for seed in range(MEMBERS)]
-        models = engine.Stacked.fresh(setting, each)
+        models = engine.Stacked.fresh(context, each)
         began = time.perf_counter()
         models.advance(0, 3)
         torch.cuda.synchronize()

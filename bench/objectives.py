@@ -18,7 +18,7 @@ from unknot.core.objective import Adam
 from unknot.data.dsprites import DSprites
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.nets.conv64 import Conv64
 
 BASE = "beta_vae"
@@ -33,10 +33,10 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    setting = Setting(DSprites().load(), Conv64(), options.batch, runtime("cpu", "float32"))
+    context = Context(DSprites().load(), Conv64(), options.batch, runtime("cpu", "float32"))
     names = dict.fromkeys([BASE, *(options.names or registry.names("objectives"))])
     populations = {
-        name: Looped.fresh(setting, [Member(0, registry.get("objectives", name)(), Adam())])
+        name: Looped.fresh(context, [Member(0, registry.get("objectives", name)(), Adam())])
         for name in names
     }
     spent: dict[str, list[float]] = {name: [] for name in names}

@@ -16,7 +16,7 @@ from unknot.core.objective import Adam, Adversarial
 from unknot.engine import stacked as engine
 from unknot.engine.device import runtime
 from unknot.engine.encode import encode
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.nets.conv64 import Conv64
 
 OBJECTIVES = ("beta_tcvae", "factor_vae", "annealed_vae", "dip_vae_ii", "l_vae")
@@ -71,12 +71,12 @@ class Bench:
 
     def population(self, case: Case) -> engine.Stacked:
         net = registry.get("nets", case.net)()
-        setting = Setting(self.dataset, net, self.batch, runtime(str(self.device), case.precision))
+        context = Context(self.dataset, net, self.batch, runtime(str(self.device), case.precision))
         objective = registry.get("objectives", case.objective)()
         each = [Member(seed, objective, Adam(lr=1e-4)) for seed in range(case.members)]
         if case.how == "windows":  # for good: a row is a process of its own
             engine.ready = lambda _: False
-        return engine.Stacked.fresh(setting, each)
+        return engine.Stacked.fresh(context, each)
 
     def plain(self, precision: str) -> Callable[[int], None]:
         """What anyone would write first: one model, eager, PyTorch's Adam, data on the card."""

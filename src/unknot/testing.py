@@ -43,7 +43,7 @@ from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.layers import stacked
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting, State
+from unknot.engine.population import Context, Member, State
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.nets.parts.weights import initial_weights, initialise
@@ -187,8 +187,8 @@ def cases(objective: Objective) -> tuple[Case, list[Case]]:
         with torch.device("meta"):
             critic = objective.critic(IMAGE, NET.latents)
         weights |= initialise(critic, "critic", "torch", seeds, dtype=DOUBLE)
-    setting = Setting(images(), NET, BATCH, Runtime(CPU, "float64"))
-    own = setting.own(stack(members(objective), CPU, DOUBLE), seeds)
+    context = Context(images(), NET, BATCH, Runtime(CPU, "float64"))
+    own = context.own(stack(members(objective), CPU, DOUBLE), seeds)
     weights |= {f"own.{name}": value for name, value in own.learnt.items()}
     x = noise.uniform(seeds, "check", 0, BATCH * objective.views, *IMAGE, dtype=DOUBLE)
 
@@ -285,14 +285,14 @@ def gradients_reach_all_weights(objective: Objective) -> None:
 
 def backends_agree(objective: Objective, *, steps: int = 50) -> None:
     """After training in a population, looped or stacked, a member is what it is alone."""
-    setting = Setting(images(), NET, BATCH, Runtime(CPU, "float64"))
+    context = Context(images(), NET, BATCH, Runtime(CPU, "float64"))
     every = [
         Member(seed, own, Adam(lr=lr))
         for seed, own, lr in zip(SEEDS, members(objective), (1e-3, 5e-4, 2e-3), strict=True)
     ]
 
     def trained(backend: type[Looped | Stacked], every: list[Member]) -> State:
-        population = backend.fresh(setting, every)
+        population = backend.fresh(context, every)
         log = population.advance(0, steps)
         return {**population.state(), **log}
 

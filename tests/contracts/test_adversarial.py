@@ -13,7 +13,7 @@ from unknot.core.hyper import Hyper
 from unknot.core.objective import Adam, Adversarial, Net, Step, Term
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
 from unknot.losses import bernoulli, kl_normal
 from unknot.samplers.singles import Singles
@@ -59,19 +59,19 @@ class Shuffled:
 
 
 @pytest.fixture(scope="module")
-def setting():
-    return Setting(testing.images(), testing.NET, 8, Runtime(torch.device("cpu"), "float64"))
+def context():
+    return Context(testing.images(), testing.NET, 8, Runtime(torch.device("cpu"), "float64"))
 
 
 both_backends = pytest.mark.parametrize("backend", [Looped, Stacked])
 
 
-def after(setting, backend, steps, **changes):
+def after(context, backend, steps, **changes):
     members = [
         Member(seed, replace(Shuffled(gamma=gamma, critic_lr=lr), **changes), Adam(lr=1e-3))
         for seed, gamma, lr in [(0, 1.0, 1e-3), (5, 40.0, 1e-2)]
     ]
-    population = backend.fresh(setting, members)
+    population = backend.fresh(context, members)
     log = population.advance(0, steps) if steps else {}
     return population.state(), log
 
@@ -93,40 +93,40 @@ def test_contract(check):
 
 
 @both_backends
-def test_the_critics_loss_does_not_move_the_net(setting, backend):
-    usual, _ = after(setting, backend, 1)
-    assert differs(usual, after(setting, backend, 1, critic_scale=7.0)[0]) == {"critic"}
-    assert differs(usual, after(setting, backend, 1, critic_lr=0.3)[0]) == {"critic"}
+def test_the_critics_loss_does_not_move_the_net(context, backend):
+    usual, _ = after(context, backend, 1)
+    assert differs(usual, after(context, backend, 1, critic_scale=7.0)[0]) == {"critic"}
+    assert differs(usual, after(context, backend, 1, critic_lr=0.3)[0]) == {"critic"}
 
 
 @both_backends
-def test_the_nets_loss_does_not_move_the_critic(setting, backend):
-    usual, _ = after(setting, backend, 1)
-    assert differs(usual, after(setting, backend, 1, net_scale=7.0)[0]) == {"net"}
-    assert differs(usual, after(setting, backend, 1, gamma=0.1)[0]) == {"net"}
+def test_the_nets_loss_does_not_move_the_critic(context, backend):
+    usual, _ = after(context, backend, 1)
+    assert differs(usual, after(context, backend, 1, net_scale=7.0)[0]) == {"net"}
+    assert differs(usual, after(context, backend, 1, gamma=0.1)[0]) == {"net"}
 
 
 @both_backends
-def test_each_feels_the_other_a_step_later(setting, backend):
-    usual, _ = after(setting, backend, 2)
-    assert differs(usual, after(setting, backend, 2, critic_scale=7.0)[0]) == {"net", "critic"}
-    assert differs(usual, after(setting, backend, 2, gamma=0.1)[0]) == {"net", "critic"}
+def test_each_feels_the_other_a_step_later(context, backend):
+    usual, _ = after(context, backend, 2)
+    assert differs(usual, after(context, backend, 2, critic_scale=7.0)[0]) == {"net", "critic"}
+    assert differs(usual, after(context, backend, 2, gamma=0.1)[0]) == {"net", "critic"}
 
 
 @both_backends
-def test_both_gradients_are_taken_before_any_weight_moves(setting, backend):
+def test_both_gradients_are_taken_before_any_weight_moves(context, backend):
     """After one step the first moment of Adam is 1 - beta1 times the gradient at the start."""
-    before, _ = after(setting, backend, 0)
-    state, log = after(setting, backend, 1)
+    before, _ = after(context, backend, 0)
+    state, log = after(context, backend, 1)
     with torch.device("meta"):
         critic = Shuffled().critic(testing.IMAGE, testing.NET.latents)
     for i, (seed, gamma) in enumerate([(0, 1.0), (5, 40.0)]):
-        rows = Singles().bind(setting.dataset, torch.device("cpu"))(seed, 0, setting.batch)
+        rows = Singles().bind(context.dataset, torch.device("cpu"))(seed, 0, context.batch)
         step = Step(
-            setting.dataset.batch(rows).double(),
+            context.dataset.batch(rows).double(),
             torch.tensor(seed),
             torch.tensor(0),
-            len(setting.dataset),
+            len(context.dataset),
         )
         weights = {n: w[i].clone().requires_grad_() for n, w in before.items() if "adam." not in n}
         case = testing.Case(Shuffled(gamma=gamma), critic, weights, {}, step)
@@ -139,8 +139,8 @@ def test_both_gradients_are_taken_before_any_weight_moves(setting, backend):
 
 
 @both_backends
-def test_what_is_logged(setting, backend):
-    _, log = after(setting, backend, 3, critic_scale=7.0)
+def test_what_is_logged(context, backend):
+    _, log = after(context, backend, 3, critic_scale=7.0)
     names = {"loss", "critic.loss"}
     names |= {n + end for n in ("recon", "kl", "tc", "critic.tell") for end in ("", ".weight")}
     assert set(log) == names
@@ -153,8 +153,8 @@ def test_what_is_logged(setting, backend):
 
 
 @both_backends
-def test_the_state_holds_the_critic(setting, backend):
-    state, _ = after(setting, backend, 1)
+def test_the_state_holds_the_critic(context, backend):
+    state, _ = after(context, backend, 1)
     shapes = {n: tuple(w.shape) for n, w in state.items() if n.startswith("critic.")}
     assert shapes == {
         "critic.0.weight": (2, 7, 3),
@@ -165,8 +165,8 @@ def test_the_state_holds_the_critic(setting, backend):
     assert {f"adam.{k}.{n}" for k in "mv" for n in shapes} <= set(state)
 
 
-def test_critics_start_from_the_members_seed(setting):
-    state, _ = after(setting, Looped, 0)
-    other, _ = after(setting, Stacked, 0)
+def test_critics_start_from_the_members_seed(context):
+    state, _ = after(context, Looped, 0)
+    other, _ = after(context, Stacked, 0)
     assert not torch.equal(state["critic.0.weight"][0], state["critic.0.weight"][1])
     assert not differs(state, other)

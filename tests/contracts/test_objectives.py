@@ -18,7 +18,7 @@ from unknot.core.toml import to_toml
 from unknot.data.parts.images import Bits
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv64 import Conv64
 from unknot.study import config
@@ -75,14 +75,14 @@ def test_convolutions_train_the_same_stacked_as_looped(name):
     stored = noise.integers(1, "blobs", 0, 32, 512, high=256).to(torch.uint8)
     space = FactorSpace(("row",), (32,), ("nominal",))
     data = FactorDataset("blobs", space, Bits(stored, (1, 64, 64)))
-    setting = Setting(data, Conv64(latents=4), 2, runtime("cpu", "float64"))
+    context = Context(data, Conv64(latents=4), 2, runtime("cpu", "float64"))
     members = [
         Member(seed, objective, Adam(lr=1e-3))
         for seed, objective in enumerate(
             testing.members(narrow(registry.get("objectives", name)()))[:2]
         )
     ]
-    looped, stacked = (backend.fresh(setting, members) for backend in (Looped, Stacked))
+    looped, stacked = (backend.fresh(context, members) for backend in (Looped, Stacked))
     first, second = looped.advance(0, 3), stacked.advance(0, 3)
     assert first.keys() == second.keys()
     for key in first:

@@ -22,7 +22,7 @@ from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.layers import stacked
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
 from unknot.study import config
 from unknot.study.spec import plain
@@ -111,9 +111,9 @@ class Squares:
 
 @pytest.mark.parametrize("backend", [Looped, Stacked])
 def test_a_net_with_buffers_trains_with_them_or_is_refused(backend):
-    setting = Setting(testing.images(), Spatial(), 4, Runtime(CPU))
+    context = Context(testing.images(), Spatial(), 4, Runtime(CPU))
     try:
-        population = backend.fresh(setting, [Member(0, Squares(), Adam())])
+        population = backend.fresh(context, [Member(0, Squares(), Adam())])
     except UnknotError:
         return
     z = torch.zeros(1, 1, 2)
@@ -162,9 +162,9 @@ class EncoderOnly:
 
 
 def test_both_backends_treat_unused_weights_alike():
-    setting = Setting(testing.images(), testing.NET, 4, Runtime(CPU))
+    context = Context(testing.images(), testing.NET, 4, Runtime(CPU))
     logs = [
-        b.fresh(setting, [Member(0, EncoderOnly(), Adam())]).advance(0, 2)
+        b.fresh(context, [Member(0, EncoderOnly(), Adam())]).advance(0, 2)
         for b in (Looped, Stacked)
     ]
     torch.testing.assert_close(logs[0]["loss"], logs[1]["loss"])
@@ -183,9 +183,9 @@ class Seen:
 
 
 def test_an_objective_of_two_views_gets_two_views_or_is_refused():
-    setting = Setting(testing.images(), testing.NET, 4, Runtime(CPU))
+    context = Context(testing.images(), testing.NET, 4, Runtime(CPU))
     try:
-        population = Looped.fresh(setting, [Member(0, Seen(), Adam())])
+        population = Looped.fresh(context, [Member(0, Seen(), Adam())])
     except UnknotError:
         return
     assert population.advance(0, 1)["n"].item() == 8

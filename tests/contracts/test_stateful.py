@@ -14,7 +14,7 @@ from unknot.core.objective import Adam, Carry, Net, Note, Own, Stateful, Step, T
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting, populate
+from unknot.engine.population import Context, Member, populate
 from unknot.engine.stacked import Stacked
 from unknot.losses import bernoulli, kl_normal
 
@@ -56,8 +56,8 @@ class Remembering:
 
 
 @pytest.fixture(scope="module")
-def setting():
-    return Setting(testing.images(), testing.NET, 8, Runtime(CPU, "float64"))
+def context():
+    return Context(testing.images(), testing.NET, 8, Runtime(CPU, "float64"))
 
 
 @pytest.fixture
@@ -75,8 +75,8 @@ def test_contract(check):
 
 
 @both_backends
-def test_state_starts_by_member_and_moves(setting, every, backend):
-    population = backend.fresh(setting, every)
+def test_state_starts_by_member_and_moves(context, every, backend):
+    population = backend.fresh(context, every)
     before = population.state()
     assert before["own.scale"].tolist() == [[1.0] * 3, [3.0] * 3]
     assert torch.equal(before["own.shift"][1], noise.normal(5, "shift", 0, 3).double())
@@ -96,8 +96,8 @@ def test_state_starts_by_member_and_moves(setting, every, backend):
 
 
 @pytest.mark.parametrize(("first", "second"), [(Looped, Looped), (Looped, Stacked), (Stacked,) * 2])
-def test_a_loaded_state_goes_on_as_if_never_left(setting, every, first, second):
-    whole, half, rest = (backend.fresh(setting, every) for backend in (first, first, second))
+def test_a_loaded_state_goes_on_as_if_never_left(context, every, first, second):
+    whole, half, rest = (backend.fresh(context, every) for backend in (first, first, second))
     log = whole.advance(0, 6)
     half.advance(0, 3)
     rest.load(half.state())
@@ -108,11 +108,11 @@ def test_a_loaded_state_goes_on_as_if_never_left(setting, every, first, second):
 
 
 @both_backends
-def test_scores_see_the_recoded_posterior(setting, every, backend):
-    population = backend.fresh(setting, every)
-    x = setting.dataset.batch(torch.arange(4)).double()
+def test_scores_see_the_recoded_posterior(context, every, backend):
+    population = backend.fresh(context, every)
+    x = context.dataset.batch(torch.arange(4)).double()
     shift = population.state()["own.shift"]
-    plain = Looped.fresh(setting, [Member(m.seed, Plain(), Adam()) for m in every])
+    plain = Looped.fresh(context, [Member(m.seed, Plain(), Adam()) for m in every])
     torch.testing.assert_close(population.encode(x).mean, plain.encode(x).mean + shift.unsqueeze(1))
 
 
@@ -134,12 +134,12 @@ class Unannounced:
 
 
 @both_backends
-def test_a_carry_that_was_not_announced_is_refused(setting, backend):
+def test_a_carry_that_was_not_announced_is_refused(context, backend):
     with pytest.raises(ConfigError, match="Carry 'means' of shape"):
-        backend.fresh(setting, [Member(0, Unannounced(), Adam())]).advance(0, 1)
+        backend.fresh(context, [Member(0, Unannounced(), Adam())]).advance(0, 1)
 
 
-def test_too_small_a_batch_is_refused_before_training(setting):
-    small = Setting(setting.dataset, setting.net, 2, setting.runtime)
+def test_too_small_a_batch_is_refused_before_training(context):
+    small = Context(context.dataset, context.net, 2, context.runtime)
     with pytest.raises(ConfigError, match="needs 3 or more; got a batch of 2"):
         populate(small, [Member(0, Remembering(), Adam())])

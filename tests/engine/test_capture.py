@@ -23,7 +23,7 @@ from unknot.engine import capture, kernels
 from unknot.engine.device import runtime
 from unknot.engine.kernels import SlowerWarning
 from unknot.engine.optim import adam
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.objectives.beta_vae import BetaVAE
@@ -74,9 +74,9 @@ class Recorder:
 
 
 def population(precision="float32", dataset=DATA):
-    setting = Setting(dataset, Linear(latents=2), 8, runtime("cpu", precision))
+    context = Context(dataset, Linear(latents=2), 8, runtime("cpu", precision))
     each = [Member(s, BetaVAE(beta=b), Adam(lr=1e-3)) for s, b in ((0, 1.0), (7, 4.0))]
-    return Stacked.fresh(setting, each)
+    return Stacked.fresh(context, each)
 
 
 def repeated(ours):

@@ -7,7 +7,7 @@ from unknot.core.objective import Adam, Term
 from unknot.engine import stacked
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
 from unknot.objectives.factor_vae import FactorVAE
 
@@ -25,8 +25,8 @@ class Careless(FactorVAE):
 
 def trained(backend):
     objective = Careless(gamma=3.0, critic_width=8, critic_layers=2, critic_lr=1e-2)
-    setting = Setting(testing.images(), testing.NET, 6, runtime("cpu", "float64"))
-    population = backend.fresh(setting, [Member(seed, objective, Adam(lr=1e-2)) for seed in (0, 4)])
+    context = Context(testing.images(), testing.NET, 6, runtime("cpu", "float64"))
+    population = backend.fresh(context, [Member(seed, objective, Adam(lr=1e-2)) for seed in (0, 4)])
     population.advance(0, 4)
     return population.state()
 

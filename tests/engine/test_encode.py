@@ -9,7 +9,7 @@ from unknot.data.xysquares import XYSquares
 from unknot.engine import encode as encoding
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.nets.conv64 import Conv64
 from unknot.nets.linear import Linear
 from unknot.nets.locatello import Locatello
@@ -19,8 +19,8 @@ from unknot.objectives.vae import VAE
 def test_all_members_are_encoded_in_one_bounded_pass(tiny, monkeypatch):
     """Images are made once for all members, never more than a chunk at a time."""
     dataset = Arrays(str(tiny)).load()
-    setting = Setting(dataset, Linear(latents=3), 4, runtime("cpu"))
-    population = Looped.fresh(setting, [Member(s, VAE(), Adam()) for s in (0, 1)])
+    context = Context(dataset, Linear(latents=3), 4, runtime("cpu"))
+    population = Looped.fresh(context, [Member(s, VAE(), Adam()) for s in (0, 1)])
     index = torch.arange(64).flip(0)
     whole = population.encode(dataset.batch(index))
     monkeypatch.setattr(encoding, "IMAGES", 20)  # for two members
@@ -48,8 +48,8 @@ def test_all_members_are_encoded_in_one_bounded_pass(tiny, monkeypatch):
 
 def test_codes_are_gathered_in_float32_on_the_cpu(tiny):
     dataset = Arrays(str(tiny)).load()
-    setting = Setting(dataset, Linear(latents=3), 4, runtime("cpu", "float64"))
-    population = Looped.fresh(setting, [Member(0, VAE(), Adam())])
+    context = Context(dataset, Linear(latents=3), 4, runtime("cpu", "float64"))
+    population = Looped.fresh(context, [Member(0, VAE(), Adam())])
     q = encoding.encode(population, dataset, torch.tensor([5, 5]))
     assert (q.mean.dtype, q.mean.device.type, q.mean.shape) == (torch.float32, "cpu", (1, 2, 3))
 
@@ -58,8 +58,8 @@ def test_codes_are_gathered_in_float32_on_the_cpu(tiny):
 def test_a_code_does_not_depend_on_the_rows_beside_it(net, monkeypatch):
     """Bit for bit: scores ask for rows in portions that depend on who asks first."""
     dataset = XYSquares().load()
-    setting = Setting(dataset, net, 4, runtime("cpu"))
-    population = Looped.fresh(setting, [Member(s, VAE(), Adam()) for s in (0, 1)])
+    context = Context(dataset, net, 4, runtime("cpu"))
+    population = Looped.fresh(context, [Member(s, VAE(), Adam()) for s in (0, 1)])
     monkeypatch.setattr(encoding, "IMAGES", 64)  # for two members
     index = torch.arange(0, 262_144, 3_331)[:70]
     codes = encoding.encode(population, dataset, index).mean

@@ -12,7 +12,7 @@ from unknot.data.xysquares import XYSquares
 from unknot.engine.device import runtime
 from unknot.engine.encode import encode
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting, populate
+from unknot.engine.population import Context, Member, populate
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv64 import Conv64
 from unknot.objectives.beta_vae import BetaVAE
@@ -88,10 +88,10 @@ def test_bits_unpack_the_same_on_both_devices():
 @pytest.mark.parametrize("precision", ["float32", "tf32", "bf16"])
 def test_population_equals_alone(precision):
     """Loss curves agree to 1e-4 (float32), 1e-3 (tf32), 1e-2 (bf16) over 50 steps."""
-    setting = Setting(blobs().to(torch.device("cuda")), Conv64(), 32, runtime("cuda", precision))
-    together = populate(setting, MEMBERS)
+    context = Context(blobs().to(torch.device("cuda")), Conv64(), 32, runtime("cuda", precision))
+    together = populate(context, MEMBERS)
     assert isinstance(together, Stacked)
-    alone = [populate(setting, [member]) for member in MEMBERS]
+    alone = [populate(context, [member]) for member in MEMBERS]
     tolerance = {"float32": 1e-4, "tf32": 1e-3, "bf16": 1e-2}[precision]
     for start in range(0, 50, 10):
         ours = together.advance(start, 10)["loss"]
@@ -101,36 +101,36 @@ def test_population_equals_alone(precision):
 
 def test_a_code_does_not_depend_on_the_rows_beside_it():
     """Bit for bit: scores ask for rows in portions that depend on who asks first."""
-    setting = Setting(blobs().to(torch.device("cuda")), Conv64(), 32, runtime("cuda", "bf16"))
-    population = populate(setting, MEMBERS)
+    context = Context(blobs().to(torch.device("cuda")), Conv64(), 32, runtime("cuda", "bf16"))
+    population = populate(context, MEMBERS)
     index = torch.arange(511, -1, -1).repeat(2)[:700]
-    codes = encode(population, setting.dataset, index).mean
+    codes = encode(population, context.dataset, index).mean
     for some in (torch.arange(3), torch.arange(690, 20, -1), torch.tensor([650])):
-        assert torch.equal(encode(population, setting.dataset, index[some]).mean, codes[:, some])
+        assert torch.equal(encode(population, context.dataset, index[some]).mean, codes[:, some])
 
 
 def test_gpu_equals_cpu():
     """The same run on another device: curves agree to 1e-4 over 30 steps in float32."""
     gpu = populate(
-        Setting(blobs().to(torch.device("cuda")), Conv64(), 32, runtime("cuda")), MEMBERS
+        Context(blobs().to(torch.device("cuda")), Conv64(), 32, runtime("cuda")), MEMBERS
     )
-    cpu = Looped.fresh(Setting(blobs(), Conv64(), 32, runtime("cpu")), MEMBERS)
+    cpu = Looped.fresh(Context(blobs(), Conv64(), 32, runtime("cpu")), MEMBERS)
     for start in range(0, 30, 10):
         ours, theirs = gpu.advance(start, 10)["loss"].cpu(), cpu.advance(start, 10)["loss"]
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=0)
 
 
 def test_state_crosses_between_backends():
-    setting = Setting(blobs().to(torch.device("cuda")), Conv64(), 32, runtime("cuda"))
-    ours = populate(setting, MEMBERS)
+    context = Context(blobs().to(torch.device("cuda")), Conv64(), 32, runtime("cuda"))
+    ours = populate(context, MEMBERS)
     ours.advance(0, 10)
     state = ours.state()
-    again = populate(setting, MEMBERS)
+    again = populate(context, MEMBERS)
     again.load(state)
     torch.testing.assert_close(
         again.advance(10, 10)["loss"], ours.advance(10, 10)["loss"], rtol=0, atol=0
     )
-    cpu = Looped.fresh(Setting(blobs(), Conv64(), 32, runtime("cpu")), MEMBERS)
+    cpu = Looped.fresh(Context(blobs(), Conv64(), 32, runtime("cpu")), MEMBERS)
     cpu.load(state)
     for name, value in cpu.state().items():
         assert torch.equal(value, state[name]), name

@@ -10,7 +10,7 @@ from unknot.core import registry
 from unknot.core.objective import Adam
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
 
 pytestmark = [
@@ -31,10 +31,10 @@ def test_a_gpu_gives_what_the_cpu_gives(name):
     results = []
     for backend, device in ((Looped, "cpu"), (Stacked, "cuda")):
         chosen = runtime(device, "float64")
-        setting = Setting(testing.images().to(chosen.device), testing.NET, 6, chosen)
-        population = backend.fresh(setting, every)
+        context = Context(testing.images().to(chosen.device), testing.NET, 6, chosen)
+        population = backend.fresh(context, every)
         logs = [population.advance(start, 3) for start in (0, 3)]
-        x = setting.dataset.batch(torch.arange(5, device=chosen.device)).double()
+        x = context.dataset.batch(torch.arange(5, device=chosen.device)).double()
         codes = {"codes": population.encode(x).mean}
         results.append({**logs[-1], **population.state(), **codes})
     ours, theirs = results

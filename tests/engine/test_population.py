@@ -12,7 +12,7 @@ from unknot.data.arrays import Arrays
 from unknot.engine.device import runtime
 from unknot.engine.loop import fit
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting, groups, populate
+from unknot.engine.population import Context, Member, groups, populate
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv64 import Conv64
 from unknot.nets.ozcan_mlp import OzcanMLP
@@ -27,57 +27,57 @@ MEMBERS = [
 
 
 @pytest.fixture
-def setting(tiny):
+def context(tiny):
     net = OzcanMLP(latents=3)
-    return Setting(Arrays(str(tiny)).load(), net, 8, runtime("cpu", "float64"))
+    return Context(Arrays(str(tiny)).load(), net, 8, runtime("cpu", "float64"))
 
 
-def trained(backend, setting, members, steps=50):
-    population = backend.fresh(setting, members)
+def trained(backend, context, members, steps=50):
+    population = backend.fresh(context, members)
     for _ in fit(population, start=0, steps=steps, log_every=10, pause_every=1000):
         pass
     return population.state()
 
 
-def test_a_looped_member_is_bit_identical_to_the_same_run_alone(setting):
-    together = trained(Looped, setting, MEMBERS)
+def test_a_looped_member_is_bit_identical_to_the_same_run_alone(context):
+    together = trained(Looped, context, MEMBERS)
     for i, member in enumerate(MEMBERS):
-        for name, alone in trained(Looped, setting, [member]).items():
+        for name, alone in trained(Looped, context, [member]).items():
             assert torch.equal(together[name][i], alone[0]), name
 
 
-def test_a_stacked_member_equals_the_same_run_alone(setting):
-    together = trained(Stacked, setting, MEMBERS)
+def test_a_stacked_member_equals_the_same_run_alone(context):
+    together = trained(Stacked, context, MEMBERS)
     for i, member in enumerate(MEMBERS):
-        for name, alone in trained(Looped, setting, [member]).items():
+        for name, alone in trained(Looped, context, [member]).items():
             torch.testing.assert_close(together[name][i], alone[0], rtol=1e-10, atol=1e-10)
 
 
-def test_a_schedule_over_the_whole_run_has_to_know_how_long_that_is(setting):
+def test_a_schedule_over_the_whole_run_has_to_know_how_long_that_is(context):
     """Left as it is, it would stay at its start without a word."""
     with pytest.raises(ConfigError, match=r"BetaVAE.beta lasts the whole run"):
-        populate(setting, [Member(0, BetaVAE(beta=Linear(0.0, 4.0)), Adam())])
+        populate(context, [Member(0, BetaVAE(beta=Linear(0.0, 4.0)), Adam())])
 
 
 @pytest.mark.parametrize("backend", [Looped, Stacked])
-def test_codes_of_another_precision_are_decoded(setting, backend):
-    population = backend.fresh(setting, MEMBERS)
+def test_codes_of_another_precision_are_decoded(context, backend):
+    population = backend.fresh(context, MEMBERS)
     codes = torch.ones(3, 2, 3)
     assert torch.equal(population.decode(codes), population.decode(codes.double()))
 
 
-def test_training_moves_every_weight(setting):
-    before = Looped.fresh(setting, MEMBERS).state()
-    for name, after in trained(Looped, setting, MEMBERS, steps=3).items():
+def test_training_moves_every_weight(context):
+    before = Looped.fresh(context, MEMBERS).state()
+    for name, after in trained(Looped, context, MEMBERS, steps=3).items():
         assert not torch.equal(before[name], after), name
 
 
-def test_schedules_reach_each_member(setting):
+def test_schedules_reach_each_member(context):
     members = [
         Member(1, BetaVAE(beta=Linear(0.0, 4.0, 20.0)), Adam(lr=Cosine(1e-3, 1e-5, 20.0))),
         Member(2, BetaVAE(beta=Linear(2.0, 0.0, 10.0)), Adam(lr=Cosine(1e-2, 0.0, 15.0))),
     ]
-    looped, stacked = (trained(b, setting, members, 25) for b in (Looped, Stacked))
+    looped, stacked = (trained(b, context, members, 25) for b in (Looped, Stacked))
     for name in looped:
         torch.testing.assert_close(looped[name], stacked[name], rtol=1e-10, atol=1e-10)
 
@@ -92,66 +92,66 @@ def test_members_that_differ_in_structure_are_other_groups():
     assert scheduled.group != MEMBERS[0].group
 
 
-def test_a_mixed_list_is_split_into_populations(setting):
+def test_a_mixed_list_is_split_into_populations(context):
     """What differs beyond seed, rate and Hyper fields goes to another group, and each trains."""
     gaussian = [replace(m, objective=BetaVAE(beta=2.0, likelihood="gaussian")) for m in MEMBERS[:2]]
     mixed = [MEMBERS[0], gaussian[0], MEMBERS[1], gaussian[1], replace(MEMBERS[0], objective=VAE())]
     split = groups(mixed)
     assert split == [[MEMBERS[0], MEMBERS[1]], gaussian, [mixed[4]]]
     for members in split:
-        assert populate(setting, members).advance(0, 1)["loss"].shape == (len(members),)
+        assert populate(context, members).advance(0, 1)["loss"].shape == (len(members),)
 
 
-def test_a_bad_mixture_is_refused(setting):
+def test_a_bad_mixture_is_refused(context):
     mixed = [MEMBERS[0], replace(MEMBERS[1], objective=BetaVAE(likelihood="gaussian"))]
     with pytest.raises(ConfigError, match="likelihood is not a Hyper"):
-        Stacked.fresh(setting, mixed)
+        Stacked.fresh(context, mixed)
     with pytest.raises(ConfigError, match="population of their own"):
-        populate(setting, mixed)
+        populate(context, mixed)
 
 
-def test_shared_batches_are_an_explicit_choice(setting):
+def test_shared_batches_are_an_explicit_choice(context):
     """With one order seed two members see the same images; without, they do not."""
     first = {}
     for order_seed in (None, 3):
         members = [Member(s, VAE(), Adam(), order_seed) for s in (0, 1)]
-        models = Looped.fresh(setting, members).models
+        models = Looped.fresh(context, members).models
         first[order_seed] = models[0].order.item() == models[1].order.item()
     assert first == {None: False, 3: True}
 
 
 @pytest.mark.parametrize("backend", [Looped, Stacked])
-def test_a_state_continues_where_it_left(setting, backend):
-    straight = trained(backend, setting, MEMBERS, 20)
-    half = backend.fresh(setting, MEMBERS)
+def test_a_state_continues_where_it_left(context, backend):
+    straight = trained(backend, context, MEMBERS, 20)
+    half = backend.fresh(context, MEMBERS)
     half.advance(0, 10)
-    rest = backend.fresh(setting, MEMBERS)
+    rest = backend.fresh(context, MEMBERS)
     rest.load(half.state())
     rest.advance(10, 10)
     for name, value in rest.state().items():
         assert torch.equal(value, straight[name]), name
 
 
-def test_a_state_crosses_between_backends(setting):
-    looped = Looped.fresh(setting, MEMBERS)
+def test_a_state_crosses_between_backends(context):
+    looped = Looped.fresh(context, MEMBERS)
     looped.advance(0, 5)
-    stacked = Stacked.fresh(setting, MEMBERS)
+    stacked = Stacked.fresh(context, MEMBERS)
     stacked.load(looped.state())
     assert stacked.state().keys() == looped.state().keys()
     for name, value in stacked.state().items():
         assert torch.equal(value, looped.state()[name]), name
-    x = setting.dataset.batch(torch.arange(10))
+    x = context.dataset.batch(torch.arange(10))
     torch.testing.assert_close(stacked.encode(x).mean, looped.encode(x).mean)
     z = torch.randn(3, 4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     torch.testing.assert_close(stacked.decode(z), looped.decode(z))
 
 
-def test_the_weights_of_a_state_are_those_of_the_plain_modules(setting):
+def test_the_weights_of_a_state_are_those_of_the_plain_modules(context):
     """A state's tensors load into the architecture's own modules, without us."""
-    population = Stacked.fresh(setting, MEMBERS)
+    population = Stacked.fresh(context, MEMBERS)
     population.advance(0, 3)
-    state, x = population.state(), setting.dataset.batch(torch.arange(6)).double()
-    encoder = setting.net.encoder(setting.dataset.shape).double()
+    state, x = population.state(), context.dataset.batch(torch.arange(6)).double()
+    encoder = context.net.encoder(context.dataset.shape).double()
     weights = {
         n.removeprefix("encoder."): v[1] for n, v in state.items() if n.startswith("encoder")
     }
@@ -162,7 +162,7 @@ def test_the_weights_of_a_state_are_those_of_the_plain_modules(setting):
 
 
 def test_bf16_runs_the_networks_coarsely_and_the_losses_finely(tiny):
-    coarse = Setting(Arrays(str(tiny)).load(), OzcanMLP(latents=3), 8, runtime("cpu", "bf16"))
+    coarse = Context(Arrays(str(tiny)).load(), OzcanMLP(latents=3), 8, runtime("cpu", "bf16"))
     fine = replace(coarse, runtime=runtime("cpu", "float32"))
     for backend in (Looped, Stacked):
         a, b = backend.fresh(coarse, MEMBERS), backend.fresh(fine, MEMBERS)
@@ -175,7 +175,7 @@ def test_bf16_runs_the_networks_coarsely_and_the_losses_finely(tiny):
 
 def test_codes_and_images_are_computed_in_full_however_models_are_trained(tiny):
     """Codes of bfloat16 have many ties, at which trees cannot split."""
-    coarse = Setting(Arrays(str(tiny)).load(), OzcanMLP(latents=3), 8, runtime("cpu", "bf16"))
+    coarse = Context(Arrays(str(tiny)).load(), OzcanMLP(latents=3), 8, runtime("cpu", "bf16"))
     fine = replace(coarse, runtime=runtime("cpu", "float32"))
     x = coarse.dataset.batch(torch.arange(64))
     for backend in (Looped, Stacked):
@@ -189,14 +189,14 @@ def test_codes_and_images_are_computed_in_full_however_models_are_trained(tiny):
         assert torch.equal(a.decode(q.mean), b.decode(q.mean))
 
 
-def test_the_cpu_loops(setting):
-    assert isinstance(populate(setting, MEMBERS), Looped)
+def test_the_cpu_loops(context):
+    assert isinstance(populate(context, MEMBERS), Looped)
 
 
 def test_conv_nets_train_the_same_stacked_as_looped():
     from unknot.data.xysquares import XYSquares
 
-    setting = Setting(XYSquares().load(), Conv64(latents=4), 2, runtime("cpu", "float64"))
-    looped, stacked = (trained(b, setting, MEMBERS[:2], 4) for b in (Looped, Stacked))
+    context = Context(XYSquares().load(), Conv64(latents=4), 2, runtime("cpu", "float64"))
+    looped, stacked = (trained(b, context, MEMBERS[:2], 4) for b in (Looped, Stacked))
     for name in looped:
         torch.testing.assert_close(looped[name], stacked[name], rtol=1e-10, atol=1e-10)

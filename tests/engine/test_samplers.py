@@ -14,7 +14,7 @@ from unknot.core.objective import Adam, Note, Term
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting, populate
+from unknot.engine.population import Context, Member, populate
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.samplers.pairs import Pairs
@@ -91,8 +91,8 @@ CASES = [
 ]
 
 
-def setting(draw=None, batch=8):
-    return Setting(DATA, Linear(latents=3), batch, Runtime(CPU, "float64"), draw)
+def context(draw=None, batch=8):
+    return Context(DATA, Linear(latents=3), batch, Runtime(CPU, "float64"), draw)
 
 
 def members(kind):
@@ -104,7 +104,7 @@ def members(kind):
 
 
 def trained(backend, kind, draw, every):
-    population = backend.fresh(setting(draw), every)
+    population = backend.fresh(context(draw), every)
     for start in range(0, 12, population.pace):
         log = population.advance(start, min(population.pace, 12 - start))
     return {**population.state(), **log}
@@ -124,21 +124,21 @@ def test_a_member_is_what_it_is_alone(kind, draw):
 @pytest.mark.parametrize("backend", [Looped, Stacked])
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_the_objective_sees_pairs_that_differ_in_k_factors(backend, k):
-    log = backend.fresh(setting(Pairs(changed=k), 50), members(Two)).advance(0, 3)
+    log = backend.fresh(context(Pairs(changed=k), 50), members(Two)).advance(0, 3)
     assert log["least"].tolist() == log["most"].tolist() == [k] * 3
 
 
 @pytest.mark.parametrize("backend", [Looped, Stacked])
 def test_the_objectives_sampler_is_taken_unless_another_is_named(backend):
     """Pairs always differ, and triplets are in order; single rows are neither."""
-    own = backend.fresh(setting(batch=400), members(Two)).advance(0, 1)
+    own = backend.fresh(context(batch=400), members(Two)).advance(0, 1)
     assert (own["least"] == 1).all()
     assert (own["most"] == 4).all()
-    other = backend.fresh(setting(Singles(), 400), members(Two)).advance(0, 1)
+    other = backend.fresh(context(Singles(), 400), members(Two)).advance(0, 1)
     assert (other["least"] == 0).all()
-    ordered = backend.fresh(setting(batch=400), members(Three)).advance(0, 1)
+    ordered = backend.fresh(context(batch=400), members(Three)).advance(0, 1)
     assert (ordered["wrong"] == 0).all()
-    anyhow = backend.fresh(setting(Singles(), 400), members(Three)).advance(0, 1)
+    anyhow = backend.fresh(context(Singles(), 400), members(Three)).advance(0, 1)
     assert (anyhow["wrong"] > 0.3).all()
 
 
@@ -146,8 +146,8 @@ def test_the_objectives_sampler_is_taken_unless_another_is_named(backend):
 def test_a_population_that_shares_its_order_shares_its_pairs(backend):
     """The same images for all; different seeds move their weights apart all the same."""
     every = [Member(seed, Two(), Adam(), order_seed=3) for seed in (0, 1)]
-    population = backend.fresh(setting(Pairs()), every)
-    rows = population.setting.rows(Two())
+    population = backend.fresh(context(Pairs()), every)
+    rows = population.context.rows(Two())
     first, second = rows(torch.tensor([3, 3]), torch.tensor(0))
     assert torch.equal(first, second)
     log = population.advance(0, 1)
@@ -158,9 +158,9 @@ def test_a_population_that_shares_its_order_shares_its_pairs(backend):
 @pytest.mark.parametrize("backend", [Looped, Stacked])
 def test_a_sampler_of_other_views_is_refused(backend):
     with pytest.raises(ConfigError, match="The sampler Triplets gives 3 views and Two takes 2"):
-        backend.fresh(setting(Triplets()), members(Two))
+        backend.fresh(context(Triplets()), members(Two))
 
 
 def test_a_draw_that_the_data_cannot_give_is_refused():
     with pytest.raises(ConfigError, match=r"differ in 5 factors .* factors has 4"):
-        populate(setting(Pairs(changed=5)), members(Two))
+        populate(context(Pairs(changed=5)), members(Two))

@@ -12,7 +12,7 @@ from unknot.core.objective import Adam, Note, Term
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.objectives.ada_gvae import AdaGVAE
@@ -64,16 +64,16 @@ class Different:
         }
 
 
-def setting(images=None, batch=16, draw=None):
+def context(images=None, batch=16, draw=None):
     data = FactorDataset("toy", SPACE, images or Toy())
-    return Setting(data, Linear(latents=3), batch, Runtime(CPU, "float64"), draw)
+    return Context(data, Linear(latents=3), batch, Runtime(CPU, "float64"), draw)
 
 
 @pytest.mark.parametrize(("objective", "draw"), KINDS, ids=repr)
 def test_rows_are_those_of_the_draw_each_with_a_variant_of_its_own(objective, draw):
-    bound = sampler_for(objective).bind(setting().dataset, CPU)
+    bound = sampler_for(objective).bind(context().dataset, CPU)
     plain = bound(ORDER[:, None], TICKS, 16 * objective.views // draw.views)
-    rows = setting().rows(objective)(ORDER[:, None], TICKS)
+    rows = context().rows(objective)(ORDER[:, None], TICKS)
     assert rows.shape == plain.shape == (3, 20, 16 * objective.views)
     assert torch.equal(rows % SPACE.size, plain)
     variant = rows // SPACE.size
@@ -87,7 +87,7 @@ def test_rows_are_those_of_the_draw_each_with_a_variant_of_its_own(objective, dr
 @pytest.mark.parametrize(("objective", "draw"), KINDS, ids=repr)
 def test_rows_without_variants_are_untouched(objective, draw):
     images = Bytes(torch.zeros(8, 1, 2, 2, dtype=torch.uint8))
-    own = setting(images)
+    own = context(images)
     bound = draw.bind(own.dataset, CPU)
     for order in (ORDER[:, None], torch.tensor(3)):
         expected = bound(order, TICKS, 16 * objective.views // draw.views)
@@ -95,7 +95,7 @@ def test_rows_without_variants_are_untouched(objective, draw):
 
 
 def test_two_visits_to_one_row_show_different_images():
-    own = setting()
+    own = context()
     rows, again = (own.rows(VAE())(torch.tensor(0), TICKS) for _ in range(2))
     x = own.dataset.batch(rows)
     assert torch.equal(x, own.dataset.batch(again))
@@ -112,10 +112,10 @@ def test_two_visits_to_one_row_show_different_images():
 def test_a_model_in_training_sees_each_image_once(backend):
     """16 images of 8 rows, all different; with one variant they are as few as the rows."""
     every = [Member(0, Different(), Adam()), Member(7, Different(), Adam())]
-    log = backend.fresh(setting(), every).advance(0, 1)
+    log = backend.fresh(context(), every).advance(0, 1)
     torch.testing.assert_close(log["images"], torch.full_like(log["images"], 16))
     assert (log["rows"] <= 8).all()
-    log = backend.fresh(setting(Toy(variants=1)), every).advance(0, 1)
+    log = backend.fresh(context(Toy(variants=1)), every).advance(0, 1)
     torch.testing.assert_close(log["images"], log["rows"])
 
 
@@ -125,7 +125,7 @@ def test_a_member_is_what_it_is_alone(kind):
     every = [Member(0, kind(), Adam()), Member(7, kind(), Adam()), Member(8, kind(), Adam(), 5)]
 
     def trained(backend, members):
-        population = backend.fresh(setting(), members)
+        population = backend.fresh(context(), members)
         for start in range(0, 12, population.pace):
             population.advance(start, min(population.pace, 12 - start))
         return population.state()
@@ -138,6 +138,6 @@ def test_a_member_is_what_it_is_alone(kind):
 
 
 def test_members_that_share_their_order_share_their_nuisances():
-    first, second, other = setting().rows(VAE())(torch.tensor([3, 3, 4]), torch.tensor(0))
+    first, second, other = context().rows(VAE())(torch.tensor([3, 3, 4]), torch.tensor(0))
     assert torch.equal(first, second)
     assert not (first // SPACE.size == other // SPACE.size).any()

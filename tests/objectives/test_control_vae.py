@@ -13,7 +13,7 @@ from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.nets.linear import Linear as LinearNet
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.control_vae import PRESETS, ControlVAE
@@ -105,8 +105,8 @@ def test_presets_are_the_settings_of_the_documents():
 
 def test_in_training_the_divergence_settles_at_the_target(tiny):
     objective = ControlVAE(target=2.0, ramp=False, beta_min=0.0, ki=0.1)
-    setting = Setting(Arrays(str(tiny)).load(), LinearNet(latents=4), 64, Runtime(CPU, "float32"))
-    population = Looped.fresh(setting, [Member(0, objective, Adam(lr=5e-2))])
+    context = Context(Arrays(str(tiny)).load(), LinearNet(latents=4), 64, Runtime(CPU, "float32"))
+    population = Looped.fresh(context, [Member(0, objective, Adam(lr=5e-2))])
     first = population.advance(0, 1)
     population.advance(1, 119)
     logs = [population.advance(t, 2) for t in range(120, 220, 2)]

@@ -19,7 +19,7 @@ from unknot.core.objective import Adam
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.nets.linear import Linear
 
 CURVES = Path(__file__).with_name("curves.json")
@@ -42,8 +42,8 @@ def curve(name: str) -> dict[str, list[float]]:
     usual = registry.get("objectives", name)()
     narrow = {f.name for f in fields(usual)} & {"critic_width", "width"}
     objective = over_run(replace(usual, **dict.fromkeys(narrow, 16)), STOPS[-1], name)
-    setting = Setting(halves(), Linear(latents=3), 16, runtime("cpu", "float64"))
-    population = Looped.fresh(setting, [Member(0, objective, Adam(lr=3e-3))])
+    context = Context(halves(), Linear(latents=3), 16, runtime("cpu", "float64"))
+    population = Looped.fresh(context, [Member(0, objective, Adam(lr=3e-3))])
     logs = [
         population.advance(start, stop - start)
         for start, stop in zip((0, *STOPS), STOPS, strict=False)

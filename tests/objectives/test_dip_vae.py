@@ -13,7 +13,7 @@ from unknot.core.errors import ConfigError
 from unknot.core.objective import Adam, Net, Step, total
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
-from unknot.engine.population import Member, Setting, populate
+from unknot.engine.population import Context, Member, populate
 from unknot.objectives import dip_vae_i, dip_vae_ii
 from unknot.objectives.dip_vae_i import DIPVAEI
 from unknot.objectives.dip_vae_ii import DIPVAEII
@@ -151,9 +151,9 @@ def test_bad_settings_are_refused(kind):
             ConfigError, match=rf"^{name}.decay must lie in \[0, 1\); got {decay}.$"
         ):
             kind(decay=decay)
-    setting = Setting(testing.images(), testing.NET, 1, Runtime(testing.CPU, "float64"))
+    context = Context(testing.images(), testing.NET, 1, Runtime(testing.CPU, "float64"))
     with pytest.raises(ConfigError, match=f"^{name} compares the images of a batch and needs 2 or"):
-        populate(setting, [Member(0, kind(), Adam())])
+        populate(context, [Member(0, kind(), Adam())])
 
 
 def test_bad_third_moments_are_refused():

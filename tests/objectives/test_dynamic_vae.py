@@ -12,7 +12,7 @@ from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.nets.linear import Linear
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.dynamic_vae import PRESETS, DynamicVAE
@@ -117,9 +117,9 @@ def test_presets_are_the_settings_of_the_documents():
 
 
 def test_a_run_that_was_stopped_goes_on_with_its_weight_and_window(tiny):
-    setting = Setting(Arrays(str(tiny)).load(), Linear(latents=4), 8, Runtime(CPU, "float64"))
+    context = Context(Arrays(str(tiny)).load(), Linear(latents=4), 8, Runtime(CPU, "float64"))
     whole, half, rest = (
-        Looped.fresh(setting, [Member(s, DynamicVAE(), Adam(lr=1e-2)) for s in (0, 1)])
+        Looped.fresh(context, [Member(s, DynamicVAE(), Adam(lr=1e-2)) for s in (0, 1)])
         for _ in range(3)
     )
     log = whole.advance(0, 12)
@@ -131,8 +131,8 @@ def test_a_run_that_was_stopped_goes_on_with_its_weight_and_window(tiny):
 
 def test_in_training_the_divergence_settles_at_the_target(tiny):
     objective = DynamicVAE(target=2.0, ramp=False, beta_start=3.0, ki=0.1)
-    setting = Setting(Arrays(str(tiny)).load(), Linear(latents=4), 64, Runtime(CPU, "float32"))
-    population = Looped.fresh(setting, [Member(0, objective, Adam(lr=5e-2))])
+    context = Context(Arrays(str(tiny)).load(), Linear(latents=4), 64, Runtime(CPU, "float32"))
+    population = Looped.fresh(context, [Member(0, objective, Adam(lr=5e-2))])
     first = population.advance(0, 1)
     population.advance(1, 119)
     logs = [population.advance(t, 2) for t in range(120, 220, 2)]

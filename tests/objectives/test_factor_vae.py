@@ -15,7 +15,7 @@ from unknot.core.objective import Adam, Net, Step, total
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting, populate
+from unknot.engine.population import Context, Member, populate
 from unknot.engine.stacked import Stacked
 from unknot.objectives.factor_vae import PRESETS, FactorVAE
 from unknot.objectives.vae import VAE
@@ -197,8 +197,8 @@ def test_a_copied_latent_has_much_of_it():
 
 
 @pytest.fixture(scope="module")
-def setting():
-    return Setting(testing.images(), testing.NET, 8, Runtime(torch.device("cpu"), "float64"))
+def context():
+    return Context(testing.images(), testing.NET, 8, Runtime(torch.device("cpu"), "float64"))
 
 
 def differ(first, second):
@@ -210,13 +210,13 @@ def differ(first, second):
 
 @both_backends
 @either_batch
-def test_neither_update_reaches_the_others_weights(setting, backend, second):
+def test_neither_update_reaches_the_others_weights(context, backend, second):
     """Nor does the first step in any way: the in-place error of many a FactorVAE."""
 
     def trained(steps, gammas=(1.0, 40.0), lr=3e-3):
         objectives = [replace(SMALL, gamma=g, critic_lr=lr, second_batch=second) for g in gammas]
         members = [Member(i, o, Adam(lr=1e-3)) for i, o in enumerate(objectives)]
-        population = backend.fresh(setting, members)
+        population = backend.fresh(context, members)
         population.advance(0, steps)
         return population.state()
 
@@ -305,7 +305,7 @@ def test_what_is_refused(settings, message):
         FactorVAE(**settings)
 
 
-def test_one_image_cannot_be_shuffled(setting):
-    lone = replace(setting, batch=1)
+def test_one_image_cannot_be_shuffled(context):
+    lone = replace(context, batch=1)
     with pytest.raises(ConfigError, match=r"FactorVAE compares .* 2 or more; got a batch of 1"):
         populate(lone, [Member(0, SMALL, Adam())])

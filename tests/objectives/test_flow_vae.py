@@ -14,7 +14,7 @@ from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.objectives.flow_vae import FlowVAE
@@ -169,11 +169,11 @@ def test_scores_take_the_flow_of_the_mean_and_the_sigmas_there():
 
 @pytest.mark.parametrize("backend", [Looped, Stacked])
 def test_a_population_encodes_through_the_flow(backend):
-    setting = Setting(testing.images(), testing.NET, 8, Runtime(CPU, "float64"))
+    context = Context(testing.images(), testing.NET, 8, Runtime(CPU, "float64"))
     members = [Member(s, FlowVAE(width=5), Adam()) for s in (0, 5)]
-    x = setting.dataset.batch(torch.arange(4)).double()
-    population = backend.fresh(setting, members)
-    plain = Looped.fresh(setting, [Member(m.seed, VAE(), Adam()) for m in members]).encode(x)
+    x = context.dataset.batch(torch.arange(4)).double()
+    population = backend.fresh(context, members)
+    plain = Looped.fresh(context, [Member(m.seed, VAE(), Adam()) for m in members]).encode(x)
     own = FlowVAE(width=5).own(testing.NET.latents, torch.tensor([0, 5])).learnt
     expected = FlowVAE(width=5).recode(Net(lambda _: plain, lambda z: z, own=own), plain)
     found = population.encode(x)
@@ -211,8 +211,8 @@ def test_gradients_are_right():
 
 
 def test_training_lowers_the_loss(tiny):
-    setting = Setting(Arrays(str(tiny)).load(), Linear(latents=4), 32, Runtime(CPU, "float32"))
-    population = Looped.fresh(setting, [Member(0, FlowVAE(width=32), Adam(lr=1e-2))])
+    context = Context(Arrays(str(tiny)).load(), Linear(latents=4), 32, Runtime(CPU, "float32"))
+    population = Looped.fresh(context, [Member(0, FlowVAE(width=32), Adam(lr=1e-2))])
     before = population.state()
     first, last = population.advance(0, 1), population.advance(1, 200)
     assert last["loss"] < 0.5 * first["loss"]

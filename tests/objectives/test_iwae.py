@@ -15,7 +15,7 @@ from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.nets.linear import Linear
 from unknot.objectives.iwae import IWAE, log_loss
 from unknot.objectives.vae import VAE
@@ -155,10 +155,10 @@ def test_gaussian_weights_are_densities():
 
 
 def test_training_lowers_the_loss(tiny):
-    setting = Setting(
+    context = Context(
         Arrays(str(tiny)).load(), Linear(latents=4), 32, Runtime(torch.device("cpu"), "float32")
     )
-    population = Looped.fresh(setting, [Member(0, IWAE(), Adam(lr=1e-2))])
+    population = Looped.fresh(context, [Member(0, IWAE(), Adam(lr=1e-2))])
     first, last = population.advance(0, 1), population.advance(1, 200)
     assert last["loss"] < 0.5 * first["loss"]
     assert last["bound"] <= last["recon"] + last["kl"]

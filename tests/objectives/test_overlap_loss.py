@@ -18,7 +18,7 @@ from unknot.core.toml import to_toml
 from unknot.data.xysquares import XYSquares
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Member, Setting
+from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
 from unknot.losses import bernoulli, gaussian, reconstruction
 from unknot.losses.likelihood import Likelihood
@@ -255,8 +255,8 @@ def test_a_gpu_gives_what_the_cpu_gives(kernel, tmp_path):
     results = []
     for backend, device in ((Looped, "cpu"), (Stacked, "cuda")):
         chosen = runtime(device, "float64")
-        setting = Setting(testing.images().to(chosen.device), testing.NET, 6, chosen)
-        population = backend.fresh(setting, members)
+        context = Context(testing.images().to(chosen.device), testing.NET, 6, chosen)
+        population = backend.fresh(context, members)
         logs = [population.advance(start, 3) for start in (0, 3)]
         results.append({**logs[-1], **population.state()})
     for key, value in results[0].items():

@@ -12,7 +12,7 @@ from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import runtime
-from unknot.engine.population import Setting
+from unknot.engine.population import Context
 from unknot.nets.linear import Linear
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.report.style import STYLE
@@ -126,9 +126,9 @@ def make_run():
             steps=300,
             seeds=seeds,
         )
-        setting = Setting(dataset, net, spec.batch, runtime("cpu"))
+        context = Context(dataset, net, spec.batch, runtime("cpu"))
         logged, lost = curves or Curves(), diverged or {}
-        training = Training((spec,), setting, population, logged, lost, spec.steps)
+        training = Training((spec,), context, population, logged, lost, spec.steps)
         return Run(training, path)
 
     return make

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unknot.core.errors import ConfigError
-from unknot.engine.population import Setting, populate
+from unknot.engine.population import Context, populate
 from unknot.study import config
 from unknot.study import estimate as estimates
 from unknot.study.estimate import estimate
@@ -75,9 +75,9 @@ def test_a_planned_population_is_one_that_the_engine_takes(tiny):
         train={**base, "batch": 8}, grid=[{"objective": {"beta": [1, 2]}, "optim": {"lr": [1, 2]}}]
     )
     (shard,) = shards(found, members=10)
-    setting = training_context(found.settings[0], "cpu")
-    assert isinstance(setting, Setting)
-    assert populate(setting, [m for run in shard.runs for m in _members(found, run)]).members == 4
+    context = training_context(found.settings[0], "cpu")
+    assert isinstance(context, Context)
+    assert populate(context, [m for run in shard.runs for m in _members(found, run)]).members == 4
 
 
 def test_a_schedule_and_a_number_do_not_share_a_population():

@@ -12,22 +12,22 @@ from unknot.core.objective import Adam, Adversarial, Net, Step, no_critic, total
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
 from unknot.engine.memory import hold_freed_memory
-from unknot.engine.population import Member, Rows, Setting, State, carried, log_of, recoded
+from unknot.engine.population import Context, Member, Rows, State, carried, log_of, recoded
 
 
 @dataclass(frozen=True)
 class Looped:
     """Members as separate models; nothing is shared but the dataset."""
 
-    setting: Setting
+    context: Context
     models: tuple["Model", ...]
 
     @classmethod
-    def fresh(cls, setting: Setting, members: Sequence[Member]) -> "Looped":
+    def fresh(cls, context: Context, members: Sequence[Member]) -> "Looped":
         """Models with the initial weights of their seeds."""
         hold_freed_memory()
-        rows = setting.rows(members[0].objective)
-        return cls(setting, tuple(Model.fresh(setting, member, rows) for member in members))
+        rows = context.rows(members[0].objective)
+        return cls(context, tuple(Model.fresh(context, member, rows) for member in members))
 
     @property
     def members(self) -> int:
@@ -41,14 +41,14 @@ class Looped:
 
     def advance(self, start: int, steps: int) -> Mapping[str, Float[Tensor, " p"]]:
         """Train each member in turn for some steps."""
-        with self.setting.runtime.computing():
+        with self.context.runtime.computing():
             logs = [model.advance(start, steps) for model in self.models]
         return {name: torch.stack([log[name] for log in logs]) for name in logs[0]}
 
     @torch.no_grad()
     def encode(self, x: Float[Tensor, "n c h w"]) -> Posterior:
         """Posteriors of the same images for every member."""
-        runtime = self.setting.runtime.exact
+        runtime = self.context.runtime.exact
         x = x.to(runtime.device, runtime.dtype, memory_format=torch.channels_last)
         with runtime.computing():
             posteriors = [model.encode(x) for model in self.models]
@@ -59,7 +59,7 @@ class Looped:
     @torch.no_grad()
     def decode(self, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
         """Logits or means for each member's own codes."""
-        runtime = self.setting.runtime.exact
+        runtime = self.context.runtime.exact
         z = z.to(runtime.device, runtime.dtype)
         with runtime.computing():
             each = [m.net(runtime).decode(c) for m, c in zip(self.models, z, strict=True)]
@@ -80,7 +80,7 @@ class Looped:
 class Model:
     """One member: its modules, its own tensors, optimisers and the noise it draws."""
 
-    setting: Setting
+    context: Context
     member: Member
     modules: nn.ModuleDict
     carried: dict[str, Tensor]
@@ -90,12 +90,12 @@ class Model:
     rows: Rows
 
     @classmethod
-    def fresh(cls, setting: Setting, member: Member, rows: Rows) -> "Model":
+    def fresh(cls, context: Context, member: Member, rows: Rows) -> "Model":
         """A model with the initial weights of its seed."""
-        device, dtype = setting.runtime.device, setting.runtime.dtype
-        parts = setting.modules(member.objective)
-        weights = setting.weights(parts, torch.tensor([member.seed]))
-        own = setting.own(member.objective, torch.tensor(member.seed))
+        device, dtype = context.runtime.device, context.runtime.dtype
+        parts = context.modules(member.objective)
+        weights = context.weights(parts, torch.tensor([member.seed]))
+        own = context.own(member.objective, torch.tensor(member.seed))
         modules = nn.ModuleDict(parts)
         modules.to_empty(device=device)
         modules.to(dtype=dtype, memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -108,7 +108,7 @@ class Model:
         optimisers = {name: _adam(trained[name], optim) for name, optim in member.optims.items()}
         order = member.seed if member.order_seed is None else member.order_seed
         return cls(
-            setting,
+            context,
             member,
             modules,
             dict(own.carried),
@@ -120,12 +120,12 @@ class Model:
 
     def encode(self, x: Tensor) -> Posterior:
         """Posteriors of images."""
-        net = self.net(self.setting.runtime.exact)
+        net = self.net(self.context.runtime.exact)
         return recoded(self.member.objective, net, net.encode(x))
 
     def advance(self, start: int, steps: int) -> dict[str, Tensor]:
         """Train for some steps; the loss and its terms at the last of them."""
-        dataset, dtype = self.setting.dataset, self.setting.runtime.dtype
+        dataset, dtype = self.context.dataset, self.context.runtime.dtype
         ticks = torch.arange(start, start + steps, device=self.seed.device)
         for _, _, moments in self._moments():
             moments["step"].fill_(start)
@@ -133,7 +133,7 @@ class Model:
             x = dataset.batch(index).to(dtype=dtype, memory_format=torch.channels_last)
             step = Step(x, self.seed, t, len(dataset))
             objective = at(self.member.objective, t, dtype)
-            net = self.net(self.setting.runtime)
+            net = self.net(self.context.runtime)
             losses = {"net": objective.terms(net, step)}
             if isinstance(objective, Adversarial):
                 losses["critic"] = objective.critic_terms(net, step)

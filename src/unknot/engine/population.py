@@ -70,8 +70,8 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What all models of a population share."""
+class Context:
+    """The training context: what all models of a population share."""
 
     dataset: FactorDataset
     net: Architecture
@@ -229,15 +229,15 @@ def groups(members: Sequence[Member]) -> list[list[Member]]:
     return list(found.values())
 
 
-def _check(setting: Setting, objective: Objective) -> None:
-    kind, batch = type(objective).__name__, setting.batch
+def _check(context: Context, objective: Objective) -> None:
+    kind, batch = type(objective).__name__, context.batch
     if isinstance(objective, Batchwise) and batch < objective.least_batch:
         raise ConfigError(
             f"{kind} compares the images of a batch and needs {objective.least_batch} or more; "
             f"got a batch of {batch}."
         )
     if isinstance(objective, Choosy):
-        objective.check_batch(batch, len(setting.dataset))
+        objective.check_batch(batch, len(context.dataset))
     if names := endless(objective):
         raise ConfigError(
             f"{kind}.{names[0]} lasts the whole run, and how long that is has to be said: give the "
@@ -245,14 +245,14 @@ def _check(setting: Setting, objective: Objective) -> None:
         )
 
 
-def populate(setting: Setting, members: Sequence[Member]) -> Population:
+def populate(context: Context, members: Sequence[Member]) -> Population:
     """A fresh population on the backend that suits the device.
 
     Raises:
         ConfigError: The members are not of one group, or one cannot be trained so.
     """
     for member in members:
-        _check(setting, member.objective)
+        _check(context, member.objective)
     if len(groups(members)) > 1:
         raise ConfigError(
             "Members of a population may differ in seed, learning rate and Hyper fields only; "
@@ -261,5 +261,5 @@ def populate(setting: Setting, members: Sequence[Member]) -> Population:
     from unknot.engine.looped import Looped
     from unknot.engine.stacked import Stacked
 
-    backend = Looped if setting.runtime.device.type == "cpu" else Stacked
-    return backend.fresh(setting, members)
+    backend = Looped if context.runtime.device.type == "cpu" else Stacked
+    return backend.fresh(context, members)

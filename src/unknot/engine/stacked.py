@@ -17,14 +17,14 @@ from unknot.engine.device import Runtime
 from unknot.engine.kernels import ready
 from unknot.engine.layers import StackedModule, stacked
 from unknot.engine.optim import adam
-from unknot.engine.population import Member, Rows, Setting, State, carried, log_of, recoded
+from unknot.engine.population import Context, Member, Rows, State, carried, log_of, recoded
 
 
 @dataclass(frozen=True)
 class Stacked:
     """Members along the first axis of every weight; nothing in a step waits for the host."""
 
-    setting: Setting
+    context: Context
     objective: Objective
     optim: Mapping[str, Adam]
     modules: Mapping[str, StackedModule]
@@ -42,24 +42,24 @@ class Stacked:
     log: State = field(default_factory=dict)
 
     @classmethod
-    def fresh(cls, setting: Setting, members: Sequence[Member]) -> "Stacked":
+    def fresh(cls, context: Context, members: Sequence[Member]) -> "Stacked":
         """Members with the initial weights of their seeds."""
-        device, dtype = setting.runtime.device, setting.runtime.dtype
+        device, dtype = context.runtime.device, context.runtime.dtype
         seeds = torch.tensor([m.seed for m in members], device=device)
         orders = [m.seed if m.order_seed is None else m.order_seed for m in members]
         objective = stack([m.objective for m in members], device, dtype)
-        parts = setting.modules(objective)
-        weights = setting.weights(parts, seeds)
+        parts = context.modules(objective)
+        weights = context.weights(parts, seeds)
         kernels = device.type == "cuda" and ready(device)
         modules = {name: stacked(module, kernels=kernels) for name, module in parts.items()}
-        own = setting.own(objective, seeds)
+        own = context.own(objective, seeds)
         weights |= {f"own.{name}": value for name, value in own.learnt.items()}
         packed = {name: _pack(modules, name, w).to(device) for name, w in weights.items()}
-        compute = setting.runtime.compute
+        compute = context.runtime.compute
         used = {n: w.to(compute) if _part(n) in modules else w for n, w in packed.items()}
         optims = [member.optims for member in members]
         return cls(
-            setting,
+            context,
             objective,
             {name: stack([o[name] for o in optims], device, dtype) for name in optims[0]},
             modules,
@@ -71,7 +71,7 @@ class Stacked:
             seeds,
             torch.tensor(orders, device=device),
             torch.zeros((), dtype=torch.int64, device=device),
-            setting.rows(objective),
+            context.rows(objective),
         )
 
     @property
@@ -87,7 +87,7 @@ class Stacked:
     def advance(self, start: int, steps: int) -> Mapping[str, Float[Tensor, " p"]]:
         """Train all members for some steps."""
         self.t.fill_(start)
-        with self.setting.runtime.computing():
+        with self.context.runtime.computing():
             for _ in range(steps):
                 self._step()()
         return {name: value.clone() for name, value in self.log.items()}
@@ -95,15 +95,15 @@ class Stacked:
     @torch.no_grad()
     def encode(self, x: Float[Tensor, "n c h w"]) -> Posterior:
         """Posteriors of the same images for every member."""
-        x = x.to(self.seed.device, self.setting.runtime.dtype)
-        with self.setting.runtime.exact.computing():
-            net = self._net(self.weights, self.carried, self.setting.runtime.exact)
+        x = x.to(self.seed.device, self.context.runtime.dtype)
+        with self.context.runtime.exact.computing():
+            net = self._net(self.weights, self.carried, self.context.runtime.exact)
             return recoded(self.objective, net, net.encode(x.expand(len(self.seed), *x.shape)))
 
     @torch.no_grad()
     def decode(self, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
         """Logits or means for each member's own codes."""
-        exact = self.setting.runtime.exact
+        exact = self.context.runtime.exact
         with exact.computing():
             return self._net(self.weights, self.carried, exact).decode(z.to(self.seed.device))
 
@@ -163,10 +163,10 @@ class Stacked:
         Gradients of members do not mix in it, nor do those of net and critic: each sees the other
         as it is, and so one pass back through the sum does for both.
         """
-        net = self._net(weights, before, self.setting.runtime)
+        net = self._net(weights, before, self.context.runtime)
         if isinstance(objective, Adversarial):
             fixed = {n: w.detach() if _loss_of(n) == "critic" else w for n, w in weights.items()}
-            fooled = self._net(fixed, before, self.setting.runtime)
+            fooled = self._net(fixed, before, self.context.runtime)
             losses = {
                 "net": objective.terms(replace(net, critic=fooled.critic), step),
                 "critic": objective.critic_terms(_settled(net), step),
@@ -177,13 +177,13 @@ class Stacked:
         return value, carried(losses, before), log_of(losses)
 
     def _images(self, index: Tensor) -> Tensor:
-        return self.setting.dataset.batch(index).to(self.setting.runtime.dtype)
+        return self.context.dataset.batch(index).to(self.context.runtime.dtype)
 
     def _train(self, parts: Parts) -> None:
         """One step, as a sequence of kernels that never waits for the host."""
         x = parts.images(parts.rows(self.order, self.t))
         objective = at(self.objective, self.t, x.dtype)
-        step = Step(x, self.seed, self.t, len(self.setting.dataset))
+        step = Step(x, self.seed, self.t, len(self.context.dataset))
         value, carries, log = parts.losses(self.used, self.carried, objective, step)
         gradients = torch.autograd.grad(
             value,

@@ -15,7 +15,7 @@ from unknot.core.errors import ConfigError, StoreError
 from unknot.engine.checkpoint import Checkpoint
 from unknot.engine.device import runtime, threads, to_read
 from unknot.engine.loop import fit
-from unknot.engine.population import Population, Setting, State, populate
+from unknot.engine.population import Context, Population, State, populate
 from unknot.losses.likelihood import likelihood_of, of_pixels
 from unknot.losses.overlap import Overlap
 from unknot.study.curves import Curves
@@ -51,7 +51,7 @@ class Training:
 
     specs: tuple[TrainSpec, ...]
     """One of many seeds, or one for each member; the first has what all members share."""
-    context: Setting
+    context: Context
     population: Population
     curves: Curves = field(default_factory=Curves)
     diverged: dict[int, int] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Training:
 
     @classmethod
     def from_weights(
-        cls, specs: Sequence[TrainSpec], context: Setting, weights: State, source: str | Path
+        cls, specs: Sequence[TrainSpec], context: Context, weights: State, source: str | Path
     ) -> "Training":
         """A trained population, whose initial weights are not drawn first.
 
@@ -246,7 +246,7 @@ class Training:
             )
 
 
-def training_context(spec: TrainSpec, device: str = "auto", *, trained: bool = False) -> Setting:
+def training_context(spec: TrainSpec, device: str = "auto", *, trained: bool = False) -> Context:
     """Dataset, net, batch and device of a population; `trained` only to use its weights.
 
     Raises:
@@ -267,7 +267,7 @@ def training_context(spec: TrainSpec, device: str = "auto", *, trained: bool = F
             f"{of_pixels(likelihood)} is at home. Add --set objective.likelihood=gaussian."
         )
     sampler = spec.draw.settings if spec.draw else None
-    return Setting(dataset, spec.net.settings, spec.batch, chosen, sampler)
+    return Context(dataset, spec.net.settings, spec.batch, chosen, sampler)
 
 
 def member_specs(specs: Sequence[TrainSpec]) -> list[TrainSpec]:
@@ -275,7 +275,7 @@ def member_specs(specs: Sequence[TrainSpec]) -> list[TrainSpec]:
     return [replace(spec, seeds=seed) for spec in specs for seed in spec.seed_list]
 
 
-def _populate(context: Setting, specs: Sequence[TrainSpec]) -> Population:
+def _populate(context: Context, specs: Sequence[TrainSpec]) -> Population:
     return populate(context, [member for spec in specs for member in spec.members()])
 
 
