@@ -15,7 +15,7 @@ from unknot.engine.memory import hold_freed_memory
 from unknot.engine.population import Context, Member, Rows, State, carried, log_of, recoded
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Looped:
     """Members as separate models; nothing is shared but the dataset."""
 
@@ -76,7 +76,7 @@ class Looped:
             model.load({name: stacked[i] for name, stacked in state.items()})
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Model:
     """One member: its modules, its own tensors, optimisers and the noise it draws."""
 

@@ -20,7 +20,7 @@ from unknot.engine.optim import adam
 from unknot.engine.population import Context, Member, Rows, State, carried, log_of, recoded
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Stacked:
     """Members along the first axis of every weight; nothing in a step waits for the host."""
 
@@ -38,8 +38,10 @@ class Stacked:
     order: Tensor
     t: Tensor
     rows: Rows
-    replay: dict[str, Callable[[], None]] = field(default_factory=dict)
     log: State = field(default_factory=dict)
+    """Of the last step."""
+    replay: Callable[[], None] | None = None
+    """The step, made when it is first taken."""
 
     @classmethod
     def fresh(cls, context: Context, members: Sequence[Member]) -> "Stacked":
@@ -89,7 +91,7 @@ class Stacked:
         self.t.fill_(start)
         with self.context.runtime.computing():
             for _ in range(steps):
-                self._step()()
+                self._step()
         return {name: value.clone() for name, value in self.log.items()}
 
     @torch.no_grad()
@@ -203,16 +205,16 @@ class Stacked:
             self.log.setdefault(name, torch.empty_like(value)).copy_(value)
         self.t.add_(1)
 
-    def _step(self) -> Callable[[], None]:
-        """The step: plain on the CPU, compiled and captured as one CUDA graph on a GPU."""
-        if not self.replay:
+    def _step(self) -> None:
+        """Take a step: plain on the CPU, compiled and captured as one CUDA graph on a GPU."""
+        if self.replay is None:
             parts = Parts(self.rows, self._images, self._losses, adam)
             if self.seed.device.type == "cpu":
-                self.replay["step"] = partial(self._train, parts)
+                self.replay = partial(self._train, parts)
             else:
                 with self._rewound():
-                    self.replay["step"] = fastest(parts, self._train, self.order, self.t)
-        return self.replay["step"]
+                    self.replay = fastest(parts, self._train, self.order, self.t)
+        self.replay()
 
     @contextmanager
     def _rewound(self) -> Iterator[None]:
