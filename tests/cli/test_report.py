@@ -7,7 +7,8 @@ import torch
 from report import small_study
 
 from unknot.core.errors import WriteError
-from unknot.report import study_style
+from unknot.engine.device import threads
+from unknot.report import study_page, study_style
 
 
 @pytest.fixture
@@ -43,14 +44,20 @@ def test_what_it_cannot_do_is_no_success(unknot, scores, tmp_path, monkeypatch):
     assert (code, "No space left" in err) == (1, True)
 
 
-def test_it_draws_with_one_thread(unknot, scores, tmp_path):
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(2)
+def test_it_draws_with_one_thread_and_leaves_the_number_as_it_was(
+    unknot, scores, tmp_path, monkeypatch
+):
+    counts, report = [], study_page.report
+
+    def counted(*args, **options):
+        counts.append(torch.get_num_threads())
+        return report(*args, **options)
+
+    monkeypatch.setattr(study_page, "report", counted)
+    with threads(2):
         assert unknot("report", scores, "--out", tmp_path / "page", "--metrics", "mig")[0] == 0
-        assert torch.get_num_threads() == 1
-    finally:
-        torch.set_num_threads(before)
+        assert torch.get_num_threads() == 2
+    assert counts == [1]
 
 
 def test_published_values_are_held_against(unknot, scores, tmp_path):

@@ -6,8 +6,13 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
+import torch
 
+from unknot.cli.main import main
+from unknot.cli.screen import watcher
 from unknot.cli.train import free_folder
+from unknot.study.training import Progress
 
 
 def test_train_writes_a_run_that_the_other_verbs_use(unknot, train, tmp_path):
@@ -99,6 +104,45 @@ def test_too_little_memory_is_said(unknot, tmp_path, monkeypatch):
         1,
         "unknot: not enough memory; try a smaller --batch or fewer --seeds.\n",
     )
+
+
+def test_an_error_of_the_device_is_not_called_too_little_memory(tmp_path, monkeypatch):
+    from unknot.study import run
+
+    monkeypatch.chdir(tmp_path)
+
+    def broken(*_, **__):
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    monkeypatch.setattr(run, "train", broken)
+    monkeypatch.setattr(sys, "argv", ["unknot", "train", "--data", "xysquares", "--net", "linear"])
+    with pytest.raises(RuntimeError, match="illegal memory access"):
+        main()
+
+
+def test_nothing_is_announced_before_it_is_checked(unknot, train, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = unknot(
+        "train", "--data", "xysquares", "--net", "linear", "--device", "cuda:99"
+    )
+    assert (code, out) == (2, "")
+    assert err.startswith("unknot: ")
+    code, out, _ = train("--seeds", "0,1")
+    assert code == 0
+    assert out.startswith("Training 2 x beta_vae (linear) on arrays, 20 steps of 8 images, into ")
+
+
+def test_progress_says_which_step_its_losses_are_of():
+    """Between log steps they are not those of the step that is shown."""
+    shown = []
+    watch = watcher(lambda step, note: shown.append((step, note)))
+    values = {"loss": torch.tensor([3.0, 1.0, 2.0]), "kl": torch.tensor([0.5, 0.5, 0.5])}
+    watch(Progress(100, 300, values, {}))
+    watch(Progress(110, 300, None, {1: 110}))
+    assert shown == [
+        (100, "step 100: loss 2  kl 0.5"),
+        (110, "step 100: loss 2  kl 0.5  1 diverged"),
+    ]
 
 
 def test_an_occupied_folder_is_refused(train, tmp_path):

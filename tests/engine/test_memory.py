@@ -1,8 +1,9 @@
-"""Keeping freed memory must never be what breaks a training."""
+"""Keeping freed memory must never be what breaks a training; too little of it is known as such."""
 
 import sys
 
 import pytest
+import torch
 
 from unknot.engine import memory
 
@@ -22,3 +23,24 @@ def test_a_c_library_without_glibc_is_left_alone(monkeypatch):
 
     monkeypatch.setattr(memory.ctypes, "CDLL", lambda _: Musl())
     memory.hold_freed_memory()
+
+
+def test_what_a_cpu_without_memory_raises_is_known():
+    with pytest.raises((MemoryError, RuntimeError)) as refused:
+        torch.empty(2**58)
+    assert memory.is_out_of_memory(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "known"),
+    [
+        (MemoryError(), True),
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), True),
+        (RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9"), True),
+        (RuntimeError("CUDA error: an illegal memory access was encountered"), False),
+        (RuntimeError("Unsupported memory format; cannot allocate a view"), False),
+        (OSError("DefaultCPUAllocator"), False),
+    ],
+)
+def test_only_too_little_memory_is_called_so(error, known):
+    assert memory.is_out_of_memory(error) == known

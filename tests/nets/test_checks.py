@@ -6,19 +6,24 @@ from unknot.nets.parts.checks import check_image, check_latents
 
 def test_what_fits_passes():
     check_latents(1)
-    check_image("any", (1, 1, 7))
-    check_image("some", (2, 128, 128), 64, 128)
+    check_image("any", (1, 1, 7), ())
+    check_image("some", (2, 128, 128), (64, 128))
 
 
 def test_messages_say_what_was_expected_and_what_came():
     with pytest.raises(ConfigError, match=r"^net\.latents must be at least 1; got 0\.$"):
         check_latents(0)
     with pytest.raises(ShapeError) as caught:
-        check_image("some", (3, 64, 128), 64, 128)
+        check_image("some", (3, 64, 128), (64, 128))
     assert str(caught.value) == (
         "some takes images with one or more channels of 64 x 64 or 128 x 128 pixels; "
         "got (channels, height, width) = (3, 64, 128). "
-        "Resize them, or take a net for any size: ozcan_mlp, linear."
+        "Resize them, or choose a net that takes them: linear, ozcan_mlp."
     )
     with pytest.raises(ShapeError, match=r"of one or more pixels; got .* = \(1, 0, 4\)\.$"):
-        check_image("any", (1, 0, 4))
+        check_image("any", (1, 0, 4), ())
+
+
+def test_a_refusal_names_the_nets_that_take_the_size():
+    with pytest.raises(ShapeError, match=r"choose a net that takes them: ozcan_cnn, linear, "):
+        check_image("conv64", (3, 128, 128), (64,))

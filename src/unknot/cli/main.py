@@ -86,7 +86,9 @@ def main() -> None:
         typer.echo(f"unknot: {error}", err=True)
         sys.exit(error.exit_code)
     except (MemoryError, RuntimeError) as error:
-        if "--debug" in sys.argv or not any(w in str(error) for w in ("memory", "allocate")):
+        from unknot.engine.memory import is_out_of_memory
+
+        if "--debug" in sys.argv or not is_out_of_memory(error):
             raise
         typer.echo("unknot: not enough memory; try a smaller --batch or fewer --seeds.", err=True)
         sys.exit(1)

@@ -76,14 +76,12 @@ def write(
     device: str = "cpu",
 ) -> list[Path]:
     """Write the page of what is at a path, and say on the way what is being drawn."""
-    import torch
-
     from unknot.cli.screen import beside
+    from unknot.engine.device import threads
     from unknot.report import study_page
 
     # A bootstrap is thousands of small tensors: threads that wait for each other make it slower.
-    torch.set_num_threads(1)
-    with beside.status("drawing") as status:
+    with threads(1), beside.status("drawing") as status:
         tell = status.update if beside.is_terminal else beside.print
         return study_page.report(
             *(study, folder),

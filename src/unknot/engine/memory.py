@@ -1,7 +1,9 @@
-"""Keep freed memory in the process."""
+"""Memory: keep what is freed in the process, and know when there is too little."""
 
 import ctypes
 import sys
+
+import torch
 
 MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1  # names of glibc's <malloc.h>
 LARGEST = 2**31 - 1
@@ -24,3 +26,10 @@ def hold_freed_memory() -> None:
     # ends the library's own raising of the threshold.
     if library.mallopt(MMAP_THRESHOLD, 2**30) or library.mallopt(MMAP_THRESHOLD, 2**25):
         library.mallopt(TRIM_THRESHOLD, LARGEST)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory did not suffice; PyTorch has no type for that of a CPU."""
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
+    )

@@ -1,6 +1,7 @@
 """The usual convolutional network for 64 x 64 images."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import nn
 
@@ -19,6 +20,7 @@ class Conv64:
     how weights start either; we take PyTorch's default rule, since PyTorch is what it used.
     """
 
+    sides: ClassVar[tuple[int, ...]] = (64,)
     latents: int = 10
     init: Init = "torch"
 
@@ -27,7 +29,7 @@ class Conv64:
 
     def encoder(self, image: Shape) -> nn.Module:
         """Images ``[n, c, 64, 64]`` to ``[n, 2 * latents]``."""
-        check_image("conv64", image, 64)
+        check_image("conv64", image, self.sides)
         return nn.Sequential(
             nn.Conv2d(image[0], 32, 4, stride=2, padding=1),
             nn.ReLU(),
@@ -45,7 +47,7 @@ class Conv64:
 
     def decoder(self, image: Shape) -> nn.Module:
         """Codes ``[n, latents]`` to logits ``[n, c, 64, 64]``."""
-        check_image("conv64", image, 64)
+        check_image("conv64", image, self.sides)
         return nn.Sequential(
             nn.Linear(self.latents, 256),
             nn.ReLU(),

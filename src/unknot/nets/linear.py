@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import nn
 
@@ -19,6 +20,7 @@ class Linear:
     Differs: Their variances do not depend on the image; here both heads are linear in it.
     """
 
+    sides: ClassVar[tuple[int, ...]] = ()
     latents: int = 10
     init: Init = "torch"
 
@@ -27,10 +29,10 @@ class Linear:
 
     def encoder(self, image: Shape) -> nn.Module:
         """Images ``[n, c, h, w]`` to ``[n, 2 * latents]``."""
-        check_image("linear", image)
+        check_image("linear", image, self.sides)
         return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(image), 2 * self.latents))
 
     def decoder(self, image: Shape) -> nn.Module:
         """Codes ``[n, latents]`` to logits ``[n, c, h, w]``."""
-        check_image("linear", image)
+        check_image("linear", image, self.sides)
         return nn.Sequential(nn.Linear(self.latents, math.prod(image)), nn.Unflatten(1, image))

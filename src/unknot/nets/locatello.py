@@ -1,7 +1,7 @@
 """The network of the 2019 study of 12,000 models."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from torch import nn
 
@@ -23,6 +23,7 @@ class Locatello:
     as they were: Glorot uniform, zero biases.
     """
 
+    sides: ClassVar[tuple[int, ...]] = (64,)
     latents: int = 10
     conv3_kernel: Literal[2, 4] = 2
     init: Init = "glorot"
@@ -34,7 +35,7 @@ class Locatello:
 
     def encoder(self, image: Shape) -> nn.Module:
         """Images ``[n, c, 64, 64]`` to ``[n, 2 * latents]``."""
-        check_image("locatello", image, 64)
+        check_image("locatello", image, self.sides)
         kernel = self.conv3_kernel
         padding = kernel // 2 - 1  # either kernel halves the image: "same" padding at stride 2
         return nn.Sequential(
@@ -54,7 +55,7 @@ class Locatello:
 
     def decoder(self, image: Shape) -> nn.Module:
         """Codes ``[n, latents]`` to logits ``[n, c, 64, 64]``."""
-        check_image("locatello", image, 64)
+        check_image("locatello", image, self.sides)
         return nn.Sequential(
             nn.Linear(self.latents, 256),
             nn.ReLU(),

@@ -1,6 +1,7 @@
 """Mushom's convolutional network."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import nn
 
@@ -22,6 +23,7 @@ class Mushom:
     at zero, as in He et al. 2015.
     """
 
+    sides: ClassVar[tuple[int, ...]] = (64,)
     latents: int = 10
     init: Init = "kaiming"
 
@@ -30,7 +32,7 @@ class Mushom:
 
     def encoder(self, image: Shape) -> nn.Module:
         """Images ``[n, c, 64, 64]`` to ``[n, 2 * latents]``."""
-        check_image("mushom", image, 64)
+        check_image("mushom", image, self.sides)
         return nn.Sequential(
             nn.Conv2d(image[0], 32, 4, stride=2, padding=1),
             nn.ReLU(),
@@ -50,7 +52,7 @@ class Mushom:
 
     def decoder(self, image: Shape) -> nn.Module:
         """Codes ``[n, latents]`` to logits ``[n, c, 64, 64]``."""
-        check_image("mushom", image, 64)
+        check_image("mushom", image, self.sides)
         return nn.Sequential(
             nn.Linear(self.latents, 256),
             nn.ReLU(),

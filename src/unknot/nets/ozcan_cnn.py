@@ -1,6 +1,7 @@
 """Ozcan's convolutional network."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import nn
 
@@ -22,6 +23,7 @@ class OzcanCNN:
     compares does.
     """
 
+    sides: ClassVar[tuple[int, ...]] = (64, 128)
     latents: int = 10
     init: Init = "kaiming"
 
@@ -30,7 +32,7 @@ class OzcanCNN:
 
     def encoder(self, image: Shape) -> nn.Module:
         """Images ``[n, c, h, w]`` to ``[n, 2 * latents]``."""
-        check_image("ozcan_cnn", image, 64, 128)
+        check_image("ozcan_cnn", image, self.sides)
         side = image[1] // 16 - 3  # halved four times, then a kernel of 4 without padding
         return nn.Sequential(
             nn.Conv2d(image[0], 32, 4, stride=2, padding=1),
@@ -49,7 +51,7 @@ class OzcanCNN:
 
     def decoder(self, image: Shape) -> nn.Module:
         """Codes ``[n, latents]`` to logits ``[n, c, h, w]``."""
-        check_image("ozcan_cnn", image, 64, 128)
+        check_image("ozcan_cnn", image, self.sides)
         side = image[1] // 64  # doubled six times
         channels = 256 // side**2
         return nn.Sequential(

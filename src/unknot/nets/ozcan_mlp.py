@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import nn
 
@@ -20,6 +21,7 @@ class OzcanMLP:
     biases, as public code of the models it compares does.
     """
 
+    sides: ClassVar[tuple[int, ...]] = ()
     latents: int = 10
     init: Init = "kaiming"
 
@@ -28,7 +30,7 @@ class OzcanMLP:
 
     def encoder(self, image: Shape) -> nn.Module:
         """Images ``[n, c, h, w]`` to ``[n, 2 * latents]``."""
-        check_image("ozcan_mlp", image)
+        check_image("ozcan_mlp", image, self.sides)
         return nn.Sequential(
             nn.Flatten(),
             nn.Linear(math.prod(image), 1200),
@@ -40,7 +42,7 @@ class OzcanMLP:
 
     def decoder(self, image: Shape) -> nn.Module:
         """Codes ``[n, latents]`` to logits ``[n, c, h, w]``."""
-        check_image("ozcan_mlp", image)
+        check_image("ozcan_mlp", image, self.sides)
         return nn.Sequential(
             nn.Linear(self.latents, 1200),
             nn.ReLU(),

@@ -1,5 +1,9 @@
 """What every architecture refuses: its settings when it is made, a shape when it builds."""
 
+from collections.abc import Sequence
+from contextlib import suppress
+
+from unknot.core import registry
 from unknot.core.architecture import Shape
 from unknot.core.errors import ConfigError, ShapeError
 
@@ -14,7 +18,7 @@ def check_latents(latents: int) -> None:
         raise ConfigError(f"net.latents must be at least 1; got {latents}.")
 
 
-def check_image(net: str, image: Shape, *sides: int) -> None:
+def check_image(net: str, image: Shape, sides: Sequence[int]) -> None:
     """Refuse a shape of image that a net cannot take.
 
     Args:
@@ -23,13 +27,28 @@ def check_image(net: str, image: Shape, *sides: int) -> None:
         sides: Sides of the square images that it takes; none means any size.
 
     Raises:
-        ShapeError: Another size, or a dimension below one.
+        ShapeError: Another size, or a dimension below one; the message names nets that take it.
     """
+    if min(image) >= 1 and _fits(image, sides):
+        return
+    sizes = " or ".join(f"{side} x {side}" for side in sides) or "one or more"
+    others = ", ".join(_nets_for(image))
+    advice = f"Resize them, or choose a net that takes them: {others}." if sides else ""
+    raise ShapeError(
+        f"{net} takes images with one or more channels of {sizes} pixels; "
+        f"got (channels, height, width) = {tuple(image)}. {advice}".rstrip()
+    )
+
+
+def _fits(image: Shape, sides: Sequence[int]) -> bool:
     _, h, w = image
-    if min(image) < 1 or (sides and (h != w or h not in sides)):
-        sizes = " or ".join(f"{side} x {side}" for side in sides) or "one or more"
-        advice = "Resize them, or take a net for any size: ozcan_mlp, linear." if sides else ""
-        raise ShapeError(
-            f"{net} takes images with one or more channels of {sizes} pixels; "
-            f"got (channels, height, width) = {tuple(image)}. {advice}".rstrip()
-        )
+    return not sides or (h == w and h in sides)
+
+
+def _nets_for(image: Shape) -> list[str]:
+    """Nets that say that they take images of a shape, those for any shape last."""
+    nets: dict[str, Sequence[int]] = {}
+    for name in registry.names("nets"):
+        with suppress(ConfigError, AttributeError):  # another package's net need not say it
+            nets[name] = registry.get("nets", name).sides
+    return sorted((n for n in nets if _fits(image, nets[n])), key=lambda n: not nets[n])
