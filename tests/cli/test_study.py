@@ -99,7 +99,7 @@ def test_a_budget_is_in_hours_of_one_gpu_and_times_nothing(unknot, monkeypatch):
     code, out, _ = unknot("study", "plan", "mushom2020", "--budget")
     assert code == 0
     assert "h in bf16 of training on one H200" in out
-    assert "Scores and critics come on top" in out
+    assert "Metrics and critics are not included" in out
     code, out, _ = unknot("study", "plan", "mushom2020", "--budget", "--json")
     hours = json.loads(out)["budget_hours"]
     assert hours["float32"] > hours["tf32"] > hours["bf16"] > 0

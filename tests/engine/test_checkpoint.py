@@ -41,7 +41,7 @@ def test_a_truncated_or_altered_checkpoint_is_passed_over(tmp_path):
     whole = file.read_bytes()
     for damaged in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), b""):
         file.write_bytes(damaged)
-        with pytest.warns(UserWarning, match="000002.*altered. Going on from step-000000001"):
+        with pytest.warns(UserWarning, match="000002.*altered. Resuming from step-000000001"):
             assert checkpoint.latest(tmp_path).step == 1
     file.write_bytes(whole)
     facts = tmp_path / "step-000000002" / "state.json"

@@ -200,7 +200,7 @@ def test_runs_that_cannot_be(tmp_path):
         run.train(small(radius=64), device="cpu")
     spec = small(pixels="bernoulli")
     spec = replace(spec, data=replace(spec.data, settings=XYSquares(standardise=True)))
-    with pytest.raises(ConfigError, match="likelihood bernoulli is at home"):
+    with pytest.raises(ConfigError, match="likelihood bernoulli does not allow"):
         run.train(spec, device="cpu")
 
 

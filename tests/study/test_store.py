@@ -230,7 +230,7 @@ def test_threads_are_those_the_study_began_with(folder):
 
 
 def test_a_second_driver_is_refused_in_one_line(folder):
-    refused = pytest.raises(StoreError, match="Another process is at work")
+    refused = pytest.raises(StoreError, match="Another process is running the study")
     with driver(folder), refused as said, driver(folder):
         pass
     assert "\n" not in str(said.value)

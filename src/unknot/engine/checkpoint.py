@@ -51,7 +51,7 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
             (part / "state.json").write_bytes(json.dumps(facts, indent=1).encode())
     except WriteError as error:
         raise WriteError(
-            f"{error} Earlier checkpoints are whole; free some space and resume."
+            f"{error} Earlier checkpoints are intact; free some space and resume."
         ) from error
     # One process writes here, so every partial checkpoint was left by one that was killed.
     for old in (*_folders(folder)[:-KEEP], *folder.glob(".step-*.part")):
@@ -75,7 +75,7 @@ def latest(folder: Path) -> Checkpoint | None:
             problems.append(str(error))
             continue
         if problems:
-            warnings.warn(f"{problems[0]} Going on from {path.name}.", UserWarning, stacklevel=2)
+            warnings.warn(f"{problems[0]} Resuming from {path.name}.", UserWarning, stacklevel=2)
         return found
     if problems:
         raise StoreError(problems[0])

@@ -36,17 +36,17 @@ class Budget:
         each = ", ".join(f"{s / 3_600:,.1f} h in {name}" for name, s in self.seconds.items())
         speeds = ", ".join(f"{SPEEDS[name][MOST_ON_A_GPU]:,}" for name in self.seconds)
         return (
-            f"{each} of training on one H200; the study asks for {' and '.join(self.asked)}. "
-            f"Assumed are {speeds} model-steps a second, measured with conv64, {MOST_ON_A_GPU} "
-            f"members and {BATCH} images a step, less for smaller populations, in proportion to "
-            f"images, and the compilation of {self.populations:,} populations: a GPU trains up to "
-            f"{MOST_ON_A_GPU} runs in one, a CPU up to {MOST_ON_A_CPU}, which makes more of them. "
-            "Scores and critics come on top"
+            f"{each} of training on one H200 (estimated); the study uses "
+            f"{' and '.join(self.asked)}. The estimate uses {speeds} model-steps per second, "
+            f"measured with conv64, {MOST_ON_A_GPU} models and batch {BATCH} (fewer for smaller "
+            f"populations), and the compilation of {self.populations:,} populations of up to "
+            f"{MOST_ON_A_GPU} runs (on a CPU, up to {MOST_ON_A_CPU}). Metrics and critics are not "
+            "included"
         )
 
 
 def budget(plan: Plan) -> Budget:
-    """Reckon the time of training on one H200 from the speeds that were measured there.
+    """Estimate the training time on one H200 from the speeds measured there.
 
     Every net counts as `conv64` with one channel; a population of fewer than 64 is slower for each
     model, in between the sizes that were measured.

@@ -34,12 +34,15 @@ class Estimate:
         """With what it rests on."""
         if not math.isfinite(self.seconds):
             return f"unknown: {'; '.join(self.problems) or 'nothing was measured'}"
-        rests = f"from a few steps of {self.measured} of {self.kinds} kinds of population"
-        return f"about {duration(self.seconds)} of training on this machine, {rests}; scores extra"
+        basis = f"a few steps of {self.measured} of {self.kinds} kinds of population"
+        return (
+            f"about {duration(self.seconds)} of training on this machine (estimated from {basis}); "
+            "metrics not included"
+        )
 
 
 def estimate(plan: Plan, shards: Sequence[Shard], here: Machine) -> Estimate:
-    """Train a few steps of one population of each kind and reckon from that.
+    """Train a few steps of one population of each kind and extrapolate.
 
     It takes the workers not to slow each other down, and to be busy to the end.
     """

@@ -35,7 +35,7 @@ def driver(folder: Path) -> Iterator[Store]:
         StoreError: Another process is at work on it.
         WriteError: The disk refused.
     """
-    refusal = f"Another process is at work on the study in {folder}; wait for it or stop it first."
+    refusal = f"Another process is running the study in {folder}; wait for it or stop it first."
     with lock.hold(folder, refusal):
         opened = store.create(folder)
         try:

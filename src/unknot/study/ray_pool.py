@@ -189,8 +189,8 @@ def _pool(tasks: Sequence[Task], *, workers: int | None = None) -> Iterator[Even
                         yield deaths.progress(task.key, phase, done)
     except (ray.exceptions.RaySystemError, ConnectionError) as error:
         raise UnknotError(
-            f"The Ray cluster is gone ({_line(error)}). What is recorded and saved is whole; "
-            "run the study again to go on."
+            f"The Ray cluster is gone ({_line(error)}). Scores and checkpoints are intact; "
+            "run the same command again to resume."
         ) from error
     finally:
         with contextlib.suppress(ray.exceptions.RayError, ConnectionError):

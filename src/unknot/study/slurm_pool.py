@@ -130,7 +130,7 @@ def slurm(
         if not shutil.which("sbatch"):
             raise UnknotError(
                 "There is no sbatch on this machine: run this where SLURM jobs are submitted from; "
-                "nothing was begun."
+                "nothing was started."
             )
         _queue()
     given = {name.replace("-", "_"): value or True for name, value in (options or {}).items()}
@@ -288,7 +288,7 @@ def _queue() -> set[str]:
     done = _run("squeue", "--noheader", "--array", "--format=%i", f"--user={getpass.getuser()}")
     if done.returncode:
         said = " ".join(done.stderr.split("\n")[:1])
-        raise UnknotError(f"SLURM does not answer ({said}); what is recorded and saved is whole.")
+        raise UnknotError(f"SLURM does not answer ({said}); scores and checkpoints are intact.")
     return {*done.stdout.split()}
 
 

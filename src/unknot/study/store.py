@@ -454,7 +454,7 @@ def _writing(folder: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         raise WriteError(
-            f"Could not write the records in {folder / FILE}: {error}. What is there is whole."
+            f"Could not write the records in {folder / FILE}: {error}. Stored results are intact."
         ) from error
     except sqlite3.Error as error:
         raise StoreError(f"{folder / FILE} is damaged: {error}.") from error

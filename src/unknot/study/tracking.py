@@ -151,7 +151,7 @@ def to_mlflow(study: Study, out: str | None = None) -> str:
         where = client.tracking_uri
     except mlflow.exceptions.MlflowException as error:
         said = str(error).partition("\n")[0]
-        raise UnknotError(f"MLflow refuses ({said}); say where it is with --out URI.") from error
+        raise UnknotError(f"MLflow refuses ({said}); give its address with --out URI.") from error
     return f"experiment '{study.name}' of MLflow at {where}"
 
 

@@ -263,8 +263,8 @@ def training_context(spec: TrainSpec, device: str = "auto", *, trained: bool = F
             likelihood.check_file()
     if dataset.mean and of_pixels(likelihood) != "gaussian":
         raise ConfigError(
-            "Standardised images leave [0, 1], where the likelihood "
-            f"{of_pixels(likelihood)} is at home. Add --set objective.likelihood=gaussian."
+            "Standardised images are outside [0, 1], which the likelihood "
+            f"{of_pixels(likelihood)} does not allow. Add --set objective.likelihood=gaussian."
         )
     sampler = spec.draw.settings if spec.draw else None
     return Context(dataset, spec.net.settings, spec.batch, chosen, sampler)
