@@ -7,6 +7,7 @@ from torch import nn
 
 from unknot.core.architecture import Init, Shape
 from unknot.nets.parts.checks import check_image, check_latents
+from unknot.nets.parts.layers import down, up, with_relus
 
 
 @dataclass(frozen=True)
@@ -33,39 +34,27 @@ class Mushom:
     def encoder(self, image: Shape) -> nn.Module:
         """Images ``[n, c, 64, 64]`` to ``[n, 2 * latents]``."""
         check_image("mushom", image, self.sides)
-        return nn.Sequential(
-            nn.Conv2d(image[0], 32, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.Conv2d(32, 32, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.Conv2d(32, 32, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.Conv2d(32, 32, 4, stride=2, padding=1),
-            nn.ReLU(),
+        return with_relus(
+            down(image[0], 32),
+            down(32, 32),
+            down(32, 32),
+            down(32, 32),
             nn.Flatten(),
             nn.Linear(32 * 4 * 4, 256),
-            nn.ReLU(),
             nn.Linear(256, 256),
-            nn.ReLU(),
             nn.Linear(256, 2 * self.latents),
         )
 
     def decoder(self, image: Shape) -> nn.Module:
         """Codes ``[n, latents]`` to logits ``[n, c, 64, 64]``."""
         check_image("mushom", image, self.sides)
-        return nn.Sequential(
+        return with_relus(
             nn.Linear(self.latents, 256),
-            nn.ReLU(),
             nn.Linear(256, 256),
-            nn.ReLU(),
             nn.Linear(256, 32 * 4 * 4),
-            nn.ReLU(),
             nn.Unflatten(1, (32, 4, 4)),
-            nn.ConvTranspose2d(32, 32, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.ConvTranspose2d(32, 32, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.ConvTranspose2d(32, 32, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.ConvTranspose2d(32, image[0], 4, stride=2, padding=1),
+            up(32, 32),
+            up(32, 32),
+            up(32, 32),
+            up(32, image[0]),
         )

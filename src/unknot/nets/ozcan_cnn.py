@@ -7,6 +7,7 @@ from torch import nn
 
 from unknot.core.architecture import Init, Shape
 from unknot.nets.parts.checks import check_image, check_latents
+from unknot.nets.parts.layers import down, up, with_relus
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,12 @@ class OzcanCNN:
         """Images ``[n, c, h, w]`` to ``[n, 2 * latents]``."""
         check_image("ozcan_cnn", image, self.sides)
         side = image[1] // 16 - 3  # halved four times, then a kernel of 4 without padding
-        return nn.Sequential(
-            nn.Conv2d(image[0], 32, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.Conv2d(32, 32, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.Conv2d(32, 64, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.Conv2d(64, 64, 4, stride=2, padding=1),
-            nn.ReLU(),
+        return with_relus(
+            down(image[0], 32),
+            down(32, 32),
+            down(32, 64),
+            down(64, 64),
             nn.Conv2d(64, 32, 4),
-            nn.ReLU(),
             nn.Flatten(),
             nn.Linear(32 * side**2, 2 * self.latents),
         )
@@ -54,19 +50,13 @@ class OzcanCNN:
         check_image("ozcan_cnn", image, self.sides)
         side = image[1] // 64  # doubled six times
         channels = 256 // side**2
-        return nn.Sequential(
+        return with_relus(
             nn.Linear(self.latents, 256),
-            nn.ReLU(),
             nn.Unflatten(1, (channels, side, side)),
-            nn.ConvTranspose2d(channels, 64, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.ConvTranspose2d(64, 64, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.ConvTranspose2d(64, 32, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.ConvTranspose2d(32, 32, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.ConvTranspose2d(32, 3, 4, stride=2, padding=1),
-            nn.ReLU(),
-            nn.ConvTranspose2d(3, image[0], 4, stride=2, padding=1),
+            up(channels, 64),
+            up(64, 64),
+            up(64, 32),
+            up(32, 32),
+            up(32, 3),
+            up(3, image[0]),
         )

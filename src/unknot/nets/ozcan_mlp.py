@@ -8,6 +8,7 @@ from torch import nn
 
 from unknot.core.architecture import Init, Shape
 from unknot.nets.parts.checks import check_image, check_latents
+from unknot.nets.parts.layers import with_relus
 
 
 @dataclass(frozen=True)
@@ -31,23 +32,19 @@ class OzcanMLP:
     def encoder(self, image: Shape) -> nn.Module:
         """Images ``[n, c, h, w]`` to ``[n, 2 * latents]``."""
         check_image("ozcan_mlp", image, self.sides)
-        return nn.Sequential(
+        return with_relus(
             nn.Flatten(),
             nn.Linear(math.prod(image), 1200),
-            nn.ReLU(),
             nn.Linear(1200, 1200),
-            nn.ReLU(),
             nn.Linear(1200, 2 * self.latents),
         )
 
     def decoder(self, image: Shape) -> nn.Module:
         """Codes ``[n, latents]`` to logits ``[n, c, h, w]``."""
         check_image("ozcan_mlp", image, self.sides)
-        return nn.Sequential(
+        return with_relus(
             nn.Linear(self.latents, 1200),
-            nn.ReLU(),
             nn.Linear(1200, 1200),
-            nn.ReLU(),
             nn.Linear(1200, math.prod(image)),
             nn.Unflatten(1, image),
         )
