@@ -119,6 +119,7 @@ def help_texts() -> dict[str, str]:
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
     *sorted(ROOT.glob("docs/*.md")),
     *sorted(ROOT.glob("docs/results/*.md")),
     *sorted(SOURCE.rglob("*.html")),
