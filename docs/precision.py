@@ -10,13 +10,15 @@ Without a table the page is filled in from the file that is there. The page's ow
 stands between ``<!-- precision -->`` and ``<!-- end -->`` is replaced.
 """
 
-import csv
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import mean, stdev, variance
 
 from places import filled
+
+from unknot.core.csv_files import csv_text, read_csv
+from unknot.core.files import write_whole
 
 PAGE = Path(__file__).parent / "benchmarks.md"
 RUNS = PAGE.parent / "results" / "precision.csv"
@@ -40,8 +42,7 @@ KEPT = ("id", "seed", "precision", "objective", STRENGTH, "steps", *SCORES)
 
 def runs() -> list[dict[str, str]]:
     """Lines of the file."""
-    with RUNS.open(encoding="utf-8", newline="") as opened:
-        return list(csv.DictReader(opened))
+    return read_csv(RUNS)
 
 
 def pairs(rows: Sequence[dict[str, str]], score: str) -> dict[tuple[str, int], tuple[float, float]]:
@@ -85,12 +86,8 @@ def made(page: str) -> str:
 def main(table: str | None = None) -> None:
     """Keep what the page needs of a study's table, and fill in the page."""
     if table:
-        with Path(table).open(encoding="utf-8", newline="") as opened:
-            rows = list(csv.DictReader(opened))
-        with RUNS.open("w", encoding="utf-8", newline="") as opened:
-            kept = csv.DictWriter(opened, KEPT, extrasaction="ignore", lineterminator="\n")
-            kept.writeheader()
-            kept.writerows(rows)
+        rows = read_csv(Path(table))
+        write_whole(RUNS, csv_text(rows, KEPT))
     PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -9,7 +9,6 @@ Of several studies before the last argument, each run is taken from the first th
 The page's own words stay; what stands between ``<!-- name -->`` and ``<!-- end -->`` is replaced.
 """
 
-import csv
 import math
 import sys
 import textwrap
@@ -24,9 +23,9 @@ from unknot.analysis import published
 from unknot.analysis.cells import cells as settings
 from unknot.analysis.comparison import Comparison, Difference, compare
 from unknot.analysis.statistics import summaries
+from unknot.core.csv_files import csv_text, read_csv
 from unknot.report.study_figures import beside_published
 from unknot.report.style import png
-from unknot.study.export import csv as as_csv
 from unknot.study.study import Study
 
 RESULTS = Path(__file__).parent / "results"
@@ -64,8 +63,7 @@ CONTRASTS = (
 
 def draw_variance() -> dict[str, float]:
     """Of each score, over the draws of rows that one model is scored by; the mean over models."""
-    with DRAWS.open(encoding="utf-8", newline="") as opened:
-        rows = list(csv.DictReader(opened))
+    rows = read_csv(DRAWS)
     models = list(dict.fromkeys(row["id"] for row in rows))
     return {
         score: sum(variance(float(r[score]) for r in rows if r["id"] == m) for m in models)
@@ -173,8 +171,7 @@ def by_seed(rows: list[dict[str, Any]], found: Comparison) -> Iterator[str]:
 
 def runs() -> list[dict[str, Any]]:
     """Ours, as the file beside the page has them."""
-    with RUNS.open(encoding="utf-8", newline="") as opened:
-        rows = list(csv.DictReader(opened))
+    rows = read_csv(RUNS)
     return [{k: value(v) for k, v in row.items() if v} for row in rows]
 
 
@@ -224,7 +221,7 @@ def main(*studies: str, file: str) -> None:
     names = (name for row in rows.values() for name in row if name.startswith("objective."))
     kept = [*KEPT, *dict.fromkeys(names), *SCORES]
     RUNS.write_text(
-        as_csv([{k: row.get(k) for k in kept} for row in rows.values()]), encoding="utf-8"
+        csv_text([{k: row.get(k) for k in kept} for row in rows.values()]), encoding="utf-8"
     )
     found = beside(file)
     title = "Ours beside the published runs: dSprites"

@@ -3,13 +3,13 @@
 The page's own words stay; what stands between ``<!-- name -->`` and ``<!-- end -->`` is replaced.
 """
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 
 from places import filled
 
+from unknot.core.csv_files import read_csv
 from unknot.losses import beta_of_means
 
 PAGE = Path(__file__).parent / "results" / "xysquares.md"
@@ -26,8 +26,7 @@ SCORES = {
 
 def runs(name: str) -> list[dict[str, str]]:
     """Lines of one of the CSV files."""
-    with (PAGE.parent / f"{name}.csv").open(encoding="utf-8", newline="") as opened:
-        return list(csv.DictReader(opened))
+    return read_csv(PAGE.parent / f"{name}.csv")
 
 
 def spread(values: Sequence[float], digits: int) -> str:

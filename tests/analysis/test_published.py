@@ -152,7 +152,7 @@ def test_dci_is_its_disentanglement_as_among_our_scores(tmp_path):
 def test_files_of_another_kind(tmp_path):
     with pytest.raises(DataError, match="holds no CSV files"):
         published.read(tmp_path)
-    with pytest.raises(DataError, match="Cannot read the published runs"):
+    with pytest.raises(DataError, match="Cannot read the table"):
         published.read(tmp_path / "none.csv")
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n")

@@ -7,10 +7,10 @@ import re
 
 import numpy as np
 
+from unknot.core.csv_files import csv_text
 from unknot.report import (
     study_page,
 )
-from unknot.study.export import csv as as_csv
 
 OBJECTIVES = {"beta_vae": "beta", "dip_vae_i": "lambda_od"}
 STRENGTHS = (1.0, 4.0, 16.0)
@@ -77,7 +77,7 @@ class Page(html.parser.HTMLParser):
 def write(table, folder, scores=None, **options):
     """The page of a table, from a CSV file as people have them."""
     file = folder / "table.csv"
-    file.write_text(as_csv(table))
+    file.write_text(csv_text(table))
     out = folder / "page"
     study_page.report(file, out, scores=scores, **options)
     return Page((out / "index.html").read_text()), out

@@ -6,8 +6,8 @@ import shutil
 import numpy as np
 import pytest
 
+from unknot.core.csv_files import csv_text
 from unknot.report import study_page
-from unknot.study.export import csv as as_csv
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -48,7 +48,7 @@ def table():
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
-    (folder / "table.csv").write_text(as_csv(table()))
+    (folder / "table.csv").write_text(csv_text(table()))
     study_page.report(folder / "table.csv", folder / "page")
     return folder / "page" / "index.html"
 

@@ -4,12 +4,12 @@ import pytest
 from report.study_pages import rows, study, write
 
 from unknot.analysis.cells import plain_columns
+from unknot.core.csv_files import csv_text
 from unknot.core.errors import ConfigError
 from unknot.report import study_figures as figures
 from unknot.report import study_source
 from unknot.report.study_baselines import DASHES, baselines
 from unknot.report.style import INK
-from unknot.study.export import csv as as_csv
 from unknot.study.sweep import expand
 
 TABLE = plain_columns(
@@ -101,6 +101,6 @@ def test_the_study_file_names_them(tmp_path):
     assert expand({}).baselines == ()
     with pytest.raises(ConfigError, match='baseline looks like "vae"'):
         expand({"baseline": 3})
-    (tmp_path / "table.csv").write_text(as_csv(study(2)))
+    (tmp_path / "table.csv").write_text(csv_text(study(2)))
     with pytest.raises(ConfigError, match="did you mean 'beta_vae'"):
         study_source.read(tmp_path / "table.csv", baselines=["beta_vea"])

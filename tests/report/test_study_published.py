@@ -9,15 +9,15 @@ import pytest
 from metrics import study2019
 from report.study_pages import Page, one_cell, rows, study, write
 
+from unknot.core.csv_files import csv_text
 from unknot.report import study_page, study_source
-from unknot.study.export import csv as as_csv
 
 
 @pytest.mark.slow
 def test_published_values_beside_ours(tmp_path):
     ours, theirs = tmp_path / "ours.csv", tmp_path / "theirs.csv"
-    ours.write_text(as_csv(study(6, shift=0.5)))
-    theirs.write_text(as_csv(study(6)))
+    ours.write_text(csv_text(study(6, shift=0.5)))
+    theirs.write_text(csv_text(study(6)))
     out = tmp_path / "page"
     study_page.report(ours, out, scores=["mig", "recon"], published=theirs)
     held = rows(out, "published")
@@ -34,7 +34,7 @@ def test_published_values_beside_ours(tmp_path):
 
 def test_published_values_of_other_settings(tmp_path):
     theirs = tmp_path / "theirs.csv"
-    theirs.write_text(as_csv([{**row, "objective": "vae"} for row in one_cell(3)]))
+    theirs.write_text(csv_text([{**row, "objective": "vae"} for row in one_cell(3)]))
     page, _ = write([{**row, "objective": "ae"} for row in one_cell(3)], tmp_path, published=theirs)
     assert "No setting here is in that table" in page.text
 
@@ -44,9 +44,9 @@ def test_only_scores_of_one_protocol_are_compared(tmp_path, ours, difference):
     """Under another one, those that carry the published one's name; losses have none."""
     theirs, own = tmp_path / "theirs.csv", tmp_path / "own.csv"
     runs = one_cell(3, kl=5.0)
-    theirs.write_text(as_csv(runs))
+    theirs.write_text(csv_text(runs))
     higher = [{**r, "mig": r["mig"] + 0.5, "mig@study2019": r["mig"] + 0.25} for r in runs]
-    own.write_text(as_csv(higher))
+    own.write_text(csv_text(higher))
     published = replace(study_source.read(theirs), protocol="study2019")
     source = replace(study_source.read(own, ["mig"]), protocol=ours)
     study_page.write_report(source, tmp_path / "page", published=published)

@@ -22,6 +22,15 @@ from unknot.study.study_file import StudyFile
 HERE = Machine("cpu", 2, 1)
 
 
+def test_the_table_as_a_data_frame(folder):
+    study = Study.open(folder)
+    frame = study.frame()
+    rows = study.table()
+    assert list(frame["id"]) == [row["id"] for row in rows]
+    beta = frame.set_index("id")["objective.beta"].dropna().to_dict()
+    assert beta == {row["id"]: row["objective.beta"] for row in rows if "objective.beta" in row}
+
+
 def planned(text):
     return plan(StudyFile.parse(text))
 

@@ -14,15 +14,11 @@ import numpy as np
 from jaxtyping import Float
 
 from unknot.analysis.plain_table import PlainTable, column, columns, numbers, numeric
+from unknot.core.dotted import is_setting
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.registry import nearest
 from unknot.core.text import setting_label, setting_text
 
-SETTINGS = (
-    "data", "objective", "strength", "net", "optim", "draw", "steps", "batch", "precision",
-    "order_seed",
-)  # fmt: skip
-"""First words of columns that say what was asked for."""
 NO_SCORES = ("id", "seed", "status", "diverged", "seconds", "member", "population", "version")
 """Columns that say what became of a run."""
 FINISHED = ("done", "diverged")
@@ -132,7 +128,7 @@ def plain_columns(table: PlainTable) -> Columns:
 
 def setting_names(given: Columns) -> list[str]:
     """Names of the columns that are settings, the objective's first."""
-    own = [name for name in given if name.partition(".")[0] in SETTINGS]
+    own = [name for name in given if is_setting(name)]
     return sorted(own, key=lambda name: not name.startswith("objective"))
 
 

@@ -1,10 +1,10 @@
 """Published results, as tables in our own words."""
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from unknot.core.csv_files import read_csv
 from unknot.core.errors import DataError
 
 DATA = {
@@ -119,11 +119,7 @@ def read(path: str | Path) -> dict[str, list[Any]]:
 
 
 def _records(file: Path) -> list[dict[str, Any]]:
-    try:
-        with file.open(encoding="utf-8", newline="") as opened:
-            rows = list(csv.DictReader(opened))
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"Cannot read the published runs of {file}: {error}.") from error
+    rows = read_csv(file)
     wanted = {"model_num", "dataset", "model_name", "model_random_seed", *SCORES.values()}
     if not rows or (lacking := sorted(wanted - set(rows[0]))):
         said = f"has no column {', '.join(lacking)}" if rows else "has no rows"

@@ -39,6 +39,8 @@ def table(
     from unknot.cli.screen import say
     from unknot.cli.screen import table as shown
     from unknot.cli.study_say import MOST_LINES, short
+    from unknot.core.csv_files import csv_text
+    from unknot.core.files import write_whole
     from unknot.study import export
     from unknot.study.study import Study
 
@@ -46,9 +48,9 @@ def table(
     rows = opened.table(dropped=dropped)
     if csv:
         if str(csv) == "-":
-            typer.echo(export.csv(rows), nl=False)
+            typer.echo(csv_text(rows), nl=False)
             return
-        export.write_csv(rows, csv)
+        write_whole(csv, csv_text(rows))
     if parquet:
         export.write_parquet(rows, parquet)
     if csv or parquet:

@@ -8,6 +8,19 @@ from unknot.core.errors import ConfigError
 
 NAMED = ("data", "net", "objective", "draw")
 """Tables whose name may stand for them: ``data = "dsprites"``, or several names in a grid."""
+SETTINGS = (*NAMED, "optim", "steps", "batch", "precision", "order_seed", "strength")
+"""First words of what a table of runs has as settings; a table from elsewhere may call the swept
+value ``strength``."""
+
+
+def is_setting(column: str) -> bool:
+    """Whether a column of a table of runs says what was asked for.
+
+    Example:
+        >>> [is_setting(name) for name in ("objective.beta", "data", "mig", "seed")]
+        [True, True, False, False]
+    """
+    return column.partition(".")[0] in SETTINGS
 
 
 def leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

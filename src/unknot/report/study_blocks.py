@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unknot.core.csv_files import csv_text
 from unknot.core.errors import UnknotError, WriteError
 from unknot.core.files import write_whole
 from unknot.core.text import decimals
 from unknot.report.html import data_uri
-from unknot.report.study_style import DataFigure, csv_text
+from unknot.report.study_style import DataFigure
 
 FIGURES = "figures"
 """Folder of the figures, beside the page."""

@@ -8,6 +8,7 @@ from typing import Any
 import unknot
 from unknot.analysis.cells import Columns, cells
 from unknot.analysis.plain_table import split_table
+from unknot.core.csv_files import csv_text
 from unknot.core.errors import WriteError
 from unknot.core.files import write_whole
 from unknot.metrics import reading
@@ -22,7 +23,6 @@ from unknot.report.study_part import of_data
 from unknot.report.study_source import Source, read
 from unknot.report.study_specs import PAGE, study_file, write_specs
 from unknot.report.traversals import column_names
-from unknot.study.export import csv as as_csv
 from unknot.study.export import varied
 
 MOST_LISTED = 500
@@ -57,7 +57,7 @@ def write_report(
     figure_folder, left_out = FigureFolder(folder), list[str]()
     found = cells(source.table)
     number = words.counts(source, found)
-    write_whole(folder / FIGURES / "runs.csv", as_csv(_records(source.table)).encode())
+    write_whole(folder / FIGURES / "runs.csv", csv_text(_records(source.table)).encode())
     parts = split_table(source.table, "data") if "data" in source.table else {"": source.table}
     keep = trying(figure_folder, left_out)
     held = {}

@@ -1,16 +1,14 @@
 """Where a report's runs come from: a study's folder, a table, or the published runs of 2019."""
 
-import csv
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from unknot.analysis import published
 from unknot.analysis.cells import Columns, chosen_scores, has_diverged, plain_columns, score_names
 from unknot.analysis.plain_table import numbers
 from unknot.core import registry
+from unknot.core.csv_files import read_table
 from unknot.core.errors import ConfigError, DataError, StoreError
 from unknot.report import study_baselines
 from unknot.study.study import Study
@@ -19,11 +17,6 @@ PUBLISHED = (*published.SEVEN, "modularity")
 TERMS = ("recon", "kl", "loss")
 """What every run logs; shown where there are no scores."""
 KNOWN_PARTS = ("dci.disentanglement", "dci.completeness", "dci.informativeness")
-NAMES = ("id", "population")
-"""Columns of names, hexadecimal numbers among them that look like others: 12e456789012."""
-MISSING = ("", "None", "NA", "N/A", "n/a")
-"""Not "none", which is a setting's own word."""
-NO_NUMBER = ("nan", "inf", "-inf", "infinity", "-infinity")
 MOST = 12
 """Scores that have figures unless others are asked for."""
 
@@ -76,7 +69,7 @@ def _read(path: Path, scores: Sequence[str] | None) -> Source:
         return _of_study(path, scores)
     if is_published(path):
         return _of_2019(path, scores)
-    table = read_csv(path)
+    table = read_table(path)
     return _source(path.stem, table, scores, _registered(table))
 
 
@@ -88,44 +81,6 @@ def is_published(file: Path) -> bool:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"Cannot read the table {file}: {error}.") from error
     return "model_num" in head and "model_name" in head
-
-
-def read_csv(file: Path) -> Columns:
-    """A CSV file as columns: numbers, truth values and words; nothing for empty cells.
-
-    Names of runs stay words, whatever they look like.
-
-    Raises:
-        DataError: It cannot be read, or has no rows.
-    """
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as opened:  # Excel begins with a mark
-            rows = list(csv.DictReader(opened))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"Cannot read the table {file}: {error}.") from error
-    if not rows:
-        raise DataError(f"The table {file} has no rows.")
-    if any(None in row for row in rows):
-        raise DataError(f"The table {file} has rows that are longer than its first line.")
-    return {n: [(row[n] or None) if n in NAMES else plain(row[n]) for row in rows] for n in rows[0]}
-
-
-def plain(text: str | None) -> Any:  # noqa: ANN401 - what the text says
-    """What a cell of a CSV file holds.
-
-    Example:
-        >>> [plain(text) for text in ("", "4", "0.5", "True", "none", "nan")]
-        [None, 4, 0.5, True, 'none', None]
-    """
-    if text is None or text.strip() in MISSING or text.strip().lower() in NO_NUMBER:
-        return None
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    try:
-        number = json.loads(text)
-    except ValueError:
-        return text
-    return number if isinstance(number, int | float) else text
 
 
 def _of_study(path: Path, scores: Sequence[str] | None) -> Source:

@@ -1,7 +1,5 @@
 """What figures of a study share: looks of objectives, panels, rows of settings, files."""
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import offset_copy
 
 from unknot.analysis.cells import Cell
+from unknot.core.csv_files import csv_text
 from unknot.core.files import write_whole
 from unknot.core.text import setting_label, setting_text
 from unknot.report.style import CYCLE, INK, MUTED, RULE, new_figure, number_ticks, png, svg
@@ -64,18 +63,6 @@ class DataFigure:
         for ending, data in parts.items():
             write_whole(folder / f"{name}.{ending}", data)
         return [folder / f"{name}.{ending}" for ending in parts]
-
-
-def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as the text of a CSV file; what is not a number stays empty."""
-    file = io.StringIO()
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    table = csv.writer(file, lineterminator="\n")
-    table.writerow(names)
-    # Only NaN differs from itself. None is written as nothing anyway.
-    held = ([row.get(name) for name in names] for row in rows)
-    table.writerows([value if value == value else "" for value in row] for row in held)
-    return file.getvalue()
 
 
 @dataclass(frozen=True)

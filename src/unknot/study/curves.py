@@ -1,13 +1,13 @@
 """Curves: what training logged, one row per log step."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+
+from unknot.core.csv_files import csv_text, parse_csv
 
 
 @dataclass
@@ -56,14 +56,13 @@ class Curves:
 
     def csv(self, seeds: Sequence[int]) -> str:
         """One line per log step and member."""
-        text = io.StringIO()
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(["step", "seed", *self.values])
-        for i, step in enumerate(self.steps):
-            for p, seed in enumerate(seeds):
-                row = (float(rows[i][p]) for rows in self.values.values())
-                table.writerow([step, seed, *(f"{value:.9g}" for value in row)])
-        return text.getvalue()
+        rows = [
+            {"step": step, "seed": seed}
+            | {name: f"{float(logged[i][p]):.9g}" for name, logged in self.values.items()}
+            for i, step in enumerate(self.steps)
+            for p, seed in enumerate(seeds)
+        ]
+        return csv_text(rows, ["step", "seed", *self.values])
 
     @classmethod
     def from_csv(cls, text: str, members: int) -> "Curves":
@@ -72,8 +71,11 @@ class Curves:
         Raises:
             ValueError: The text is not such a table.
         """
-        names, *lines = csv.reader(io.StringIO(text))
-        rows = torch.tensor([[float(cell) for cell in line] for line in lines], dtype=torch.float64)
-        table = rows.reshape(-1, members, len(names))
-        steps = [int(step) for step in table[:, 0, 0]]
-        return cls(steps, {name: list(table[:, :, i]) for i, name in enumerate(names) if i > 1})
+        columns: dict[str, list[float]] = {}
+        for row in parse_csv(text):
+            for name, cell in row.items():
+                columns.setdefault(name, []).append(float(cell))
+        steps = [int(step) for step in columns.pop("step", [])[::members]]
+        columns.pop("seed", None)
+        logged = {n: torch.tensor(c, dtype=torch.float64) for n, c in columns.items()}
+        return cls(steps, {n: list(c.reshape(-1, members)) for n, c in logged.items()})

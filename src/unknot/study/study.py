@@ -28,6 +28,8 @@ from unknot.study import lock, store
 from unknot.study.store import Store
 
 if TYPE_CHECKING:  # reading a table needs no torch
+    from pandas import DataFrame
+
     from unknot.study.curves import Curves
     from unknot.study.run import Run
 
@@ -103,6 +105,16 @@ class Study:
             # First and last: an objective may log something that it calls diverged.
             table.append({**own, **logged, **scores.get(run.id, {}), **own})
         return table
+
+    def frame(self, *, dropped: bool = False) -> "DataFrame":
+        """The table as a data frame of pandas.
+
+        Args:
+            dropped: Also give runs that the study file no longer asks for.
+        """
+        import pandas
+
+        return pandas.DataFrame(self.table(dropped=dropped))
 
     def status(self) -> dict[str, Any]:
         """How far the study is.

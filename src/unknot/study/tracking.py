@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unknot.core.dotted import is_setting
 from unknot.core.errors import ConfigError, UnknotError, WriteError
-from unknot.study.export import SETTINGS
 from unknot.study.study import Study
 
 BATCH = 500
@@ -44,7 +44,7 @@ def tracked(study: Study) -> Iterator[Tracked]:
             continue
         curves = study.curves(row["id"])
         values = {name: curves[name][:, 0].tolist() for name in curves.values}
-        settings = {k: v for k, v in row.items() if k.partition(".")[0] in SETTINGS}
+        settings = {k: v for k, v in row.items() if is_setting(k)}
         yield Tracked(
             row["id"],
             row["status"],
