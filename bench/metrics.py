@@ -23,9 +23,9 @@ from unknot.core.errors import UnknotError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.data.dsprites import DSprites
-from unknot.metrics import dci, evaluate
+from unknot.metrics import dci, evaluate, protocols_for
 from unknot.metrics.dci import Settings
-from unknot.metrics.parts import all_scores, protocols
+from unknot.metrics.parts import evaluation
 
 T = TypeVar("T")
 TREES = 100
@@ -59,9 +59,9 @@ def scores(space: FactorSpace) -> dict[str, dict[str, float]]:
     whole = Representation.whole(space, codes)
     logvars = Representation.whole(space, torch.full_like(codes, -4.0))
     rows: dict[str, dict[str, float]] = {}
-    for name in all_scores.names():
+    for name in evaluation.names():
         for protocol in ("study2019", "unknot"):
-            if protocol not in protocols.of(name):
+            if protocol not in protocols_for(name):
                 continue
             try:
                 seconds, _ = spent(
@@ -105,8 +105,8 @@ def compare(codes: torch.Tensor, values: torch.Tensor, rows: int) -> list[dict[s
     """D, C and seconds of each booster; the first is the measure."""
     settings = {
         "scikit-learn": Settings("sklearn_boosting", trees=TREES),
-        "study2019": protocols.of("dci")["study2019"],
-        "study2019_fast": protocols.of("dci")["study2019_fast"],
+        "study2019": protocols_for("dci")["study2019"],
+        "study2019_fast": protocols_for("dci")["study2019_fast"],
     }
     train, test = (codes[:rows], values[:rows]), (codes[rows:], values[rows:])
     out: list[dict[str, float | str]] = []

@@ -22,8 +22,8 @@ import torch
 
 import unknot
 from unknot.core.representation import CodeCache
+from unknot.metrics.parts import evaluation
 from unknot.study import evaluate, scoring
-from unknot.study.decoding import DECODING
 from unknot.study.evaluate import Model, ScoringRequest
 
 CORES, MEMBERS = 16, 64
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    names = [n for n in evaluate.everything() if n not in DECODING and n not in options.without]
+    names = [n for n in evaluation.names() if n not in options.without]
     wanted = ScoringRequest(names, options.protocol, strict=False)
     models = encoded(options, wanted)
     print(f"torch {torch.__version__}, scikit-learn {sklearn.__version__}")

@@ -11,6 +11,7 @@ from places import filled
 
 from unknot.core import registry
 from unknot.core.errors import DataError
+from unknot.metrics import facts
 from unknot.metrics.parts import protocols
 
 PAGE = Path(__file__).with_suffix(".md")
@@ -36,11 +37,18 @@ CLASSIC = ("beta_vae", "dci", "explicitness", "factor_vae", "irs", "mig", "modul
 
 
 def scores() -> str:
-    """Every score in one line."""
-    lines = [
-        f"| `{name}` | {registry.summary('metrics', name)} |" for name in registry.names("metrics")
-    ]
-    return "\n".join(["| name | what it is |", "|---|---|", *lines])
+    """Every score in one line, with its facts."""
+    head = ["| name | what it is | range | better | needs |", "|---|---|---|---|---|"]
+    return "\n".join([*head, *map(_line, registry.names("metrics"))])
+
+
+def _line(name: str) -> str:
+    known = facts(name)
+    low, high = ("" if end is None else f"{end:g}" for end in known.range)
+    reach = f"{low or '−∞'} to {high or '∞'} {known.unit}".strip()
+    needs = ", ".join(known.needs)
+    cells = (f"`{name}`", registry.summary("metrics", name), reach, known.better, needs)
+    return f"| {' | '.join(cells)} |"
 
 
 def meanings() -> str:
@@ -55,7 +63,7 @@ def known_protocols() -> str:
     heads = " | ".join(f"`{name}`" for name in names)
     lines = [f"| score | {heads} |", "|---" * (1 + len(names)) + "|"]
     for metric in registry.names("metrics"):
-        known = protocols.of(metric)
+        known = protocols.protocols_for(metric)
         marks = ["yes" if name in known else "" for name in names]
         lines.append(f"| {metric} | {' | '.join(marks)} |")
     return "\n".join(lines)

@@ -33,7 +33,8 @@ class Halves:
         return {"error": Term(error), "size": Term(q.mean.square().sum(-1).mean(-1), self.weight)}
 '''
 METRIC = '''
-from unknot.metrics import Score, metric
+from dataclasses import dataclass
+from unknot.metrics import Measured, Score, metric
 
 
 def spread(codes, factors=None, *, protocol="unknot", seed=0):
@@ -43,10 +44,19 @@ def spread(codes, factors=None, *, protocol="unknot", seed=0):
     return Score("spread", {"spread": float(codes.std(0).max())}, {}, {"name": protocol})
 
 
-@metric(better="lower", range=(0, None), needs=("codes",), reads="0: the codes stand still.")
-def waste(codes, factors=None, *, protocol="unknot", seed=0):
+@dataclass(frozen=True)
+class Settings:
+    samples: int = 20
+    version: int = 3
+
+
+@metric(
+    {"unknot": Settings()},
+    better="lower", range=(0, None), needs=("codes",), reads="0: the codes stand still.",
+)
+def waste(rows, settings):
     """How much codes move."""
-    return Score("waste", {"waste": float(spread(codes))}, {}, {"name": protocol})
+    return Measured({"": rows.codes.std(0).max()}, {}, (f"of {settings.samples} rows",))
 '''
 DATASET = '''
 from dataclasses import dataclass
@@ -127,7 +137,7 @@ again = unknot.load(sys.argv[1], device="cpu")
 check_objective(registry.get("objectives", "halves")())
 check_net(registry.get("nets", "tiny")(), (1, 4, 4))
 check_dataset(registry.get("datasets", "bars")())
-table = unknot.metrics.evaluate(run.representations()[1], metrics=["spread"])
+table = unknot.metrics.evaluate(run.representations()[1], metrics=["spread", "waste"])
 print(json.dumps({
     "status": run.status,
     "shape": list(codes.shape),
@@ -137,6 +147,7 @@ print(json.dumps({
     "spread": float(unknot.metrics.spread(codes[1])),
     "expected": float(codes[1].std(0).max()),
     "evaluated": table.values["spread"],
+    "waste": [table["waste"].protocol["version"], list(table["waste"].remarks)],
 }))
 """
 
@@ -159,7 +170,8 @@ def site(tmp_path_factory):
 @pytest.fixture
 def python(site):
     def run(*arguments):
-        environment = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
+        path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
         done = subprocess.run(
             [sys.executable, *arguments], env=environment, capture_output=True, text=True
         )
@@ -236,3 +248,4 @@ def test_all_four_train_and_score_together(python, tmp_path):
     assert found["loaded"]
     assert found["spec"]
     assert found["spread"] == found["evaluated"] == pytest.approx(found["expected"])
+    assert found["waste"] == [3, ["of 20 rows"]]

@@ -12,7 +12,7 @@ from scipy import stats
 from unknot.core.errors import ConfigError, DataError
 from unknot.data.dsprites import DSprites
 from unknot.data.dsprites_imagenet import DSpritesImageNet
-from unknot.metrics.parts.perceived import correlations, importance
+from unknot.metrics.parts.distances import correlations, importance
 
 ROWS = torch.arange(0, 737_280, 9973)
 

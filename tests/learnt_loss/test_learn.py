@@ -31,7 +31,7 @@ from unknot.learnt_loss.learn import (
 from unknot.learnt_loss.resave import resave
 from unknot.losses.blur import convolve
 from unknot.losses.overlap import Overlap
-from unknot.metrics.parts.perceived import correlations, overlapping
+from unknot.metrics.parts.distances import correlations, overlapping
 from unknot.study import config
 
 QUICK = LossSettings(radius=9, steps=150, batch=24, pairs=200, lr=3e-3)

@@ -7,8 +7,8 @@ from unknot import metrics
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
-from unknot.metrics.parts.codes_only import normal_scores, take_codes
-from unknot.metrics.parts.inputs import take
+from unknot.metrics.parts.rows import take, take_codes
+from unknot.metrics.parts.tables import normal_scores
 
 
 @pytest.mark.parametrize("name", UNSUPERVISED)

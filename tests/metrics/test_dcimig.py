@@ -8,7 +8,7 @@ from reference import metrics_information
 
 from metrics.representations import ALIGNED, SIZES, expected, get
 from unknot.metrics import dcimig
-from unknot.metrics.parts import tables
+from unknot.metrics.parts import information
 
 H = [math.log(size) for size in SIZES]
 
@@ -32,7 +32,7 @@ def test_reference_representation(name, value):
 def test_equals_the_slow_reference(seed, z, f):
     rng = np.random.default_rng(seed)
     codes, values = rng.normal(size=(40, z)), rng.integers(0, 3, (40, f))
-    ours = dcimig(codes, values, protocol=tables.Counting(bins=5))
+    ours = dcimig(codes, values, protocol=information.Counting(bins=5))
     assert float(ours) == pytest.approx(metrics_information.dcimig(codes, values, 5), abs=1e-10)
 
 

@@ -90,7 +90,7 @@ def attempt(name, codes, factors, protocol):
     [
         pytest.param(n, p, marks=[pytest.mark.slow] if (n, p) in SLOW else [])
         for n in NAMES
-        for p in protocols.of(n)
+        for p in protocols.protocols_for(n)
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -10,7 +10,7 @@ from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import efficiency
 from unknot.metrics.efficiency import PROTOCOLS, Settings, _predict
-from unknot.metrics.parts.predictors import binned
+from unknot.metrics.parts.learners import binned
 
 QUICK = Settings(("linear",), labels=(10, 100, 1_000), test_samples=500)
 
@@ -117,9 +117,9 @@ def test_bad_input_is_one_clear_error():
     codes, values = get("perfect")
     with pytest.raises(DataError, match="100 labels with more, and has 67 rows"):
         efficiency(codes[:100], values[:100])
-    for settings in (Settings(("linear",), labels=(10, 50)), Settings(())):
+    for learners, labels in ((("linear",), (10, 50)), ((), (100, 200))):
         with pytest.raises(ConfigError, match="needs a learner, and labels with 100"):
-            efficiency(codes, values, protocol=settings)
+            Settings(learners, labels=labels)
     study = Settings(("boosting",), labels=(10, 100, 200), test_samples=200)
     with pytest.raises(DataError, match="do not fit trees"):
         efficiency(1e200 * codes, values, protocol=study)

@@ -5,8 +5,7 @@ import torch
 from metrics.test_log_likelihood import X, bernoulli, linear
 from unknot.core.objective import Step
 from unknot.metrics import elbo, log_likelihood
-from unknot.metrics.elbo import Settings as Bound
-from unknot.metrics.log_likelihood import Settings
+from unknot.metrics.parts.decoding import DecodingSettings
 from unknot.objectives.vae import VAE
 
 
@@ -15,7 +14,7 @@ def test_it_is_minus_the_loss_of_a_vae():
     net, x, _, _ = bernoulli(2)
     seed, t = torch.tensor(0), torch.tensor(0)
     terms = VAE().terms(net, Step(x, seed, t, len(x)))
-    score = elbo(net, x, protocol=Bound(600))
+    score = elbo(net, x, protocol=DecodingSettings(600))
     assert abs(score["elbo.kl"] - terms["kl"].value.item()) < 1e-9
     losses = [
         VAE().terms(net, Step(x, seed, torch.tensor(t), len(x)))["recon"].value for t in range(300)
@@ -25,8 +24,8 @@ def test_it_is_minus_the_loss_of_a_vae():
 
 def test_one_point_of_the_log_likelihood_is_an_elbo():
     """With the divergence drawn too, so that both have the same mean."""
-    one = float(log_likelihood(linear(0.8), X, likelihood="gaussian", protocol=Settings(1)))
-    many = float(elbo(linear(0.8), X, likelihood="gaussian", protocol=Bound(500)))
+    one = float(log_likelihood(linear(0.8), X, likelihood="gaussian", protocol=DecodingSettings(1)))
+    many = float(elbo(linear(0.8), X, likelihood="gaussian", protocol=DecodingSettings(500)))
     assert abs(one - many) < 0.5
 
 

@@ -27,7 +27,7 @@ def posteriors(score, codes):
 @pytest.mark.parametrize("protocol", ["unknot", "carbonneau", "paper"])
 @pytest.mark.parametrize("name", [*SCORES, *OF_POSTERIORS])
 def test_rows_on_the_device(name, protocol):
-    if protocol not in protocols.of(name):
+    if protocol not in protocols.protocols_for(name):
         pytest.skip(f"{name} has no protocol {protocol}")
     codes, values = (torch.from_numpy(array) for array in get("rotated"))
     # Off the ties: rotated codes of a grid fall on bin edges and know equally much of two factors.

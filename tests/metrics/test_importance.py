@@ -9,7 +9,7 @@ from unknot.core import noise
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
-from unknot.metrics.parts.importance import draw
+from unknot.metrics.parts.decoding import draw
 
 X = noise.uniform(0, "images", 0, 60, 1, 4, 4, dtype=torch.float64)
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -6,19 +8,20 @@ from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import beta_vae, factor_vae
-from unknot.metrics.parts.inputs import take
+from unknot.metrics.parts.inputs import Inputs
 from unknot.metrics.parts.interventions import CHUNK, Draw, Grid, Groups, batches, source
+from unknot.metrics.parts.rows import take
 
 SPACE = FactorSpace(("a", "one", "b"), (4, 1, 6), ("ordered", "nominal", "ordered"))
 POINTS = SPACE.factors(torch.arange(SPACE.size))
 # Codes that are the factors: what a batch shares can be read off them.
 GRID = Representation.whole(SPACE, POINTS.double())
-ROWS = take(GRID, samples=600, seed=0)
+ROWS = Inputs(GRID).rows(samples=600)
 FACTOR = torch.tensor([0, 1] * 50)
 
 
 def sources():
-    return [source(GRID, ROWS, None), source(ROWS.codes, ROWS, None)]
+    return [source(ROWS, None), source(replace(ROWS, grid=None), None)]
 
 
 def draw(stream: str = "s") -> Draw:
@@ -75,8 +78,8 @@ def test_chunks_do_not_change_a_draw():
 
 
 def test_binned_factors_need_rows_even_with_a_grid():
-    assert isinstance(source(GRID, ROWS, 3), Groups)
-    codes = source(GRID, ROWS, 3).held(FACTOR, 40, draw())
+    assert isinstance(source(ROWS, 3), Groups)
+    codes = source(ROWS, 3).held(FACTOR, 40, draw())
     # Six values in three bins: a batch holds two neighbouring values.
     assert ((codes[1::2, :, 2] // 2) == (codes[1::2, :1, 2] // 2)).all()
 

@@ -11,7 +11,7 @@ from metrics.representations import ALIGNED, SIZES, expected, get
 from unknot.core.errors import ConfigError
 from unknot.metrics import jemmig
 from unknot.metrics.jemmig import Quantised
-from unknot.metrics.parts import tables
+from unknot.metrics.parts import information
 
 H, B = [math.log(size) for size in SIZES], math.log(20)
 DUPLICATED = np.mean([1 - h / (h + B) for h in H])
@@ -47,7 +47,7 @@ def test_of_equally_good_codes_the_leaner_one_counts():
 def test_equals_the_slow_reference(seed, z, f):
     rng = np.random.default_rng(seed)
     codes, values = rng.normal(size=(40, z)), rng.integers(0, 3, (40, f))
-    ours = jemmig(codes, values, protocol=tables.Counting(bins=5))
+    ours = jemmig(codes, values, protocol=information.Counting(bins=5))
     assert float(ours) == pytest.approx(metrics_information.jemmig(codes, values, 5), abs=1e-10)
 
 

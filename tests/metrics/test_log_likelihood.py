@@ -12,9 +12,7 @@ from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
 from unknot.metrics import elbo, log_likelihood
-from unknot.metrics.elbo import Settings as Bound
-from unknot.metrics.log_likelihood import Settings
-from unknot.metrics.parts.importance import draw
+from unknot.metrics.parts.decoding import DecodingSettings, draw
 
 PIXELS = (1, 2, 3)
 D = math.prod(PIXELS)
@@ -44,7 +42,7 @@ def evidence(x: Tensor) -> Tensor:
 
 def test_with_the_true_posterior_every_draw_gives_the_likelihood_of_a_linear_gaussian():
     """Then p(x, z) / q(z | x) is p(x), whatever z is."""
-    score = log_likelihood(linear(), X, likelihood="gaussian", protocol=Settings(3))
+    score = log_likelihood(linear(), X, likelihood="gaussian", protocol=DecodingSettings(3))
     np.testing.assert_allclose(score.parts["per_image"], evidence(X), atol=1e-9)
     assert score["log_likelihood.gain"] == pytest.approx(0, abs=1e-9)
     np.testing.assert_allclose(score.parts["effective"], 3)
@@ -59,7 +57,7 @@ def test_the_bound_of_a_wrong_posterior_is_that_of_the_textbook():
     spread = (q.logvar.exp() * W.square().sum(0)).sum(1)
     reconstruction = -(miss + spread + 0.5 * D * math.log(math.pi))
     kl = 0.5 * (q.mean.square() + q.logvar.exp() - 1 - q.logvar).sum(1)
-    score = elbo(net, X, likelihood="gaussian", protocol=Bound(1_500))
+    score = elbo(net, X, likelihood="gaussian", protocol=DecodingSettings(1_500))
     np.testing.assert_allclose(score.parts["per_image"], reconstruction - kl, atol=0.4)
     assert float(score) == pytest.approx((reconstruction - kl).mean().item(), abs=0.05)
     assert score["elbo.kl"] == pytest.approx(kl.mean().item(), abs=1e-9)
@@ -70,7 +68,7 @@ def test_the_bound_of_a_wrong_posterior_is_that_of_the_textbook():
 def test_more_points_rise_to_the_likelihood():
     net = linear(wider=0.8, off=0.3)
     bounds = [
-        float(log_likelihood(net, X, likelihood="gaussian", protocol=Settings(k)))
+        float(log_likelihood(net, X, likelihood="gaussian", protocol=DecodingSettings(k)))
         for k in (1, 4, 16, 800)
     ]
     truth = evidence(X).mean().item()
@@ -104,7 +102,7 @@ def test_binary_images_by_brute_force_over_a_grid(latents):
     coin = torch.distributions.Bernoulli(logits=grid @ weights + bias)
     given = coin.log_prob(x.flatten(1)[:, None]).sum(-1)
     truth = (given + prior).logsumexp(1)
-    score = log_likelihood(net, x, protocol=Settings(2_000))
+    score = log_likelihood(net, x, protocol=DecodingSettings(2_000))
     np.testing.assert_allclose(score.parts["per_image"], truth, atol=0.2)
     assert float(score) == pytest.approx(truth.mean().item(), abs=0.03)
     assert float(elbo(net, x)) < truth.mean()
@@ -133,7 +131,7 @@ def test_a_lone_model_scores_as_a_member_of_a_population():
 
 def test_images_pass_in_parts_without_changing_a_point(monkeypatch):
     whole = draw(linear(0.3), X, likelihood="gaussian", draws=2, seed=0)
-    monkeypatch.setattr("unknot.metrics.parts.importance.AT_ONCE", 7)
+    monkeypatch.setattr("unknot.metrics.parts.decoding.AT_ONCE", 7)
     parts = draw(linear(0.3), X, likelihood="gaussian", draws=2, seed=0)
     torch.testing.assert_close(whole.likelihoods, parts.likelihoods)
 
@@ -155,12 +153,17 @@ def test_what_the_record_and_the_remarks_say():
         ({"x": X[0]}, ShapeError, r"Expected images \[n, c, h, w\]"),
         ({"x": X[:5]}, DataError, "at least 10 images; got 5"),
         ({"likelihood": "bernoulli"}, DataError, r"images in \[0, 1\]"),
-        ({"protocol": Settings(0)}, ConfigError, "1 or more draws"),
+        ({"protocol": DecodingSettings(0)}, ConfigError, "1 or more draws"),
         ({"net": linear(off=float("nan"))}, DataError, "a diverged model"),
     ],
 )
 def test_bad_input_is_one_clear_error(change, error, words):
-    options = {"net": linear(), "x": X, "likelihood": "gaussian", "protocol": Settings(2)} | change
+    options = {
+        "net": linear(),
+        "x": X,
+        "likelihood": "gaussian",
+        "protocol": DecodingSettings(2),
+    } | change
     with pytest.raises(error, match=words) as caught:
         log_likelihood(options.pop("net"), options.pop("x"), **options)
     assert "\n" not in str(caught.value)

@@ -12,7 +12,7 @@ from metrics.representations import ALIGNED, expected, factors, get
 from unknot.core.errors import ConfigError
 from unknot.metrics import med
 from unknot.metrics.med import PROTOCOLS, Settings
-from unknot.metrics.parts import tables
+from unknot.metrics.parts import information
 
 
 @expected(
@@ -86,7 +86,7 @@ def test_nothing_known_is_said():
     assert set(score.values.values()) == {0}
     assert "no code tells anything" in score.remarks[-1]
     with pytest.raises(ConfigError, match="got top = 0"):
-        med(*get("noise"), protocol=Settings(tables.UNKNOT, top=0))
+        med(*get("noise"), protocol=Settings(information.UNKNOT, top=0))
 
 
 def test_an_interval_covers_the_value():

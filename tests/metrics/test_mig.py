@@ -10,7 +10,7 @@ from reference import metrics_information
 from metrics.representations import ALIGNED, expected, factors, get, perfect
 from unknot.metrics import mig
 from unknot.metrics.mig import Settings
-from unknot.metrics.parts import tables
+from unknot.metrics.parts import information
 
 
 @expected(
@@ -25,7 +25,7 @@ def test_reference_representation(name, value):
 def test_equals_the_slow_reference(seed, z, f):
     rng = np.random.default_rng(seed)
     codes, values = rng.normal(size=(40, z)), rng.integers(0, 3, (40, f))
-    ours = mig(codes, values, protocol=Settings(tables.Counting(bins=5)))
+    ours = mig(codes, values, protocol=Settings(information.Counting(bins=5)))
     assert float(ours) == pytest.approx(metrics_information.mig(codes, values, 5), abs=1e-10)
 
 
@@ -36,7 +36,7 @@ def test_the_ceiling_of_twenty_bins_on_dsprites():
     rng = np.random.default_rng(0)
     values = np.stack([rng.permutation(column) for column in values.T], axis=1)
     codes = np.hstack([values.astype(float), np.zeros((len(values), 5))])
-    study = Settings(replace(tables.STUDY, samples=None))
+    study = Settings(replace(information.STUDY, samples=None))
     score = mig(codes, values, protocol=study)
     best = (1 + 1 + math.log(20) / math.log(40) + 2 * math.log(20) / math.log(32)) / 5
     assert 0.88 < score.ceiling < best
@@ -75,8 +75,8 @@ def test_every_value_of_a_factor_counts():
     rng = np.random.default_rng(0)
     values = rng.integers(0, 40, (4_000, 2))
     codes = values + rng.normal(size=values.shape)
-    each = Settings(tables.Counting(bins=20))
-    merged = Settings(tables.Counting(bins=20, factor_bins=20))
+    each = Settings(information.Counting(bins=20))
+    merged = Settings(information.Counting(bins=20, factor_bins=20))
     assert len(np.unique(values[:, 0])) == 40
     each_, merged_ = (mig(codes, values, protocol=p) for p in (each, merged))
     assert each_.parts["factor_entropies"] == pytest.approx(math.log(40), abs=0.01)

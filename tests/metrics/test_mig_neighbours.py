@@ -41,7 +41,7 @@ def test_the_record_says_how():
     record = score.protocol
     assert (record["name"], record["neighbours"], record["rows"]) == ("custom", 4, 500)
     with pytest.raises(ConfigError, match="its own Settings; got Neighbours"):
-        protocols.pick("mig_sup", protocols.of("mig_sup"), Neighbours())
+        protocols.pick("mig_sup", protocols.protocols_for("mig_sup"), Neighbours())
 
 
 def test_the_interval_covers_the_value():

@@ -7,7 +7,7 @@ from reference import metrics_information
 from metrics.representations import ALIGNED, expected, get
 from unknot.metrics import mig_sup
 from unknot.metrics.mig import Settings
-from unknot.metrics.parts import tables
+from unknot.metrics.parts import information
 
 
 @expected(
@@ -22,7 +22,7 @@ def test_reference_representation(name, value):
 def test_equals_the_slow_reference(seed, z, f):
     rng = np.random.default_rng(seed)
     codes, values = rng.normal(size=(40, z)), rng.integers(0, 3, (40, f))
-    ours = mig_sup(codes, values, protocol=Settings(tables.Counting(bins=5)))
+    ours = mig_sup(codes, values, protocol=Settings(information.Counting(bins=5)))
     assert float(ours) == pytest.approx(metrics_information.mig_sup(codes, values, 5), abs=1e-10)
 
 

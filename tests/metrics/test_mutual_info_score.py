@@ -9,7 +9,7 @@ from reference import metrics_information
 from metrics import peers
 from metrics.representations import ALIGNED, expected, get
 from unknot.metrics import mutual_info_score
-from unknot.metrics.parts.tables import Counting
+from unknot.metrics.parts.information import Counting
 
 # Each of four codes twice: 8 of 56 ordered pairs know all of a factor.
 PAIRS = (math.log(3) + math.log(4) + 2 * math.log(6)) * 2 / 56

@@ -17,7 +17,7 @@ from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics.explicitness import PROTOCOLS as EXPLICITNESS
 from unknot.metrics.mig import Settings as Mig
-from unknot.metrics.parts import tables
+from unknot.metrics.parts import information
 from unknot.metrics.parts.distances import random_pairs
 
 SIZES = np.array([3, 6, 40, 32, 32])
@@ -133,7 +133,7 @@ def test_dcf_mig_bins_the_factors_and_merges_forty_orientations():
     """Two neighbouring values in one bin make a code of half the values look complete."""
     values = np.tile(np.arange(40), 50)[:, None]
     halved = (values // 2).astype(float)
-    binned = metrics.mig(halved, values, protocol=Mig(tables.Counting(factor_bins=20)))
+    binned = metrics.mig(halved, values, protocol=Mig(information.Counting(factor_bins=20)))
     assert float(binned) == pytest.approx(1)
     for protocol in ("study2019", "unknot"):
         score = metrics.mig(halved, values, protocol=protocol)
@@ -152,7 +152,7 @@ def test_nobody_corrects_the_bias_of_counted_information():
 
 def tables_only():
     """Our bins and correction, dead codes counted, to see what the correction alone does."""
-    return Mig(tables.Counting(samples=None, edges="quantile", corrected=True))
+    return Mig(information.Counting(samples=None, edges="quantile", corrected=True))
 
 
 def test_disentanglement_lib_sap_gives_a_perfect_code_a_quarter():

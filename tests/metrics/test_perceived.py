@@ -12,8 +12,8 @@ from unknot.core.factors import FactorSpace
 from unknot.core.registry import names
 from unknot.data.xysquares import XYSquares
 from unknot.losses.overlap import Overlap
-from unknot.metrics.parts.distances import Spread
-from unknot.metrics.parts.perceived import (
+from unknot.metrics.parts.distances import (
+    Spread,
     correlations,
     importance,
     mse,
@@ -184,7 +184,7 @@ def test_the_matrix_keeps_the_sides_of_a_loss_apart():
 def test_traversals_do_not_depend_on_how_many_images_are_held(monkeypatch):
     data = squares(3)
     before = traversal_distances(data.batch, data.space, "y_g", traversals=9)
-    monkeypatch.setattr("unknot.metrics.parts.perceived.AT_ONCE", 1)
+    monkeypatch.setattr("unknot.metrics.parts.distances.AT_ONCE", 1)
     after = traversal_distances(data.batch, data.space, "y_g", traversals=9)
     assert torch.equal(before, after)
 

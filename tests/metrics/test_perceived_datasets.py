@@ -9,7 +9,7 @@ from unknot.data.dsprites import DSprites
 from unknot.data.xyobject import XYObject
 from unknot.data.xyobject_shaded import XYObjectShaded
 from unknot.losses.overlap import Overlap
-from unknot.metrics.parts.perceived import (
+from unknot.metrics.parts.distances import (
     correlations,
     importance,
     mse,

@@ -11,14 +11,8 @@ from unknot import metrics
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
-from unknot.metrics.parts.codes_only import take_codes
-from unknot.metrics.parts.posteriors import (
-    divergence,
-    log_density,
-    mixture_information,
-    side_by_side,
-    split,
-)
+from unknot.metrics.parts.information import divergence, log_density, mixture_information
+from unknot.metrics.parts.inputs import Inputs
 
 RNG = np.random.default_rng(3)
 MEAN, LOGVAR = RNG.normal(size=(40, 2)), RNG.normal(size=(40, 2))
@@ -30,12 +24,14 @@ def rep(values: np.ndarray, space: FactorSpace = SPACE) -> Representation:
 
 
 def test_rows_of_arrays_and_of_a_grid_keep_means_and_variances_together():
-    for both in (
-        side_by_side("score", MEAN, LOGVAR),
-        side_by_side("score", torch.from_numpy(MEAN), LOGVAR),
-        side_by_side("score", rep(MEAN), rep(LOGVAR)),
+    for codes, logvar in (
+        (MEAN, LOGVAR),
+        (torch.from_numpy(MEAN), LOGVAR),
+        (rep(MEAN), rep(LOGVAR)),
     ):
-        mean, logvar = split(take_codes(both, samples=25, seed=1))
+        inputs = Inputs(codes, logvar=logvar, seed=1)
+        rows = inputs.rows(samples=25, factors=False, posteriors="score")
+        mean, logvar = rows.posteriors()
         assert mean.shape == logvar.shape == (25, 2)
         for m, v in zip(mean, logvar, strict=True):
             (i,) = np.flatnonzero(np.isclose(MEAN[:, 0], m[0].item()))
@@ -55,7 +51,7 @@ def test_rows_of_arrays_and_of_a_grid_keep_means_and_variances_together():
 )
 def test_bad_posteriors_are_one_clear_error(codes, logvar, error, words):
     with pytest.raises(error, match=words) as caught:
-        side_by_side("score", codes, logvar)
+        Inputs(codes, logvar=logvar).rows(samples=None, factors=False, posteriors="score")
     assert "\n" not in str(caught.value)
 
 

@@ -8,8 +8,8 @@ from unknot import metrics
 from unknot.core.errors import ConfigError, DataError
 from unknot.metrics import Score
 from unknot.metrics.parts import protocols
-from unknot.metrics.parts.inputs import take
-from unknot.metrics.parts.result import Measured, build
+from unknot.metrics.parts.rows import take
+from unknot.metrics.parts.scoring import Measured, build
 
 
 def test_a_score_is_a_number_with_parts():
@@ -47,7 +47,7 @@ def test_no_number_that_is_not_finite_leaves():
     rows = take(*get("noise"), samples=None, seed=0)
     chosen = protocols.pick("mig", {"unknot": protocols}, "unknot")
     with pytest.raises(DataError, match=r"mig.part is not a finite number"):
-        build(chosen, Measured({"": 1.0, "part": float("nan")}, {}), rows)
+        build(chosen, Measured({"": 1.0, "part": float("nan")}, {}), rows, {})
 
 
 def test_relative_without_a_ceiling_is_nothing():

@@ -68,8 +68,10 @@ def test_a_constant_code_predicts_nothing_though_its_mean_is_rounded():
 
 def test_options_that_do_not_apply_are_refused():
     codes, values = get("perfect")
-    with pytest.raises(ConfigError, match="neither interval nor kinds"):
+    with pytest.raises(ConfigError, match="under 'study2019' takes no `interval`"):
         sap(codes, values, protocol="study2019", interval=0.9)
+    with pytest.raises(ConfigError, match="under 'study2019' takes no `kinds`"):
+        sap(codes, values, protocol="study2019", kinds=("nominal",) * 4)
     with pytest.raises(ConfigError, match="one kind of"):
         sap(codes, values, kinds=("nominal",))
     with pytest.raises(ConfigError, match="one kind of"):

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from reference import metrics_information, metrics_rest
 from scipy import stats
 
-from unknot.metrics.parts import tables
-from unknot.metrics.parts.inputs import take
+from unknot.metrics.parts import information, tables
+from unknot.metrics.parts.rows import take
 
 RNG = np.random.default_rng(0)
 
@@ -20,37 +20,39 @@ def tensor(array) -> torch.Tensor:
 @settings(max_examples=30)
 def test_equal_widths_are_those_of_a_histogram(seed, bins):
     values = np.random.default_rng(seed).normal(size=(50, 3)).round(1)
-    ours = tables.discretise(tensor(values), bins, "width")
+    ours = information.discretise(tensor(values), bins, "width")
     np.testing.assert_array_equal(ours, metrics_information.bins(values, bins))
 
 
 def test_a_constant_column_has_one_bin():
     for edges in ("width", "quantile"):
-        binned = tables.discretise(torch.full((20, 1), 0.1, dtype=torch.float64), 5, edges)
+        binned = information.discretise(torch.full((20, 1), 0.1, dtype=torch.float64), 5, edges)
         assert len(binned.unique()) == 1
 
 
 def test_quantile_bins_hold_equal_shares_and_keep_equal_values_together():
     values = tensor(RNG.normal(size=(1000, 1)))
-    assert torch.bincount(tables.discretise(values, 20, "quantile")[:, 0]).tolist() == [50] * 20
+    assert (
+        torch.bincount(information.discretise(values, 20, "quantile")[:, 0]).tolist() == [50] * 20
+    )
     tied = tensor(RNG.integers(0, 30, size=(1000, 1)).astype(float))
-    binned = tables.discretise(tied, 20, "quantile")
+    binned = information.discretise(tied, 20, "quantile")
     for value in tied.unique():
         assert len(binned[tied == value].unique()) == 1
 
 
 def test_few_values_keep_a_bin_each_however_rare():
     values = torch.cat([torch.zeros(997), torch.tensor([1.0, 2.0, 3.0])]).double()[:, None]
-    assert len(tables.discretise(values, 20, "quantile").unique()) == 4
+    assert len(information.discretise(values, 20, "quantile").unique()) == 4
 
 
 def test_quantile_bins_do_not_see_outliers_or_monotone_maps():
     values = tensor(RNG.normal(size=(1000, 1)))
-    plain = tables.discretise(values, 20, "quantile")
+    plain = information.discretise(values, 20, "quantile")
     far = values.clone()
     far[values.argmax()] = 1e9
-    assert torch.equal(tables.discretise(far, 20, "quantile"), plain)
-    assert torch.equal(tables.discretise(values.exp(), 20, "quantile"), plain)
+    assert torch.equal(information.discretise(far, 20, "quantile"), plain)
+    assert torch.equal(information.discretise(values.exp(), 20, "quantile"), plain)
 
 
 @given(st.integers(0, 1000))
@@ -58,15 +60,17 @@ def test_quantile_bins_do_not_see_outliers_or_monotone_maps():
 def test_information_equals_the_reference(seed):
     rng = np.random.default_rng(seed)
     codes, factors = rng.integers(0, 5, (40, 3)), rng.integers(0, 4, (40, 2))
-    joint = tables.counts(tensor(codes), tensor(factors))
+    joint = information.counts(tensor(codes), tensor(factors))
     mutual, entropies = metrics_information.tables(codes, factors)
-    np.testing.assert_allclose(tables.mutual_information(joint), mutual, atol=1e-12)
-    np.testing.assert_allclose(tables.entropy(joint.flatten(-2)), entropies, atol=1e-12)
+    np.testing.assert_allclose(information.mutual_information(joint), mutual, atol=1e-12)
+    np.testing.assert_allclose(information.entropy(joint.flatten(-2)), entropies, atol=1e-12)
 
 
 def test_information_of_a_constant_is_exactly_zero():
-    joint = tables.counts(torch.zeros(7, 1, dtype=torch.int64), tensor(np.arange(7)[:, None] % 3))
-    assert tables.mutual_information(joint).item() == 0.0
+    joint = information.counts(
+        torch.zeros(7, 1, dtype=torch.int64), tensor(np.arange(7)[:, None] % 3)
+    )
+    assert information.mutual_information(joint).item() == 0.0
 
 
 def test_plug_in_bias_is_corrected():
@@ -76,11 +80,11 @@ def test_plug_in_bias_is_corrected():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         rows = take(rng.normal(size=(n, 4)), rng.integers(0, v, (n, 1)), samples=None, seed=0)
-        settings_ = tables.Counting(bins=b, edges="quantile")
-        plain.append(tables.information(rows, settings_).mutual.mean().item())
-        joint = tables.counts(tables.discretise(rows.codes, b, "quantile"), rows.levels)
-        h = [tables.entropy(t, corrected=True) for t in (joint.sum(-1), joint.sum(-2))]
-        whole = tables.entropy(joint.flatten(-2), corrected=True)
+        settings_ = information.Counting(bins=b, edges="quantile")
+        plain.append(rows.information(settings_).mutual.mean().item())
+        joint = information.counts(information.discretise(rows.codes, b, "quantile"), rows.levels)
+        h = [information.entropy(t, corrected=True) for t in (joint.sum(-1), joint.sum(-2))]
+        whole = information.entropy(joint.flatten(-2), corrected=True)
         corrected.append((h[0] + h[1] - whole).mean().item())
     bias = (b - 1) * (v - 1) / (2 * n)
     assert np.mean(plain) == pytest.approx(bias, rel=0.1)
@@ -89,7 +93,7 @@ def test_plug_in_bias_is_corrected():
 
 def test_few_rows_are_remarked():
     rows = take(RNG.normal(size=(50, 2)), RNG.integers(0, 10, (50, 1)), samples=None, seed=0)
-    assert "overestimated" in tables.information(rows, tables.STUDY).remarks[0]
+    assert "overestimated" in rows.information(information.STUDY).remarks[0]
 
 
 def test_noise_is_dead_at_any_scale_and_a_faint_signal_is_not():
@@ -99,13 +103,13 @@ def test_noise_is_dead_at_any_scale_and_a_faint_signal_is_not():
     signal = 1e-6 * (factors[:, :1] + 10 * rng.normal(size=(5_000, 1)))
     codes = np.hstack([noise, signal, np.full((5_000, 1), 0.3)])
     rows = take(codes, factors, samples=None, seed=0)
-    alive = tables.information(rows, tables.UNKNOT).alive.tolist()
+    alive = rows.information(information.UNKNOT).alive.tolist()
     assert alive == [False] * 6 + [True] + [False]
 
 
 def test_too_few_rows_to_tell_leave_codes_alive():
     rows = take(RNG.normal(size=(12, 2)), np.arange(12)[:, None] % 6, samples=None, seed=0)
-    assert tables.information(rows, tables.UNKNOT).alive.all()
+    assert rows.information(information.UNKNOT).alive.all()
 
 
 def test_correlations_equal_those_of_scipy():

@@ -15,7 +15,7 @@ from unknot.core.posterior import Posterior
 from unknot.core.registry import names
 from unknot.data.xysquares import XYSquares
 from unknot.losses.overlap import Overlap
-from unknot.metrics.parts.perceived import correlations, mse
+from unknot.metrics.parts.distances import correlations, mse
 from unknot.metrics.parts.traversal_distances import (
     Source,
     cross_entropy,

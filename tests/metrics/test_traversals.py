@@ -14,16 +14,17 @@ from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import axis_alignment, distance_correlation, linearity, orientation
+from unknot.metrics.parts.rows import take
 from unknot.metrics.parts.traversals import (
     PAPER,
     UNKNOT,
-    Walk,
+    Traversals,
     covariances,
     grid_traversals,
+    points,
     resampled,
-    shares,
-    walk,
-    world,
+    traversal_shares,
+    traversals,
 )
 
 SCORES = (linearity, axis_alignment, orientation)
@@ -180,12 +181,12 @@ def test_traversals_of_a_grid():
 def test_traversals_of_rows():
     """Only groups with half of the values count, and no more of them than wanted."""
     values = np.array([[0, k] for k in range(8)] + [[1, k] for k in range(4)] + [[2, 0], [2, 1]])
-    found = world(np.arange(14.0)[:, None], values, dead="counted", seed=0)
-    steps = walk(found, 1, 10, seed=0)
+    of = points(take(np.arange(14.0)[:, None], values, samples=None, seed=0), dead="counted")
+    steps = traversals(of, 1, 10)
     assert steps.index.tolist() == list(range(12))
     assert steps.group.tolist() == [0] * 8 + [1] * 4
-    assert len(set(walk(found, 1, 1, seed=0).group.tolist())) == 1
-    assert walk(found, 0, 10, seed=0).index.tolist() == [0, 8, 12, 1, 9, 13, 2, 10, 3, 11]
+    assert len(set(traversals(of, 1, 1).group.tolist())) == 1
+    assert traversals(of, 0, 10).index.tolist() == [0, 8, 12, 1, 9, 13, 2, 10, 3, 11]
     with pytest.raises(DataError, match="Too few rows to move factor 0 alone"):
         linearity(np.arange(20.0)[:, None], np.stack([np.arange(20), np.arange(20)], 1))
 
@@ -204,7 +205,7 @@ def test_the_interval_is_that_of_a_mean_over_traversals(score):
     """Shares of traversals are averaged, so that their standard error tells the width."""
     codes, values = get("rotated")
     codes = codes[::5] + 0.4 * np.random.default_rng(0).normal(size=codes[::5].shape)
-    found = shares(codes, values[::5], PAPER, 0)
+    found = traversal_shares(take(codes, values[::5], samples=None, seed=0), PAPER)
     result = score(codes, values[::5], protocol="paper", interval=0.95)
     low, high = result.interval
     assert low < float(result) < high
@@ -226,7 +227,7 @@ def test_one_traversal_tells_nothing_about_others(score):
 
 
 def test_resampled_traversals_are_whole_ones():
-    steps = Walk(torch.tensor([5, 6, 1, 2, 3, 9]), torch.tensor([0, 0, 1, 1, 1, 2]))
+    steps = Traversals(torch.tensor([5, 6, 1, 2, 3, 9]), torch.tensor([0, 0, 1, 1, 1, 2]))
     whole = {(5, 6), (1, 2, 3), (9,)}
     seen = set()
     for step in range(20):

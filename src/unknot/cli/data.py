@@ -126,7 +126,7 @@ def distances(
     from unknot.cli.screen import beside, say, table
     from unknot.core import registry
     from unknot.core.text import number
-    from unknot.metrics.parts.perceived import correlations, importance
+    from unknot.metrics.parts.distances import correlations, importance
     from unknot.metrics.parts.traversal_distances import mean_matrices
     from unknot.report import distances as report
     from unknot.report.style import png

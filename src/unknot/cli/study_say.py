@@ -19,7 +19,7 @@ def say_plan(given: "Plan", facts: dict[str, Any], here: str, json: bool) -> Non
     import json as text
 
     from unknot.cli.screen import say, table
-    from unknot.metrics.parts.protocols import of
+    from unknot.metrics import protocols_for
     from unknot.study import export
     from unknot.study.plan import setting_table
     from unknot.study.study import flat
@@ -40,7 +40,8 @@ def say_plan(given: "Plan", facts: dict[str, Any], here: str, json: bool) -> Non
     if facts["doubles"]:
         say(f"{facts['doubles']:,} duplicate configurations are counted once.")
     sweep = given.sweep
-    lacking = [m for m in sweep.metrics or () if (own := of(m)) and sweep.protocol not in own]
+    known = {m: protocols_for(m) for m in sweep.metrics or ()}
+    lacking = [m for m, names in known.items() if names and sweep.protocol not in names]
     if lacking:
         say(f"Not scored (no protocol {sweep.protocol}): {', '.join(lacking)}.")
     say(f"Machine: {here}.")

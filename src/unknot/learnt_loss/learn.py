@@ -32,7 +32,7 @@ from unknot.engine.device import runtime
 from unknot.learnt_loss.soft_rank import pearson, soft_rank
 from unknot.losses.blur import check_reach, convolve
 from unknot.losses.overlap import Overlap
-from unknot.metrics.parts.perceived import RANDOM, correlations
+from unknot.metrics.parts.distances import RANDOM, correlations
 from unknot.metrics.parts.tables import midranks
 from unknot.study.spec import plain
 

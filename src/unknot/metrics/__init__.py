@@ -1,36 +1,74 @@
-"""Scores of representations, one file each.
+"""Metrics of representations, one file each.
 
-``from unknot import metrics; metrics.mig(codes, factors)``: a score is the function of the file of
-its name, and takes plain arrays or a `Representation`. `evaluate` computes all of them. Of a table
-of scores of many models, `agreement`, `variance_shares` and `seeds_needed` tell what it shows.
+``from unknot import metrics; metrics.mig(codes, factors)``: a metric is the function of the file of
+its name, imported when it is first used, and takes plain arrays or a `Representation`. `evaluate`
+computes all of them. `metric` makes one of a function that measures rows. Of a table of scores of
+many models, `agreement`, `variance_shares` and `seeds_needed` tell what it shows.
 """
 
 import importlib
-import pkgutil
-from typing import Any
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from unknot.analysis.agreements import agreement as agreement
-from unknot.analysis.plain_table import split_table as split_table
-from unknot.analysis.seeds import seeds_needed as seeds_needed
-from unknot.analysis.variances import variance_shares as variance_shares
 from unknot.core import registry
-from unknot.metrics.parts.all_scores import Table as Table
-from unknot.metrics.parts.all_scores import evaluate as evaluate
-from unknot.metrics.parts.facts import Facts as Facts
-from unknot.metrics.parts.facts import facts as facts
-from unknot.metrics.parts.facts import lower_is_better as lower_is_better
-from unknot.metrics.parts.facts import metric as metric
-from unknot.metrics.parts.facts import reading as reading
-from unknot.metrics.parts.result import Score as Score
 
-# Not on demand: importing a file later would put the module in the place of its function.
-for _file in pkgutil.iter_modules(__path__):
-    _module = importlib.import_module(f"{__name__}.{_file.name}")
-    if hasattr(_module, _file.name):
-        globals()[_file.name] = getattr(_module, _file.name)
+if TYPE_CHECKING:
+    from unknot.analysis.agreements import agreement as agreement
+    from unknot.analysis.plain_table import split_table as split_table
+    from unknot.analysis.seeds import seeds_needed as seeds_needed
+    from unknot.analysis.variances import variance_shares as variance_shares
+    from unknot.metrics.parts.evaluation import Table as Table
+    from unknot.metrics.parts.evaluation import evaluate as evaluate
+    from unknot.metrics.parts.facts import Facts as Facts
+    from unknot.metrics.parts.facts import facts as facts
+    from unknot.metrics.parts.facts import lower_is_better as lower_is_better
+    from unknot.metrics.parts.facts import reading as reading
+    from unknot.metrics.parts.protocols import protocols_for as protocols_for
+    from unknot.metrics.parts.rows import Rows as Rows
+    from unknot.metrics.parts.scoring import Measured as Measured
+    from unknot.metrics.parts.scoring import Score as Score
+    from unknot.metrics.parts.scoring import metric as metric
+
+_HOMES = {
+    "agreement": "unknot.analysis.agreements",
+    "split_table": "unknot.analysis.plain_table",
+    "seeds_needed": "unknot.analysis.seeds",
+    "variance_shares": "unknot.analysis.variances",
+    "Table": "unknot.metrics.parts.evaluation",
+    "evaluate": "unknot.metrics.parts.evaluation",
+    "Facts": "unknot.metrics.parts.facts",
+    "facts": "unknot.metrics.parts.facts",
+    "lower_is_better": "unknot.metrics.parts.facts",
+    "reading": "unknot.metrics.parts.facts",
+    "protocols_for": "unknot.metrics.parts.protocols",
+    "Rows": "unknot.metrics.parts.rows",
+    "Measured": "unknot.metrics.parts.scoring",
+    "Score": "unknot.metrics.parts.scoring",
+    "metric": "unknot.metrics.parts.scoring",
+}
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - a score of another package
+class _Catalogue(ModuleType):
+    """A package whose attributes are metrics, not the files that hold them."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # Importing a file sets the attribute of its name to the module.
+        if isinstance(value, ModuleType) and hasattr(value, name):
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Catalogue
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
     if name.startswith("_") or name not in registry.names("metrics"):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return registry.get("metrics", name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*_HOMES, *registry.names("metrics")})

@@ -1,13 +1,9 @@
 """Active units, the codes that the input moves."""
 
 from dataclasses import dataclass
-from functools import partial
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.codes_only import take_codes
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows
-from unknot.metrics.parts.result import Measured, Score, score
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
@@ -23,7 +19,8 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
 
 
 @metric(
-    better="higher",
+    PROTOCOLS,
+    better="neither",
     range=(0, None),
     measures=("usage",),
     needs=("codes",),
@@ -33,14 +30,7 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
         "noise is active."
     ),
 )
-def active_units(
-    codes: Codes,
-    factors: Factors = None,  # noqa: ARG001 - every score is called alike
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def active_units(rows: Rows, settings: Settings) -> Measured:
     r"""Active units: the number of codes whose posterior mean moves with the input.
 
     $$\#\{j : \mathrm{Var}_x(\mathrm{E}_{q(z_j | x)}[z_j]) > 0.01\}$$
@@ -60,14 +50,7 @@ def active_units(
         >>> active_units(codes)
         active_units 2.0000 .share 0.6667 (unknot)
     """
-    chosen = protocols.pick("active_units", PROTOCOLS, protocol)
-    rows = take_codes(codes, samples=chosen.settings.samples, seed=seed)
-    measure = partial(_measure, threshold=chosen.settings.threshold)
-    return score(chosen, measure, rows, seed=seed, interval=interval)
-
-
-def _measure(rows: Rows, threshold: float) -> Measured:
     variances = rows.codes.var(0)
-    active = variances > threshold
+    active = variances > settings.threshold
     values = {"": active.double().sum(), "share": active.double().mean()}
     return Measured(values, {"active": active, "variances": variances})

@@ -7,13 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import ratio
-from unknot.metrics.parts.codes_only import take_codes
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows
-from unknot.metrics.parts.posteriors import side_by_side, split
-from unknot.metrics.parts.result import Measured, Score, score
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import ratio
 
 REACH, STEPS = 5.0, 201
 """Where distribution functions are compared: so many points up to so far on either side."""
@@ -31,6 +27,7 @@ PROTOCOLS = {"unknot": Settings()}
 
 
 @metric(
+    PROTOCOLS,
     better="lower",
     range=(0, None),
     unit="nats",
@@ -42,15 +39,7 @@ PROTOCOLS = {"unknot": Settings()}
         "looks like a code."
     ),
 )
-def aggregate_posterior(
-    codes: Codes,
-    factors: Factors = None,  # noqa: ARG001 - every score is called alike
-    *,
-    logvar: Codes | None = None,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def aggregate_posterior(rows: Rows, settings: Settings) -> Measured:  # noqa: ARG001 - all alike
     r"""Aggregate posterior: how far the codes of all images together are from the prior.
 
     With mean $m$ and covariance $C$ of $q(z) = \frac1n \sum_x q(z | x)$, exactly $C$ is the
@@ -81,14 +70,7 @@ def aggregate_posterior(
         ConfigError: There are no log-variances.
         DataError: A variance is 0 or infinite in float64.
     """
-    chosen = protocols.pick("aggregate_posterior", PROTOCOLS, protocol)
-    posteriors = side_by_side("aggregate_posterior", codes, logvar)
-    rows = take_codes(posteriors, samples=chosen.settings.samples, seed=seed)
-    return score(chosen, _measure, rows, seed=seed, interval=interval)
-
-
-def _measure(rows: Rows) -> Measured:
-    means, logvars = split(rows)
+    means, logvars = rows.posteriors()
     centre, variances = means.mean(0), logvars.exp()
     away = means - centre
     covariance = away.T @ away / len(rows) + variances.mean(0).diag()

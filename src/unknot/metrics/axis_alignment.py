@@ -1,29 +1,27 @@
 """Axis alignment: whether a single code moves while a factor moves."""
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors
-from unknot.metrics.parts.result import Measured, Score
-from unknot.metrics.parts.traversals import PAPER, UNKNOT, Shares, Walking, geometric, score_shares
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.traversals import (
+    PAPER,
+    UNKNOT,
+    Shares,
+    TraversalSettings,
+    traversal_shares,
+)
 
 PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
 
 
 @metric(
+    PROTOCOLS,
+    sample=traversal_shares,
     better="higher",
     range=(0, 1),
     measures=("geometry",),
     cost=0.03,
     reads="1: moving one factor moves one latent. 0: all alike, or one factor moves nothing.",
 )
-def axis_alignment(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Walking = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def axis_alignment(shares: Shares, settings: TraversalSettings) -> Measured:  # noqa: ARG001 - all alike
     r"""Axis-alignment ratio: how much of the movement is one code's while a factor moves.
 
     $$\tilde s_k = \mathrm{E}\, \frac{\max_j \mathrm{Var}[z_j]}{\sum_j \mathrm{Var}[z_j]}, \qquad
@@ -51,14 +49,5 @@ def axis_alignment(
         >>> axis_alignment(turned, factors, protocol="paper")
         axis_alignment 0.2800 .raw 0.6400 (paper)
     """
-    chosen = protocols.pick("axis_alignment", PROTOCOLS, protocol)
-    return score_shares(chosen, _measure, codes, factors, seed=seed, interval=interval)
-
-
-def _measure(found: Shares) -> Measured:
-    each = found.normalised(found.axis)
-    return Measured(
-        {"": geometric(each), "raw": geometric(found.axis)},
-        {"per_factor": each, "per_factor_raw": found.axis},
-        found.world.remarks,
-    )
+    each = shares.normalised(shares.axis)
+    return shares.measured(each, raw=shares.axis)

@@ -8,14 +8,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.errors import DataError
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import ratio
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, take
+from unknot.metrics.parts.information import UNKNOT
 from unknot.metrics.parts.interventions import Source, batches, source
-from unknot.metrics.parts.predictors import class_scores, versions
-from unknot.metrics.parts.result import Measured, Score, build
-from unknot.metrics.parts.tables import UNKNOT, information, ranged
+from unknot.metrics.parts.learners import class_scores, versions
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import ranged, ratio
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,8 @@ PROTOCOLS = {
 
 
 @metric(
+    PROTOCOLS,
+    options=(),
     better="higher",
     range=(0, 1),
     measures=("modularity",),
@@ -60,13 +60,7 @@ PROTOCOLS = {
         "not rule out that a factor is missing."
     ),
 )
-def beta_vae(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-) -> Score:
+def beta_vae(rows: Rows, settings: Settings) -> Measured:
     r"""BetaVAE score (Z-diff): accuracy of naming the factor that pairs of points share.
 
     A point is the mean of $|z - z'|$ over a batch of pairs that agree in one factor; a linear
@@ -86,22 +80,21 @@ def beta_vae(
     Raises:
         DataError: Rows are too few to hold a factor, or codes too large to classify.
     """
-    chosen = protocols.pick("beta_vae", PROTOCOLS, protocol)
-    s = chosen.settings
-    rows = take(codes, factors, samples=s.samples, seed=seed)
     scale = torch.ones_like(rows.codes[0])
     remarks: tuple[str, ...] = ()
-    if s.dead == "left out":
-        known = information(rows, UNKNOT)
+    if settings.dead == "left out":
+        known = rows.information(UNKNOT)
         # Dead codes are multiplied by 0: with none alive the classifier still has its columns.
         span = rows.codes.amax(0) - rows.codes.amin(0)
         scale, remarks = (
             ratio(known.alive.double(), span * ranged(rows.codes).std(0)),
             known.remarks,
         )
-    points, k = source(codes, rows, s.factor_bins), len(rows.names)
-    x, y = _points(points, s.points, s.batch, k, scale, seed, "train")
-    x_eval, y_eval = _points(points, s.eval_points, s.batch, k, scale, seed, "eval")
+    points, k = source(rows, settings.factor_bins), len(rows.names)
+    x, y = _points(points, settings.points, settings.batch, k, scale, rows.seed, "train")
+    x_eval, y_eval = _points(
+        points, settings.eval_points, settings.batch, k, scale, rows.seed, "eval"
+    )
     if float(max(x.abs().max(), x_eval.abs().max())) > LARGEST:
         raise DataError(
             f"Codes more than {LARGEST} apart cannot be classified; the protocol 'unknot' divides "
@@ -110,7 +103,7 @@ def beta_vae(
     accuracies = [torch.tensor(1.0), torch.tensor(1.0)]
     if k > 1:
         classes, *beliefs = class_scores(
-            x, y.numpy(), x_eval, classifier=s.classifier, balanced=False
+            x, y.numpy(), x_eval, classifier=settings.classifier, balanced=False
         )
         accuracies = [
             (torch.from_numpy(classes)[belief.argmax(1)] == truth).double().mean()
@@ -119,14 +112,13 @@ def beta_vae(
     train_accuracy, accuracy = accuracies
     rescaled = (accuracy - 1 / k) / (1 - 1 / k) if k > 1 else accuracy
     values = {
-        "": rescaled if s.rescaled else accuracy,
+        "": rescaled if settings.rescaled else accuracy,
         "accuracy": accuracy,
         "rescaled": rescaled,
         "train_accuracy": train_accuracy,
     }
     centres = torch.stack([x[y == c].mean(0) for c in range(k)], dim=1)
-    measured = Measured(values, {"differences": centres}, remarks)
-    return build(chosen, measured, rows, seed=seed, **versions())
+    return Measured(values, {"differences": centres}, remarks, versions())
 
 
 def _points(

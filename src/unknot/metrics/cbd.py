@@ -1,17 +1,14 @@
 """CbD, correlation-based disentanglement."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import torch
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import gap, mean
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
-from unknot.metrics.parts.result import Measured, Score, score
-from unknot.metrics.parts.tables import UNKNOT, correlation, information, midranks
+from unknot.metrics.parts.information import UNKNOT
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import gap, mean
 
 
 @dataclass(frozen=True)
@@ -33,20 +30,15 @@ PROTOCOLS = {
 
 
 @metric(
+    PROTOCOLS,
+    ceiling=True,
     better="higher",
     range=(0, 1),
     measures=("modularity", "compactness"),
     cost=0.04,
     reads="1: one latent per factor, in proportion to it. Blind to angles and categories.",
 )
-def cbd(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def cbd(rows: Rows, settings: Settings) -> Measured:
     r"""Correlation-based disentanglement: gaps in the table $P_{jk} = |r(z_j, v_k)|$.
 
     ``cbd.row`` is the mean over codes of the gap between their two best factors, ``cbd.column`` the
@@ -62,26 +54,16 @@ def cbd(
     Reads as: 1 means one code per factor, in proportion to it. Blind to relations that neither
     rise nor fall: periodic factors, categories.
     """
-    chosen = protocols.pick("cbd", PROTOCOLS, protocol)
-    rows = take(codes, factors, samples=chosen.settings.samples, seed=seed)
-    measure = partial(_measure, settings=chosen.settings)
-    return score(chosen, measure, rows, seed=seed, interval=interval, ceiling=True)
-
-
-def _measure(rows: Rows, settings: Settings) -> Measured:
-    codes, values = rows.codes, rows.values.double()
-    if settings.correlation == "spearman":
-        codes, values = midranks(codes), midranks(values)
-    table = correlation(codes, values).abs()
+    table = rows.correlations(ranks=settings.correlation == "spearman").abs()
     alive = torch.ones_like(table[:, 0], dtype=torch.bool)
     remarks: tuple[str, ...] = ()
     if settings.dead == "left out":
-        known = information(rows, UNKNOT)
+        known = rows.information(UNKNOT)
         alive, remarks = known.alive, known.remarks
         table = torch.where(alive[:, None], table, 0.0)
     per_code, per_factor = gap(table, dim=1), gap(table, dim=0)
     row, column = mean(per_code, alive.double()), per_factor.mean()
-    values_out = {
+    values = {
         "": settings.alpha * row + (1 - settings.alpha) * column,
         "row": row,
         "column": column,
@@ -95,4 +77,4 @@ def _measure(rows: Rows, settings: Settings) -> Measured:
         "best_code": table.argmax(0),
         "second_code": table.topk(min(2, table.shape[0]), dim=0).indices[-1],
     }
-    return Measured(values_out, parts, remarks)
+    return Measured(values, parts, remarks)

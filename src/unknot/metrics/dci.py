@@ -9,14 +9,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unknot.core.errors import DataError
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import concentration, mean
 from unknot.metrics.parts.boosting import boost
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, Test, take_two
-from unknot.metrics.parts.predictors import binned, check_classes, columns, standardised, versions
-from unknot.metrics.parts.result import Measured, Score, build
-from unknot.metrics.parts.tables import ranged
+from unknot.metrics.parts.learners import (
+    binned,
+    check_classes,
+    columns,
+    learner_record,
+    standardised,
+)
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import concentration, mean, ranged
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,8 @@ PROTOCOLS = {
 
 
 @metric(
+    PROTOCOLS,
+    options=("test",),
     better="higher",
     range=(0, 1),
     measures=("modularity", "compactness", "explicitness"),
@@ -78,14 +83,7 @@ PROTOCOLS = {
         "informativeness": "How well the factors can be predicted from the whole code.",
     },
 )
-def dci(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    test: Test = None,
-) -> Score:
+def dci(rows: Rows, settings: Settings) -> Measured:
     r"""Disentanglement, completeness and informativeness of codes that predict the factors.
 
     With $R_{jk}$ the importance of code $j$ for factor $k$, and $P$ its rows and $Q$ its columns
@@ -106,23 +104,11 @@ def dci(
     Range: 0 to 1 each.
     Reads as: D near 1, each code serves one factor; C near 1, each factor needs one code.
     """
-    chosen = protocols.pick("dci", PROTOCOLS, protocol)
-    s = chosen.settings
-    train, held = take_two(
-        codes,
-        factors,
-        test,
-        samples=s.samples,
-        test_samples=s.test_samples,
-        seed=seed,
-        distinct=s.distinct,
-    )
-    importance, on_train, on_test = (_lasso if s.estimator == "lasso" else _trees)(
-        train, held, s, seed
-    )
+    fit = _lasso if settings.estimator == "lasso" else _trees
+    importance, on_train, on_test = fit(rows, rows.test_rows, settings)
     table = torch.from_numpy(importance).clamp_min(0)
     per_code, per_factor = concentration(table, dim=1), concentration(table, dim=0)
-    weights = table.sum(0) if s.weights == "importance" else torch.ones_like(per_factor)
+    weights = table.sum(0) if settings.weights == "importance" else torch.ones_like(per_factor)
     d, c = mean(per_code, table.sum(1)), mean(per_factor, weights)
     values: dict[str, Tensor | float] = {
         "": d,
@@ -140,45 +126,44 @@ def dci(
     remarks = []
     if not bool(table.sum() > 0):
         remarks.append("no code has any importance: D and C are 0")
-    elif s.estimator == "lasso" and on_test.mean() < NOTHING:
+    elif settings.estimator == "lasso" and on_test.mean() < NOTHING:
         remarks.append("the lasso predicts nothing, so D and C describe noise")
-    measured = Measured(values, parts, tuple(remarks))
-    return build(chosen, measured, train, test_rows=len(held), seed=seed, **versions())
+    return Measured(values, parts, tuple(remarks), learner_record(rows))
 
 
 Fitted = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
-def _trees(train: Rows, held: Rows, s: Settings, seed: int) -> Fitted:
+def _trees(train: Rows, test: Rows, s: Settings) -> Fitted:
     check_classes(train)
-    (x, y), (x_held, y_held) = columns(train), columns(held)
+    (x, y), (x_test, y_test) = columns(train), columns(test)
     if s.scaling == "range":
-        x, x_held = (ranged(r.codes, train.codes).cpu().numpy() for r in (train, held))
+        x, x_test = (ranged(r.codes, train.codes).cpu().numpy() for r in (train, test))
     elif np.abs(x).max() > np.finfo(np.float32).max:
         raise DataError("Codes above 3e38 do not fit the trees of scikit-learn; divide them first.")
     if s.bins is not None:
-        x, x_held = binned(x, x_held, s.bins)
-    fit = _boosted if s.estimator == "boosting" else _learned
+        x, x_test = binned(x, x_test, s.bins)
+    fit = _boosted if s.estimator == "boosting" else _from_sklearn
     importances, on_train, on_test = [], [], []
-    for level, level_held in zip(y, y_held, strict=True):
-        importance, found, found_held = fit(x, level, x_held, s, seed)
+    for level, level_test in zip(y, y_test, strict=True):
+        importance, predicted, predicted_test = fit(x, level, x_test, s, train.seed)
         importances.append(np.abs(importance))
-        on_train.append(np.mean(found == level))
-        on_test.append(np.mean(found_held == level_held))
+        on_train.append(np.mean(predicted == level))
+        on_test.append(np.mean(predicted_test == level_test))
     return np.stack(importances, axis=1), np.array(on_train), np.array(on_test)
 
 
 def _boosted(
-    x: NDArray[Any], level: NDArray[Any], x_held: NDArray[Any], s: Settings, seed: int
+    x: NDArray[Any], level: NDArray[Any], x_test: NDArray[Any], s: Settings, seed: int
 ) -> Fitted:
     """Importances, and the classes predicted for both tables of codes."""
-    tables = (torch.from_numpy(array) for array in (x, level, x_held))
-    found = boost(*tables, rounds=s.trees or 100, single=s.single, seed=seed)
-    return found.importance.numpy(), found.train.numpy(), found.held.numpy()
+    tables = (torch.from_numpy(array) for array in (x, level, x_test))
+    trees = boost(*tables, rounds=s.trees or 100, single=s.single, seed=seed)
+    return trees.importance.numpy(), trees.train.numpy(), trees.held.numpy()
 
 
-def _learned(
-    x: NDArray[Any], level: NDArray[Any], x_held: NDArray[Any], s: Settings, seed: int
+def _from_sklearn(
+    x: NDArray[Any], level: NDArray[Any], x_test: NDArray[Any], s: Settings, seed: int
 ) -> Fitted:
     from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
@@ -190,35 +175,34 @@ def _learned(
     else:
         model = GradientBoostingClassifier(n_estimators=s.trees, random_state=seed)
     model.fit(x, level)
-    return model.feature_importances_, model.predict(x), model.predict(x_held)
+    return model.feature_importances_, model.predict(x), model.predict(x_test)
 
 
-def _lasso(train: Rows, held: Rows, s: Settings, seed: int) -> Fitted:
+def _lasso(train: Rows, test: Rows, s: Settings) -> Fitted:
     """Absolute weights, and one minus the error in units of the factor's variance, at least 0."""
-    del seed  # Nothing is drawn: the folds of the cross-validation are stretches of rows.
     from sklearn.linear_model import Lasso, LassoCV
 
-    targets = [r.values.double() for r in (train, held)]
+    targets = [r.values.double() for r in (train, test)]
     if s.scaling == "range":
         targets = [ranged(t, targets[0]) for t in targets]
-        inputs = [ranged(r.codes, train.codes) for r in (train, held)]
+        inputs = [ranged(r.codes, train.codes) for r in (train, test)]
     else:
         mean_, std = targets[0].mean(0), targets[0].std(0, correction=0)
         targets = [(t - mean_) / std for t in targets]
-        inputs = list(standardised(train, held))
-    x, x_held = (i.cpu().numpy() for i in inputs)
+        inputs = list(standardised(train, test))
+    x, x_test = (i.cpu().numpy() for i in inputs)
     # A uniform factor between 0 and 1 has variance 1/12: the library's unit, whatever the factor.
     unit = 1 / 12 if s.scaling == "range" else 1.0
     weights, errors = [], []
     for k in range(len(train.names)):
-        y, y_held = (t[:, k].cpu().numpy() for t in targets)
+        y, y_test = (t[:, k].cpu().numpy() for t in targets)
         alpha = s.alphas[0]
         if len(s.alphas) > 1:
             alpha = LassoCV(alphas=s.alphas, cv=10, max_iter=5000).fit(x, y).alpha_
         model = Lasso(alpha=alpha).fit(x, y)
         weights.append(np.abs(model.coef_))
         errors.append(
-            [np.mean((model.predict(a) - b) ** 2) / unit for a, b in ((x, y), (x_held, y_held))]
+            [np.mean((model.predict(a) - b) ** 2) / unit for a, b in ((x, y), (x_test, y_test))]
         )
     on_train, on_test = np.maximum(1 - np.array(errors), 0).T
     return np.stack(weights, axis=1), on_train, on_test

@@ -1,16 +1,13 @@
 """How well distances between codes agree with distances between factors, or between images."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.core.errors import ShapeError
-from unknot.core.representation import Representation
-from unknot.metrics.parts import protocols
 from unknot.metrics.parts.distances import (
     DECIMALS,
     Convention,
@@ -19,12 +16,18 @@ from unknot.metrics.parts.distances import (
     pairs_along,
     random_pairs,
 )
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Array, Codes, Factors
-from unknot.metrics.parts.result import Measured, Score, bootstrap, build
-from unknot.metrics.parts.traversals import Dead, Walk, World, geometric, resampled, walk, world
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.traversals import (
+    Dead,
+    Points,
+    Traversals,
+    geometric,
+    points,
+    resampled,
+    traversals,
+)
 
-Images: TypeAlias = Array | Callable[[Tensor], Tensor] | None
 CHUNK = 1_000
 """Pairs of images compared at once."""
 
@@ -53,7 +56,53 @@ PROTOCOLS = {
 }
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Points, and traversals of each factor by its name."""
+
+    points: Points
+    traversals: Mapping[str, Traversals]
+    stream: str = ""
+    """Of the pairs that are drawn within traversals."""
+
+    def resampled(self, step: int) -> "Sample":
+        """With as many traversals of each factor, drawn with replacement, and fresh pairs."""
+        rows = replace(self.points.rows, images=None)  # the score itself does not read them
+        again = {
+            name: resampled(steps, name, step, rows.seed) for name, steps in self.traversals.items()
+        }
+        return Sample(replace(self.points, rows=rows), again, f"/{step}")
+
+    def distances(self, pairs: Pairs, settings: Settings) -> Float[Tensor, "d p"]:
+        """Of factors, of codes and, where there are images, of images, by pair."""
+        first, second = pairs
+        code, value, images = self.points.code, self.points.value, self.points.rows.images
+        latent = torch.linalg.vector_norm(code(first) - code(second), ord=settings.norm, dim=1)
+        truth = (value(first) - value(second)).abs().sum(1)
+        # Codes that stand still but for rounding are at distance 0.
+        measures = [truth, latent.round(decimals=DECIMALS)]
+        if images:
+            chunks = zip(first.split(CHUNK), second.split(CHUNK), strict=True)
+            data = [
+                (images(a).double() - images(b).double()).square().flatten(1).mean(1)
+                for a, b in chunks
+            ]
+            measures.append(torch.cat(data).to(latent.device))
+        return torch.stack(measures)
+
+
+def _sample(rows: Rows, settings: Settings) -> Sample:
+    of = points(rows, settings.dead)
+    by_name = {
+        name: traversals(of, factor, settings.traversals) for factor, name in enumerate(rows.names)
+    }
+    return Sample(of, by_name)
+
+
 @metric(
+    PROTOCOLS,
+    options=("images", "interval"),
+    sample=_sample,
     better="higher",
     range=(0, 1),
     measures=("geometry",),
@@ -63,15 +112,7 @@ PROTOCOLS = {
         "apart. A rotated code does as well."
     ),
 )
-def distance_correlation(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    images: Images = None,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def distance_correlation(sample: Sample, settings: Settings) -> Measured:
     r"""Distance correlation: whether codes lie as far apart as the factors they come from.
 
     $$\Big( \prod_k \max(0, \rho_k) \Big)^{1/K}, \qquad
@@ -112,91 +153,17 @@ def distance_correlation(
         >>> score["distance_correlation.linear"] < 1
         True
     """
-    chosen = protocols.pick("distance_correlation", PROTOCOLS, protocol)
-    settings = chosen.settings
-    found = world(codes, factors, dead=settings.dead, seed=seed)
-    walks = {
-        name: walk(found, factor, settings.traversals, seed)
-        for factor, name in enumerate(found.rows.names)
-    }
-    measured = _measure(found, walks, _pictures(images, codes), settings, seed)
-    facts: dict[str, Any] = {"seed": seed}
-    if interval is not None:
-        between = _between(found, None, settings)
-
-        def again(step: int) -> float:
-            drawn = {name: resampled(walks[name], name, step, seed) for name in walks}
-            return float(geometric(_along(drawn, between, settings, seed, f"/{step}")[1, 0, 1]))
-
-        facts["interval"] = bootstrap(again, float(measured.values[""]), interval)
-        facts["level"] = interval
-    return build(chosen, measured, found.rows, **facts)
-
-
-def _pictures(images: Images, codes: Codes) -> Callable[[Tensor], Tensor] | None:
-    if images is None or callable(images):
-        return images
-    wanted = codes.space.size if isinstance(codes, Representation) else len(codes)
-    if len(images) != wanted:
-        raise ShapeError(f"Expected {wanted} images, one per row; got {len(images)}.")
-    if isinstance(images, Tensor):
-        return lambda index: images[index.to(images.device)]
-    return lambda index: torch.from_numpy(images[index.numpy()])
-
-
-Between: TypeAlias = Callable[[Pairs], Tensor]
-"""Distances of factors, of codes and, where there are images, of images, by pair."""
-
-
-def _between(
-    found: World, picture: Callable[[Tensor], Tensor] | None, settings: Settings
-) -> Between:
-    def distances(pairs: Pairs) -> Float[Tensor, "d p"]:
-        first, second = pairs
-        latent = torch.linalg.vector_norm(
-            found.code(first) - found.code(second), ord=settings.norm, dim=1
-        )
-        truth = (found.value(first) - found.value(second)).abs().sum(1)
-        # Codes that stand still but for rounding are at distance 0.
-        measures = [truth, latent.round(decimals=DECIMALS)]
-        if picture:
-            chunks = zip(first.split(CHUNK), second.split(CHUNK), strict=True)
-            data = [
-                (picture(a).double() - picture(b).double()).square().flatten(1).mean(1)
-                for a, b in chunks
-            ]
-            measures.append(torch.cat(data).to(latent.device))
-        return torch.stack(measures)
-
-    return distances
-
-
-def _along(
-    walks: Mapping[str, Walk], between: Between, settings: Settings, seed: int, stream: str = ""
-) -> Float[Tensor, "2 d d f"]:
-    """Pearson's and Spearman's correlations of all distances, along each factor."""
-    found = []
-    for name, steps in walks.items():
-        pairs = pairs_along(steps, settings.pairs, seed, name + stream)
-        found.append(torch.stack(agreement(between(pairs))))
-    return torch.stack(found, dim=-1)
-
-
-def _measure(
-    found: World,
-    walks: Mapping[str, Walk],
-    picture: Callable[[Tensor], Tensor] | None,
-    settings: Settings,
-    seed: int,
-) -> Measured:
-    between = _between(found, picture, settings)
-    per_factor = _along(walks, between, settings, seed)
-    everywhere = torch.stack(
-        agreement(between(random_pairs(found.size, settings.pairs, settings.random, seed)))
-    )
+    rows = sample.points.rows
+    along = []
+    for name, steps in sample.traversals.items():
+        pairs = pairs_along(steps, settings.pairs, rows.seed, name + sample.stream)
+        along.append(torch.stack(agreement(sample.distances(pairs, settings))))
+    per_factor = torch.stack(along, dim=-1)  # Pearson's and Spearman's, of all distances
+    anywhere = random_pairs(sample.points.size, settings.pairs, settings.random, rows.seed)
+    everywhere = torch.stack(agreement(sample.distances(anywhere, settings)))
     values: dict[str, Tensor | float] = {}
     parts = {}
-    compared = {"": (0, 1)} | ({"latent_data": (1, 2), "data_gt": (0, 2)} if picture else {})
+    compared = {"": (0, 1)} | ({"latent_data": (1, 2), "data_gt": (0, 2)} if rows.images else {})
     for what, (i, j) in compared.items():
         for how, row in (("", 1), ("linear", 0)):
             each = per_factor[row, i, j]
@@ -205,8 +172,8 @@ def _measure(
             parts["_".join(filter(None, (what, "per_factor", how)))] = each
     below = [
         name
-        for name, value in zip(found.rows.names, parts["per_factor"].tolist(), strict=True)
+        for name, value in zip(rows.names, parts["per_factor"].tolist(), strict=True)
         if value < 0
     ]
     remarks = (f"counted as 0 for a negative correlation: {', '.join(below)}",) if below else ()
-    return Measured(values, parts, (*found.remarks, *remarks))
+    return Measured(values, parts, (*sample.points.remarks, *remarks))

@@ -10,13 +10,19 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError
-from unknot.metrics.parts import logistic, protocols
+from unknot.metrics.parts import logistic
 from unknot.metrics.parts.boosting import boost
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, Test, take_two
-from unknot.metrics.parts.predictors import binned, class_scores, columns, standardised, versions
-from unknot.metrics.parts.result import Measured, Score, build
-from unknot.metrics.parts.tables import SIGMAS, ranged
+from unknot.metrics.parts.information import SIGMAS
+from unknot.metrics.parts.learners import (
+    binned,
+    class_scores,
+    columns,
+    learner_record,
+    standardised,
+)
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import ranged
 
 Learner: TypeAlias = Literal["boosting", "linear", "linear cv"]
 FEW = 100
@@ -46,6 +52,18 @@ class Settings:
     """Whether accuracies are compared from 0 on, or from what is right without a code."""
     version: int = 1
 
+    def __post_init__(self) -> None:
+        if FEW not in self.labels or max(self.labels) <= FEW or not self.learners:
+            raise ConfigError(
+                f"efficiency needs a learner, and labels with {FEW} and something above it; got "
+                f"{self.learners} and {self.labels}."
+            )
+
+    @property
+    def samples(self) -> int:
+        """Rows to learn from."""
+        return max(self.labels)
+
 
 PROTOCOLS = {
     "study2019": Settings(("boosting", "linear cv"), version=3),
@@ -62,6 +80,8 @@ PROTOCOLS = {
 
 
 @metric(
+    PROTOCOLS,
+    options=("test",),
     better="higher",
     range=(0, None),
     measures=("explicitness",),
@@ -71,14 +91,7 @@ PROTOCOLS = {
         "it: a share of little is little."
     ),
 )
-def efficiency(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    test: Test = None,
-) -> Score:
+def efficiency(rows: Rows, settings: Settings) -> Measured:
     r"""Efficiency: accuracy from 100 labels as a share of that from 10,000, predicting factors.
 
     $$\mathrm{acc}(100) / \mathrm{acc}(10{,}000), \quad \mathrm{acc}(n) = \frac1K \sum_k
@@ -101,49 +114,30 @@ def efficiency(
     Raises:
         DataError: There are 100 rows to learn from or fewer.
     """
-    chosen = protocols.pick("efficiency", PROTOCOLS, protocol)
-    s = chosen.settings
-    if FEW not in s.labels or max(s.labels) <= FEW or not s.learners:
-        raise ConfigError(
-            f"efficiency needs a learner, and labels with {FEW} and something above it; got "
-            f"{s.learners} and {s.labels}."
-        )
-    train, held = take_two(
-        codes,
-        factors,
-        test,
-        samples=max(s.labels),
-        test_samples=s.test_samples,
-        seed=seed,
-        distinct=s.distinct,
-    )
-    if len(train) <= FEW:
+    n, seed, test = len(rows), rows.seed, rows.test_rows
+    if n <= FEW:
         raise DataError(
-            f"efficiency compares {FEW} labels with more, and has {len(train)} rows to learn from."
+            f"efficiency compares {FEW} labels with more, and has {n} rows to learn from."
         )
-    measured = _measure(train, held, s, seed)
-    return build(chosen, measured, train, test_rows=len(held), seed=seed, **versions())
-
-
-def _measure(train: Rows, held: Rows, s: Settings, seed: int) -> Measured:
-    n = len(train)
-    sizes = sorted({min(size, n) for size in s.labels})
+    sizes = sorted({min(size, n) for size in settings.labels})
     # Given rows come in any order, often that of a grid.
-    train = train[noise.permutation(seed, "metric/labels", 0, n, 1)[:, 0].to(train.codes.device)]
-    y, y_held = columns(train)[1], columns(held)[1]
-    guess = [np.mean(b == np.bincount(a).argmax()) for a, b in zip(y, y_held, strict=True)]
+    train = rows[noise.permutation(seed, "metric/labels", 0, n, 1)[:, 0].to(rows.codes.device)]
+    y, y_test = columns(train)[1], columns(test)[1]
+    guess = [np.mean(b == np.bincount(a).argmax()) for a, b in zip(y, y_test, strict=True)]
     chance = float(np.mean(guess))
-    spread = np.mean([g * (1 - g) for g in guess]) / (len(held) * len(y))
+    spread = np.mean([g * (1 - g) for g in guess]) / (len(test) * len(y))
     nothing = chance + SIGMAS * float(np.sqrt(spread))
     values: dict[str, Tensor | float] = {}
     parts = {"labels": torch.tensor(sizes)}
-    remarks = [f"{n:,} labels stand in for {max(s.labels):,}"] if n < max(s.labels) else []
-    for learner in s.learners:
-        x, x_held = _inputs(train, held, learner, s.scaled)
+    remarks = (
+        [f"{n:,} labels stand in for {max(settings.labels):,}"] if n < max(settings.labels) else []
+    )
+    for learner in settings.learners:
+        x, x_test = _inputs(train, test, learner, settings.scaled)
         curve = [
             [
-                np.mean(_predict(learner, s, x[:size], a[:size], x_held, seed) == b)
-                for a, b in zip(y, y_held, strict=True)
+                np.mean(_predict(learner, settings, x[:size], a[:size], x_test, seed) == b)
+                for a, b in zip(y, y_test, strict=True)
             ]
             for size in sizes
         ]
@@ -153,10 +147,10 @@ def _measure(train: Rows, held: Rows, s: Settings, seed: int) -> Measured:
         few, most = accuracy[FEW], accuracy[sizes[-1]]
         if most <= nothing:
             remarks.append(f"{learner}: {most:.3f} is no more than chance")
-        values[name if values else ""] = _share(few, most, chance, nothing, s)
+        values[name if values else ""] = _share(few, most, chance, nothing, settings)
         values |= {f"{name}_{size}": value for size, value in accuracy.items()}
     values["chance"] = chance
-    return Measured(values, parts, tuple(remarks))
+    return Measured(values, parts, tuple(remarks), learner_record(rows))
 
 
 def _share(few: float, most: float, chance: float, nothing: float, s: Settings) -> float:
@@ -165,36 +159,36 @@ def _share(few: float, most: float, chance: float, nothing: float, s: Settings) 
     return 0.0 if most <= nothing else min(max((few - chance) / (most - chance), 0.0), 1.0)
 
 
-def _inputs(train: Rows, held: Rows, learner: Learner, scaled: bool) -> tuple[Tensor, Tensor]:
+def _inputs(train: Rows, test: Rows, learner: Learner, scaled: bool) -> tuple[Tensor, Tensor]:
     if not scaled:
         largest = torch.finfo(torch.float32).max
         if learner == "boosting" and float(train.codes.abs().max()) > largest:
             raise DataError(
                 "Codes above 3e38 do not fit trees of single precision; divide them first."
             )
-        return train.codes, held.codes
+        return train.codes, test.codes
     if learner in ("linear", "linear cv"):
-        return standardised(train, held)
-    return ranged(train.codes), ranged(held.codes, train.codes)
+        return standardised(train, test)
+    return ranged(train.codes), ranged(test.codes, train.codes)
 
 
 def _predict(
-    learner: Learner, s: Settings, x: Tensor, level: NDArray[Any], x_held: Tensor, seed: int
+    learner: Learner, s: Settings, x: Tensor, level: NDArray[Any], x_test: Tensor, seed: int
 ) -> NDArray[Any]:
     """Values of test rows; with a single value among the labels, that one."""
     if len(np.unique(level)) == 1:
-        return np.full(len(x_held), level[0])
+        return np.full(len(x_test), level[0])
     if learner == "boosting":
-        x, x_held = x.cpu(), x_held.cpu()
+        x, x_test = x.cpu(), x_test.cpu()
         if s.bins is not None:
-            x, x_held = map(torch.from_numpy, binned(x.numpy(), x_held.numpy(), s.bins))
-        fitted = boost(x, torch.from_numpy(level), x_held, rounds=s.rounds, seed=seed)
+            x, x_test = map(torch.from_numpy, binned(x.numpy(), x_test.numpy(), s.bins))
+        fitted = boost(x, torch.from_numpy(level), x_test, rounds=s.rounds, seed=seed)
         trees: NDArray[Any] = fitted.held.numpy()
         return trees
     if learner == "linear":
-        classes, _, beliefs = class_scores(x, level, x_held, classifier="softmax", balanced=False)
+        classes, _, beliefs = class_scores(x, level, x_test, classifier="softmax", balanced=False)
         named: NDArray[Any] = classes[beliefs.argmax(1).numpy()]
         return named
     model = logistic.fit(x, torch.from_numpy(level), cs=PENALTIES)
-    likeliest: NDArray[Any] = model.predict(x_held.cpu()).numpy()
+    likeliest: NDArray[Any] = model.predict(x_test.cpu()).numpy()
     return likeliest

@@ -1,29 +1,13 @@
 """ELBO, the bound that a VAE is trained on."""
 
-from dataclasses import dataclass
+from unknot.metrics.parts.decoding import DecodingSettings, Draws, standard_error
+from unknot.metrics.parts.scoring import Measured, metric
 
-from jaxtyping import Float
-from torch import Tensor
-
-from unknot.core.objective import Net
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.importance import Draws, Likelihood, draw, error
-from unknot.metrics.parts.result import Measured, Score, build
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How many points of each posterior are decoded."""
-
-    draws: int
-    version: int = 1
-
-
-PROTOCOLS = {"paper": Settings(1), "unknot": Settings(8)}
+PROTOCOLS = {"paper": DecodingSettings(1), "unknot": DecodingSettings(8)}
 
 
 @metric(
+    PROTOCOLS,
     better="higher",
     range=(None, None),
     unit="nats",
@@ -35,14 +19,7 @@ PROTOCOLS = {"paper": Settings(1), "unknot": Settings(8)}
     ),
     lower_parts=("error",),
 )
-def elbo(
-    net: Net,
-    x: Float[Tensor, "..."],
-    *,
-    likelihood: Likelihood = "bernoulli",
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-) -> Score:
+def elbo(draws: Draws, settings: DecodingSettings) -> Measured:  # noqa: ARG001 - all alike
     r"""Evidence lower bound: what a model gives an image at least, in nats.
 
     $$\mathbb E_{q(z|x)}[\ln p(x|z)] - \mathrm{KL}(q(z|x) \| p(z)) \le \ln p(x)$$
@@ -67,27 +44,12 @@ def elbo(
         ShapeError: The images are none, or the net is a population.
         DataError: A Bernoulli likelihood and images outside [0, 1], or a net that diverged.
     """
-    chosen = protocols.pick("elbo", PROTOCOLS, protocol)
-    drawn = draw(net, x, likelihood=likelihood, draws=chosen.settings.draws, seed=seed)
-    return of_draws(drawn, protocol=protocol, seed=seed)
-
-
-def of_draws(drawn: Draws, *, protocol: str | Settings, seed: int) -> Score:
-    """The score of one model from its draws, such as those of a population's member.
-
-    Raises:
-        ShapeError: The draws are of several models.
-        DataError: The model diverged.
-    """
-    chosen = protocols.pick("elbo", PROTOCOLS, protocol)
-    drawn.check()
-    reconstruction, kl = drawn.likelihoods.mean(0), drawn.kl
+    reconstruction, kl = draws.likelihoods.mean(0), draws.kl
     bound = reconstruction - kl
     values = {
         "": bound.mean(),
         "reconstruction": reconstruction.mean(),
         "kl": kl.mean(),
-        "error": error(bound),
+        "error": standard_error(bound),
     }
-    measured = Measured(values, {"per_image": bound}, drawn.remarks)
-    return build(chosen, measured, drawn.rows, likelihood=drawn.likelihood, seed=seed)
+    return Measured(values, {"per_image": bound}, draws.remarks)

@@ -5,19 +5,18 @@ from typing import Literal
 
 import torch
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, Test, take_two
-from unknot.metrics.parts.predictors import (
+from unknot.metrics.parts.information import discretise
+from unknot.metrics.parts.learners import (
     area_under_curve,
     check_classes,
     class_scores,
     columns,
+    learner_record,
     standardised,
-    versions,
 )
-from unknot.metrics.parts.result import Measured, Score, build
-from unknot.metrics.parts.tables import discretise, ranged
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import ranged
 
 
 @dataclass(frozen=True)
@@ -58,20 +57,15 @@ PROTOCOLS = {
 
 
 @metric(
+    PROTOCOLS,
+    options=("test",),
     better="higher",
     range=(0, 1),
     measures=("explicitness",),
     cost=0.51,
     reads="How well a linear reader finds the factors, in whichever latents.",
 )
-def explicitness(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    test: Test = None,
-) -> Score:
+def explicitness(rows: Rows, settings: Settings) -> Measured:
     r"""Explicitness: area under the ROC curve of logistic regression from all codes.
 
     $$\frac1K \sum_k \frac1{C_k} \sum_c \mathrm{AUC}_{kc}$$
@@ -87,44 +81,29 @@ def explicitness(
     Range: 0.5 to 1, rescaled 0 to 1; on few rows chance may push it a little below.
     Reads as: whether a linear reader finds the factors at all, in whichever codes.
     """
-    chosen = protocols.pick("explicitness", PROTOCOLS, protocol)
-    s = chosen.settings
-    train, held = take_two(
-        codes,
-        factors,
-        test,
-        samples=s.samples,
-        test_samples=s.test_samples,
-        seed=seed,
-        distinct=s.distinct,
-    )
-    measured = _measure(train, held, s)
-    return build(chosen, measured, train, test_rows=len(held), seed=seed, **versions())
-
-
-def _measure(train: Rows, held: Rows, s: Settings) -> Measured:
-    if s.scaling == "range":
-        x, x_held = ranged(train.codes), ranged(held.codes, train.codes)
+    test = rows.test_rows
+    if settings.scaling == "range":
+        x, x_test = ranged(rows.codes), ranged(test.codes, rows.codes)
     else:
-        x, x_held = standardised(train, held)
-    levels, levels_held = train.levels, held.levels
-    if s.factor_bins is not None:
+        x, x_test = standardised(rows, test)
+    levels, levels_test = rows.levels, test.levels
+    if settings.factor_bins is not None:
         # Binned on all rows at once: an edge must not depend on which rows train.
-        both = torch.cat([train.values, held.values]).double()
-        levels, levels_held = discretise(both, s.factor_bins, "width").split(
-            [len(train), len(held)]
+        both = torch.cat([rows.values, test.values]).double()
+        levels, levels_test = discretise(both, settings.factor_bins, "width").split(
+            [len(rows), len(test)]
         )
-    check_classes(replace(train, levels=levels))
+    check_classes(replace(rows, levels=levels))
     areas = []
-    for level, level_held in zip(
-        columns(train, levels)[1], columns(held, levels_held)[1], strict=True
+    for level, level_test in zip(
+        columns(rows, levels)[1], columns(test, levels_test)[1], strict=True
     ):
         classes, *beliefs = class_scores(
-            x, level, x_held, classifier=s.classifier, balanced=s.balanced
+            x, level, x_test, classifier=settings.classifier, balanced=settings.balanced
         )
-        if s.normalised:
+        if settings.normalised:
             beliefs = [b / b.sum(1, keepdim=True) for b in beliefs]
-        truths = (level, level_held)
+        truths = (level, level_test)
         areas.append(
             [area_under_curve(classes, b, t) for b, t in zip(beliefs, truths, strict=True)]
         )
@@ -132,9 +111,10 @@ def _measure(train: Rows, held: Rows, s: Settings) -> Measured:
     auc = on_test.mean()
     rescaled = 2 * (auc - 0.5)
     values = {
-        "": rescaled if s.rescaled else auc,
+        "": rescaled if settings.rescaled else auc,
         "auc": auc,
         "rescaled": rescaled,
         "train_auc": on_train.mean(),
     }
-    return Measured(values, {"per_factor": on_test, "train_per_factor": on_train})
+    parts = {"per_factor": on_test, "train_per_factor": on_train}
+    return Measured(values, parts, record=learner_record(rows))

@@ -7,12 +7,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, take
+from unknot.metrics.parts.information import UNKNOT
 from unknot.metrics.parts.interventions import Source, batches, source
-from unknot.metrics.parts.result import Measured, Score, build
-from unknot.metrics.parts.tables import UNKNOT, information
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,8 @@ PROTOCOLS = {
 
 
 @metric(
+    PROTOCOLS,
+    options=(),
     better="higher",
     range=(0, 1),
     measures=("modularity",),
@@ -53,13 +53,7 @@ PROTOCOLS = {
         "cost nothing."
     ),
 )
-def factor_vae(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-) -> Score:
+def factor_vae(rows: Rows, settings: Settings) -> Measured:
     r"""FactorVAE score (Z-min variance): accuracy of naming the factor that is held.
 
     A vote holds one factor at one value in a batch of points, divides the variance of each code by
@@ -75,41 +69,42 @@ def factor_vae(
     Reads as: 1 does not mean aligned codes. A small rotation, or a factor spread over two codes,
     costs nothing as long as some code stands stillest.
     """
-    chosen = protocols.pick("factor_vae", PROTOCOLS, protocol)
-    s = chosen.settings
-    rows = take(codes, factors, samples=s.samples, seed=seed)
     scale = _scale(rows.codes)
     scaled = (rows.codes * scale).var(0)
     variances = scaled / scale / scale
-    if s.dead == "uninformative":
-        active = information(rows, UNKNOT).alive
+    if settings.dead == "uninformative":
+        active = rows.information(UNKNOT).alive
     else:
-        active = scaled.sqrt() / scale >= s.dead
+        active = scaled.sqrt() / scale >= settings.dead
     # A constant code has a trace of variance where its mean is rounded.
     active = active & (rows.codes.amax(0) > rows.codes.amin(0))
-    points = source(codes, rows, s.factor_bins)
+    points = source(rows, settings.factor_bins)
     k = len(rows.names)
-    train = _votes(points, s.votes, s.batch, k, scale, scaled, active, seed, "train")
-    held = train
-    if s.eval_votes:
-        held = _votes(points, s.eval_votes, s.batch, k, scale, scaled, active, seed, "eval")
+    train = _votes(
+        points, settings.votes, settings.batch, k, scale, scaled, active, rows.seed, "train"
+    )
+    fresh = train
+    if settings.eval_votes:
+        fresh = _votes(
+            points, settings.eval_votes, settings.batch, k, scale, scaled, active, rows.seed, "eval"
+        )
     rule = train.argmax(1, keepdim=True)
-    train_accuracy = train.gather(1, rule).sum() / s.votes
-    accuracy = held.gather(1, rule).sum() / held.sum().clamp_min(1)
+    train_accuracy = train.gather(1, rule).sum() / settings.votes
+    accuracy = fresh.gather(1, rule).sum() / fresh.sum().clamp_min(1)
     rescaled = (accuracy - 1 / k) / (1 - 1 / k) if k > 1 else accuracy
     if not bool(active.any()):
         accuracy = train_accuracy = rescaled = torch.tensor(0.0)
     values = {
-        "": rescaled if s.rescaled else accuracy,
+        "": rescaled if settings.rescaled else accuracy,
         "accuracy": accuracy,
         "rescaled": rescaled,
         "train_accuracy": train_accuracy,
         "active": active.sum(),
     }
-    parts = {"votes": train, "eval_votes": held, "variances": variances, "active": active}
+    parts = {"votes": train, "eval_votes": fresh, "variances": variances, "active": active}
     dead = int((~active).sum())
     remarks = (f"{dead} of {len(active)} codes are dead and were left out",) if dead else ()
-    return build(chosen, Measured(values, parts, remarks), rows, seed=seed)
+    return Measured(values, parts, remarks)
 
 
 def _scale(codes: Float[Tensor, "n z"]) -> Float[Tensor, " z"]:

@@ -1,17 +1,13 @@
 """Total correlation of codes, were they Gaussian."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 
 from unknot.core.errors import DataError
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.codes_only import normal_scores, take_codes
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows
-from unknot.metrics.parts.result import Measured, Score, score
-from unknot.metrics.parts.tables import correlation
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import correlation, normal_scores
 
 SINGULAR = 1e-12
 """An eigenvalue of a correlation matrix below this is rounding."""
@@ -31,6 +27,7 @@ PROTOCOLS = {"study2019": Settings(), "unknot": Settings(None, normal_scores=Tru
 
 
 @metric(
+    PROTOCOLS,
     better="lower",
     range=(0, None),
     unit="nats",
@@ -42,14 +39,7 @@ PROTOCOLS = {"study2019": Settings(), "unknot": Settings(None, normal_scores=Tru
         "uncorrelated too."
     ),
 )
-def gaussian_tc(
-    codes: Codes,
-    factors: Factors = None,  # noqa: ARG001 - every score is called alike
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def gaussian_tc(rows: Rows, settings: Settings) -> Measured:
     r"""Gaussian total correlation: how far codes are from independence, were they Gaussian.
 
     $$\tfrac12 \Big(\sum_j \ln \Sigma_{jj} - \ln \det \Sigma\Big) = -\tfrac12 \ln \det R$$
@@ -74,13 +64,6 @@ def gaussian_tc(
         >>> gaussian_tc(np.array(6 * same + 2 * other), protocol="study2019")  # correlation 0.5
         gaussian_tc 0.1438 (study2019)
     """
-    chosen = protocols.pick("gaussian_tc", PROTOCOLS, protocol)
-    rows = take_codes(codes, samples=chosen.settings.samples, seed=seed)
-    measure = partial(_measure, settings=chosen.settings)
-    return score(chosen, measure, rows, seed=seed, interval=interval)
-
-
-def _measure(rows: Rows, settings: Settings) -> Measured:
     codes = normal_scores(rows.codes) if settings.normal_scores else rows.codes
     table = correlation(codes, codes)
     varies = table.diagonal() > 0

@@ -10,14 +10,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import ratio
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
-from unknot.metrics.parts.neighbours import neighbour_information
-from unknot.metrics.parts.predictors import check_classes, columns, standardised, versions
-from unknot.metrics.parts.result import Measured, Score, build
-from unknot.metrics.parts.tables import UNKNOT, entropy, information
+from unknot.metrics.parts.information import UNKNOT, level_entropies, neighbour_information
+from unknot.metrics.parts.learners import check_classes, columns, standardised, versions
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import ratio
 
 NOTHING = 0.02
 """Below this share of a factor's entropy the codes tell nothing that is worth sorting."""
@@ -38,19 +35,15 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(10_000, active="informative
 
 
 @metric(
+    PROTOCOLS,
+    options=(),
     better="higher",
     range=(0, 1),
     measures=("modularity", "compactness", "explicitness"),
     cost=1.55,
     reads="1: each latent tells about one factor alone. Means nothing where infoe is near 0.",
 )
-def infomec(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-) -> Score:
+def infomec(rows: Rows, settings: Settings) -> Measured:
     r"""InfoM, InfoE and InfoC: information of codes about factors, sorted and summed up.
 
     With $N_{jk} = I(z_j; v_k) / H(v_k)$ over active codes $j$ and $s(x) = (x - 1/n) / (1 - 1/n)$
@@ -70,16 +63,9 @@ def infomec(
     Reads as: M near 1, each code serves one factor; C near 1, each factor needs one code; E, how
     much of the factors a linear reader finds. M and C mean nothing where E is near 0.
     """
-    chosen = protocols.pick("infomec", PROTOCOLS, protocol)
-    rows = take(codes, factors, samples=chosen.settings.samples, seed=seed)
     check_classes(rows)
-    measured = _measure(rows, chosen.settings)
-    return build(chosen, measured, rows, seed=seed, **versions())
-
-
-def _measure(rows: Rows, settings: Settings) -> Measured:
     mutual = neighbour_information(rows.codes, rows.levels, settings.neighbours)
-    whole = torch.stack([entropy(torch.bincount(level).double()) for level in rows.levels.T])
+    whole = level_entropies(rows.levels)
     table = ratio(mutual, whole.expand_as(mutual))
     active = _active(rows, settings)
     per_code = torch.where(active, best_share(table, dim=1), 0.0)
@@ -105,12 +91,12 @@ def _measure(rows: Rows, settings: Settings) -> Measured:
         remarks.append(f"{int((~active).sum())} of {len(active)} codes were left out")
     if float(explicit.mean()) < NOTHING:
         remarks.append("a linear reader finds nothing, so InfoM and InfoC may describe noise")
-    return Measured(values, parts, tuple(remarks))
+    return Measured(values, parts, tuple(remarks), versions())
 
 
 def _active(rows: Rows, settings: Settings) -> Bool[Tensor, " z"]:
     if settings.active == "informative":
-        return information(rows, UNKNOT).alive
+        return rows.information(UNKNOT).alive
     spread = rows.codes.amax(0) - rows.codes.amin(0)
     return spread > spread.max() / 20
 

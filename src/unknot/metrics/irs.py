@@ -1,19 +1,16 @@
 """IRS, the interventional robustness score."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import mean, ratio
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
-from unknot.metrics.parts.result import Measured, Score, score
-from unknot.metrics.parts.tables import UNKNOT, discretise, information
+from unknot.metrics.parts.information import UNKNOT, discretise
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import mean, ratio
 
 
 @dataclass(frozen=True)
@@ -39,20 +36,14 @@ PROTOCOLS = {
 
 
 @metric(
+    PROTOCOLS,
     better="higher",
     range=(0, 1),
     measures=("modularity",),
     cost=0.1,
     reads="1: each latent is moved by one factor alone, whether or not all factors are there.",
 )
-def irs(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def irs(rows: Rows, settings: Settings) -> Measured:
     r"""Interventional robustness: how still a code stands while its own factor is held.
 
     With $d_{jk}$ the mean over the values of factor $k$ of the largest deviation of $z_j$ from its
@@ -66,25 +57,18 @@ def irs(
     Range: 0 to 1.
     Reads as: near 1 each code is moved by one factor alone, whether or not all factors are there.
     """
-    chosen = protocols.pick("irs", PROTOCOLS, protocol)
-    rows = take(codes, factors, samples=chosen.settings.samples, seed=seed)
-    measure = partial(_measure, settings=chosen.settings)
-    return score(chosen, measure, rows, seed=seed, interval=interval)
-
-
-def _measure(rows: Rows, settings: Settings) -> Measured:
     levels = rows.levels
     if settings.factor_bins is not None:
         levels = discretise(rows.values.double(), settings.factor_bins, "width")
-    held = torch.stack([_deviation(rows.codes, k, settings.quantile) for k in levels.T], dim=1)
+    inside = torch.stack([_deviation(rows.codes, k, settings.quantile) for k in levels.T], dim=1)
     level = settings.quantile if settings.reference == "quantile" else 1.0
     free = _deviation(rows.codes, torch.zeros_like(levels[:, 0]), level)
     # By its range too: the mean of a constant code is rounded, and it deviates from that.
     alive = (free > 0) & (rows.codes.amax(0) > rows.codes.amin(0))
-    table = torch.where(alive[:, None], 1 - ratio(held, free[:, None]), 0.0).clamp_min(0)
+    table = torch.where(alive[:, None], 1 - ratio(inside, free[:, None]), 0.0).clamp_min(0)
     scores, parents = table.max(1)
     if settings.weights == "equal":
-        alive = alive & information(rows, UNKNOT).alive
+        alive = alive & rows.information(UNKNOT).alive
     weights = alive.double() * (free if settings.weights == "deviation" else 1.0)
     parts = {"table": table, "per_code": scores, "parents": parents, "deviations": free}
     remarks = () if bool(alive.all()) else (f"{int((~alive).sum())} dead codes were left out",)

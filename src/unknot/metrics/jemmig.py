@@ -2,32 +2,30 @@
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import gap
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
-from unknot.metrics.parts.posteriors import side_by_side, split
-from unknot.metrics.parts.result import Measured, Score, score
-from unknot.metrics.parts.tables import (
+from unknot.metrics.parts.information import (
     CARBONNEAU,
     UNKNOT,
     Counting,
     entropy,
-    information,
+    level_entropies,
     mutual_information,
 )
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import gap
 
 
 @dataclass(frozen=True)
 class Quantised:
     """Mass of posteriors in bins of equal width around 0; needs ``logvar``."""
 
+    needs: ClassVar = ("posteriors",)
     bins: int = 100
     reach: float = 4.0
     """Bins go from minus to plus this; the outer ones hold what lies beyond."""
@@ -43,21 +41,15 @@ PROTOCOLS: dict[str, Counting | Quantised] = {
 
 
 @metric(
+    PROTOCOLS,
+    ceiling=True,
     better="higher",
     range=(0, 1),
     measures=("modularity", "compactness"),
     cost=0.02,
     reads="Like mig, but a latent also loses by what it holds beside its factor.",
 )
-def jemmig(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    logvar: Codes | None = None,
-    protocol: str | Counting | Quantised = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def jemmig(rows: Rows, settings: Counting | Quantised) -> Measured:
     r"""Joint entropy minus mutual information gap, scaled to grow towards 1.
 
     With $b$ bins, and $z_{(1)}, z_{(2)}$ the codes that know most of $v_k$,
@@ -79,29 +71,14 @@ def jemmig(
         seed: Of drawn rows.
         interval: Level of a bootstrap interval over rows, where wanted.
     """
-    chosen: protocols.Protocol[Counting | Quantised]
-    if isinstance(protocol, Quantised):
-        chosen = protocols.Protocol("jemmig", "custom", protocol)
-    else:
-        chosen = protocols.pick("jemmig", PROTOCOLS, protocol)
-    settings = chosen.settings
     if isinstance(settings, Quantised):
-        posteriors = side_by_side("jemmig under the protocol of its paper", codes, logvar)
-        rows = take(posteriors, factors, samples=settings.samples, seed=seed)
-        quantised = partial(_measure_quantised, settings=settings)
-        return score(chosen, quantised, rows, seed=seed, interval=interval)
-    rows = take(codes, factors, samples=settings.samples, seed=seed)
-    measure = partial(_measure, counting=settings)
-    return score(chosen, measure, rows, seed=seed, interval=interval, ceiling=True)
+        return _quantised(rows, settings)
+    known = rows.information(settings)
+    return _scaled(known.mutual, known.joint, known.factors, settings.bins, known.remarks)
 
 
-def _measure(rows: Rows, counting: Counting) -> Measured:
-    known = information(rows, counting)
-    return _scaled(known.mutual, known.joint, known.factors, counting.bins, known.remarks)
-
-
-def _measure_quantised(rows: Rows, settings: Quantised) -> Measured:
-    mean, logvar = split(rows)
+def _quantised(rows: Rows, settings: Quantised) -> Measured:
+    mean, logvar = rows.posteriors()
     inner = torch.linspace(-settings.reach, settings.reach, settings.bins + 1)[1:-1].to(mean)
     values = int(rows.levels.max()) + 1
     joint = mean.new_zeros(mean.shape[1], rows.levels.shape[1], values, settings.bins)
@@ -111,10 +88,8 @@ def _measure_quantised(rows: Rows, settings: Quantised) -> Measured:
         mass = torch.cat([ends[0], below, ends[1]], dim=1).diff(dim=1)
         for k, level in enumerate(rows.levels.T):
             joint[j, k].index_add_(0, level, mass)
-    factors = torch.stack([entropy(torch.bincount(level).double()) for level in rows.levels.T])
-    return _scaled(
-        mutual_information(joint), entropy(joint.flatten(-2)), factors, settings.bins, ()
-    )
+    joint_entropies, factors = entropy(joint.flatten(-2)), level_entropies(rows.levels)
+    return _scaled(mutual_information(joint), joint_entropies, factors, settings.bins, ())
 
 
 def _scaled(

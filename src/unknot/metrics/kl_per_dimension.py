@@ -1,14 +1,10 @@
 """Divergence of each latent's posterior from the prior."""
 
 from dataclasses import dataclass
-from functools import partial
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.codes_only import take_codes
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows
-from unknot.metrics.parts.posteriors import divergence, side_by_side, split
-from unknot.metrics.parts.result import Measured, Score, score
+from unknot.metrics.parts.information import divergence
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
@@ -24,7 +20,8 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
 
 
 @metric(
-    better="higher",
+    PROTOCOLS,
+    better="neither",
     range=(0, None),
     unit="nats",
     measures=("usage",),
@@ -32,15 +29,7 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
     cost=0.01,
     reads="What the whole code says about an image, in nats, at most.",
 )
-def kl_per_dimension(
-    codes: Codes,
-    factors: Factors = None,  # noqa: ARG001 - every score is called alike
-    *,
-    logvar: Codes | None = None,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def kl_per_dimension(rows: Rows, settings: Settings) -> Measured:
     r"""Divergence of posteriors from the prior: the sum over latents, and each latent's own.
 
     $$\mathrm{KL}_j = \frac1n \sum_x \tfrac12 (\mu_j^2 + \sigma_j^2 - 1 - \ln \sigma_j^2)$$
@@ -70,14 +59,6 @@ def kl_per_dimension(
         >>> kl_per_dimension(np.tile([1.0, 0.0], (10, 1)), logvar=np.zeros((10, 2)))
         kl_per_dimension 0.5000 .active 1.0000 (unknot)
     """
-    chosen = protocols.pick("kl_per_dimension", PROTOCOLS, protocol)
-    posteriors = side_by_side("kl_per_dimension", codes, logvar)
-    rows = take_codes(posteriors, samples=chosen.settings.samples, seed=seed)
-    measure = partial(_measure, threshold=chosen.settings.threshold)
-    return score(chosen, measure, rows, seed=seed, interval=interval)
-
-
-def _measure(rows: Rows, threshold: float) -> Measured:
-    each = divergence(*split(rows)).mean(0)
-    values = {"": each.sum(), "active": (each > threshold).double().sum()}
+    each = divergence(*rows.posteriors()).mean(0)
+    values = {"": each.sum(), "active": (each > settings.threshold).double().sum()}
     return Measured(values, {"per_code": each})

@@ -1,29 +1,27 @@
 """Linearity: whether codes move along a line while a factor moves."""
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors
-from unknot.metrics.parts.result import Measured, Score
-from unknot.metrics.parts.traversals import PAPER, UNKNOT, Shares, Walking, geometric, score_shares
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.traversals import (
+    PAPER,
+    UNKNOT,
+    Shares,
+    TraversalSettings,
+    traversal_shares,
+)
 
 PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
 
 
 @metric(
+    PROTOCOLS,
+    sample=traversal_shares,
     better="higher",
     range=(0, 1),
     measures=("geometry",),
     cost=0.03,
     reads="1: moving one factor moves the code along a straight line, in any direction.",
 )
-def linearity(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Walking = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def linearity(shares: Shares, settings: TraversalSettings) -> Measured:  # noqa: ARG001 - all alike
     r"""Linearity ratio: how much of the movement of codes lies on one line while a factor moves.
 
     $$\tilde s_k = \mathrm{E}\, \frac{\lambda_1}{\sum_j \lambda_j}, \qquad
@@ -51,14 +49,5 @@ def linearity(
         >>> linearity(turned, factors, protocol="paper")
         linearity 1.0000 .raw 1.0000 (paper)
     """
-    chosen = protocols.pick("linearity", PROTOCOLS, protocol)
-    return score_shares(chosen, _measure, codes, factors, seed=seed, interval=interval)
-
-
-def _measure(found: Shares) -> Measured:
-    each = found.normalised(found.line)
-    return Measured(
-        {"": geometric(each), "raw": geometric(found.line)},
-        {"per_factor": each, "per_factor_raw": found.line},
-        found.world.remarks,
-    )
+    each = shares.normalised(shares.line)
+    return shares.measured(each, raw=shares.line)

@@ -1,33 +1,19 @@
 """Importance-sampled log-likelihood of a model."""
 
 import math
-from dataclasses import dataclass
 
-from jaxtyping import Float
-from torch import Tensor
-
-from unknot.core.objective import Net
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.importance import Draws, Likelihood, draw, error
-from unknot.metrics.parts.result import Measured, Score, build
+from unknot.metrics.parts.decoding import DecodingSettings, Draws, standard_error
+from unknot.metrics.parts.scoring import Measured, metric
 
 FEW = 2.0
 """Where fewer draws than this carry the weight of an image, the bound is loose."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How many points of each posterior are decoded."""
-
-    draws: int
-    version: int = 1
-
-
-PROTOCOLS = {"paper": Settings(5_000), "unknot": Settings(32)}
+PROTOCOLS = {"paper": DecodingSettings(5_000), "unknot": DecodingSettings(32)}
 
 
 @metric(
+    PROTOCOLS,
     better="higher",
     range=(None, None),
     unit="nats",
@@ -38,14 +24,7 @@ PROTOCOLS = {"paper": Settings(5_000), "unknot": Settings(32)}
     ),
     lower_parts=("error",),
 )
-def log_likelihood(
-    net: Net,
-    x: Float[Tensor, "..."],
-    *,
-    likelihood: Likelihood = "bernoulli",
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-) -> Score:
+def log_likelihood(draws: Draws, settings: DecodingSettings) -> Measured:  # noqa: ARG001 - all alike
     r"""Importance-sampled log-likelihood: a tighter lower bound of what a model gives an image.
 
     $$\ln \frac1K \sum_{k=1}^K \frac{p(x|z_k)\, p(z_k)}{q(z_k|x)} \quad z_k \sim q(z|x)$$
@@ -71,31 +50,16 @@ def log_likelihood(
         ShapeError: The images are none, or the net is a population.
         DataError: A Bernoulli likelihood and images outside [0, 1], or a net that diverged.
     """
-    chosen = protocols.pick("log_likelihood", PROTOCOLS, protocol)
-    drawn = draw(net, x, likelihood=likelihood, draws=chosen.settings.draws, seed=seed)
-    return of_draws(drawn, protocol=protocol, seed=seed)
-
-
-def of_draws(drawn: Draws, *, protocol: str | Settings, seed: int) -> Score:
-    """The score of one model from its draws, such as those of a population's member.
-
-    Raises:
-        ShapeError: The draws are of several models.
-        DataError: The model diverged.
-    """
-    chosen = protocols.pick("log_likelihood", PROTOCOLS, protocol)
-    drawn.check()
-    weights = drawn.likelihoods + drawn.ratios
-    draws = len(weights)
-    bound = weights.logsumexp(0) - math.log(draws)
+    weights = draws.likelihoods + draws.ratios
+    count = len(weights)
+    bound = weights.logsumexp(0) - math.log(count)
     effective = (2 * weights.logsumexp(0) - (2 * weights).logsumexp(0)).exp()
     values = {
         "": bound.mean(),
         "gain": (bound - weights.mean(0)).mean(),
-        "error": error(bound),
+        "error": standard_error(bound),
     }
-    remarks = drawn.remarks
-    if draws > 1 and float(effective.quantile(0.5)) < FEW:
-        remarks = (*remarks, f"one of {draws} points holds most of the weight: a loose bound")
-    measured = Measured(values, {"per_image": bound, "effective": effective}, remarks)
-    return build(chosen, measured, drawn.rows, likelihood=drawn.likelihood, seed=seed)
+    remarks = draws.remarks
+    if count > 1 and float(effective.quantile(0.5)) < FEW:
+        remarks = (*remarks, f"one of {count} points holds most of the weight: a loose bound")
+    return Measured(values, {"per_image": bound, "effective": effective}, remarks)

@@ -1,16 +1,12 @@
 """MCC, the mean correlation coefficient."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import torch
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
-from unknot.metrics.parts.result import Measured, Score, score
-from unknot.metrics.parts.tables import correlation, midranks
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
@@ -26,6 +22,7 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(correlation="spearman")}
 
 
 @metric(
+    PROTOCOLS,
     better="higher",
     range=(0, 1),
     measures=("identifiability",),
@@ -35,14 +32,7 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(correlation="spearman")}
         "evenly still earn 0.7."
     ),
 )
-def mcc(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def mcc(rows: Rows, settings: Settings) -> Measured:
     r"""Mean correlation coefficient of factors and codes in the best one-to-one assignment.
 
     $$\max_\pi \frac1K \sum_k |r(z_{\pi(k)}, v_k)|$$
@@ -65,19 +55,9 @@ def mcc(
         >>> mcc(-factors[:, ::-1].astype(float), factors)
         mcc 1.0000 (unknot)
     """
-    chosen = protocols.pick("mcc", PROTOCOLS, protocol)
-    rows = take(codes, factors, samples=chosen.settings.samples, seed=seed)
-    measure = partial(_measure, settings=chosen.settings)
-    return score(chosen, measure, rows, seed=seed, interval=interval)
-
-
-def _measure(rows: Rows, settings: Settings) -> Measured:
     from scipy.optimize import linear_sum_assignment
 
-    codes, values = rows.codes, rows.values.double()
-    if settings.correlation == "spearman":
-        codes, values = midranks(codes), midranks(values)
-    table = correlation(codes, values).abs()
+    table = rows.correlations(ranks=settings.correlation == "spearman").abs()
     of_code, of_factor = linear_sum_assignment(table.cpu().numpy(), maximize=True)
     assigned = torch.full((table.shape[1],), -1)
     assigned[of_factor] = torch.from_numpy(of_code)

@@ -1,7 +1,6 @@
 """MED, DCI's entropies on a table of mutual information."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import torch
@@ -9,12 +8,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from unknot.core.errors import ConfigError
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import concentration, mean, ratio
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
-from unknot.metrics.parts.result import Measured, Score, score
-from unknot.metrics.parts.tables import STUDY, UNKNOT, Counting, information
+from unknot.metrics.parts.information import STUDY, UNKNOT, Counting
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import concentration, mean, ratio
 
 
 @dataclass(frozen=True)
@@ -27,11 +24,21 @@ class Settings:
     top: int = 1
     """Codes for each factor that the second score keeps."""
 
+    def __post_init__(self) -> None:
+        if self.top < 1:
+            raise ConfigError(f"med keeps 1 or more codes for each factor; got top = {self.top}.")
+
+    @property
+    def samples(self) -> int | None:
+        """Rows that are looked at."""
+        return self.counting.samples
+
 
 PROTOCOLS = {"paper": Settings(STUDY), "unknot": Settings(UNKNOT, normaliser="entropy")}
 
 
 @metric(
+    PROTOCOLS,
     better="higher",
     range=(0, 1),
     measures=("modularity", "compactness"),
@@ -41,14 +48,7 @@ PROTOCOLS = {"paper": Settings(STUDY), "unknot": Settings(UNKNOT, normaliser="en
         "unnoticed."
     ),
 )
-def med(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def med(rows: Rows, settings: Settings) -> Measured:
     r"""MED: disentanglement as in DCI, with mutual information in the place of importances.
 
     With $R_{jk} = I(z_j; v_k) / \sum_i I(z_i; v_k)$ and $P$ its rows divided by their sums,
@@ -73,16 +73,7 @@ def med(
         >>> med(factors.astype(float), factors)
         med 1.0000 .completeness 1.0000 .top 1.0000 (unknot)
     """
-    chosen = protocols.pick("med", PROTOCOLS, protocol)
-    s = chosen.settings
-    if s.top < 1:
-        raise ConfigError(f"med keeps 1 or more codes for each factor; got top = {s.top}.")
-    rows = take(codes, factors, samples=s.counting.samples, seed=seed)
-    return score(chosen, partial(_measure, settings=s), rows, seed=seed, interval=interval)
-
-
-def _measure(rows: Rows, settings: Settings) -> Measured:
-    known = information(rows, settings.counting)
+    known = rows.information(settings.counting)
     whole = known.mutual.sum(0) if settings.normaliser == "sum" else known.factors
     table = ratio(known.mutual, whole.expand_as(known.mutual))
     per_code, per_factor = concentration(table, dim=1), concentration(table, dim=0)

@@ -1,23 +1,25 @@
 """MIG, the mutual information gap."""
 
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.core.representation import Representation
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import gap, ratio
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
-from unknot.metrics.parts.neighbours import neighbour_information
-from unknot.metrics.parts.posteriors import mixture_information, side_by_side, split
-from unknot.metrics.parts.result import Measured, Score, score
-from unknot.metrics.parts.tables import CARBONNEAU, STUDY, UNKNOT, Counting, entropy, information
+from unknot.metrics.parts.information import (
+    CARBONNEAU,
+    STUDY,
+    UNKNOT,
+    Counting,
+    level_entropies,
+    mixture_information,
+    neighbour_information,
+)
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import gap, ratio
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,11 @@ class Settings:
 
     counting: Counting
     normaliser: Literal["factor", "code"] = "factor"
+
+    @property
+    def samples(self) -> int | None:
+        """Rows that are looked at."""
+        return self.counting.samples
 
 
 @dataclass(frozen=True)
@@ -41,13 +48,14 @@ class Neighbours:
 class Exact:
     """Information integrated over posteriors, without bins; needs ``logvar``."""
 
+    needs: ClassVar = ("posteriors",)
     samples: int | None = None
     draws: int = 10_000
     """At most so many points for one entropy, one from each posterior."""
     version: int = 1
 
 
-PROTOCOLS: dict[str, Settings | Exact] = {
+PROTOCOLS: dict[str, Settings | Exact | Neighbours] = {
     "study2019": Settings(STUDY),
     "paper": Exact(),
     "carbonneau": Settings(CARBONNEAU, normaliser="code"),
@@ -56,6 +64,9 @@ PROTOCOLS: dict[str, Settings | Exact] = {
 
 
 @metric(
+    PROTOCOLS,
+    kinds=(Neighbours,),
+    ceiling=True,
     better="higher",
     range=(0, 1),
     measures=("compactness",),
@@ -65,15 +76,7 @@ PROTOCOLS: dict[str, Settings | Exact] = {
         "stands out. 1: each factor is in one latent and in no other."
     ),
 )
-def mig(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    logvar: Codes | None = None,
-    protocol: str | Settings | Neighbours | Exact = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def mig(rows: Rows, settings: Settings | Exact | Neighbours) -> Measured:
     r"""Mutual information gap: how far the best code for a factor is ahead of the second best.
 
     $$\frac1K \sum_k \frac{I(z_{(1)}; v_k) - I(z_{(2)}; v_k)}{H(v_k)}$$
@@ -104,65 +107,47 @@ def mig(
         >>> mig(factors[:, ::-1].astype(float), factors, protocol="study2019")
         mig 0.9060 (study2019, 100 % of the ceiling 0.906)
     """
-    if isinstance(protocol, Neighbours):
-        by_neighbours = protocols.Protocol("mig", "custom", protocol)
-        rows = take(codes, factors, samples=protocol.samples, seed=seed)
-        near = partial(_measure_near, settings=protocol)
-        return score(by_neighbours, near, rows, seed=seed, interval=interval, ceiling=True)
-    chosen: protocols.Protocol[Settings | Exact]
-    if isinstance(protocol, Exact):
-        chosen = protocols.Protocol("mig", "custom", protocol)
-    else:
-        chosen = protocols.pick("mig", PROTOCOLS, protocol)
-    settings = chosen.settings
-    if isinstance(settings, Exact):
-        posteriors = side_by_side("mig under the protocol of its paper", codes, logvar)
-        rows = take(posteriors, factors, samples=settings.samples, seed=seed)
-        exact = partial(_measure_exact, settings=settings, seed=seed, size=_size(codes))
-        return score(chosen, exact, rows, seed=seed, interval=interval)
-    rows = take(codes, factors, samples=settings.counting.samples, seed=seed)
-    measure = partial(_measure, settings=settings)
-    return score(chosen, measure, rows, seed=seed, interval=interval, ceiling=True)
+    if isinstance(settings, Neighbours):
+        return _near(rows, settings)
+    return _exact(rows, settings) if isinstance(settings, Exact) else _counted(rows, settings)
 
 
-def _measure(rows: Rows, settings: Settings) -> Measured:
-    known = information(rows, settings.counting)
+def _counted(rows: Rows, settings: Settings) -> Measured:
+    known = rows.information(settings.counting)
     whole = known.factors if settings.normaliser == "factor" else known.codes[:, None]
-    gaps = gap(ratio(known.mutual, whole.expand_as(known.mutual)), dim=0)
-    parts = {"per_factor": gaps, "information": known.mutual, "factor_entropies": known.factors}
-    return Measured({"": gaps.mean()}, parts, known.remarks)
+    return _gaps(known.mutual, whole.expand_as(known.mutual), known.factors, known.remarks)
 
 
-def _size(codes: Codes) -> int:
-    return codes.space.size if isinstance(codes, Representation) else 0
-
-
-def _measure_exact(rows: Rows, settings: Exact, seed: int, size: int) -> Measured:
+def _exact(rows: Rows, settings: Exact) -> Measured:
     # Any first rows are random ones then.
-    n = len(rows)
+    n, seed = len(rows), rows.seed
     order = noise.permutation(seed, "metric/points", 0, n, 1)[:, 0].to(rows.codes.device)
     rows = rows[order]
-    mean, logvar = split(rows)
+    mean, logvar = rows.posteriors()
     eps = noise.normal(seed, "metric/points", 1, *mean.shape, dtype=mean.dtype).to(mean.device)
     points = mean + (0.5 * logvar).exp() * eps
-    whole = torch.stack([entropy(torch.bincount(level).double()) for level in rows.levels.T])
     mutual = mixture_information(points, mean, logvar, rows.levels, settings.draws)
+    size = rows.grid.space.size if rows.grid else 0
     remarks: tuple[str, ...] = ()
     if size > n:
         remarks = (f"{n:,} of {size:,} posteriors: narrow ones overlap less than all would",)
-    return _gaps(mutual, whole, remarks)
+    whole = level_entropies(rows.levels)
+    return _gaps(mutual, whole.expand_as(mutual), whole, remarks)
 
 
-def _measure_near(rows: Rows, settings: Neighbours) -> Measured:
-    whole = torch.stack([entropy(torch.bincount(level).double()) for level in rows.levels.T])
+def _near(rows: Rows, settings: Neighbours) -> Measured:
+    whole = level_entropies(rows.levels)
     mutual = neighbour_information(rows.codes, rows.levels, settings.neighbours)
     # The estimate may exceed what there is to know by a little.
-    return _gaps(torch.minimum(mutual, whole), whole)
+    return _gaps(torch.minimum(mutual, whole), whole.expand_as(mutual), whole)
 
 
 def _gaps(
-    mutual: Float[Tensor, "z f"], whole: Float[Tensor, " f"], remarks: tuple[str, ...] = ()
+    mutual: Float[Tensor, "z f"],
+    unit: Float[Tensor, "z f"],
+    factors: Float[Tensor, " f"],
+    remarks: tuple[str, ...] = (),
 ) -> Measured:
-    gaps = gap(ratio(mutual, whole.expand_as(mutual)), dim=0)
-    parts = {"per_factor": gaps, "information": mutual, "factor_entropies": whole}
+    gaps = gap(ratio(mutual, unit), dim=0)
+    parts = {"per_factor": gaps, "information": mutual, "factor_entropies": factors}
     return Measured({"": gaps.mean()}, parts, remarks)

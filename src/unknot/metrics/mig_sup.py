@@ -1,14 +1,10 @@
 """MIG-sup, the gap seen from the codes."""
 
-from functools import partial
-
 from unknot.metrics.mig import Settings
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import gap, mean, ratio
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
-from unknot.metrics.parts.result import Measured, Score, score
-from unknot.metrics.parts.tables import CARBONNEAU, STUDY, UNKNOT, information
+from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import gap, mean, ratio
 
 PROTOCOLS = {
     "paper": Settings(STUDY),
@@ -18,20 +14,15 @@ PROTOCOLS = {
 
 
 @metric(
+    PROTOCOLS,
+    ceiling=True,
     better="higher",
     range=(0, 1),
     measures=("modularity",),
     cost=0.02,
     reads="1: each latent tells about one factor alone, though maybe no factor completely.",
 )
-def mig_sup(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def mig_sup(rows: Rows, settings: Settings) -> Measured:
     r"""MIG-sup: how far a code's best factor is ahead of its second best, mean over codes.
 
     $$\frac1D \sum_j I'(z_j; v_{(1)}) - I'(z_j; v_{(2)}), \quad I' = I / H(v)$$
@@ -44,14 +35,7 @@ def mig_sup(
     Range: 0 to 1.
     Reads as: near 1 each code tells about one factor alone, though maybe no factor completely.
     """
-    chosen = protocols.pick("mig_sup", PROTOCOLS, protocol)
-    rows = take(codes, factors, samples=chosen.settings.counting.samples, seed=seed)
-    measure = partial(_measure, settings=chosen.settings)
-    return score(chosen, measure, rows, seed=seed, interval=interval, ceiling=True)
-
-
-def _measure(rows: Rows, settings: Settings) -> Measured:
-    known = information(rows, settings.counting)
+    known = rows.information(settings.counting)
     whole = known.factors if settings.normaliser == "factor" else known.codes[:, None]
     gaps = gap(ratio(known.mutual, whole.expand_as(known.mutual)), dim=1)
     parts = {"per_code": gaps, "information": known.mutual, "alive": known.alive}

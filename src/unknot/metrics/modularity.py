@@ -1,20 +1,17 @@
 """Modularity, how alone each code's best factor is."""
 
-from functools import partial
-
 import torch
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import mean, ratio
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
-from unknot.metrics.parts.result import Measured, Score, score
-from unknot.metrics.parts.tables import CARBONNEAU, STUDY, UNKNOT, Counting, information
+from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT, Counting
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import mean, ratio
 
 PROTOCOLS = {"study2019": STUDY, "paper": STUDY, "carbonneau": CARBONNEAU, "unknot": UNKNOT}
 
 
 @metric(
+    PROTOCOLS,
     better="higher",
     range=(0, 1),
     measures=("modularity",),
@@ -24,14 +21,7 @@ PROTOCOLS = {"study2019": STUDY, "paper": STUDY, "carbonneau": CARBONNEAU, "unkn
         "can look modular."
     ),
 )
-def modularity(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Counting = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def modularity(rows: Rows, settings: Counting) -> Measured:
     r"""Modularity: one minus the squared information a code has beside its best factor.
 
     $$\frac1D \sum_j 1 - \frac{\sum_{k \ne k(j)} I(z_j; v_k)^2}{(K - 1) \max_k I(z_j; v_k)^2}$$
@@ -44,14 +34,7 @@ def modularity(
     Range: 0 to 1.
     Reads as: never alone; a code that knows nothing can look modular.
     """
-    chosen = protocols.pick("modularity", PROTOCOLS, protocol)
-    rows = take(codes, factors, samples=chosen.settings.samples, seed=seed)
-    measure = partial(_measure, counting=chosen.settings)
-    return score(chosen, measure, rows, seed=seed, interval=interval)
-
-
-def _measure(rows: Rows, counting: Counting) -> Measured:
-    known = information(rows, counting)
+    known = rows.information(settings)
     squares = known.mutual.square()
     most = squares.amax(1)
     others = max(squares.shape[1] - 1, 1)

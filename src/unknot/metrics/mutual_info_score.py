@@ -1,19 +1,16 @@
 """Mean mutual information of pairs of codes."""
 
 from dataclasses import replace
-from functools import partial
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.codes_only import take_codes
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows
-from unknot.metrics.parts.result import Measured, Score, score
-from unknot.metrics.parts.tables import STUDY, UNKNOT, Counting, discretise, information
+from unknot.metrics.parts.information import STUDY, UNKNOT, Counting, discretise, information
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
 
 PROTOCOLS = {"study2019": STUDY, "unknot": replace(UNKNOT, dead="counted")}
 
 
 @metric(
+    PROTOCOLS,
     better="lower",
     range=(0, None),
     unit="nats",
@@ -24,14 +21,7 @@ PROTOCOLS = {"study2019": STUDY, "unknot": replace(UNKNOT, dead="counted")}
         "What one latent tells about another, in nats, mean over pairs. 0: independent, two by two."
     ),
 )
-def mutual_info_score(
-    codes: Codes,
-    factors: Factors = None,  # noqa: ARG001 - every score is called alike
-    *,
-    protocol: str | Counting = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def mutual_info_score(rows: Rows, settings: Counting) -> Measured:
     r"""Mutual information of codes: what one code tells about another, mean over pairs.
 
     $$\frac{1}{z (z - 1)} \sum_{i \neq j} I(z_i; z_j)$$
@@ -46,15 +36,8 @@ def mutual_info_score(
     Reads as: 0 is pairwise independence; it sees relations that are not linear, unlike
     `gaussian_tc`. Dead codes count, and lower it; low for noise too.
     """
-    chosen = protocols.pick("mutual_info_score", PROTOCOLS, protocol)
-    rows = take_codes(codes, samples=chosen.settings.samples, seed=seed)
-    measure = partial(_measure, counting=chosen.settings)
-    return score(chosen, measure, rows, seed=seed, interval=interval)
-
-
-def _measure(rows: Rows, counting: Counting) -> Measured:
-    bins = discretise(rows.codes, counting.bins, counting.edges)
-    known = information(replace(rows, values=bins, levels=bins), counting)
+    bins = discretise(rows.codes, settings.bins, settings.edges)
+    known = information(rows.codes, bins, bins, settings)
     apart = known.mutual - known.mutual.diag().diag()
     pairs = len(apart) * (len(apart) - 1)
     values = {"": apart.sum() / max(pairs, 1), "largest": apart.max()}

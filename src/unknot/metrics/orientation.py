@@ -1,30 +1,28 @@
 """Orientation: whether the line along which codes move is an axis."""
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import ratio
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors
-from unknot.metrics.parts.result import Measured, Score
-from unknot.metrics.parts.traversals import PAPER, UNKNOT, Shares, Walking, geometric, score_shares
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import ratio
+from unknot.metrics.parts.traversals import (
+    PAPER,
+    UNKNOT,
+    Shares,
+    TraversalSettings,
+    traversal_shares,
+)
 
 PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
 
 
 @metric(
+    PROTOCOLS,
+    sample=traversal_shares,
     better="higher",
     range=(0, 1),
     measures=("geometry",),
     cost=0.03,
     reads="1: where the code moves on a line, the line is an axis. 0: it lies between axes.",
 )
-def orientation(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Walking = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def orientation(shares: Shares, settings: TraversalSettings) -> Measured:  # noqa: ARG001 - all alike
     r"""Axis-orientation ratio: axis alignment as a share of linearity.
 
     $$s_k = s_k^{\mathrm{axis}} / s_k^{\mathrm{linear}}, \qquad
@@ -50,15 +48,6 @@ def orientation(
         >>> orientation(turned, factors, protocol="paper")
         orientation 0.2800 .raw 0.6400 (paper)
     """
-    chosen = protocols.pick("orientation", PROTOCOLS, protocol)
-    return score_shares(chosen, _measure, codes, factors, seed=seed, interval=interval)
-
-
-def _measure(found: Shares) -> Measured:
-    each = ratio(found.normalised(found.axis), found.normalised(found.line))
-    raw = ratio(found.axis, found.line)
-    return Measured(
-        {"": geometric(each), "raw": geometric(raw)},
-        {"per_factor": each, "per_factor_raw": raw},
-        found.world.remarks,
-    )
+    each = ratio(shares.normalised(shares.axis), shares.normalised(shares.line))
+    raw = ratio(shares.axis, shares.line)
+    return shares.measured(each, raw=raw)

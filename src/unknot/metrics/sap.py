@@ -1,23 +1,18 @@
 """SAP, the separated attribute predictability."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.core.errors import ConfigError, DataError
-from unknot.core.factors import KINDS, Kind
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import gap
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, Test, take_two
-from unknot.metrics.parts.predictors import svm_accuracy, versions
-from unknot.metrics.parts.result import Measured, Score, build, score
-from unknot.metrics.parts.tables import correlation, midranks, threshold_accuracy
+from unknot.core.errors import DataError
+from unknot.metrics.parts.learners import learner_record, svm_accuracy
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import gap, threshold_accuracy
 
 
 @dataclass(frozen=True)
@@ -30,6 +25,11 @@ class Settings:
     test_samples: int | None = 0
     """0 evaluates on the rows that were fitted."""
     version: int = 1
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """A support vector machine is fitted to classes, on other rows than it is tested on."""
+        return ("test",) if self.estimator == "svm" else ("test", "kinds", "interval")
 
 
 LARGEST = 1e30
@@ -44,6 +44,8 @@ PROTOCOLS = {
 
 
 @metric(
+    PROTOCOLS,
+    options=("test", "kinds", "interval"),
     better="higher",
     range=(0, 1),
     measures=("compactness",),
@@ -53,16 +55,7 @@ PROTOCOLS = {
         "numbers are usual."
     ),
 )
-def sap(
-    codes: Codes,
-    factors: Factors = None,
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    test: Test = None,
-    kinds: Sequence[str] | None = None,
-    interval: float | None = None,
-) -> Score:
+def sap(rows: Rows, settings: Settings) -> Measured:
     r"""Separated attribute predictability: the gap between the two best predictors of a factor.
 
     $$\frac1K \sum_k S_{(1)k} - S_{(2)k}$$
@@ -92,40 +85,13 @@ def sap(
         ConfigError: ``kinds`` do not fit the factors, or ``study2019`` is given what it cannot use.
         DataError: Codes are too large for ``study2019``.
     """
-    chosen = protocols.pick("sap", PROTOCOLS, protocol)
-    s = chosen.settings
-    if s.estimator == "svm" and (interval is not None or kinds is not None):
-        raise ConfigError(f"sap under '{chosen.name}' takes neither interval nor kinds.")
-    rows, held = take_two(
-        codes, factors, test, samples=s.samples, test_samples=s.test_samples, seed=seed
-    )
-    if s.estimator == "svm":
+    if settings.estimator == "svm":
         if float(rows.codes.abs().max()) > LARGEST:
             raise DataError(f"A support vector machine cannot be fitted to codes above {LARGEST}.")
-        measured = _gaps(svm_accuracy(rows, held))
-        return build(chosen, measured, rows, test_rows=len(held), seed=seed, **versions())
-    if kinds is not None:
-        rows = replace(rows, kinds=_checked(kinds, rows))
-    measure = partial(_measure, rank=s.estimator == "rank r2")
-    return score(chosen, measure, rows, seed=seed, interval=interval)
-
-
-def _checked(kinds: Sequence[str], rows: Rows) -> tuple[Kind, ...]:
-    known = tuple(kind for given in kinds for kind in KINDS if kind == given)
-    if not len(known) == len(kinds) == len(rows.names):
-        raise ConfigError(
-            f"Expected one kind of {KINDS} for each of the {len(rows.names)} factors that vary; "
-            f"got {tuple(kinds)}."
-        )
-    return known
-
-
-def _measure(rows: Rows, rank: bool) -> Measured:
-    ordered, values = rows.codes, rows.values.double()
-    if rank:
-        ordered, values = midranks(ordered), midranks(values)
-    table = correlation(ordered, values).square()
-    if rank:  # the variance of minute codes would be 0, that of constant ones a trace of rounding
+        return _gaps(svm_accuracy(rows, rows.test_rows), learner_record(rows))
+    ranks = settings.estimator == "rank r2"
+    table = rows.correlations(ranks=ranks).square()
+    if ranks:  # the variance of minute codes would be 0, that of constant ones a trace of rounding
         alive = rows.codes.amax(0) > rows.codes.amin(0)
     else:
         alive = rows.codes.var(0, correction=0) > 1e-12
@@ -135,6 +101,7 @@ def _measure(rows: Rows, rank: bool) -> Measured:
     return _gaps(torch.where(alive[:, None], table, 0.0))
 
 
-def _gaps(table: Float[Tensor, "z f"]) -> Measured:
+def _gaps(table: Float[Tensor, "z f"], record: Mapping[str, Any] | None = None) -> Measured:
     gaps = gap(table, dim=0)
-    return Measured({"": gaps.mean()}, {"per_factor": gaps, "table": table})
+    parts = {"per_factor": gaps, "table": table}
+    return Measured({"": gaps.mean()}, parts, record=record or {})

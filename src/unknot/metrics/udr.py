@@ -2,21 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from unknot.core.errors import ConfigError, ShapeError
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import ratio
-from unknot.metrics.parts.codes_only import take_codes
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Array, Codes
-from unknot.metrics.parts.predictors import versions
-from unknot.metrics.parts.result import Measured, Score, build
-from unknot.metrics.parts.tables import correlation, midranks, ranged
+from unknot.metrics.parts.learners import versions
+from unknot.metrics.parts.rows import Array
+from unknot.metrics.parts.scoring import Measured, Models, metric
+from unknot.metrics.parts.tables import correlation, midranks, ranged, ratio
 
 
 @dataclass(frozen=True)
@@ -38,19 +34,14 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(None, similarity="spearman"
 
 
 @metric(
+    PROTOCOLS,
     better="higher",
     range=(0, 1),
     measures=("agreement",),
     needs=("models",),
     reads="1: models of other seeds found the same latents up to order and sign.",
 )
-def udr(
-    models: Sequence[Codes],
-    *,
-    kl: Sequence[Array] | None = None,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-) -> Score:
+def udr(models: Models, settings: Settings) -> Measured:
     r"""Unsupervised disentanglement ranking: how well models that differ in the seed agree.
 
     For models $a$ and $b$, with $R_{ij}$ how strongly code $i$ of $a$ goes with code $j$ of $b$,
@@ -87,33 +78,25 @@ def udr(
         >>> udr([codes, -codes, codes[:, ::-1]])
         udr 1.0000 (unknot)
     """
-    chosen = protocols.pick("udr", PROTOCOLS, protocol)
-    s = chosen.settings
-    if len(models) < 2:
-        raise ConfigError(f"udr compares at least two models; got {len(models)}.")
-    rows = [take_codes(codes, samples=s.samples, seed=seed) for codes in models]
-    if len(sizes := {len(r) for r in rows}) > 1:
-        raise ShapeError(f"udr needs all models on the same rows; got {sorted(sizes)} rows.")
-    codes = [r.codes for r in rows]
-    if kl is None:
-        active = [c.std(0, correction=0) >= s.deviation for c in codes]
+    codes = [rows.codes for rows in models.rows]
+    if models.kl is None:
+        active = [c.std(0, correction=0) >= settings.deviation for c in codes]
     else:
-        active = _divergent(kl, codes, s.kl)
+        active = _divergent(models.kl, codes, settings.kl)
     live = [c[:, a] for c, a in zip(codes, active, strict=True)]
     pairs = torch.zeros(len(live), len(live), dtype=torch.float64)
     for a in range(len(live)):
         for b in range(len(live)):
             if a != b:
-                pairs[a, b] = agreement(_similarity(live[a], live[b], s))
+                pairs[a, b] = agreement(_similarity(live[a], live[b], settings))
     others = pairs.T[~torch.eye(len(live), dtype=torch.bool)].reshape(len(live), -1)
     per_model = others.quantile(0.5, dim=1)
     counted = torch.stack([a.sum() for a in active])
     parts = {"per_model": per_model, "pairs": pairs, "active": counted}
     few = int((counted == 0).sum())
     remarks = (f"no code of {few} models counts, so that they agree with none",) if few else ()
-    facts: dict[str, Any] = versions() if s.similarity == "lasso" else {}
-    measured = Measured({"": per_model.mean()}, parts, remarks)
-    return build(chosen, measured, rows[0], seed=seed, models=len(models), **facts)
+    record = versions() if settings.similarity == "lasso" else {}
+    return Measured({"": per_model.mean()}, parts, remarks, record)
 
 
 def _divergent(

@@ -1,17 +1,12 @@
 """Wasserstein distance of codes from independence, were they Gaussian."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.aggregate import ratio
-from unknot.metrics.parts.codes_only import normal_scores, take_codes
-from unknot.metrics.parts.facts import metric
-from unknot.metrics.parts.inputs import Codes, Factors, Rows
-from unknot.metrics.parts.result import Measured, Score, score
-from unknot.metrics.parts.tables import correlation
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import correlation, normal_scores, ratio
 
 
 @dataclass(frozen=True)
@@ -33,6 +28,7 @@ PROTOCOLS = {
 
 
 @metric(
+    PROTOCOLS,
     better="lower",
     range=(0, None),
     measures=("independence",),
@@ -40,14 +36,7 @@ PROTOCOLS = {
     cost=0.02,
     reads="0: the latents are uncorrelated. Says nothing about factors.",
 )
-def wasserstein_tc(
-    codes: Codes,
-    factors: Factors = None,  # noqa: ARG001 - every score is called alike
-    *,
-    protocol: str | Settings = "unknot",
-    seed: int = 0,
-    interval: float | None = None,
-) -> Score:
+def wasserstein_tc(rows: Rows, settings: Settings) -> Measured:
     r"""Gaussian Wasserstein correlation: the squared distance of codes from independence.
 
     $$W_2^2\big(N(0, \Sigma), N(0, D)\big) = 2 \operatorname{tr} \Sigma
@@ -66,13 +55,6 @@ def wasserstein_tc(
     Reads as: 0 is independence; 0.07 normalised is what two codes with correlation 0.5 have. Low
     for noise too.
     """
-    chosen = protocols.pick("wasserstein_tc", PROTOCOLS, protocol)
-    rows = take_codes(codes, samples=chosen.settings.samples, seed=seed)
-    measure = partial(_measure, settings=chosen.settings)
-    return score(chosen, measure, rows, seed=seed, interval=interval)
-
-
-def _measure(rows: Rows, settings: Settings) -> Measured:
     if settings.normal_scores:
         codes = normal_scores(rows.codes)
         covariance = correlation(codes, codes)

@@ -15,7 +15,7 @@ from unknot.core.representation import Representation
 from unknot.metrics.axis_alignment import axis_alignment
 from unknot.metrics.linearity import linearity
 from unknot.metrics.orientation import orientation
-from unknot.metrics.parts.traversals import Walking, grid_traversals
+from unknot.metrics.parts.traversals import TraversalSettings, grid_traversals
 from unknot.report.distances import heading
 from unknot.report.style import (
     DEPTHS,
@@ -91,9 +91,9 @@ def factor_clouds(codes: Representation, *, traversals: int = 64, seed: int = 0)
     The ratios are of all codes, after Michlo 2022 with as many traversals.
     """
     space = codes.space
-    walking = Walking(traversals=traversals)
+    settings = TraversalSettings(traversals=traversals)
     parts = {
-        name: score(codes, protocol=walking, seed=seed).parts["per_factor"]
+        name: score(codes, protocol=settings, seed=seed).parts["per_factor"]
         for name, score in RATIOS.items()
     }
     moving = [i for i, size in enumerate(space.sizes) if size > 1]

@@ -17,8 +17,7 @@ from unknot.core.representation import CodeCache
 from unknot.core.text import compact
 from unknot.losses.likelihood import likelihood_of
 from unknot.losses.overlap import Overlap
-from unknot.metrics.parts.distances import Spread
-from unknot.metrics.parts.perceived import RANDOM
+from unknot.metrics.parts.distances import RANDOM, Spread
 from unknot.metrics.parts.traversal_distances import (
     Matrices,
     Source,

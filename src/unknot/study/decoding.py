@@ -3,24 +3,19 @@
 import math
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from unknot.core import noise
+from unknot.core import noise, registry
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Calibrated, Net, Recoding
 from unknot.losses.likelihood import of_pixels
-from unknot.metrics.elbo import of_draws as elbo_of_draws
-from unknot.metrics.log_likelihood import of_draws as log_likelihood_of_draws
-from unknot.metrics.parts import importance, protocols
-from unknot.metrics.parts.result import Score
+from unknot.metrics.parts.decoding import Draws, Variance, draw
+from unknot.metrics.parts.scoring import DecoderMetric, Score
 from unknot.study.training import Training
 
-DECODING: dict[str, Callable[..., Score]] = {
-    "elbo": elbo_of_draws,
-    "log_likelihood": log_likelihood_of_draws,
-}
 IMAGES = 256
 """Images that they look at: some ten thousand decoded points for each model."""
 
@@ -31,7 +26,7 @@ def decoding(training: Training, protocol: str, seed: int) -> Callable[[str, int
     objective = training.specs[0].objective  # members differ in numbers that are not needed here
 
     @cache
-    def drawn(metric: str) -> importance.Draws:
+    def drawn(metric: str) -> Draws:
         if isinstance(objective.settings, Recoding):
             raise ConfigError(
                 f"{metric} needs posteriors that the decoder was trained with; the encoder of "
@@ -44,28 +39,31 @@ def decoding(training: Training, protocol: str, seed: int) -> Callable[[str, int
         # A loss of blurred images is no density. What is left without it is one of the same means,
         # and compares with that of models trained on pixels alone.
         likelihood = of_pixels(objective.settings.likelihood)
-        chosen = protocols.pick(metric, protocols.of(metric), protocol)
         size = len(dataset)
         index = torch.arange(size)
         if size > IMAGES:
             index = noise.integers(seed, "metric/images", 0, IMAGES, high=size)
-        return importance.draw(
+        return draw(
             Net(population.encode, population.decode),
             dataset.batch(index),
             likelihood=likelihood,
-            draws=chosen.settings.draws,
+            draws=_metric(metric).draws(protocol),
             seed=seed,
             variance=_variance(training, metric),
         )
 
     def score(metric: str, member: int) -> Score:
-        own = drawn(metric).member(member)
-        return DECODING[metric](own, protocol=protocol, seed=seed)
+        return _metric(metric).score(drawn(metric).member(member), protocol=protocol, seed=seed)
 
     return score
 
 
-def _variance(training: Training, metric: str) -> importance.Variance | None:
+def _metric(name: str) -> DecoderMetric[Any]:
+    metric: DecoderMetric[Any] = registry.get("metrics", name)
+    return metric
+
+
+def _variance(training: Training, metric: str) -> Variance | None:
     """That of the decoder, where the objective has one of its own."""
     objective = training.specs[0].objective.settings
     if not isinstance(objective, Calibrated):

@@ -12,9 +12,11 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import CodeCache, Representation
 from unknot.engine.encode import encode
-from unknot.metrics.parts import all_scores, protocols
-from unknot.metrics.parts.result import Score
-from unknot.study.decoding import DECODING, decoding
+from unknot.metrics import facts
+from unknot.metrics.parts import evaluation, protocols
+from unknot.metrics.parts.inputs import Inputs
+from unknot.metrics.parts.scoring import Score
+from unknot.study.decoding import decoding
 from unknot.study.records import Record, plain
 from unknot.study.run import Run
 from unknot.study.training import Training
@@ -135,7 +137,8 @@ def compute(model: Model, request: ScoringRequest) -> Iterator[Record]:
     of_codes = _of_codes(model, request)
     for metric in request.metrics:
         try:
-            score = model.decoded(metric) if metric in DECODING else of_codes(metric)
+            decodes = "decoder" in facts(metric).needs
+            score = model.decoded(metric) if decodes else of_codes(metric)
         except (ConfigError, DataError) as error:
             if request.strict:
                 raise
@@ -149,7 +152,7 @@ def compute(model: Model, request: ScoringRequest) -> Iterator[Record]:
 
 def everything() -> list[str]:
     """The scores of one trained model."""
-    return sorted([*all_scores.names(), *DECODING])
+    return [name for name in registry.names("metrics") if "models" not in facts(name).needs]
 
 
 def known(names: Sequence[str]) -> list[str]:
@@ -204,24 +207,19 @@ def models(training: Training, request: ScoringRequest) -> list[Model]:
 
 
 def _of_codes(model: Model, request: ScoringRequest) -> Callable[[str], Score]:
-    """The scores of codes, by name; each row is encoded once for all of them."""
+    """The scores of codes, by name; rows are encoded and taken once for all of them."""
     latents = model.latents
     rows = CodeCache(model.encode, model.space.size)
     codes = Representation(model.space, latents, lambda index: rows(index)[:, :latents])
     logvar = Representation(model.space, latents, lambda index: rows(index)[:, latents:])
 
-    def score(metric: str) -> Score:
-        table = all_scores.evaluate(
-            codes, logvar=logvar, protocol=request.protocol, metrics=[metric], seed=request.seed
-        )
-        return table[metric]
-
-    return score
+    inputs = Inputs(codes, logvar=logvar, seed=request.seed)
+    return lambda metric: evaluation.score(metric, inputs, request.protocol)
 
 
 def _same(record: Record, request: ScoringRequest) -> bool:
     """Whether a score would be computed with the settings of a record."""
-    settings = protocols.of(record.metric).get(request.protocol)
+    settings = protocols.protocols_for(record.metric).get(request.protocol)
     if settings is None or record.unknot != unknot.__version__:
         return False
     chosen = protocols.Protocol(record.metric, request.protocol, settings)

@@ -17,9 +17,8 @@ from torch import Tensor
 
 from unknot.core.factors import FactorSpace
 from unknot.metrics import facts
-from unknot.metrics.parts.result import Score
+from unknot.metrics.parts.scoring import Score
 from unknot.study import evaluate
-from unknot.study.decoding import DECODING
 from unknot.study.evaluate import Model, ScoringRequest
 from unknot.study.events import Failed, Progress, Scored, Warned
 from unknot.study.local import LocalPool, NoWorkersError
@@ -169,7 +168,8 @@ def _side_by_side(
         grace=0.0,  # they have nothing to save
     ) as pool:
         for key in board.models:  # while workers start
-            decoding = [metric for metric in board.missing(key).metrics if metric in DECODING]
+            missing = board.missing(key).metrics
+            decoding = [metric for metric in missing if "decoder" in facts(metric).needs]
             board.compute(key, replace(request, metrics=decoding))
         yield from board.finished()
         try:
@@ -193,7 +193,7 @@ def _side_by_side(
 
 def _task(model: Model, missing: ScoringRequest, place: int) -> ScoreTask:
     """The scores of codes as a worker is told them."""
-    metrics = [metric for metric in missing.metrics if metric not in DECODING]
+    metrics = [metric for metric in missing.metrics if "decoder" not in facts(metric).needs]
     # While the first has many rows encoded, which all have in common, the others compute.
     metrics.sort(key=lambda metric: (facts(metric).rows == "most") == (place > 0))
     space = [[*part] for part in (model.space.names, model.space.sizes, model.space.kinds)]

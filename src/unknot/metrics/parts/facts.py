@@ -1,8 +1,8 @@
 """Facts: what is true of a metric, as data; read without importing PyTorch."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Literal, TypeAlias
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError
@@ -33,7 +33,7 @@ class Facts:
     """
 
     name: str
-    better: Literal["higher", "lower"] = "higher"
+    better: Literal["higher", "lower", "neither"] = "higher"
     range: tuple[int | float | None, int | float | None] = (None, None)
     """Smallest and largest value; None where there is no bound."""
     unit: str = ""
@@ -60,19 +60,9 @@ class Facts:
         return self.parts.get(part, "") if part else self.reads
 
 
+FIELDS = {field.name for field in fields(Facts)}
 LOSSES = ("recon", "loss", "tc", "mmd", "adversary", "off_diagonal", "diagonal")
 """Logged parts of a loss of which less is better; tables of runs have them beside scores."""
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def metric(**said: Any) -> Callable[[F], F]:  # noqa: ANN401 - fields of `Facts`
-    """Say what is true of a metric; the keywords are the fields of `Facts`, as literals."""
-
-    def decorate(function: F) -> F:
-        function.__dict__["facts"] = Facts(function.__name__, **said)
-        return function
-
-    return decorate
 
 
 def facts(name: str) -> Facts:
@@ -83,7 +73,7 @@ def facts(name: str) -> Facts:
     """
     said = registry.literals("metrics", name)
     if said is not None:
-        return Facts(name, **said)
+        return Facts(name, **{key: said[key] for key in said.keys() & FIELDS})
     try:
         function = registry.get("metrics", name)
     except ConfigError:

@@ -1,278 +1,164 @@
-"""Rows: checked codes and factors, the only thing a score computes on."""
+"""Inputs: the codes of one model and what goes with them, from which metrics take their rows."""
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, TypeAlias
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
-import numpy as np
 import torch
-from jaxtyping import Float, Int
-from numpy.typing import NDArray
 from torch import Tensor
 
-from unknot.core import noise
-from unknot.core.errors import ConfigError, DataError, ShapeError
-from unknot.core.factors import FactorSpace, Kind
+from unknot.core.errors import ConfigError, ShapeError
+from unknot.core.factors import KINDS, Kind
 from unknot.core.representation import Representation
+from unknot.metrics.parts.rows import (
+    Array,
+    Codes,
+    Factors,
+    Rows,
+    Test,
+    take,
+    take_codes,
+    take_two,
+)
 
-Array: TypeAlias = Tensor | NDArray[Any]
-Codes: TypeAlias = Array | Representation
-Factors: TypeAlias = Array | None
-Test: TypeAlias = tuple[Array, Array] | None
-
-FEWEST = 10
-"""Fewer rows than this say nothing about any score."""
-DRAWS, TEST_DRAWS = 10_000, 5_000
-"""Grid points drawn where a protocol asks for all given rows."""
-LARGEST_FACTOR = 2**53
-"""Beyond it float64, in which some scores compute on factors, does not tell all numbers apart."""
-LARGEST_SHUFFLE = 10_000_000
-"""Larger grids are drawn with replacement; one point in a hundred is then drawn twice at most."""
+Images: TypeAlias = Array | Callable[[Tensor], Tensor] | None
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Codes and factors of the same points; factors with one value are left out."""
+class Inputs:
+    """The codes of one model and what goes with them; metrics of the same settings share rows."""
 
-    codes: Float[Tensor, "n z"]
-    """Float64 and finite."""
-    values: Int[Tensor, "n f"]
-    """Factor values as given."""
-    levels: Int[Tensor, "n f"]
-    """The same values numbered 0, 1, ... without gaps, in order."""
-    names: tuple[str, ...]
-    kinds: tuple[Kind, ...]
-    remarks: tuple[str, ...] = ()
+    def __init__(
+        self,
+        codes: Codes,
+        factors: Factors = None,
+        *,
+        seed: int = 0,
+        logvar: Codes | None = None,
+        test: Test = None,
+        kinds: Sequence[str] | None = None,
+        images: Images = None,
+    ) -> None:
+        self.codes, self.factors, self.seed = codes, factors, seed
+        self.logvar, self.test, self.kinds, self.images = logvar, test, kinds, images
+        self._taken: dict[Hashable, Rows] = {}
 
-    def __len__(self) -> int:
-        return len(self.codes)
+    def rows(
+        self,
+        *,
+        samples: int | None,
+        factors: bool = True,
+        split: tuple[int | None, bool] | None = None,
+        posteriors: str = "",
+    ) -> Rows:
+        """The rows that a metric sees, with its seed.
 
-    def __getitem__(self, index: Any) -> "Rows":  # noqa: ANN401 - whatever indexes a tensor
-        return replace(
-            self, codes=self.codes[index], values=self.values[index], levels=self.levels[index]
-        )
+        Args:
+            samples: At most so many; see `take`.
+            factors: Whether they have factors.
+            split: How many rows to test on, and whether they differ; see `take_two`.
+            posteriors: Who reads log-variances too, for messages; else they have none.
+        """
+        if split and split[0] == 0 and self.test is None:
+            split = None
+        if not isinstance(self.codes, Representation) and samples is not None and not split:
+            samples = None if self.codes.ndim and samples >= len(self.codes) else samples
+        key = (samples, factors, split, bool(posteriors))
+        if key not in self._taken:
+            rows = self._take(samples, factors, split, posteriors)
+            grid = self.codes if isinstance(self.codes, Representation) else None
+            self._taken[key] = replace(rows, seed=self.seed, grid=grid)
+        rows = self._taken[key]
+        if self.kinds is not None:
+            rows = replace(rows, kinds=_checked_kinds(self.kinds, rows))
+        if self.images is not None:
+            rows = replace(rows, images=_pictures(self.images, self.codes))
+        return rows
 
-    def perfect(self) -> "Rows":
-        """The same points with one code per factor, its value; surplus codes are constant."""
-        surplus = max(self.codes.shape[1] - self.values.shape[1], 0)
-        dead = self.codes.new_zeros(len(self), surplus)
-        return replace(self, codes=torch.cat([self.values.double(), dead], dim=1))
+    def _take(
+        self,
+        samples: int | None,
+        factors: bool,
+        split: tuple[int | None, bool] | None,
+        posteriors: str,
+    ) -> Rows:
+        if split:
+            train, test = take_two(
+                self.codes,
+                self.factors,
+                self.test,
+                samples=samples,
+                test_samples=split[0],
+                seed=self.seed,
+                distinct=split[1],
+            )
+            return train if test is train else replace(train, test=test)
+        codes = side_by_side(posteriors, self.codes, self.logvar) if posteriors else self.codes
+        if factors:
+            rows = take(codes, self.factors, samples=samples, seed=self.seed)
+        else:
+            rows = take_codes(codes, samples=samples, seed=self.seed)
+        if posteriors:
+            mean, logvar = rows.codes.chunk(2, dim=1)
+            rows = replace(rows, codes=mean, logvar=logvar)
+        return rows
 
 
-def take(codes: Codes, factors: Factors = None, *, samples: int | None, seed: int) -> Rows:
-    """The rows a score sees.
+def side_by_side(metric: str, codes: Codes, logvar: Codes | None) -> Codes:
+    """Means and log-variances of posteriors as one table, so that rows are drawn for both.
 
     Args:
-        codes: Codes ``[n, z]`` of given rows, or a representation to draw rows from.
-        factors: Factor values ``[n, f]``, whole numbers; none with a representation.
-        samples: At most so many rows. Given rows beyond it are left out by a seeded draw; a grid is
-            drawn with replacement. ``None`` takes all given rows, or 10,000 different grid points.
-        seed: Of the draw.
+        metric: The score that asks, for messages.
+        codes: Posterior means ``[n, z]``, or a representation.
+        logvar: Log-variances of the same shape, or a representation of them on the same grid.
 
     Raises:
-        ShapeError: An array is not two-dimensional, or the lengths differ.
-        DataError: Codes are not finite, factors are not whole numbers, rows are too few, or no
-            factor varies.
-        ConfigError: Factors are missing, or given beside a representation.
+        ConfigError: There are no log-variances.
+        ShapeError: The two do not fit each other.
+        DataError: They are not finite.
     """
-    if isinstance(codes, Representation):
-        _check_own(codes, factors, None)
-        return take_of_grid(codes, samples=samples, seed=seed)
-    rows = _of_arrays(codes, factors, None)
-    if samples is not None and len(rows) > samples:
-        rows = rows[_permutation(seed, len(rows))[:samples]]
-    return _varying(rows, len(rows))
-
-
-def take_of_grid(codes: Representation, *, samples: int | None, seed: int) -> Rows:
-    """Rows of a grid, as `take` has them, whether or not it has factors."""
-    if samples is None:
-        index = _shuffled(codes.space, seed)[:DRAWS]
-    else:
-        index = noise.integers(seed, "metric/rows", 0, samples, high=codes.space.size)
-    return _of_grid(codes, index, len(index))
-
-
-def take_two(
-    codes: Codes,
-    factors: Factors,
-    test: Test,
-    *,
-    samples: int | None,
-    test_samples: int | None,
-    seed: int,
-    distinct: bool = False,
-) -> tuple[Rows, Rows]:
-    """Rows to learn from and rows to test on, with levels numbered alike.
-
-    Given rows without a test set are split at random in the proportion of the two sizes. With
-    ``test_samples=0`` both are the same rows. ``distinct`` draws different points of a grid.
-    Other arguments and errors are those of `take`.
-    """
-    if test_samples == 0:
-        rows = take(codes, factors, samples=samples, seed=seed)
-        if test is not None:
-            rows = _remarked(rows, "fits and evaluates on the same rows; the test set was not used")
-        return rows, rows
-    sizes = (samples or DRAWS, test_samples or TEST_DRAWS)
-    if isinstance(codes, Representation):
-        _check_own(codes, factors, test)
-        return _two_of_grid(codes, sizes, seed, distinct)
-    if test is not None:
-        rows = _of_arrays(codes, factors, test)
-        cut = len(codes)
-        train, held = torch.arange(cut), torch.arange(cut, len(rows))
-        if samples is not None and cut > samples:
-            train = _permutation(seed, cut)[:samples]
-        if test_samples is not None and len(held) > test_samples:
-            held = cut + _permutation(seed, len(held))[:test_samples]
-        used, cut = torch.cat([train, held]), len(train)
-    else:
-        rows = _of_arrays(codes, factors, None)
-        n = len(rows) if samples is None else min(len(rows), sum(sizes))
-        used, cut = _permutation(seed, len(rows))[:n], round(n * sizes[0] / sum(sizes))
-    rows = _varying(rows[used], cut)
-    return rows[:cut], rows[cut:]
-
-
-def _two_of_grid(
-    grid: Representation, sizes: tuple[int, int], seed: int, distinct: bool
-) -> tuple[Rows, Rows]:
-    if distinct:
-        index = _shuffled(grid.space, seed)[: sum(sizes)]
-        cut = round(len(index) * sizes[0] / sum(sizes))
-    else:
-        high = grid.space.size
-        train = noise.integers(seed, "metric/rows", 0, sizes[0], high=high)
-        held = noise.integers(seed, "metric/test rows", 0, sizes[1], high=high)
-        index, cut = torch.cat([train, held]), sizes[0]
-    rows = _of_grid(grid, index, cut)
-    known = torch.isin(index[cut:], index[:cut]).double().mean().item()
-    if known > 0.05:
-        rows = _remarked(rows, f"{100 * known:.0f} % of the test points are training points too")
-    return rows[:cut], rows[cut:]
-
-
-def _remarked(rows: Rows, remark: str) -> Rows:
-    return replace(rows, remarks=(*rows.remarks, remark))
-
-
-def _check_own(codes: Representation, factors: Factors, test: Test) -> None:
-    if factors is not None or test is not None:
+    if logvar is None:
         raise ConfigError(
-            "A Representation brings its own factors and rows; leave `factors` and `test` out."
+            f"{metric} reads whole posteriors: give their means as codes and their log-variances, "
+            "of the same shape, as `logvar`."
         )
-    if codes.space.stands_in:
+    if isinstance(codes, Representation) and isinstance(logvar, Representation):
+        if codes.space != logvar.space or codes.latents != logvar.latents:
+            raise ShapeError("logvar must be of the grid and the codes that it goes with.")
+        means, logvars = codes, logvar
+        return Representation(
+            codes.space,
+            2 * codes.latents,
+            lambda index: torch.cat([means.codes(index), logvars.codes(index)], dim=1),
+        )
+    if isinstance(codes, Representation) or isinstance(logvar, Representation):
+        raise ShapeError("Codes and logvar must both be arrays, or both representations.")
+    if codes.shape != logvar.shape:
+        raise ShapeError(
+            f"Expected logvar of the shape of codes, {tuple(codes.shape)}; "
+            f"got {tuple(logvar.shape)}."
+        )
+    mean, other = (take_codes(array, samples=None, seed=0).codes for array in (codes, logvar))
+    return torch.cat([mean, other.to(mean.device)], dim=1)
+
+
+def _checked_kinds(kinds: Sequence[str], rows: Rows) -> tuple[Kind, ...]:
+    known = tuple(kind for given in kinds for kind in KINDS if kind == given)
+    if not len(known) == len(kinds) == len(rows.names):
         raise ConfigError(
-            "This score compares codes with factors and the images have none; add 'factors' to "
-            "their file."
+            f"Expected one kind of {KINDS} for each of the {len(rows.names)} factors that vary; "
+            f"got {tuple(kinds)}."
         )
+    return known
 
 
-def _shuffled(space: FactorSpace, seed: int) -> Int[Tensor, " n"]:
-    if space.size > LARGEST_SHUFFLE:
-        return noise.integers(seed, "metric/rows", 0, DRAWS + TEST_DRAWS, high=space.size)
-    return _permutation(seed, space.size)
-
-
-@lru_cache(maxsize=2)  # every score of a grid shuffles it alike, and most do little else
-def _permutation(seed: int, n: int) -> Int[Tensor, " n"]:
-    return noise.permutation(seed, "metric/rows", 0, n, 1)[:, 0]
-
-
-def _of_grid(grid: Representation, index: Int[Tensor, " n"], cut: int) -> Rows:
-    codes = grid.codes(index).detach().double()
-    _check_codes(codes)
-    values = grid.factors(index).to(codes.device)
-    return _varying(_rows(codes, values, grid.space.names, grid.space.kinds), cut)
-
-
-def _of_arrays(codes: Array, factors: Factors, test: Test) -> Rows:
-    if factors is None:
-        raise ConfigError("Codes as an array need the factors of the same rows: pass `factors`.")
-    pairs = [(codes, factors)] if test is None else [(codes, factors), test]
-    checked = [_pair(*pair) for pair in pairs]
-    widths = {(c.shape[1], f.shape[1]) for c, f in checked}
-    if len(widths) > 1:
-        raise ShapeError(
-            "Test arrays need as many codes and factors as the others; got (codes, factors) "
-            f"{sorted(widths)}."
-        )
-    all_codes = torch.cat([c for c, _ in checked])
-    all_values = torch.cat([f for _, f in checked])
-    f = all_values.shape[1]
-    names = tuple(f"factor {k}" for k in range(f))
-    ordered: Kind = "ordered"
-    return _rows(all_codes, all_values, names, (ordered,) * f)
-
-
-def _pair(codes: Array, factors: Array) -> tuple[Tensor, Tensor]:
-    """One pair of arrays, checked, as float64 and int64 on the device of the codes."""
-    for name, array in (("codes", codes), ("factors", factors)):
-        if array.ndim != 2 or 0 in array.shape:
-            raise ShapeError(
-                f"Expected {name} as a table [rows, columns] with both above 0; got shape "
-                f"{tuple(array.shape)}. One column is array.reshape(-1, 1)."
-            )
-    if len(codes) != len(factors):
-        raise ShapeError(
-            f"Codes and factors need one row per point each; got {len(codes)} and {len(factors)}."
-        )
-    if len(codes) < FEWEST:
-        raise DataError(f"A score needs at least {FEWEST} rows; got {len(codes)}.")
-    numbers, values = _tensor(codes, "codes").double(), _tensor(factors, "factors")
-    _check_codes(numbers)
-    real = values.double()
-    whole = (real == real.round()) & (real.abs() < LARGEST_FACTOR)
-    if not bool(whole.all()):
-        raise DataError(
-            "Factors must be whole numbers between -2^53 and 2^53, one per value of the factor; "
-            f"got {real[~whole][0].item():g}. Number the values first: "
-            "numpy.unique(column, return_inverse=True)[1]."
-        )
-    return numbers, values.long().to(numbers.device)
-
-
-def _tensor(array: Array, name: str) -> Tensor:
-    if isinstance(array, Tensor):
-        return array.detach()
-    if array.dtype.kind not in "fiub":
-        raise DataError(f"Expected real numbers in {name}; got the type {array.dtype}.")
-    # A copy: torch warns about arrays that cannot be written to, and has no unsigned 16 to 64 bit;
-    # of these the largest would come out negative as signed ones.
-    return torch.from_numpy(array.astype(np.float64 if array.dtype.kind in "fu" else np.int64))
-
-
-def _check_codes(codes: Tensor) -> None:
-    finite = codes.isfinite()
-    if not bool(finite.all()):
-        raise DataError(
-            f"{int((~finite).any(1).sum())} of {len(codes)} rows have codes that are NaN or "
-            "infinite; leave these rows out, or look for the divergence of the model."
-        )
-
-
-def _rows(codes: Tensor, values: Tensor, names: tuple[str, ...], kinds: tuple[Kind, ...]) -> Rows:
-    columns = [torch.unique(column, return_inverse=True)[1] for column in values.T]
-    return Rows(codes, values, torch.stack(columns, dim=1), names, kinds)
-
-
-def _varying(rows: Rows, cut: int) -> Rows:
-    """Without the factors that have a single value in the first ``cut`` rows."""
-    varies = (rows.levels[:cut] != rows.levels[0]).any(0).tolist()
-    keep = [k for k, v in enumerate(varies) if v]
-    if not keep:
-        raise DataError(
-            "Every factor has one single value in these rows: there is nothing to find."
-        )
-    if all(varies):
-        return rows
-    left = [rows.names[k] for k, v in enumerate(varies) if not v]
-    kept = replace(
-        rows,
-        values=rows.values[:, keep],
-        levels=rows.levels[:, keep],
-        names=tuple(rows.names[k] for k in keep),
-        kinds=tuple(rows.kinds[k] for k in keep),
-    )
-    return _remarked(kept, f"left out for having one value: {', '.join(left)}")
+def _pictures(
+    images: Array | Callable[[Tensor], Tensor], codes: Codes
+) -> Callable[[Tensor], Tensor]:
+    if callable(images):
+        return images
+    rows = codes.space.size if isinstance(codes, Representation) else len(codes)
+    if len(images) != rows:
+        raise ShapeError(f"Expected {rows} images, one per row; got {len(images)}.")
+    if isinstance(images, Tensor):
+        return lambda index: images[index.to(images.device)]
+    return lambda index: torch.from_numpy(images[index.numpy()])

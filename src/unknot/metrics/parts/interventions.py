@@ -15,8 +15,8 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.errors import DataError
 from unknot.core.representation import Representation
-from unknot.metrics.parts.inputs import Codes, Rows
-from unknot.metrics.parts.tables import discretise
+from unknot.metrics.parts.information import discretise
+from unknot.metrics.parts.rows import Rows
 
 FEWEST_IN_GROUP = 10
 """A value of a factor with fewer rows cannot show how codes vary while it is held."""
@@ -139,11 +139,11 @@ Source: TypeAlias = Grid | Groups
 """Where votes come from; ``factor`` numbers the factors of the rows, one per vote."""
 
 
-def source(codes: Codes, rows: Rows, factor_bins: int | None) -> Source:
+def source(rows: Rows, factor_bins: int | None) -> Source:
     """A grid's points where there is a grid, else the given rows; binned factors need rows."""
-    if isinstance(codes, Representation) and factor_bins is None:
-        names = codes.space.names
-        return Grid(codes, tuple(names.index(name) for name in rows.names))
+    if rows.grid and factor_bins is None:
+        names = rows.grid.space.names
+        return Grid(rows.grid, tuple(names.index(name) for name in rows.names))
     levels = rows.levels
     if factor_bins is not None:
         levels = discretise(rows.values.double(), factor_bins, "width")

@@ -9,7 +9,6 @@ For settings of one's own pass a dataclass instead of a name::
     jemmig(codes, factors, protocol=replace(PROTOCOLS["carbonneau"], bins=20))
 """
 
-import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Generic, TypeVar
@@ -41,17 +40,22 @@ class Protocol(Generic[S]):
         return {"name": self.name, **dict(_flat(self.settings)), **measured}
 
 
-def pick(metric: str, known: Mapping[str, S], wanted: str | S) -> Protocol[S]:
+def pick(
+    metric: str, known: Mapping[str, S], wanted: str | S, kinds: Sequence[type] = ()
+) -> Protocol[S]:
     """The settings of a name, or given settings under the name ``custom``.
+
+    They are of the type of the known ones, or of one of ``kinds``.
 
     Raises:
         ConfigError: The score has no protocol of this name, or the settings are another score's.
     """
     if not isinstance(wanted, str):
-        kind = type(next(iter(known.values())))
-        if not isinstance(wanted, kind):
+        allowed = tuple(dict.fromkeys([*map(type, known.values()), *kinds]))
+        if not isinstance(wanted, allowed):
+            names = " or ".join(kind.__name__ for kind in allowed)
             raise ConfigError(
-                f"{metric} takes the name of a protocol or its own {kind.__name__}; "
+                f"{metric} takes the name of a protocol or its own {names}; "
                 f"got {type(wanted).__name__}."
             )
         return Protocol(metric, "custom", wanted)
@@ -62,10 +66,10 @@ def pick(metric: str, known: Mapping[str, S], wanted: str | S) -> Protocol[S]:
     return Protocol(metric, wanted, known[wanted])
 
 
-def of(metric: str) -> Mapping[str, Any]:
-    """The protocols of one of our scores; none for an outsider's."""
-    module = importlib.import_module(registry.get("metrics", metric).__module__)
-    return getattr(module, "PROTOCOLS", {})
+def protocols_for(metric: str) -> Mapping[str, Any]:
+    """The settings of a metric by the name of a protocol; none for an outsider's plain function."""
+    known: Mapping[str, Any] = getattr(registry.get("metrics", metric), "protocols", {})
+    return known
 
 
 def table(metrics: Sequence[str] | None = None) -> str:
@@ -77,9 +81,9 @@ def table(metrics: Sequence[str] | None = None) -> str:
     """
     lines = ["| score | protocol | version | settings |", "|---|---|---|---|"]
     for metric in metrics if metrics is not None else registry.names("metrics"):
-        for name, settings in of(metric).items():
+        for name, settings in protocols_for(metric).items():
             flat = dict(_flat(settings))
-            version = flat.pop("version")
+            version = flat.pop("version", 1)
             text = ", ".join(filter(None, (_text(key, value) for key, value in flat.items())))
             lines.append(f"| {metric} | {name} | {version} | {text} |")
     return "\n".join(lines)
@@ -98,7 +102,7 @@ def _text(key: str, value: object) -> str:
 
 
 def _flat(settings: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any frozen dataclass
-    for field in fields(settings):
+    for field in fields(settings) if is_dataclass(settings) else ():
         value = getattr(settings, field.name)
         if is_dataclass(value):
             yield from _flat(value)

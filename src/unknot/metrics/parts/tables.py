@@ -1,165 +1,51 @@
-"""Code by factor tables without a learner: counts, information, correlations, thresholds."""
+"""Tables of codes by factors: gaps, concentrations, ranks, correlations, thresholds."""
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from unknot.metrics.parts.aggregate import ratio
-from unknot.metrics.parts.inputs import Rows
-
-Edges: TypeAlias = Literal["width", "quantile"]
 FEW_CLASSES = 4
 """Classes whose every order is tried for thresholds."""
-SIGMAS = 5.0
-"""How far above chance information must lie before a code counts as telling something."""
 
 
-@dataclass(frozen=True)
-class Counting:
-    """How codes and factors are counted; the settings of the scores made of information alone."""
-
-    samples: int | None = 10_000
-    bins: int = 20
-    edges: Edges = "width"
-    """Bins of equal width between the extremes, or of equal mass, which outliers cannot move."""
-    factor_bins: int | None = None
-    """Bins of equal width for factor values; ``None`` counts each value."""
-    corrected: bool = False
-    """Miller and Madow's correction of the bias of counted entropies."""
-    dead: Literal["counted", "left out"] = "counted"
-    """Codes that tell nothing about any factor."""
-    version: int = 1
-
-
-STUDY = Counting()
-CARBONNEAU = Counting(samples=None, bins=10, factor_bins=10)
-UNKNOT = Counting(samples=None, edges="quantile", corrected=True, dead="left out")
-
-
-@dataclass(frozen=True)
-class Information:
-    """Entropies and mutual information in nats."""
-
-    mutual: Float[Tensor, "z f"]
-    joint: Float[Tensor, "z f"]
-    codes: Float[Tensor, " z"]
-    factors: Float[Tensor, " f"]
-    alive: Bool[Tensor, " z"]
-    """Codes that count; all of them unless dead ones are left out."""
-    remarks: tuple[str, ...]
-
-
-def information(rows: Rows, counting: Counting) -> Information:
-    r"""Mutual information of each code and factor from counts.
-
-    Corrected entropies are $H + (K - 1) / 2n$ with $K$ occupied cells (Miller 1955), and mutual
-    information is $H(z) + H(v) - H(z, v)$ of these, at least 0.
-    """
-    codes = discretise(rows.codes, counting.bins, counting.edges)
-    levels = rows.levels
-    if counting.factor_bins is not None:
-        levels = discretise(rows.values.double(), counting.factor_bins, "width")
-    joint = counts(codes, levels)
-    n, by_code, by_factor = len(rows), joint.sum(-1), joint.sum(-2)
-    mutual = mutual_information(joint)
-    alive = informative(mutual, by_code, by_factor)
-    if counting.dead == "counted":
-        alive = torch.ones_like(alive)
-    h_joint, h_codes, h_factors = (
-        entropy(c, corrected=counting.corrected)
-        for c in (joint.flatten(-2), by_code[:, 0], by_factor[0])
-    )
-    if counting.corrected:
-        mutual = (h_codes[:, None] + h_factors - h_joint).clamp_min(0)
-    mutual = torch.where(alive[:, None], mutual, 0.0)
-    remarks = []
-    cells = counting.bins * int(by_factor.shape[-1])
-    if n < 2 * cells:
-        remarks.append(f"{n} rows for up to {cells} cells: information is overestimated")
-    if not bool(alive.all()):
-        remarks.append(
-            f"{int((~alive).sum())} of {len(alive)} codes tell nothing and were left out"
-        )
-    return Information(mutual, h_joint, h_codes, h_factors, alive, tuple(remarks))
-
-
-def discretise(values: Float[Tensor, "n c"], bins: int, edges: Edges) -> Int[Tensor, "n c"]:
-    """Bin numbers from 0, column by column.
+def gap(table: Float[Tensor, "z f"], dim: int) -> Float[Tensor, " k"]:
+    """Largest minus second largest entry along ``dim``; with a single entry, that entry.
 
     Example:
-        >>> discretise(torch.tensor([[0.0], [1.0], [2.0], [90.0]]), 3, "width")[:, 0].tolist()
-        [0, 0, 0, 2]
-        >>> discretise(torch.tensor([[0.0], [1.0], [2.0], [90.0]]), 2, "quantile")[:, 0].tolist()
-        [0, 0, 1, 1]
+        >>> gap(torch.tensor([[0.75, 0.25], [0.25, 1.0]]), dim=0).tolist()
+        [0.5, 0.75]
     """
-    if edges == "width":
-        low, high = values.amin(0), values.amax(0)
-        steps = torch.arange(bins, device=values.device) * ((high - low) / bins)[:, None]
-        lower = (steps + low[:, None]).contiguous()
-        return (torch.searchsorted(lower, values.T.contiguous(), right=True) - 1).T
-    columns = []
-    for column in values.T:
-        _, inverse, sizes = torch.unique(column, return_inverse=True, return_counts=True)
-        if len(sizes) > bins:
-            middle = sizes.cumsum(0) - 0.5 * sizes
-            inverse = (middle * bins / len(column)).long().clamp(max=bins - 1)[inverse]
-        columns.append(inverse)
-    return torch.stack(columns, dim=1)
+    if table.shape[dim] == 1:
+        return table.squeeze(dim)
+    best = table.topk(2, dim=dim).values
+    return best.select(dim, 0) - best.select(dim, 1)
 
 
-def counts(codes: Int[Tensor, "n z"], levels: Int[Tensor, "n f"]) -> Float[Tensor, "z f b v"]:
-    """How many rows have bin ``b`` of code ``z`` and value ``v`` of factor ``f``."""
-    z, b, v = codes.shape[1], int(codes.max()) + 1, int(levels.max()) + 1
-    first = codes * v + torch.arange(z, device=codes.device) * (b * v)
-    tables = [
-        torch.bincount((first + level[:, None]).flatten(), minlength=z * b * v).reshape(z, b, v)
-        for level in levels.T
-    ]
-    return torch.stack(tables, dim=1).double()
+def concentration(table: Float[Tensor, "z f"], dim: int) -> Float[Tensor, " k"]:
+    r"""One minus the entropy along ``dim`` of the normalised table, in units of its maximum.
 
-
-def mutual_information(joint: Float[Tensor, "*t b v"]) -> Float[Tensor, "*t"]:
-    r"""$\sum p(z, v) \ln \frac{p(z, v)}{p(z) p(v)}$ in nats; exactly 0 for a constant.
-
-    Example:
-        >>> round(mutual_information(torch.tensor([[4.0, 0.0], [0.0, 4.0]])).exp().item(), 6)
-        2.0
+    1 where a single entry holds everything, 0 where all are equal or nothing is there.
     """
-    n = joint.sum((-2, -1), keepdim=True)
-    apart = joint.sum(-1, keepdim=True) * joint.sum(-2, keepdim=True)
-    lift = torch.where(joint > 0, joint * n / torch.where(apart > 0, apart, 1.0), 1.0)
-    return ((joint * lift.log()).sum((-2, -1)) / n[..., 0, 0]).clamp_min(0)
+    size = table.shape[dim]
+    if size == 1:
+        return (table.squeeze(dim) > 0).to(table.dtype)
+    shares = ratio(table, table.sum(dim, keepdim=True))
+    entropy = -torch.xlogy(shares, shares).sum(dim) / math.log(size)
+    return torch.where(table.sum(dim) > 0, 1 - entropy, 0.0)
 
 
-def entropy(table: Float[Tensor, "*t k"], *, corrected: bool = False) -> Float[Tensor, "*t"]:
-    """Entropy of counts in nats, with Miller and Madow's correction where asked."""
-    n = table.sum(-1, keepdim=True)
-    plain = -torch.xlogy(table / n, table / n).sum(-1)
-    return plain + ((table > 0).sum(-1) - 1) / (2 * n[..., 0]) if corrected else plain
+def mean(values: Float[Tensor, " k"], weights: Float[Tensor, " k"]) -> Float[Tensor, ""]:
+    """Weighted mean; 0 where no weight is left."""
+    return ratio((values * weights).sum(), weights.sum())
 
 
-def informative(
-    mutual: Float[Tensor, "z f"],
-    by_code: Float[Tensor, "z f b"],
-    by_factor: Float[Tensor, "z f v"],
-) -> Bool[Tensor, " z"]:
-    r"""Codes whose information about some factor is more than chance.
-
-    Of independent variables $2 n I$ is about $\chi^2$ with $d = (K_z - 1)(K_v - 1)$ degrees of
-    freedom (Wilks 1938); a code must exceed $d + 5 \sqrt{2 d}$ for one factor. Where so few rows
-    could not show even a perfect code, a code that varies has the benefit of the doubt. The rule
-    knows no units, so it does not depend on the scale of a code.
-    """
-    n = by_code[0, 0].sum()
-    d = ((by_code > 0).sum(-1) - 1) * ((by_factor > 0).sum(-1) - 1)
-    threshold = d + SIGMAS * (2.0 * d).sqrt()
-    best = 2 * n * torch.minimum(entropy(by_code), entropy(by_factor))
-    return ((d > 0) & ((2 * n * mutual > threshold) | (best <= threshold))).any(1)
+def ratio(a: Float[Tensor, "*s"], b: Float[Tensor, "*t"]) -> Float[Tensor, "..."]:
+    """``a / b``, and 0 where ``b`` is 0."""
+    return torch.where(b == 0, 0.0, a / torch.where(b == 0, 1.0, b))
 
 
 def midranks(values: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
@@ -209,8 +95,8 @@ def threshold_accuracy(
         if classes > FEW_CLASSES:
             rank = midranks(code[:, None])
             orders = [ratio((member * rank).sum(0), member.sum(0)).argsort().tolist()]
-        found = torch.stack([_reached(gains, one) for one in orders]).max()
-        best.append(found.clamp_max(1))  # sums of shares round
+        reached = torch.stack([_reached(gains, one) for one in orders]).max()
+        best.append(reached.clamp_max(1))  # sums of shares round
     return torch.stack(best)
 
 
@@ -220,3 +106,14 @@ def _reached(gains: Float[Tensor, "m c"], order: Sequence[int]) -> Float[Tensor,
     for c in order:
         reached = (reached - gains[:, c]).cummax(0).values + gains[:, c]
     return reached[-1]
+
+
+def normal_scores(codes: Float[Tensor, "n z"]) -> Float[Tensor, "n z"]:
+    """Each code replaced by the normal quantiles of its ranks; a constant code becomes 0.
+
+    Example:
+        >>> normal_scores(torch.tensor([[5.0], [70.0], [6.0]]).double()).round(decimals=2).tolist()
+        [[-0.97], [0.97], [0.0]]
+    """
+    quantiles: Tensor = torch.special.ndtri((midranks(codes) + 0.5) / len(codes))
+    return quantiles

@@ -20,8 +20,7 @@ from unknot.core.factors import FactorSpace
 from unknot.core.posterior import Posterior
 from unknot.core.registry import nearest
 from unknot.losses.overlap import Overlap
-from unknot.metrics.parts.distances import agreement
-from unknot.metrics.parts.perceived import Images, Loss, mse, traversal_distances
+from unknot.metrics.parts.distances import Images, Loss, agreement, mse, traversal_distances
 
 Matrices: TypeAlias = dict[str, dict[str, Float[Tensor, "v v"]]]
 """By factor and source."""

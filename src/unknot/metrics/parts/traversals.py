@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import torch
 from jaxtyping import Float, Int
@@ -11,13 +11,10 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
-from unknot.core.representation import Representation
-from unknot.metrics.parts.aggregate import ratio
-from unknot.metrics.parts.inputs import Codes, Factors, Rows, take
-from unknot.metrics.parts.protocols import Protocol
-from unknot.metrics.parts.result import Measured, Score, bootstrap, build
-from unknot.metrics.parts.tables import UNKNOT as COUNTED
-from unknot.metrics.parts.tables import information
+from unknot.metrics.parts.information import UNKNOT as COUNTED
+from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.scoring import Measured
+from unknot.metrics.parts.tables import ratio
 
 Dead: TypeAlias = Literal["counted", "left out"]
 CHUNK = 10_000
@@ -27,7 +24,7 @@ STILL = 1e-12
 
 
 @dataclass(frozen=True)
-class Walking:
+class TraversalSettings:
     """How many traversals are looked at, and which variances are compared in which unit."""
 
     traversals: int = 1024
@@ -39,14 +36,14 @@ class Walking:
     version: int = 1
 
 
-PAPER = Walking()
+PAPER = TraversalSettings()
 # Codes as they are: the mean of a pruned unit still moves by a hundredth of the others', and to
 # divide it by its deviation would count it as one of them.
-UNKNOT = Walking(traversals=256, dead="left out", version=2)
+UNKNOT = TraversalSettings(traversals=256, dead="left out", version=2)
 
 
 @dataclass(frozen=True)
-class Walk:
+class Traversals:
     """Traversals of one factor, one after the other."""
 
     index: Int[Tensor, " m"]
@@ -56,7 +53,7 @@ class Walk:
 
 
 @dataclass(frozen=True)
-class World:
+class Points:
     """Codes and factor values by row number, in the unit that the settings ask for."""
 
     rows: Rows
@@ -73,16 +70,15 @@ class World:
         return self.space.size if self.space else len(self.rows)
 
 
-def world(codes: Codes, factors: Factors, *, dead: Dead, seed: int) -> World:
-    """What a score that moves one factor at a time sees; errors are those of `take`.
+def points(rows: Rows, dead: Dead) -> Points:
+    """What a metric that moves one factor at a time sees.
 
     Codes are in units of the widest range: their relative scales matter, and squares of very small
     or large ones would leave the range of float64.
     """
-    rows = take(codes, factors, samples=None, seed=seed)
     alive = torch.ones_like(rows.codes[0], dtype=torch.bool)
     if dead == "left out":
-        alive = information(rows, COUNTED).alive
+        alive = rows.information(COUNTED).alive
     low, high = rows.codes.amin(0), rows.codes.amax(0)
     width = (high - low).max()
     width = torch.where(width > 0, width, torch.inf)
@@ -93,16 +89,16 @@ def world(codes: Codes, factors: Factors, *, dead: Dead, seed: int) -> World:
 
     gone = int((~alive).sum())
     remarks = (f"{gone} of {len(alive)} codes tell nothing and were left out",) if gone else ()
-    if isinstance(codes, Representation):
-        grid, columns = codes, [codes.space.names.index(name) for name in rows.names]
-        return World(
+    if grid := rows.grid:
+        columns = [grid.space.names.index(name) for name in rows.names]
+        return Points(
             rows,
             lambda index: unit(grid.codes(index)),
             lambda index: grid.factors(index)[..., columns].to(low.device),
             grid.space,
             remarks,
         )
-    return World(
+    return Points(
         rows,
         lambda index: unit(rows.codes[index.to(low.device)]),
         lambda index: rows.values[index.to(low.device)],
@@ -111,7 +107,7 @@ def world(codes: Codes, factors: Factors, *, dead: Dead, seed: int) -> World:
     )
 
 
-def walk(found: World, factor: int, most: int, seed: int) -> Walk:
+def traversals(of: Points, factor: int, most: int) -> Traversals:
     """Traversals of the factor of this number among those that vary.
 
     Rows need whole traversals or nearly: at least half of the factor's values, and two, with all
@@ -120,12 +116,12 @@ def walk(found: World, factor: int, most: int, seed: int) -> Walk:
     Raises:
         DataError: The given rows have no such traversal.
     """
-    name = found.rows.names[factor]
-    if found.space:
-        index = grid_traversals(found.space, found.space.names.index(name), most, seed)
+    name, seed = of.rows.names[factor], of.rows.seed
+    if of.space:
+        index = grid_traversals(of.space, of.space.names.index(name), most, seed)
         group = torch.arange(len(index)).repeat_interleave(index.shape[1])
-        return Walk(index.flatten(), group)
-    levels = found.rows.levels.cpu()
+        return Traversals(index.flatten(), group)
+    levels = of.rows.levels.cpu()
     group = torch.zeros_like(levels[:, 0])
     for other in range(levels.shape[1]):
         if other != factor:
@@ -145,10 +141,10 @@ def walk(found: World, factor: int, most: int, seed: int) -> Walk:
     number[good.sort().values] = torch.arange(len(good))
     order = number[group].argsort(stable=True)
     order = order[number[group][order] >= 0]
-    return Walk(order, number[group][order])
+    return Traversals(order, number[group][order])
 
 
-def resampled(steps: Walk, name: str, step: int, seed: int) -> Walk:
+def resampled(steps: Traversals, name: str, step: int, seed: int) -> Traversals:
     """As many traversals drawn with replacement, for an interval.
 
     Raises:
@@ -160,7 +156,7 @@ def resampled(steps: Walk, name: str, step: int, seed: int) -> Walk:
     group = torch.arange(len(drawn)).repeat_interleave(length)
     within = torch.arange(len(group)) - (length.cumsum(0) - length)[group]
     starts = sizes.cumsum(0) - sizes
-    return Walk(steps.index[starts[drawn][group] + within], group)
+    return Traversals(steps.index[starts[drawn][group] + within], group)
 
 
 def _again(traversals: int, name: str, step: int, seed: int) -> Int[Tensor, " t"]:
@@ -211,7 +207,7 @@ class Shares:
     """Of a single code, and of a single direction."""
     size: int
     """Number of variances compared: 1 / size is what equal ones give."""
-    world: World
+    points: Points
 
     @property
     def axis(self) -> Float[Tensor, " f"]:
@@ -228,46 +224,36 @@ class Shares:
         least = 1 / self.size
         return ((share - least) / (1 - least)).clamp_min(0) if self.size > 1 else share
 
-    def resampled(self, step: int, seed: int) -> "Shares":
+    def resampled(self, step: int) -> "Shares":
         """With as many traversals of each factor, drawn with replacement."""
-        names = self.world.rows.names
-        drawn = [
-            share[:, _again(share.shape[1], name, step, seed).to(share.device)]
-            for share, name in zip(self.each, names, strict=True)
+        rows = self.points.rows
+        each = [
+            share[:, _again(share.shape[1], name, step, rows.seed).to(share.device)]
+            for share, name in zip(self.each, rows.names, strict=True)
         ]
-        return replace(self, each=tuple(drawn))
+        return replace(self, each=tuple(each))
+
+    def measured(self, each: Float[Tensor, " f"], raw: Float[Tensor, " f"]) -> Measured:
+        """A ratio of each factor and its geometric mean, and the same before it was scaled."""
+        return Measured(
+            {"": geometric(each), "raw": geometric(raw)},
+            {"per_factor": each, "per_factor_raw": raw},
+            self.points.remarks,
+        )
 
 
-def score_shares(
-    protocol: Protocol[Walking],
-    measure: Callable[[Shares], Measured],
-    codes: Codes,
-    factors: Factors,
-    *,
-    seed: int,
-    interval: float | None,
-) -> Score:
-    """Measure shares; with an interval, those of resampled traversals too."""
-    found = shares(codes, factors, protocol.settings, seed)
-    measured = measure(found)
-    facts: dict[str, Any] = {"seed": seed}
-    if interval is not None:
-
-        def again(step: int) -> float:
-            return float(measure(found.resampled(step, seed)).values[""])
-
-        facts["interval"] = bootstrap(again, float(measured.values[""]), interval)
-        facts["level"] = interval
-    return build(protocol, measured, found.world.rows, **facts)
+def traversal_shares(rows: Rows, settings: TraversalSettings) -> Shares:
+    """Both shares of every factor; errors are those of `traversals`."""
+    return rows.remember(
+        ("shares", settings), lambda: _shares(points(rows, settings.dead), settings)
+    )
 
 
-def shares(codes: Codes, factors: Factors, settings: Walking, seed: int) -> Shares:
-    """Both shares of every factor; errors are those of `world` and `walk`."""
-    found = world(codes, factors, dead=settings.dead, seed=seed)
+def _shares(of: Points, settings: TraversalSettings) -> Shares:
     each, size = [], 1
-    for factor in range(len(found.rows.names)):
-        steps = walk(found, factor, settings.traversals, seed)
-        covariance = covariances(found.code(steps.index), steps.group)
+    for factor in range(len(of.rows.names)):
+        steps = traversals(of, factor, settings.traversals)
+        covariance = covariances(of.code(steps.index), steps.group)
         by_code = covariance.diagonal(dim1=-2, dim2=-1)
         by_direction = torch.linalg.eigvalsh(covariance)
         by_code, by_direction = (torch.where(v > STILL, v, 0.0) for v in (by_code, by_direction))
@@ -277,7 +263,7 @@ def shares(codes: Codes, factors: Factors, settings: Walking, seed: int) -> Shar
             )
         size = max(by_code.shape[1], 1)
         each.append(torch.stack([_largest(by_code), _largest(by_direction)]))
-    return Shares(tuple(each), size, found)
+    return Shares(tuple(each), size, of)
 
 
 def _largest(variances: Float[Tensor, "t z"]) -> Float[Tensor, " t"]:

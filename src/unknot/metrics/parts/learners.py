@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unknot.core.errors import DataError
-from unknot.metrics.parts.inputs import Rows
+from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.tables import midranks, ranged
 
 
@@ -19,6 +19,11 @@ def versions() -> dict[str, str]:
     import sklearn
 
     return {"scikit_learn": sklearn.__version__}
+
+
+def learner_record(rows: Rows) -> dict[str, Any]:
+    """What the record of a metric that learns must say of its rows and its solver."""
+    return {"test_rows": len(rows.test_rows), **versions()}
 
 
 def columns(rows: Rows, levels: Tensor | None = None) -> tuple[NDArray[Any], list[NDArray[Any]]]:

@@ -1,17 +1,17 @@
 """All scores of one representation at once."""
 
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
-from typing import Any
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.representation import Representation
 from unknot.metrics.parts import protocols
-from unknot.metrics.parts.inputs import Codes, Factors, Test, take
-from unknot.metrics.parts.result import Score
+from unknot.metrics.parts.facts import facts
+from unknot.metrics.parts.inputs import Inputs
+from unknot.metrics.parts.rows import Codes, Factors, Test
+from unknot.metrics.parts.scoring import Metric, Score
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -81,7 +81,7 @@ def evaluate(
 
     Raises:
         ConfigError: A score or the protocol is unknown.
-        DataError: The arrays cannot be scored at all; see `unknot.metrics.parts.inputs.take`.
+        DataError: The arrays cannot be scored at all; see `unknot.metrics.parts.rows.take`.
         ShapeError: The arrays do not fit each other.
 
     Example:
@@ -93,19 +93,20 @@ def evaluate(
         irs             1.0000
     """
     if protocol not in protocols.MEANINGS:
-        known = registry.nearest(protocol, list(protocols.MEANINGS))
-        raise ConfigError(f"There is no protocol '{protocol}'{known}")
+        nearest = registry.nearest(protocol, list(protocols.MEANINGS))
+        raise ConfigError(f"There is no protocol '{protocol}'{nearest}")
+    inputs = Inputs(codes, factors, seed=seed, logvar=logvar, test=test)
     if not isinstance(codes, Representation):
-        take(codes, factors, samples=None, seed=seed)
+        inputs.rows(samples=None)
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
     for name in metrics if metrics is not None else names():
         try:
-            if metrics is None and (own := protocols.of(name)) and protocol not in own:
+            known = protocols.protocols_for(name)
+            if metrics is None and known and protocol not in known:
                 skipped[name] = f"It has no protocol '{protocol}'."
                 continue
-            function = registry.get("metrics", name)
-            scores[name] = _call(function, codes, factors, logvar, protocol, seed, test)
+            scores[name] = score(name, inputs, protocol)
         except (ConfigError, DataError) as error:
             if metrics is not None:
                 raise
@@ -113,37 +114,24 @@ def evaluate(
     return Table(scores, skipped)
 
 
-def names() -> list[str]:
-    """Scores of the codes of one model; others compare models, or decode."""
-    return [name for name in registry.names("metrics") if _reads_codes(name)]
+def score(name: str, inputs: Inputs, protocol: str) -> Score:
+    """One metric of codes by its name; those of the same inputs share their rows.
 
-
-def _reads_codes(name: str) -> bool:
-    try:
-        function = registry.get("metrics", name)
-    except ConfigError:  # another package's that cannot be imported: calling it says why
-        return True
-    return "codes" in inspect.signature(function).parameters
-
-
-def _call(
-    function: Any,  # noqa: ANN401 - any registered score
-    codes: Codes,
-    factors: Factors,
-    logvar: Codes | None,
-    protocol: str,
-    seed: int,
-    test: Test,
-) -> Score:
-    known, name = inspect.signature(function).parameters, function.__name__
-    if "net" in known:
+    Raises:
+        ConfigError: There is no such metric, it is none of codes, or it lacks the protocol.
+        DataError: The rows cannot be scored.
+    """
+    metric, needs = registry.get("metrics", name), facts(name).needs
+    if "decoder" in needs:
         raise ConfigError(f"{name} needs a model: metrics.{name}(net, images).")
-    if "codes" not in known:
+    if "models" in needs:
         raise ConfigError(f"{name} compares several models: metrics.{name}([codes, codes, ...]).")
-    options: dict[str, Any] = {"protocol": protocol, "seed": seed}
-    if "logvar" in known:
-        options["logvar"] = logvar
-    if test is not None and "test" in known:
-        options["test"] = test
-    result: Score = function(codes, factors, **options)
-    return result
+    if isinstance(metric, Metric):
+        return metric.score(inputs, protocol)
+    plain: Score = metric(inputs.codes, inputs.factors, protocol=protocol, seed=inputs.seed)
+    return plain
+
+
+def names() -> list[str]:
+    """Metrics of the codes of one model; others compare models, or decode."""
+    return [name for name in registry.names("metrics") if "codes" in facts(name).needs]

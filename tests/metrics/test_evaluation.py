@@ -21,6 +21,8 @@ from unknot.core import registry
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
+from unknot.metrics.parts import rows
+from unknot.metrics.parts.information import information as count
 
 QUICK = ["mig", "modularity", "sap"]
 
@@ -34,6 +36,41 @@ def test_every_score_is_an_attribute_and_stays_one():
         metrics.nothing  # noqa: B018
 
 
+def python(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_metrics_are_imported_when_they_are_used():
+    loaded = "print(*sorted(n for n in sys.modules if n.startswith('unknot.metrics.')))"
+    code = f"import sys; from unknot import metrics; assert 'dci' in dir(metrics); {loaded}"
+    assert python(f"{code}; print('torch' in sys.modules)") == ["False"]
+    some = python(f"{code}; metrics.mig; {loaded}")
+    assert "unknot.metrics.mig" in some
+    assert "unknot.metrics.dci" not in some
+    facts = "metrics.facts('dci'), metrics.lower_is_better('mig'), metrics.reading('mig')"
+    assert python(f"{code}; {facts}; print('torch' in sys.modules)") == ["False"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from unknot import metrics; import unknot.metrics.mig",
+        "import unknot.metrics.mig; from unknot import metrics",
+        "import unknot.metrics.mig as mig; from unknot import metrics",
+        "from unknot.metrics import mig; from unknot import metrics; assert metrics.mig is mig",
+        "from unknot.metrics.mig_sup import mig_sup; from unknot import metrics",
+        "import importlib; importlib.import_module('unknot.metrics.mig'); "
+        "from unknot import metrics",
+    ],
+)
+def test_a_metric_is_no_module_however_its_file_was_imported(code):
+    assert python(f"{code}; print(callable(metrics.mig), metrics.mig.facts.name)") == [
+        "True",
+        "mig",
+    ]
+
+
 def test_the_folder_holds_metrics_and_nothing_else():
     folder = Path(metrics.__file__).parent
     files = {file.stem for file in folder.glob("*.py")} - {"__init__"}
@@ -43,9 +80,8 @@ def test_the_folder_holds_metrics_and_nothing_else():
 
 
 def test_importing_the_room_loads_no_learner():
-    code = "import sys, unknot.metrics; print(sorted({'sklearn', 'scipy'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    use = "import sys; from unknot import metrics; metrics.dci; metrics.evaluate"
+    assert python(f"{use}; print(*({{'sklearn', 'scipy'}} & set(sys.modules)))") == []
 
 
 def test_everything_on_rows():
@@ -59,6 +95,24 @@ def test_everything_on_rows():
     said = repr(table)
     assert all(f"\n{name} " in said for name in table)
     assert all(f"left out: {name}. " in said for name in table.skipped)
+
+
+def test_metrics_of_the_same_rows_share_tables_and_give_what_they_give_alone(monkeypatch):
+    counted = []
+    monkeypatch.setattr(rows, "information", lambda *args: counted.append(args) or count(*args))
+    names = ["mig", "mig_sup", "dcimig", "modularity", "jemmig", "med", "cbd", "irs", "linearity"]
+    codes, values = get("rotated")
+    table = metrics.evaluate(codes, values, metrics=names)
+    assert len(counted) == 2  # of the codes, and of perfect ones for ceilings
+    for name in names:
+        alone = getattr(metrics, name)(codes, values)
+        assert alone.values == table[name].values
+        assert alone.ceiling == table[name].ceiling
+        assert alone.remarks == table[name].remarks
+        for key, part in alone.parts.items():
+            np.testing.assert_array_equal(part, table[name].parts[key])
+    table["mig"].parts["information"][:] = 7.0
+    assert not (table["mig_sup"].parts["information"] == 7).any()
 
 
 def test_log_variances_reach_the_scores_that_read_posteriors():

@@ -16,8 +16,8 @@ from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
 from unknot.losses.likelihood import activated
 from unknot.losses.overlap import Pixels
-from unknot.metrics.parts.inputs import FEWEST, Rows
-from unknot.metrics.parts.posteriors import divergence
+from unknot.metrics.parts.information import divergence
+from unknot.metrics.parts.rows import FEWEST, Rows
 
 Likelihood: TypeAlias = Pixels
 Variance: TypeAlias = Callable[[Float[Tensor, "*p"]], Float[Tensor, "*p"]]
@@ -25,6 +25,14 @@ Variance: TypeAlias = Callable[[Float[Tensor, "*p"]], Float[Tensor, "*p"]]
 
 AT_ONCE = 256
 """Images that pass through a net at a time, which bounds the memory."""
+
+
+@dataclass(frozen=True)
+class DecodingSettings:
+    """How many points of each posterior are decoded."""
+
+    draws: int
+    version: int = 1
 
 
 @dataclass(frozen=True)
@@ -180,6 +188,6 @@ def _normal(
     return -0.5 * (error / chosen + pixels * (2 * math.pi * chosen).log())
 
 
-def error(values: Float[Tensor, " n"]) -> Float[Tensor, ""]:
+def standard_error(values: Float[Tensor, " n"]) -> Float[Tensor, ""]:
     """Standard error of a mean over images."""
     return values.std() / math.sqrt(len(values))

@@ -1,0 +1,433 @@
+"""Scoring: a metric measures rows; what is around that is the same for all of them."""
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, Union, overload
+
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unknot.core import registry
+from unknot.core.errors import ConfigError, DataError, ShapeError
+from unknot.core.objective import Net
+from unknot.metrics.parts import protocols
+from unknot.metrics.parts.decoding import Draws, Likelihood, draw
+from unknot.metrics.parts.facts import Facts
+from unknot.metrics.parts.inputs import Images, Inputs
+from unknot.metrics.parts.rows import Array, Codes, Factors, Rows, Test, take_codes
+
+RESAMPLES = 200
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Score:
+    """One score of one representation.
+
+    Example:
+        >>> score = Score("mig", {"mig": 0.7}, {}, {"name": "study2019"}, ceiling=0.875)
+        >>> float(score), score["mig"], round(score.relative, 3)
+        (0.7, 0.7, 0.8)
+        >>> score
+        mig 0.7000 (study2019, 80 % of the ceiling 0.875)
+    """
+
+    name: str
+    values: Mapping[str, float]
+    """By ``<name>`` and ``<name>.<part>``."""
+    parts: Mapping[str, NDArray[Any]]
+    """Tables are codes by factors."""
+    protocol: Mapping[str, Any]
+    """Name, version and every setting, the number of rows, the factors used, the seed."""
+    interval: tuple[float, float] | None = None
+    """Where asked for: the bootstrap interval of the first value over rows."""
+    ceiling: float | None = None
+    """What one noiseless code per factor scores on the same rows, where that is not simply 1."""
+    remarks: tuple[str, ...] = ()
+
+    def __float__(self) -> float:
+        return self.values[self.name]
+
+    def __getitem__(self, key: str) -> float:
+        if key not in self.values:
+            raise ConfigError(
+                f"{self.name} has no value '{key}'{registry.nearest(key, list(self.values))}"
+            )
+        return self.values[key]
+
+    @property
+    def relative(self) -> float | None:
+        """The value as a share of the ceiling."""
+        return float(self) / self.ceiling if self.ceiling else None
+
+    def __repr__(self) -> str:
+        notes = [str(self.protocol["name"])]
+        if self.relative is not None:
+            notes.append(f"{100 * self.relative:.0f} % of the ceiling {self.ceiling:.3f}")
+        if self.interval:
+            notes.append(f"interval {self.interval[0]:.4f} to {self.interval[1]:.4f}")
+        others = [
+            f"{k.removeprefix(self.name)} {v:.4f}" for k, v in self.values.items() if k != self.name
+        ]
+        return " ".join([f"{self.name} {float(self):.4f}", *others, f"({', '.join(notes)})"])
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a metric computes: numbers by part (``""`` is the score itself) and tensors."""
+
+    values: Mapping[str, Tensor | float]
+    parts: Mapping[str, Tensor]
+    remarks: tuple[str, ...] = ()
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """What one must know beside the settings to repeat it, such as the version of a solver."""
+
+
+class Sample(Protocol):
+    """What a metric measures: rows, or what was made of them once."""
+
+    def resampled(self, step: int) -> "Sample":
+        """As much of it drawn with replacement, for an interval."""
+        ...
+
+
+Option: TypeAlias = Literal["interval", "test", "kinds", "images"]
+CodesNeed: TypeAlias = Literal["codes", "factors", "posteriors"]
+
+
+class Metric(Generic[S]):
+    """A metric of the codes of one model: calling it takes rows and measures them.
+
+    ``inspect.signature`` shows the options that the metric has; others are refused.
+    """
+
+    def __init__(
+        self,
+        measure: Callable[[Any, S], Measured],
+        facts: Facts,
+        settings: Mapping[str, S],
+        kinds: Sequence[type],
+        sample: Callable[[Rows, S], Sample] | None,
+        options: Sequence[Option],
+        ceiling: bool,
+    ) -> None:
+        functools.update_wrapper(self, measure)
+        self.measure, self.facts, self.protocols, self.kinds = measure, facts, settings, kinds
+        self.sample, self.options, self.ceiling = sample, tuple(options), ceiling
+        shown = {"protocol", "seed", "factors", "codes", *options}
+        every = [needs_of(facts, one) for one in (*settings.values(), *kinds)]
+        if any("posteriors" in needs for needs in every):
+            shown.add("logvar")
+        self.__signature__ = _signature(self.__call__, [*settings.values(), *kinds], shown)
+
+    def __call__(
+        self,
+        codes: Codes,
+        factors: Factors = None,
+        *,
+        logvar: Codes | None = None,
+        protocol: str | S = "unknot",
+        seed: int = 0,
+        test: Test = None,
+        kinds: Sequence[str] | None = None,
+        images: Images = None,
+        interval: float | None = None,
+    ) -> Score:
+        """Score codes; the metric's own text and signature say what it reads."""
+        _refuse({"logvar": logvar, "test": test}, self.__signature__.parameters, self.facts.name)
+        inputs = Inputs(
+            codes, factors, seed=seed, logvar=logvar, test=test, kinds=kinds, images=images
+        )
+        return self.score(inputs, protocol, interval)
+
+    def score(
+        self, inputs: Inputs, protocol: str | S = "unknot", interval: float | None = None
+    ) -> Score:
+        """The score of inputs that other metrics may share.
+
+        Raises:
+            ConfigError: The metric has no such protocol, or does not take what was given.
+        """
+        name = self.facts.name
+        chosen = protocols.pick(name, self.protocols, protocol, self.kinds)
+        settings = chosen.settings
+        options = getattr(settings, "options", self.options)
+        given = {"interval": interval, "kinds": inputs.kinds, "images": inputs.images}
+        _refuse(given, options, f"{name} under '{chosen.name}'")
+        needs = needs_of(self.facts, settings)
+        reader = ""
+        if "posteriors" in needs:
+            by_paper = "posteriors" not in self.facts.needs and chosen.name == "paper"
+            reader = f"{name} under the protocol of its paper" if by_paper else name
+        split = None
+        if "test" in self.options:
+            split = getattr(settings, "test_samples", None), getattr(settings, "distinct", False)
+        rows = inputs.rows(
+            samples=getattr(settings, "samples", None),
+            factors="factors" in needs,
+            split=split,
+            posteriors=reader,
+        )
+        sample: Sample = rows if self.sample is None else self.sample(rows, settings)
+        measured = self.measure(sample, settings)
+        fields: dict[str, Any] = {}
+        record: dict[str, Any] = {"seed": inputs.seed}
+        if self.ceiling and not reader:
+            fields["ceiling"] = float(self.measure(rows.perfect(), settings).values[""])
+        if interval is not None:
+
+            def again(step: int) -> float:
+                return float(self.measure(sample.resampled(step), settings).values[""])
+
+            fields["interval"] = bootstrap(again, float(measured.values[""]), interval)
+            record["level"] = interval
+        return build(chosen, measured, rows, record, **fields)
+
+    def __repr__(self) -> str:
+        return _show(self.facts.name, self.__signature__)
+
+    def __reduce__(self) -> str:
+        return self.facts.name
+
+
+class DecoderMetric(Generic[S]):
+    """A metric of a net and images; its settings say how many ``draws`` of a posterior it takes."""
+
+    def __init__(
+        self, measure: Callable[[Draws, S], Measured], facts: Facts, settings: Mapping[str, S]
+    ) -> None:
+        functools.update_wrapper(self, measure)
+        self.measure, self.facts, self.protocols = measure, facts, settings
+        self.__signature__ = _signature(self.__call__, settings.values())
+
+    def __call__(
+        self,
+        net: Net,
+        x: Float[Tensor, "..."],
+        *,
+        likelihood: Likelihood = "bernoulli",
+        protocol: str | S = "unknot",
+        seed: int = 0,
+    ) -> Score:
+        """Score one model on images."""
+        draws = self.draws(protocol)
+        drawn = draw(net, x, likelihood=likelihood, draws=draws, seed=seed)
+        return self.score(drawn, protocol=protocol, seed=seed)
+
+    def draws(self, protocol: str | S) -> int:
+        """How many points of each posterior are decoded."""
+        count: int = getattr(self._pick(protocol).settings, "draws")  # noqa: B009
+        return count
+
+    def score(self, draws: Draws, *, protocol: str | S, seed: int) -> Score:
+        """The score of one model from its draws, such as those of a population's member.
+
+        Raises:
+            ShapeError: The draws are of several models.
+            DataError: The model diverged.
+        """
+        draws.check()
+        chosen = self._pick(protocol)
+        measured = self.measure(draws, chosen.settings)
+        record = {"likelihood": draws.likelihood, "seed": seed}
+        return build(chosen, measured, draws.rows, record)
+
+    def _pick(self, protocol: str | S) -> protocols.Protocol[S]:
+        return protocols.pick(self.facts.name, self.protocols, protocol)
+
+    def __repr__(self) -> str:
+        return _show(self.facts.name, self.__signature__)
+
+    def __reduce__(self) -> str:
+        return self.facts.name
+
+
+@dataclass(frozen=True)
+class Models:
+    """Rows of several models on the same points, and the divergence of each code, where known."""
+
+    rows: tuple[Rows, ...]
+    kl: Sequence[Array] | None = None
+
+
+class ModelsMetric(Generic[S]):
+    """A metric that compares several models."""
+
+    def __init__(
+        self, measure: Callable[[Models, S], Measured], facts: Facts, settings: Mapping[str, S]
+    ) -> None:
+        functools.update_wrapper(self, measure)
+        self.measure, self.facts, self.protocols = measure, facts, settings
+        self.__signature__ = _signature(self.__call__, settings.values())
+
+    def __call__(
+        self,
+        models: Sequence[Codes],
+        *,
+        kl: Sequence[Array] | None = None,
+        protocol: str | S = "unknot",
+        seed: int = 0,
+    ) -> Score:
+        """Score models by their codes of the same points."""
+        name = self.facts.name
+        chosen = protocols.pick(name, self.protocols, protocol)
+        if len(models) < 2:
+            raise ConfigError(f"{name} compares at least two models; got {len(models)}.")
+        samples = getattr(chosen.settings, "samples", None)
+        rows = tuple(take_codes(codes, samples=samples, seed=seed) for codes in models)
+        if len(sizes := {len(r) for r in rows}) > 1:
+            raise ShapeError(f"{name} needs all models on the same rows; got {sorted(sizes)} rows.")
+        measured = self.measure(Models(rows, kl), chosen.settings)
+        return build(chosen, measured, rows[0], {"seed": seed, "models": len(models)})
+
+    def __repr__(self) -> str:
+        return _show(self.facts.name, self.__signature__)
+
+    def __reduce__(self) -> str:
+        return self.facts.name
+
+
+@overload
+def metric(
+    settings: Mapping[str, S],
+    *,
+    needs: tuple[Literal["decoder"]],
+    **facts: Any,  # noqa: ANN401
+) -> Callable[[Callable[[Draws, S], Measured]], DecoderMetric[S]]: ...
+@overload
+def metric(
+    settings: Mapping[str, S],
+    *,
+    needs: tuple[Literal["models"]],
+    **facts: Any,  # noqa: ANN401
+) -> Callable[[Callable[[Models, S], Measured]], ModelsMetric[S]]: ...
+@overload
+def metric(
+    settings: Mapping[str, S],
+    *,
+    needs: tuple[CodesNeed, ...] = ("codes", "factors"),
+    options: Sequence[Option] = ("interval",),
+    ceiling: bool = False,
+    sample: Callable[[Rows, S], Sample] | None = None,
+    kinds: Sequence[type] = (),
+    **facts: Any,  # noqa: ANN401
+) -> Callable[[Callable[[Any, S], Measured]], Metric[S]]: ...
+def metric(
+    settings: Mapping[str, Any],
+    *,
+    needs: tuple[Any, ...] = ("codes", "factors"),
+    options: Sequence[Option] = ("interval",),
+    ceiling: bool = False,
+    sample: Callable[[Rows, Any], Any] | None = None,
+    kinds: Sequence[type] = (),
+    **facts: Any,
+) -> Callable[[Callable[[Any, Any], Measured]], Any]:
+    """Make a metric of a function ``measure(rows, settings) -> Measured``.
+
+    The metric is called as ``name(codes, factors, *, protocol, seed, ...)``: it picks the settings,
+    takes rows as they say (``samples``, and ``test_samples`` and ``distinct`` for one that learns),
+    and adds remarks, ceiling and interval.
+
+    Args:
+        settings: By the name of a protocol; see `unknot.metrics.parts.protocols`. Settings that
+            need more than the metric has ``needs`` of their own, such as ``("posteriors",)``.
+        needs: ``codes`` with ``factors`` or ``posteriors``; or ``decoder``, where it measures
+            draws; or ``models``, where it measures several models.
+        options: Which keywords it takes beside protocol and seed.
+        ceiling: Whether to report what a perfect code scores on the same rows.
+        sample: Makes of rows what is measured; it resamples itself for an interval.
+        kinds: Types of settings beside those of the protocols.
+        **facts: Further fields of `Facts`, as literals: they are read without importing the file.
+
+    Example:
+        >>> @metric({"unknot": None}, better="lower", needs=("codes",))
+        ... def spread(rows, settings):
+        ...     return Measured({"": rows.codes.std(0).max()}, {})
+        >>> spread(torch.arange(10.0)[:, None])
+        spread 3.0277 (unknot)
+    """
+
+    def decorate(measure: Callable[[Any, Any], Measured]) -> Any:  # noqa: ANN401
+        about = Facts(measure.__name__, needs=needs, **facts)
+        if needs == ("decoder",):
+            return DecoderMetric(measure, about, settings)
+        if needs == ("models",):
+            return ModelsMetric(measure, about, settings)
+        return Metric(measure, about, settings, kinds, sample, options, ceiling)
+
+    return decorate
+
+
+def needs_of(facts: Facts, settings: object) -> tuple[str, ...]:
+    """What a metric needs under settings, or under any settings of a type."""
+    return (*facts.needs, *getattr(settings, "needs", ()))
+
+
+def _refuse(given: Mapping[str, object], options: Collection[str], metric: str) -> None:
+    """Raise a ConfigError for an option that a metric does not have."""
+    for option, value in given.items():
+        if value is not None and option not in options:
+            raise ConfigError(f"{metric} takes no `{option}`; leave it out.")
+
+
+def _signature(
+    call: Callable[..., Score], settings: Collection[object], shown: Collection[str] = ()
+) -> inspect.Signature:
+    """Of a call, with the types of settings for ``protocol``, and some of its parameters."""
+    whole = inspect.signature(call)
+    kinds = dict.fromkeys(s if isinstance(s, type) else type(s) for s in settings)
+    protocol = whole.parameters["protocol"].replace(annotation=Union[(str, *kinds)])
+    known = {**whole.parameters, "protocol": protocol}
+    return whole.replace(parameters=[p for n, p in known.items() if not shown or n in shown])
+
+
+def _show(name: str, signature: inspect.Signature) -> str:
+    """A call without types, for people."""
+    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    return f"{name}{inspect.Signature(plain)}"
+
+
+def build(
+    protocol: protocols.Protocol[Any],
+    measured: Measured,
+    rows: Rows,
+    record: Mapping[str, Any],
+    *,
+    interval: tuple[float, float] | None = None,
+    ceiling: float | None = None,
+) -> Score:
+    """A score from what was measured.
+
+    Raises:
+        DataError: A number is not finite.
+    """
+    name = protocol.metric
+    values = {f"{name}.{k}" if k else name: float(v) for k, v in measured.values.items()}
+    if bad := [k for k, v in values.items() if not abs(v) < float("inf")]:
+        raise DataError(f"{bad[0]} is not a finite number on these rows.")
+    whole = protocol.record(rows=len(rows), factors=rows.names, **record, **measured.record)
+    # Copies: metrics share tables that rows remember.
+    parts = {k: v.detach().cpu().numpy().copy() for k, v in measured.parts.items()}
+    remarks = (*rows.remarks, *measured.remarks)
+    return Score(name, values, parts, whole, interval, ceiling, remarks)
+
+
+def bootstrap(again: Callable[[int], float], value: float, level: float) -> tuple[float, float]:
+    """Quantiles of the score over resamples, moved to be centred on the value.
+
+    Repeated rows bias counting estimates upwards, so the plain quantiles would often miss the
+    value itself; their spread is what is wanted. ``again`` scores the resample of a number.
+
+    Raises:
+        ConfigError: The level is not between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise ConfigError(f"interval is a level between 0 and 1, such as 0.95; got {level}.")
+    spread = torch.tensor([again(step) for step in range(RESAMPLES)], dtype=torch.float64)
+    tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
+    low, high = (value + (spread - spread.mean()).quantile(tails)).tolist()
+    return low, high
