@@ -48,7 +48,7 @@ objective.c = {kind = "linear", start = 0, end = 25, steps = 1000}
 
 
 def outcome(opened, key, scores=(), status="done", seconds=6.0):
-    runs = [run.id for run in opened.plan(population=key)]
+    runs = [run.id for run in opened.members(key)]
     lost = 700 if status == "diverged" else None
     return {
         "step": 20_000,

@@ -32,7 +32,7 @@ def settings(study: Study) -> list[Setting]:
     """Each setting of a study once, in the order of the plan."""
     specs: dict[int, str] = {}
     runs: dict[int, list[tuple[str, int]]] = {}
-    for run in study.store.plan():
+    for run in study.store.runs():
         if run.wanted:
             specs[run.setting] = run.spec
             runs.setdefault(run.setting, []).append((run.id, run.seed))

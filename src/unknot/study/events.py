@@ -74,7 +74,7 @@ Place: TypeAlias = tuple[str, int]
 def end_event(key: str, fact: Mapping[str, Any]) -> Done | Scored | Failed:
     """What `run_task` gave, as an event."""
     if fact["event"] == "done":
-        return Done(key, Outcome.from_json(fact["outcome"]))
+        return Done(key, Outcome(**fact["outcome"]))
     if fact["event"] == "scored":
         return Scored(key, [Record(**record) for record in fact["records"]])
     return Failed(key, fact["error"])

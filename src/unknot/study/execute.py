@@ -59,7 +59,7 @@ def save_plan(opened: Store, asked: Plan, here: Machine, *, update: bool = False
         WriteError: The disk refused.
     """
     facts = opened.facts()
-    known = {run.id: run.wanted for run in opened.plan()}
+    known = {run.id: bool(run.wanted) for run in opened.runs()}
     wish = {
         "name": asked.sweep.name,
         "metrics": json.dumps(asked.sweep.metrics),

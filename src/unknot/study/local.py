@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from unknot.core.errors import UnknotError
@@ -64,7 +65,7 @@ class WorkerProcess:
         self.process.wait()
         inbox.put((self, None))
 
-    def send(self, fact: Mapping[str, str], data: bytes = b"") -> None:
+    def send(self, fact: Mapping[str, Any], data: bytes = b"") -> None:
         """Send a message."""
         if self.process.stdin:
             with contextlib.suppress(OSError):  # it died: its listener will say so
@@ -73,7 +74,7 @@ class WorkerProcess:
     def give(self, task: Task | ScoreTask) -> None:
         """Give it a task."""
         self.task = task
-        self.send({"kind": type(task).__name__, "task": task.json()})
+        self.send({"kind": type(task).__name__, "task": asdict(task)})
 
     @property
     def death(self) -> str:

@@ -161,7 +161,7 @@ def run_task(
         if isinstance(task, ScoreTask):
             found = scoring.perform(task, ask=ask, tell=tell, stop=stop)
             return {"event": "scored", "records": [asdict(record) for record in found]}
-        return {"event": "done", "outcome": perform(task, tell=tell, stop=stop).json()}
+        return {"event": "done", "outcome": asdict(perform(task, tell=tell, stop=stop))}
     except Stopped:
         raise
     except UnknotError as error:

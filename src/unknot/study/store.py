@@ -7,6 +7,7 @@ version of the code is another measure, and adds rows.
 import contextlib
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -72,55 +73,53 @@ CREATE TABLE scores (
 );
 """
 PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
-WANTED = "key IN (SELECT population FROM plan WHERE wanted = 1)"
+RUNS = """
+    SELECT plan.run, seed, setting, spec, population, member, wanted,
+        populations.status, error, runs.status, seconds, last
+    FROM plan
+    JOIN settings ON settings.number = plan.setting
+    JOIN populations ON populations.key = plan.population
+    LEFT JOIN runs ON runs.run = plan.run
+"""
 
 
-class PlannedRun(NamedTuple):
-    """A run as the plan has it."""
+class StudyRun(NamedTuple):
+    """A run of a study: the plan, and what came of it."""
 
     id: str
     seed: int
     setting: int
     spec: str
     """Its setting without the seed, as JSON."""
+    population: str
+    member: int
     wanted: bool
     """Whether the study file still asks for it."""
+    population_status: str
+    error: str | None
+    """Of the population."""
+    ended: str | None
+    """``done`` or ``diverged``; None before the end."""
+    seconds: float | None
+    last: str | None
+    """Values of the last log steps by name, as JSON."""
 
 
-class PlannedPopulation(NamedTuple):
-    """A population as the plan has it."""
+class StudyPopulation(NamedTuple):
+    """A population of a study, and how far it is."""
 
     key: str
     members: int
     steps: int
     status: str
-
-
-class RecordedRun(NamedTuple):
-    """What is known of a run."""
-
-    id: str
-    seed: int
-    setting: int
-    population: str
-    member: int
-    ended: str | None
-    """``done`` or ``diverged``; None before the end."""
-    population_status: str
+    phase: str
+    done: int
+    """Steps in the phase ``train``, else scores."""
     error: str | None
-    """Of the population."""
-    seconds: float | None
-    last: str | None
-    """Values of the last log steps by name, as JSON."""
-
-    @property
-    def status(self) -> str:
-        """``waiting``, ``running``, ``done``, ``diverged`` or ``failed``."""
-        return run_status(self.ended, self.population_status)
 
 
 def run_status(ended: str | None, population: str) -> str:
-    """The status of a run: how it ended, else what its population is at."""
+    """``waiting``, ``running`` or ``failed`` like its population, ``done`` or ``diverged``."""
     return ended or (population if population in (RUNNING, FAILED) else "waiting")
 
 
@@ -135,84 +134,58 @@ class Store:
         """What is known of the study as a whole."""
         return dict(self._rows("SELECT name, value FROM facts"))
 
-    def plan(self, *, population: str | None = None) -> list[PlannedRun]:
-        """All planned runs, wanted ones first and in order; or the members of a population."""
-        query = f"""
-            SELECT plan.run, plan.seed, plan.setting, settings.spec, plan.wanted FROM plan
-            JOIN settings ON settings.number = plan.setting
-            {"" if population is None else "WHERE plan.population = ?"}
-            ORDER BY {"plan.wanted DESC, plan.position" if population is None else "plan.member"}
-        """  # noqa: S608 - no word from outside
-        rows = self._rows(query, () if population is None else (population,))
-        return [PlannedRun(run, seed, n, spec, bool(kept)) for run, seed, n, spec, kept in rows]
+    def runs(self) -> list[StudyRun]:
+        """All runs that were ever planned, wanted ones first and in the order of the plan."""
+        return self._runs("ORDER BY wanted DESC, plan.position")
+
+    def members(self, population: str) -> list[StudyRun]:
+        """The runs of a population."""
+        return self._runs("WHERE population = ? ORDER BY member", population)
+
+    def run(self, name: str) -> StudyRun:
+        """The run of an id."""
+        (run,) = self._runs("WHERE plan.run = ?", name)
+        return run
+
+    def _runs(self, which: str, *values: str) -> list[StudyRun]:
+        return [StudyRun(*row) for row in self._rows(RUNS + which, values)]
 
     def run_ids(self) -> list[str]:
         """Ids of all runs that were ever planned, sorted."""
         return [run for (run,) in self._rows("SELECT run FROM plan ORDER BY run")]
 
-    def place(self, run: str) -> tuple[str, int]:
-        """The population of a run, and which member of it the run is."""
-        query = "SELECT population, member FROM plan WHERE run = ?"
-        ((population, member),) = self._rows(query, (run,))
-        return population, member
-
-    def populations(self) -> list[PlannedPopulation]:
+    def populations(self) -> list[StudyPopulation]:
         """The populations of wanted runs, in the order of the plan."""
-        query = f"""
-            SELECT key, members, steps, status FROM populations WHERE {WANTED} ORDER BY position
-        """  # noqa: S608 - no word from outside
-        return [PlannedPopulation(*row) for row in self._rows(query)]
+        query = """
+            SELECT key, members, steps, status, phase, done, error FROM populations
+            WHERE key IN (SELECT population FROM plan WHERE wanted = 1) ORDER BY position
+        """
+        return [StudyPopulation(*row) for row in self._rows(query)]
 
     def unfinished(self) -> list[str]:
         """Keys of the populations that are left to do, in the order of the plan."""
         return [each.key for each in self.populations() if each.status != DONE]
 
-    def settings(self) -> dict[int, dict[str, Any]]:
-        """Settings without seeds, by number."""
-        return {n: json.loads(spec) for n, spec in self._rows("SELECT number, spec FROM settings")}
-
-    def runs(self, *, dropped: bool = False) -> list[RecordedRun]:
-        """What is known of each run, in the order of the plan; ``dropped``: unwanted ones too."""
-        query = f"""
-            SELECT plan.run, plan.seed, plan.setting, plan.population, plan.member, runs.status,
-                populations.status, populations.error, runs.seconds, runs.last
-            FROM plan
-            JOIN populations ON populations.key = plan.population
-            LEFT JOIN runs ON runs.run = plan.run
-            {"" if dropped else "WHERE plan.wanted = 1"}
-            ORDER BY plan.wanted DESC, plan.position
-        """  # noqa: S608 - no word from outside
-        return [RecordedRun(*row) for row in self._rows(query)]
-
     def counts(self) -> dict[str, Any]:
         """How far the study is: what `Study.status` says of runs, populations, steps and scores."""
-        runs: dict[str, int] = {}
         query = """
             SELECT runs.status, populations.status, count(*) FROM plan
             JOIN populations ON populations.key = plan.population
             LEFT JOIN runs ON runs.run = plan.run
-            WHERE plan.wanted = 1 GROUP BY runs.status, populations.status
+            WHERE wanted = 1 GROUP BY runs.status, populations.status
         """
+        runs: Counter[str] = Counter()
         for ended, population, count in self._rows(query):
-            status = run_status(ended, population)
-            runs[status] = runs.get(status, 0) + count
-        query = f"SELECT status, count(*) FROM populations WHERE {WANTED} GROUP BY status"  # noqa: S608
-        populations = dict(self._rows(query))
-        query = f"""
-            SELECT coalesce(sum(members * CASE WHEN phase = 'train' THEN done ELSE steps END), 0),
-                coalesce(sum(members * steps), 0) FROM populations WHERE {WANTED}
-        """  # noqa: S608
-        done, steps = self._rows(query)[0]
-        query = (
-            f"SELECT error, count(*) FROM populations WHERE status = ? AND {WANTED} GROUP BY error"  # noqa: S608
-        )
-        failures = [{"error": e, "populations": n} for e, n in self._rows(query, (FAILED,))]
+            runs[run_status(ended, population)] += count
+        populations = self.populations()
+        failures = Counter(each.error for each in populations if each.status == FAILED)
+        done = (e.members * (e.done if e.phase == "train" else e.steps) for e in populations)
         return {
-            "runs": {"all": sum(runs.values()), **runs},
-            "populations": {"all": sum(populations.values()), **populations},
-            "steps": {"done": done, "all": steps},
+            "runs": {"all": runs.total(), **runs},
+            "populations": {"all": len(populations), **Counter(e.status for e in populations)},
+            "steps": {"done": sum(done), "all": sum(e.members * e.steps for e in populations)},
             "scores": self._rows("SELECT count(*) FROM scores")[0][0],
-            "failures": failures,
+            "failures": [{"error": error, "populations": n} for error, n in failures.items()],
         }
 
     def scores(self) -> dict[str, dict[str, float | None]]:
@@ -237,7 +210,7 @@ class Store:
         return scores
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with _reading(self.folder):
+        with _explained(self.folder, "read"):
             return self.db.execute(query, values).fetchall()
 
     @contextmanager
@@ -247,7 +220,7 @@ class Store:
         Raises:
             WriteError: The disk refused.
         """
-        with _writing(self.folder), self.db:
+        with _explained(self.folder, "write"), self.db:
             yield self.db
 
     def close(self) -> None:
@@ -398,7 +371,7 @@ def create(folder: Path) -> Store:
         StoreError: It is damaged or of another format.
         WriteError: The disk refused.
     """
-    with _writing(folder):
+    with _explained(folder, "write"):
         store = Store(folder, sqlite3.connect(folder / FILE, timeout=WAIT))
         store.db.execute("PRAGMA journal_mode = WAL")
         store.db.execute("PRAGMA synchronous = FULL")
@@ -437,24 +410,14 @@ def _checked(store: Store) -> Store:
 
 
 @contextmanager
-def _reading(folder: Path) -> Iterator[None]:
-    """Turn errors of SQLite into one line for people."""
+def _explained(folder: Path, verb: str) -> Iterator[None]:
+    """Turn errors of SQLite into one line for people: what could not be read or written."""
     try:
         yield
     except sqlite3.OperationalError as error:
-        raise StoreError(f"Could not read the records in {folder / FILE}: {error}.") from error
-    except sqlite3.Error as error:
-        raise StoreError(f"{folder / FILE} is damaged: {error}.") from error
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Turn errors of SQLite into one line for people."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise WriteError(
-            f"Could not write the records in {folder / FILE}: {error}. Stored results are intact."
-        ) from error
+        kind, end = (
+            (StoreError, "") if verb == "read" else (WriteError, " Stored results are intact.")
+        )
+        raise kind(f"Could not {verb} the records in {folder / FILE}: {error}.{end}") from error
     except sqlite3.Error as error:
         raise StoreError(f"{folder / FILE} is damaged: {error}.") from error

@@ -86,14 +86,18 @@ class Study:
         Args:
             dropped: Also give runs that the study file no longer asks for.
         """
-        settings = {number: flat(spec) for number, spec in self.store.settings().items()}
+        settings: dict[int, dict[str, Any]] = {}
         scores = self.store.scores()
         table = []
-        for run in self.store.runs(dropped=dropped):
+        for run in self.store.runs():
+            if not (run.wanted or dropped):
+                continue
+            if run.setting not in settings:
+                settings[run.setting] = flat(json.loads(run.spec))
             row = {
                 "id": run.id,
                 "seed": run.seed,
-                "status": run.status,
+                "status": store.run_status(run.ended, run.population_status),
                 "diverged": None if run.ended is None else run.ended == "diverged",
                 "population": run.population,
                 "member": run.member,
@@ -183,13 +187,13 @@ class Study:
         from unknot.study.folder import RunFolder
 
         name = self.find(start)
-        population, member = self.store.place(name)
-        folder = self.path / "populations" / population
+        run = self.store.run(name)
+        folder = self.path / "populations" / run.population
         if not RunFolder(folder).is_trained:
             raise StoreError(
                 f"Run {name} is not trained yet; resume with `unknot study run {self.path}`."
             )
-        return folder, member
+        return folder, run.member
 
     def scores(self) -> list[str]:
         """Names of the columns of the table that hold scores, newest measures last."""

@@ -76,15 +76,6 @@ class ScoreTask:
     request: dict[str, Any]
     """The fields of a `ScoringRequest`."""
 
-    def json(self) -> str:
-        """As one line."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, line: str) -> "ScoreTask":
-        """Back from a line."""
-        return cls(**json.loads(line))
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -101,15 +92,6 @@ class Outcome:
     scores: list[dict[str, Any]]
     """The fields of a `Record` each."""
 
-    def json(self) -> str:
-        """As one line."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, line: str) -> "Outcome":
-        """Back from a line."""
-        return cls(**json.loads(line))
-
 
 def from_store(
     store: Store,
@@ -121,7 +103,7 @@ def from_store(
 ) -> Task:
     """The task of a planned population."""
     facts = store.facts()
-    runs = store.plan(population=population)
+    runs = store.members(population)
     specs = [*dict.fromkeys(run.spec for run in runs)]
     return Task(
         population,

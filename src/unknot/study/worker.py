@@ -94,7 +94,7 @@ class Worker:
         kinds = {kind.__name__: kind for kind in (Task, ScoreTask)}
         write(self.out, {"event": "ready"})
         while (message := self.inbox.get()) is not None and not self.stop.is_set():
-            task = kinds[message[0]["kind"]].from_json(message[0]["task"])
+            task = kinds[message[0]["kind"]](**message[0]["task"])
             try:
                 end = run_task(task, tell=self.tell, stop=self.stop.is_set, ask=self.ask)
             except Stopped:
