@@ -37,12 +37,16 @@ def list_(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = Fa
 @app.command("show")
 def show(
     name: Annotated[str, typer.Argument(help="Dataset name.")],
-    out: Annotated[Path | None, typer.Option(help="Output picture [NAME.png].")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Output picture.", show_default="NAME.png")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", help="Setting of the dataset, e.g. spacing=4. Repeatable."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON; draw nothing.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON instead of writing pictures.")
+    ] = False,
 ) -> None:
     """Show the size and factors of a dataset, and draw a traversal of each factor.
 
@@ -93,7 +97,9 @@ def distances(
             "kernel."
         ),
     ] = "gaussian",
-    out: Annotated[Path | None, typer.Option(help="Output folder [NAME-distances].")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder.", show_default="NAME-distances")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", help="Setting of the dataset, e.g. spacing=4. Repeatable."),
@@ -111,7 +117,9 @@ def distances(
         ),
     ] = False,
     seed: Annotated[int, typer.Option(help="Random seed for traversals and pairs.", min=0)] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON; draw nothing.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON instead of writing pictures.")
+    ] = False,
 ) -> None:
     """Measure how far apart the images of a dataset are along each factor.
 

@@ -13,7 +13,8 @@ def demo(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Study folder [studies/quickstart; with --quick: studies/quickstart-quick]."
+            help="Study folder.",
+            show_default="studies/quickstart; with --quick: studies/quickstart-quick",
         ),
     ] = None,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",

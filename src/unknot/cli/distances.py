@@ -25,22 +25,28 @@ SAID = {
 
 def distances(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
-    member: Annotated[int, typer.Option(help="Index of the model in the population.", min=0)] = 0,
+    member: Annotated[
+        int, typer.Option(help="Index of the model, if the run has several seeds.", min=0)
+    ] = 0,
     loss: Annotated[
         str | None,
         typer.Option(
             help="Loss that measures image distance: gaussian (squared error), bernoulli, box, "
-            "gaussian_blur, or the file of a learnt kernel [the run's overlap loss, if it has one, "
-            "else gaussian]."
+            "gaussian_blur, or the file of a learnt kernel.",
+            show_default="the run's overlap loss, if it has one, else gaussian",
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Output folder [RUN/distances].")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder.", show_default="RUN/distances")
+    ] = None,
     traversals: Annotated[
         int, typer.Option(help="Maximum number of traversals per factor.", min=1)
     ] = 32,
     seed: Annotated[int, typer.Option(help="Random seed for the traversals.", min=0)] = 0,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON; draw nothing.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON instead of writing pictures.")
+    ] = False,
 ) -> None:
     """Compare factor, image, code, posterior and reconstruction distances along each factor.
 

@@ -8,7 +8,9 @@ import typer
 
 def encode(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
-    out: Annotated[Path | None, typer.Option(help="Output file [RUN/codes.npz].")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Output file.", show_default="RUN/codes.npz")
+    ] = None,
     rows: Annotated[
         int | None,
         typer.Option(help="Encode this many randomly chosen images instead of all.", min=1),

@@ -9,20 +9,26 @@ import typer
 def evaluate(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     metrics: Annotated[
-        str | None, typer.Option(help="Metrics, separated by commas, e.g. mig,dci [all].")
+        str | None,
+        typer.Option(help="Metrics, separated by commas, e.g. mig,dci.", show_default="all"),
     ] = None,
     protocol: Annotated[
         str,
         typer.Option(
-            help="Metric protocol: unknot (our defaults), study2019 (Locatello et al. 2019), "
-            "study2019_fast, carbonneau (Carbonneau et al. 2022) or paper (as first published)."
+            help="Metric protocol: unknot (our settings), study2019 (Locatello et al. 2019), "
+            "study2019_fast (the same in single precision), carbonneau (Carbonneau et al. 2022) "
+            "or paper (as first published)."
         ),
     ] = "unknot",
     seed: Annotated[int, typer.Option(help="Random seed for the metrics.", min=0)] = 0,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
     workers: Annotated[
         int | None,
-        typer.Option(help="Worker processes, if the run has several models [one per core].", min=1),
+        typer.Option(
+            help="Worker processes, if the run has several models.",
+            show_default="one per core",
+            min=1,
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

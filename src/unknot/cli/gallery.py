@@ -7,7 +7,9 @@ import typer
 
 
 def gallery(
-    objectives: Annotated[list[str] | None, typer.Argument(help="Objectives [all].")] = None,
+    objectives: Annotated[
+        list[str] | None, typer.Argument(help="Objectives.", show_default="all")
+    ] = None,
     data: Annotated[str, typer.Option(help="Dataset.")] = "dsprites",
     net: Annotated[str, typer.Option(help="Network architecture.")] = "conv64",
     steps: Annotated[int, typer.Option(help="Training steps per objective.", min=1)] = 2_000,

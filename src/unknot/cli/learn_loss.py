@@ -11,19 +11,26 @@ def learn_loss(
     out: Annotated[Path, typer.Option(help="Output file for the kernel.")] = Path(
         "kernel.safetensors"
     ),
-    radius: Annotated[int | None, typer.Option(help="Kernel radius in pixels [31].")] = None,
-    steps: Annotated[int | None, typer.Option(help="Training steps [1000].")] = None,
-    batch: Annotated[int | None, typer.Option(help="Images per step [128].")] = None,
-    pairs: Annotated[int | None, typer.Option(help="Image pairs ranked per step [4096].")] = None,
-    lr: Annotated[float | None, typer.Option(help="Adam learning rate [0.001].")] = None,
+    radius: Annotated[
+        int | None, typer.Option(help="Kernel radius in pixels.", show_default="31")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps.", show_default="1000")] = None,
+    batch: Annotated[int | None, typer.Option(help="Images per step.", show_default="128")] = None,
+    pairs: Annotated[
+        int | None, typer.Option(help="Image pairs ranked per step.", show_default="4096")
+    ] = None,
+    lr: Annotated[
+        float | None, typer.Option(help="Adam learning rate.", show_default="0.001")
+    ] = None,
     mode: Annotated[
         str | None,
         typer.Option(
             help="Increase the correlation (improve), decrease it (adversarial), or train the "
-            "regularisers only (none) [improve]."
+            "regularisers only (none).",
+            show_default="improve",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Random seed [0].", min=0)] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed.", show_default="0", min=0)] = None,
     resave: Annotated[
         Path | None, typer.Option(help="Also write the blurred dataset to this npz file.")
     ] = None,
@@ -39,8 +46,8 @@ def learn_loss(
 ) -> None:
     """Learn a blur kernel under which image distances follow factor distances.
 
-    The kernel is for overlap losses (Michlo 2022). Writes the kernel and a picture of it, only
-    after the last step: Ctrl-C leaves no file behind.
+    The kernel is for overlap losses (docs/losses.md; Michlo 2022, a dissertation). The kernel and a
+    picture of it are written after the last step: Ctrl-C leaves no file behind.
 
     Example: `unknot learn-loss --data xysquares --radius 31 --steps 300 --out kernel.safetensors`
 

@@ -18,7 +18,8 @@ def report(
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Output folder [STUDY/report, or reports/TABLE].")
+        Path | None,
+        typer.Option(help="Output folder.", show_default="STUDY/report, or reports/TABLE"),
     ] = None,
     published: Annotated[
         Path | None, typer.Option(help="Published runs, or any table, to compare with.")
@@ -30,7 +31,8 @@ def report(
         list[str] | None,
         typer.Option(
             help="Draw a baseline in the figures: an objective, a configuration, or a value such "
-            "as mig=0.1. Repeatable [the study file's]."
+            "as mig=0.1. Repeatable.",
+            show_default="the baseline in the study file",
         ),
     ] = None,
     device: Annotated[

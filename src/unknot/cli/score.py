@@ -15,18 +15,21 @@ def score(
         ),
     ],
     metrics: Annotated[
-        str | None, typer.Option(help="Metrics, separated by commas, e.g. mig,dci [all].")
+        str | None,
+        typer.Option(help="Metrics, separated by commas, e.g. mig,dci.", show_default="all"),
     ] = None,
     protocol: Annotated[
         str,
         typer.Option(
-            help="Metric protocol: unknot (our defaults), study2019 (Locatello et al. 2019), "
-            "study2019_fast, carbonneau (Carbonneau et al. 2022) or paper (as first published)."
+            help="Metric protocol: unknot (our settings), study2019 (Locatello et al. 2019), "
+            "study2019_fast (the same in single precision), carbonneau (Carbonneau et al. 2022) "
+            "or paper (as first published)."
         ),
     ] = "unknot",
     seed: Annotated[int, typer.Option(help="Random seed for the metrics.", min=0)] = 0,
     member: Annotated[
-        int | None, typer.Option(help="Index of the model, if codes are [models, n, z].", min=0)
+        int | None,
+        typer.Option(help="Index of the model, if codes are [models, n, z].", min=0),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 
 def show(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
-    member: Annotated[int, typer.Option(help="Index of the model in the population.", min=0)] = 0,
-    out: Annotated[Path | None, typer.Option(help="Output folder [RUN].")] = None,
+    member: Annotated[
+        int, typer.Option(help="Index of the model, if the run has several seeds.", min=0)
+    ] = 0,
+    out: Annotated[Path | None, typer.Option(help="Output folder.", show_default="RUN")] = None,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
 ) -> None:
     """Visualise a run: traversals (PNG, GIF), reconstructions, samples, curves, and an HTML page.

@@ -109,7 +109,9 @@ def run(
         Path | None, typer.Argument(help="Study file (TOML), preset name, or study folder.")
     ] = None,
     quick: Quick = False,
-    out: Annotated[Path | None, typer.Option(help="Study folder [studies/NAME].")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Study folder.", show_default="studies/NAME")
+    ] = None,
     set_: Set = None,
     grid: Grid = None,
     seeds: Seeds = None,

@@ -22,7 +22,8 @@ Protocol = Annotated[
 ]
 Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")]
 Workers = Annotated[
-    int | None, typer.Option(help="Worker processes [one per core; one on a GPU].", min=1)
+    int | None,
+    typer.Option(help="Worker processes.", show_default="one per core; one on a GPU", min=1),
 ]
 Backend = Annotated[str, typer.Option(help="Where to run: local, ray or slurm.")]
 BackendOption = Annotated[

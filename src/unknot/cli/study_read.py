@@ -69,8 +69,9 @@ def export(
     out: Annotated[
         str | None,
         typer.Option(
-            help="TensorBoard folder [STUDY/tensorboard], W&B project [WANDB_PROJECT or the "
-            "study's name], or MLflow tracking URI [MLFLOW_TRACKING_URI]."
+            help="TensorBoard folder, W&B project or MLflow tracking URI.",
+            show_default="STUDY/tensorboard; WANDB_PROJECT or the study's name; "
+            "MLFLOW_TRACKING_URI",
         ),
     ] = None,
 ) -> None:
@@ -98,7 +99,7 @@ def export(
 def extract(
     study: Folder,
     run: Annotated[str, typer.Argument(help="Run id, or its first characters.")],
-    out: Annotated[Path | None, typer.Option(help="Run folder [runs/ID].")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder.", show_default="runs/ID")] = None,
     device: Device = "auto",
 ) -> None:
     """Extract one model of a study, with its scores, as a run folder.

@@ -15,28 +15,41 @@ if TYPE_CHECKING:
 
 def train(
     file: Annotated[Path | None, typer.Argument(help="TOML file with settings.")] = None,
-    data: Annotated[str | None, typer.Option(help="Dataset [dsprites].")] = None,
-    objective: Annotated[str | None, typer.Option(help="Objective [beta_vae].")] = None,
+    data: Annotated[str | None, typer.Option(help="Dataset.", show_default="dsprites")] = None,
+    objective: Annotated[
+        str | None, typer.Option(help="Objective.", show_default="beta_vae")
+    ] = None,
     preset: Annotated[
         str | None,
         typer.Option(help="Preset of the objective, e.g. study2019; see `unknot list objectives`."),
     ] = None,
-    net: Annotated[str | None, typer.Option(help="Network architecture [conv64].")] = None,
-    steps: Annotated[int | None, typer.Option(help="Training steps [20000].")] = None,
-    batch: Annotated[int | None, typer.Option(help="Images per step, for each model [64].")] = None,
-    lr: Annotated[float | None, typer.Option(help="Adam learning rate [0.0001].")] = None,
+    net: Annotated[
+        str | None, typer.Option(help="Network architecture.", show_default="conv64")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps.", show_default="20000")] = None,
+    batch: Annotated[
+        int | None, typer.Option(help="Images per step, for each model.", show_default="64")
+    ] = None,
+    lr: Annotated[
+        float | None, typer.Option(help="Adam learning rate.", show_default="0.0001")
+    ] = None,
     seeds: Annotated[
-        str | None, typer.Option(help="One model per seed: 7 (only seed 7), 0,3,5 or 0..9 [0].")
+        str | None,
+        typer.Option(help="One model per seed: 7 (only seed 7), 0,3,5 or 0..9.", show_default="0"),
     ] = None,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
     precision: Annotated[
         str | None,
-        typer.Option(help="Numerical precision: float32, tf32, bf16 or float64 [float32]."),
+        typer.Option(
+            help="Numerical precision: float32, tf32, bf16 or float64.", show_default="float32"
+        ),
     ] = None,
     checkpoint_every: Annotated[
-        int | None, typer.Option(help="Steps between checkpoints [1000].")
+        int | None, typer.Option(help="Steps between checkpoints.", show_default="1000")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Run folder [runs/OBJECTIVE-DATA-N].")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder.", show_default="runs/OBJECTIVE-DATA-N")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any other setting, e.g. objective.beta=4. Repeatable."),
