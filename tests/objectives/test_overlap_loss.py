@@ -174,7 +174,7 @@ def small(**settings):
 
 
 def test_a_run_trains_decodes_scores_and_is_told_of(tmp_path):
-    from unknot.report.words import term
+    from unknot.report.describe import term
     from unknot.study import evaluate, run
 
     spec = small(pixels="sigmoid_gaussian")

@@ -10,7 +10,7 @@ from unknot.core.posterior import Posterior
 from unknot.core.representation import Representation
 from unknot.metrics.parts.distances import Spread
 from unknot.metrics.parts.traversal_distances import mean_matrices
-from unknot.report.clouds import cloud_figure, factor_clouds, turned_clouds
+from unknot.report.clouds import RATIOS, Cloud, cloud_figure, factor_clouds
 from unknot.report.distances import (
     captions,
     data_sources,
@@ -163,15 +163,27 @@ def test_a_kernel_is_drawn_as_it_is():
     assert lines.lines[0].get_xdata().tolist() == [-2, -1, 0, 1, 2]
 
 
-def test_ratios_of_turned_clouds_in_closed_form():
+def turned_codes(turn, width, points=400):
+    """A cloud of deviations exactly 1 and a width, turned by degrees."""
+    drawn = np.random.default_rng(0).standard_normal((points, 2))
+    drawn -= drawn.mean(0)
+    drawn = drawn @ np.linalg.inv(np.linalg.cholesky(drawn.T @ drawn / points)).T
+    cos, sin = np.cos(np.radians(turn)), np.sin(np.radians(turn))
+    return drawn * [1, width] @ [[cos, sin], [-sin, cos]]
+
+
+@pytest.mark.parametrize("turn", [0.0, 20.0, 45.0, 70.0])
+@pytest.mark.parametrize("width", [0.1, 0.5, 0.9])
+def test_ratios_of_turned_clouds_in_closed_form(turn, width):
     """Linearity (1 - w^2) / (1 + w^2), orientation |cos 2 turn|, and alignment their product."""
-    turns, widths = (0.0, 20.0, 45.0, 70.0), (0.1, 0.5, 0.9)
-    for width, row in zip(widths, turned_clouds(turns, widths), strict=True):
-        for turn, cloud in zip(turns, row, strict=True):
-            linear = (1 - width**2) / (1 + width**2)
-            across = abs(np.cos(2 * np.radians(turn)))
-            ratios = (cloud.linearity, cloud.axis_alignment, cloud.orientation)
-            assert ratios == pytest.approx((linear, linear * across, across), abs=1e-9)
+    codes = turned_codes(turn, width)
+    factor = codes[:, 0].argsort().argsort()[:, None]
+    linear = (1 - width**2) / (1 + width**2)
+    across = abs(np.cos(2 * np.radians(turn)))
+    ratios = {name: float(score(codes, factor, protocol="paper")) for name, score in RATIOS.items()}
+    assert ratios == pytest.approx(
+        {"linearity": linear, "axis_alignment": linear * across, "orientation": across}, abs=1e-9
+    )
 
 
 def test_clouds_of_codes_that_are_turned_factors():
@@ -201,7 +213,12 @@ def test_a_lone_code_has_a_cloud_too():
 
 
 def test_ratios_stand_above_clouds_and_round_ones_have_no_direction():
-    figure = cloud_figure(turned_clouds((15.0,), (0.5, 1.0)), title="two")
+    points, value = turned_codes(15.0, 0.5), np.linspace(0, 1, 400)
+    rows = [
+        [Cloud("long", points, value, ("z0", "z1"), 0.6, 0.52, 0.87)],
+        [Cloud("wide", points, value, ("z0", "z1"), 0.0, 0.0, 0.5)],
+    ]
+    figure = cloud_figure(rows, title="two")
     long, wide = figure.axes
     assert texts(long) == ["orientation 0.87", "linear 0.60, axis 0.52"]
     assert texts(wide) == ["orientation –", "linear 0.00, axis 0.00"]

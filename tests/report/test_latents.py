@@ -7,7 +7,7 @@ from scipy.stats import f_oneway
 
 from unknot.core.errors import ConfigError
 from unknot.core.posterior import Posterior
-from unknot.report.latents import explained_variance, latent_order, latents, sample_rows
+from unknot.report.latents import check_member, explained_variance, latents, sample_rows
 
 
 def test_kl_and_spread_are_the_closed_forms_over_the_data(make_run):
@@ -28,17 +28,9 @@ def test_kl_and_spread_are_the_closed_forms_over_the_data(make_run):
     assert found.used.tolist() == [False, True]
 
 
-def test_latent_order_names_every_latent_most_informative_first(make_run):
-    run = make_run(latents=4, seeds=(5, 6))
-    order = latent_order(run, 1)
-    assert sorted(z for z, _ in order) == [0, 1, 2, 3]
-    values = [kl for _, kl in order]
-    assert values == sorted(values, reverse=True)
-
-
 def test_a_member_that_is_not_there_is_refused(make_run):
     with pytest.raises(ConfigError, match=r"members 0 \.\. 1; got 2"):
-        latent_order(make_run(seeds=(5, 6)), 2)
+        check_member(make_run(seeds=(5, 6)), 2)
 
 
 def test_the_sample_is_all_rows_of_a_small_grid_and_always_the_same_of_a_large_one(make_run):

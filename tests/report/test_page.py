@@ -10,7 +10,8 @@ from PIL import Image
 import unknot
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.posterior import Posterior
-from unknot.report import words
+from unknot.core.text import number
+from unknot.report import describe
 from unknot.report.latents import latents
 from unknot.report.page import page, write_page, write_pictures
 
@@ -103,7 +104,7 @@ def test_the_code_on_the_page_runs(trained):
 def test_numbers_are_the_runs_own(trained):
     text = Reader(page(trained)).words
     for name in ("loss", "recon", "kl"):
-        assert f"{name} {words.number(float(trained.curves[name][-1][0]))}" in text
+        assert f"{name} {number(float(trained.curves[name][-1][0]))}" in text
     (found,) = latents(trained)
     for z in range(3):
         assert f"z{z} {found.kl[z]:.2f} nats" in text
@@ -124,7 +125,7 @@ def test_every_setting_is_on_the_page(trained):
 def test_diverged_members_are_shown_and_not_averaged(population):
     scores = [{"mig": 0.25}, {"mig": NAN}, {"mig": 0.75}]
     text = Reader(page(population, scores=scores)).words
-    assert "Seed 42 diverged at step 100: its loss was no longer a number" in text
+    assert "Seed 42 diverged at step 100: its loss was not finite" in text
     assert "loss 222 111 to 333" in text
     assert "mig 0.5 0.25 to 0.75." in text
     assert "42 not a number not a number – not a number diverged at step 100" in text
@@ -142,21 +143,21 @@ def test_a_missing_score_is_counted_and_not_averaged(population):
 def test_the_first_healthy_member_is_shown(make_run, make_curves):
     curves = make_curves([0], loss=[[NAN, 1.0]])
     run = make_run(seeds=(8, 9), alive=(False, True), curves=curves, diverged={0: 0})
-    assert "What each latent does seed 9" in Reader(page(run)).words
+    assert "Latent traversals seed 9" in Reader(page(run)).words
 
 
 def test_a_run_of_which_nothing_is_left_still_has_a_page(make_run, make_curves):
     curves = make_curves([0, 100], loss=[[5.0], [NAN]])
     run = make_run(alive=(False,), curves=curves, diverged={0: 100})
     text = Reader(page(run)).words
-    assert "There is nothing to show of this run but its settings and its curves." in text
-    assert "What each latent does" not in text
-    assert "A smaller learning rate usually helps" in text
+    assert "Only settings and training curves are shown." in text
+    assert "Latent traversals" not in text
+    assert "Try a smaller learning rate" in text
 
 
 def test_a_run_in_memory_without_curves_says_so(make_run):
     text = Reader(page(make_run())).words
-    assert "No curves were kept with this run." in text
+    assert "This run has no training curves." in text
     assert 'run.save("my_run")' in text
     assert "machine that made this page" in text
 
@@ -208,7 +209,7 @@ def test_pictures_are_written_whole(trained, tmp_path):
         "traversals.gif",
         "factors.png",
         "reconstructions.png",
-        "strange.png",
+        "out_of_distribution.png",
         "samples.png",
         "curves.png",
     }
@@ -225,11 +226,11 @@ def test_advice_follows_from_the_run(make_run, make_curves):
     flat = make_curves(range(20), recon=[[100.0] for _ in range(20)])
     for curves, expected in ((falling, True), (flat, False)):
         run = make_run(curves=curves)
-        advice = " ".join(words.suggestions(run, latents(run)))
+        advice = " ".join(describe.suggestions(run, latents(run)))
         assert ("Train longer: `steps=900`" in advice) is expected
         assert "`seeds=range(5)`" in advice
     several = make_run(seeds=(0, 1))
-    assert "seeds" not in " ".join(words.suggestions(several, latents(several)))
+    assert "seeds" not in " ".join(describe.suggestions(several, latents(several)))
 
 
 @pytest.mark.parametrize(("used", "says"), [(2, "Fewer latents"), (3, None), (4, "More latents")])
@@ -240,5 +241,5 @@ def test_advice_on_beta_compares_latents_in_use_with_factors(make_run, used, say
         return Posterior(mean, torch.zeros_like(mean))
 
     run = make_run(latents=4, encoder=encode)
-    advice = " ".join(words.suggestions(run, latents(run)))
+    advice = " ".join(describe.suggestions(run, latents(run)))
     assert [w for w in ("Fewer latents", "More latents") if w in advice] == [says] * bool(says)

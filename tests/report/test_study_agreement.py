@@ -127,7 +127,7 @@ def test_models_of_a_page_have_the_map(tiny, tmp_path):
     made = small_study.train(tmp_path / "study", tiny, **small)
     study_page.report(made.path, tmp_path / "page")
     page = Page((tmp_path / "page" / "index.html").read_text())
-    assert "What each latent follows" in page.text
+    assert "Factors that each latent follows" in page.text
     held = rows(tmp_path / "page", "model-beta_vae-factors")
     assert sum(image["alt"].startswith("Share of each latent") for image in page.images) == 1
     assert "figures/model-beta_vae-factors.csv" in page.links
@@ -154,6 +154,6 @@ def test_a_page_of_data_without_factors_says_why(tmp_path):
     study_page.report(made.path, tmp_path / "page")
     page = Page((tmp_path / "page" / "index.html").read_text())
     assert "model-beta_vae-factors: Maps of latents and factors compare factors" in page.text
-    assert "What each latent follows" not in page.text
+    assert "Factors that each latent follows" not in page.text
     assert not list((tmp_path / "page" / "figures").glob("*-factors.*"))
     assert "figures/model-beta_vae-posteriors.png" in page.links

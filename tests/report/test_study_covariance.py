@@ -73,7 +73,7 @@ def test_both_maps_have_one_scale_around_0_that_one_variance_cannot_stretch(scal
     largest = max(abs(row["codes"]) for row in drawn.rows)
     assert first[1] == pytest.approx(2 if clipped else largest)
     said = drawn.figure.get_supxlabel()
-    assert "One scale of colours for both" in said
+    assert "Both maps share one colour scale" in said
     assert ("ends at ±2" in said) == clipped
     assert "DIP-VAE-I " in said
     assert "DIP-VAE-II " in said

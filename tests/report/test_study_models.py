@@ -9,6 +9,7 @@ from report.study_pages import Page, rows
 
 from unknot.analysis.cells import cells
 from unknot.report import (
+    pictures,
     study_curves,
     study_factors,
     study_models,
@@ -73,13 +74,13 @@ def test_curves_are_medians_and_ranges_over_seeds(trained):
 
 def test_curves_of_a_population_are_read_once(trained, monkeypatch):
     read = []
-    true = study_curves.read_weights
-    monkeypatch.setattr(study_curves, "read_weights", lambda file: read.append(file) or true(file))
+    true = study_curves.RunFolder
+    monkeypatch.setattr(study_curves, "RunFolder", lambda path: read.append(path) or true(path))
     own = cells(trained.table())
     bands(trained, own)
     populations = {row["population"] for row in trained.table()}
     assert len(populations) < len(trained.table())
-    assert sorted(file.parent.name for file in read) == sorted(populations)
+    assert sorted(path.name for path in read) == sorted(populations)
 
 
 @pytest.mark.parametrize("score", ["mig", "recon"])
@@ -103,9 +104,9 @@ def test_the_model_in_the_middle_stands_for_the_best_setting(score):
 
 def test_differences_are_how_far_pixels_are_off(trained):
     run = trained.run(trained.table()[0]["id"], device="cpu")
-    image, model, off = study_models.with_differences(run, 4)
+    image, model, off = pictures.with_differences(run, n=4)
     assert (off == np.abs(image.astype(int) - model.astype(int))).all()
-    data, drawn, apart = study_models.mean_images(run).astype(int)
+    data, drawn, apart = pictures.mean_images(run).astype(int)
     assert np.abs(np.abs(data - drawn) - apart).max() <= 1, "rounding alone"
 
 

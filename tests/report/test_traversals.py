@@ -103,7 +103,7 @@ def test_the_label_names_the_factor_that_explains_most(make_run):
     assert [main_factor(found, z, names) for z in range(3)] == [
         "shade 100%",
         "corner 100%",
-        "unused",
+        "passive",
     ]
 
 

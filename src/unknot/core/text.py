@@ -59,12 +59,14 @@ def duration(seconds: int | float) -> str:
     whole = round(seconds)
     if whole < 60:
         return f"{seconds:.2g} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    if whole < 86_400:
-        return f"{whole // 3600} h {whole % 3600 // 60} min"
-    days, rest = divmod(whole, 86_400)
-    return f"{days} day{'s' * (days != 1)} {rest // 3600} h"
+    units = (("day", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+    first = next(i for i, (_, size) in enumerate(units) if whole >= size)
+    parts = []
+    for name, size in units[first : first + 2]:
+        count, whole = divmod(whole, size)
+        plural = "s" * (name == "day" and count > 1)
+        parts += [f"{count} {name}{plural}"] if count else []
+    return " ".join(parts)
 
 
 def setting_text(value: Any) -> str:  # noqa: ANN401 - a setting of any kind

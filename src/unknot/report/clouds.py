@@ -1,6 +1,5 @@
 """Clouds of codes in two dimensions with their linearity, axis alignment and orientation."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,6 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch.nn.functional import pad
 
-from unknot.core import noise
 from unknot.core.representation import Representation
 from unknot.metrics.axis_alignment import axis_alignment
 from unknot.metrics.linearity import linearity
@@ -29,8 +27,6 @@ from unknot.report.style import (
 )
 
 RATIOS = {"linearity": linearity, "axis_alignment": axis_alignment, "orientation": orientation}
-TURNS = (0.0, 15.0, 30.0, 45.0)
-WIDTHS = (0.05, 0.3, 0.6, 1.0)
 ROUND = 0.005
 """Linearity below which a cloud is shown as round."""
 
@@ -46,43 +42,6 @@ class Cloud:
     linearity: float
     axis_alignment: float
     orientation: float
-
-
-def turned_clouds(
-    turns: Sequence[float] = TURNS, widths: Sequence[float] = WIDTHS, *, points: int = 400
-) -> list[list[Cloud]]:
-    r"""Normal clouds of deviations 1 and a width, turned by degrees; a row for each width.
-
-    With eigenvalues $\lambda_1 \ge \lambda_2$ and turn $\theta$ linearity is
-    $(\lambda_1 - \lambda_2) / (\lambda_1 + \lambda_2)$, axis alignment $|\cos 2 \theta|$ of that,
-    and orientation $|\cos 2 \theta|$.
-
-    Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
-    overlapping data" (dissertation), figure 4.3.
-    """
-    drawn = noise.normal(0, "report/clouds", 0, points, 2, dtype=torch.float64)
-    # Exactly as wide as it says: the ratios are then those of the formulas.
-    drawn = drawn - drawn.mean(0)
-    drawn = drawn @ torch.linalg.inv(torch.linalg.cholesky(drawn.T @ drawn / points)).T
-    along = drawn[:, 0].numpy()
-    order = along.argsort()
-    rows = []
-    for width in widths:
-        row = []
-        for turn in turns:
-            cos, sin = math.cos(math.radians(turn)), math.sin(math.radians(turn))
-            turning = torch.tensor([[cos, sin], [-sin, cos]], dtype=torch.float64)
-            codes = drawn * torch.tensor([1.0, width], dtype=torch.float64) @ turning
-            ranks = np.empty(points, np.int64)
-            ranks[order] = np.arange(points)
-            ratios = {
-                name: float(score(codes.numpy(), ranks[:, None], protocol="paper"))
-                for name, score in RATIOS.items()
-            }
-            name = f"{turn:g}°, width {width:g}"
-            row.append(Cloud(name, codes.numpy(), ranks / points, ("z0", "z1"), **ratios))
-        rows.append(row)
-    return rows
 
 
 def factor_clouds(codes: Representation, *, traversals: int = 64, seed: int = 0) -> list[Cloud]:

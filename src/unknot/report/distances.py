@@ -239,10 +239,10 @@ def importance_figure(found: Mapping[str, Spread], *, title: str) -> Figure:
     axes.set_ylim(0, 1.02)
     set_panel(axes, title, grid="both", ticks=5)
     axes.set_xlabel("distance")
-    axes.set_ylabel("share of pairs up to it")
+    axes.set_ylabel("share of pairs up to this distance")
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     legend = axes.legend(
-        title="mean ± deviation, largest first",
+        title="mean ± standard deviation, largest first",
         loc="center left",
         bbox_to_anchor=(1.0, 0.5),
         alignment="left",

@@ -145,7 +145,7 @@ def factor_figure(found: Latents, names: Sequence[str]) -> Figure:
     for label, z in zip(axes.get_yticklabels(), found.order, strict=True):
         label.set_color(INK if found.used[z] else MUTED)
     axes.set_title(
-        "Share of each latent's variance\nthat each factor explains alone",
+        "Share of each latent's variance\nexplained by each factor alone",
         pad=10,
     )
     axes.set_xticks(np.arange(columns + 1) - 0.5, minor=True)

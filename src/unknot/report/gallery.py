@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 from unknot.core import registry
 from unknot.core.files import write_whole
 from unknot.core.text import setting_text
-from unknot.report import figures, traversals, words
+from unknot.report import describe, figures, traversals
 from unknot.report.html import data_uri, render
 from unknot.report.latents import UNUSED, Latents, latents, sample_rows
 from unknot.report.sheet import MARGIN, tiles
@@ -52,7 +52,7 @@ def write_gallery(
         score_names=list(dict.fromkeys(key for own in scores.values() for key in own)),
         columns=traversals.column_names(),
         unused=UNUSED,
-        facts=words.facts(first),
+        facts=describe.facts(first),
     )
     files = {"gallery.png": png(contact_sheet(strips, found)), "index.html": text.encode()}
     for name, data in files.items():
@@ -69,7 +69,7 @@ def _card(run: Run, name: str, found: Latents, scores: Mapping[str, float]) -> d
         "summary": registry.summary("objectives", objective.name),
         "paper": registry.paper("objectives", objective.name),
         "settings": {key: setting_text(value) for key, value in plain(objective.settings).items()},
-        "formula": words.formula(run),
+        "formula": describe.formula(run),
         "diverged": run.diverged.get(0),
         "error": squared_error(run),
         "kl": float(found.kl.sum()),
@@ -118,7 +118,7 @@ def contact_sheet(
         top = MARGIN + (i // ACROSS) * (height + HEAD + APART)
         used, total = int(found[name].used.sum()), len(found[name].used)
         pen.text((left, top), name, INK, font(22, bold=True))
-        pen.text((left, top + 30), f"{used} of {total} latents in use", MUTED, font(16))
+        pen.text((left, top + 30), f"{used} of {total} latents active", MUTED, font(16))
         place = (left, top + HEAD)
         bottom = (left + card.shape[1] - 1, top + HEAD + card.shape[0] - 1)
         pen.rectangle((place, bottom), RULE)

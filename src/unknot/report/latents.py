@@ -74,12 +74,6 @@ def latents(run: Run, *, sample: int = SAMPLE) -> list[Latents]:
     ]
 
 
-def latent_order(run: Run, member: int = 0, *, sample: int = SAMPLE) -> list[tuple[int, float]]:
-    """Latents and their mean KL from the prior in nats, most informative first."""
-    found = latents(run, sample=sample)[check_member(run, member)]
-    return [(z, float(found.kl[z])) for z in found.order]
-
-
 def explained_variance(
     codes: Float[np.ndarray, "n z"], factors: Int[np.ndarray, "n f"]
 ) -> Float[np.ndarray, "z f"]:

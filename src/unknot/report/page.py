@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from jaxtyping import UInt8
 
 from unknot.core.errors import ShapeError
 from unknot.core.files import write_whole
 from unknot.core.text import number
 from unknot.core.toml import to_toml
-from unknot.report import figures, pictures, traversals, words
+from unknot.report import describe, figures, pictures, traversals
 from unknot.report.html import data_uri, render
-from unknot.report.latents import UNUSED, Latents, check_member, latents
-from unknot.report.sheet import enlargement, tiles
-from unknot.report.strange import strange_picture
+from unknot.report.latents import Latents, check_member, latents
+from unknot.report.model_card import model_card
+from unknot.report.out_of_distribution import out_of_distribution_picture
+from unknot.report.sheet import tiles
 from unknot.report.style import png
 from unknot.study.run import Run
 
@@ -40,7 +40,7 @@ def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
         "factors.png": png(figures.factor_figure(found[member], run.dataset.space.names)),
         "reconstructions.png": png(pictures.reconstructions(run, member)),
         "samples.png": png(pictures.samples(run, member)),
-        "strange.png": png(strange_picture(run, member)),
+        "out_of_distribution.png": png(out_of_distribution_picture(run, member)),
     }
     if run.curves.steps:
         files["curves.png"] = png(figures.curves_figure(run.curves))
@@ -94,7 +94,7 @@ def page(
         spec=run.spec,
         seeds=seeds,
         healthy=healthy,
-        facts=words.facts(run),
+        facts=describe.facts(run),
         terms=_terms(run, found, healthy),
         scores=_grouped(
             {
@@ -103,18 +103,16 @@ def page(
             },
             readings or {},
         ),
-        formula=words.formula(run),
+        formula=describe.formula(run),
         members=[_member(run, p, found[p], own[p]) for p in range(len(seeds))],
         score_names=[name for name in _names(own) if not _is_part(name, _names(own))],
         curves=[_curve(run, name) for name in figures.curve_names(run.curves)],
-        shown=_shown(run, found, healthy[0]) if healthy else None,
+        card=model_card(run, found, healthy[0], rows=2) if healthy else None,
         others=_others(run, found, healthy[1:]),
-        columns=traversals.column_names(),
-        unused=UNUSED,
-        settings=words.settings(run),
+        settings=describe.settings(run),
         toml=to_toml(run.spec.table()),
-        load=words.load_code(run),
-        suggestions=words.suggestions(run, found),
+        load=describe.load_code(run),
+        suggestions=describe.suggestions(run, found),
     )
 
 
@@ -133,14 +131,14 @@ def _names(own: Iterable[Mapping[str, float]]) -> list[str]:
 
 
 def _terms(run: Run, found: Sequence[Latents], healthy: Sequence[int]) -> list[dict[str, str]]:
-    """The loss and its terms at the end, and how many latents are in use."""
+    """The loss and its terms at the end, and the number of active latents."""
     named = {
         name: [float(run.curves[name][-1][p]) for p in healthy]
         for name in figures.curve_names(run.curves)
         if not name.startswith("critic.") and not name.endswith(".weight") and "*" not in name
     }
-    named["latents in use"] = [float(found[p].used.sum()) for p in healthy]
-    return [_summary(name, values, words.term(name, run.spec)) for name, values in named.items()]
+    named["active latents"] = [float(found[p].used.sum()) for p in healthy]
+    return [_summary(name, values, describe.term(name, run.spec)) for name, values in named.items()]
 
 
 def _is_part(name: str, names: Iterable[str]) -> bool:
@@ -153,7 +151,8 @@ def _grouped(
 ) -> list[dict[str, Any]]:
     """Scores over the members, each with its parts."""
     found = {
-        name: _summary(name, values, words.score(name, readings)) for name, values in scores.items()
+        name: _summary(name, values, describe.score(name, readings))
+        for name, values in scores.items()
     }
     return [
         {
@@ -197,40 +196,8 @@ def _curve(run: Run, name: str) -> dict[str, str]:
     return {"name": name, "uri": data_uri(png(figures.curve(run.curves, name)))}
 
 
-def _shown(run: Run, found: Sequence[Latents], member: int) -> dict[str, Any]:
-    """Everything the page shows of one member."""
-    one, names = found[member], run.dataset.space.names
-    still = traversals.sweep(run, found, traversals.still_positions(), members=(member,))[0]
-    moving = traversals.sweep(run, found, traversals.loop_positions(), members=(member,))[0]
-    pairs = pictures.pairs(run, member, n=2 * pictures.ACROSS)
-    draws = pictures.draws(run, member, n=4 * pictures.ACROSS)
-    return {
-        "seed": run.spec.seed_list[member],
-        "factors": names,
-        "used": int(one.used.sum()),
-        "explained": not np.isnan(one.explained).all(),
-        "latents": [
-            {
-                "name": f"z{z}",
-                "kl": f"{one.kl[z]:.2f}",
-                "used": bool(one.used[z]),
-                "factor": traversals.main_factor(one, z, names),
-                "explained": [None if np.isnan(s) else float(s) for s in one.explained[z]],
-                "strip": _tiles(still[rank][None]),
-                "loop": _loop(moving[rank]) if one.used[z] else None,
-            }
-            for rank, z in enumerate(one.order)
-        ],
-        "pairs": [
-            _tiles(pairs[:, i : i + pictures.ACROSS])
-            for i in range(0, pairs.shape[1], pictures.ACROSS)
-        ],
-        "draws": _tiles(draws.reshape(4, pictures.ACROSS, *draws.shape[1:])),
-    }
-
-
 def _others(run: Run, found: Sequence[Latents], members: Sequence[int]) -> list[dict[str, Any]]:
-    """Small traversals of the other members: the used latents in one table, without words."""
+    """Small traversals of the other members: the used latents in one table, without describe."""
     if not members or len(run.spec.seed_list) > SMALL_TRAVERSALS:
         return []
     swept = traversals.sweep(run, found, traversals.still_positions(), members=members)
@@ -242,14 +209,3 @@ def _others(run: Run, found: Sequence[Latents], members: Sequence[int]) -> list[
         }
         for p, images in zip(members, swept, strict=True)
     ]
-
-
-def _tiles(images: UInt8[np.ndarray, "r k h w 3"]) -> str:
-    return data_uri(png(tiles(images, scale=enlargement(images.shape[2]))))
-
-
-def _loop(images: UInt8[np.ndarray, "t h w 3"]) -> str:
-    scale = enlargement(images.shape[1])
-    large = images.repeat(scale, axis=1).repeat(scale, axis=2)
-    data = traversals.gif(traversals.there_and_back(large), ms=traversals.FRAME_MS)
-    return data_uri(data, "gif")

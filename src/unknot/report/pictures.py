@@ -1,4 +1,4 @@
-"""Pictures of what a dataset holds and of what a model makes of it."""
+"""Pictures of a dataset, and of a model's reconstructions and samples."""
 
 import numpy as np
 import torch
@@ -12,6 +12,10 @@ from unknot.report.traversals import decode, middle_row, title
 from unknot.study.run import Run
 
 ACROSS = 9
+BRIGHTEST = 16
+"""Largest factor by which mean images are brightened."""
+AVERAGED = 512
+"""Images and samples of a mean image."""
 
 
 def pairs(run: Run, member: int = 0, *, n: int) -> UInt8[np.ndarray, "2 n h w 3"]:
@@ -30,29 +34,56 @@ def draws(run: Run, member: int = 0, *, n: int) -> UInt8[np.ndarray, "n h w 3"]:
     return pixels(run.dataset, decoded[check_member(run, member)])
 
 
+def with_differences(run: Run, member: int = 0, *, n: int) -> UInt8[np.ndarray, "3 n h w 3"]:
+    """Images, their reconstructions, and the absolute difference of each pixel."""
+    image, model = pairs(run, member, n=n)
+    off = np.abs(image.astype(np.int16) - model).astype(np.uint8)
+    return np.stack([image, model, off])
+
+
+def mean_images(run: Run, member: int = 0) -> UInt8[np.ndarray, "3 h w 3"]:
+    """Mean image of the dataset, mean of decoded samples from the prior, and their difference."""
+    rows = sample_rows(run, AVERAGED)[:AVERAGED]
+    data = pixels(run.dataset, run.dataset.batch(rows)).mean(0)
+    sampled = draws(run, member, n=AVERAGED).mean(0)
+    return np.stack([data, sampled, np.abs(data - sampled)]).round().astype(np.uint8)
+
+
+def brightness(images: UInt8[np.ndarray, "..."]) -> int:
+    """The whole factor that makes dark images, such as means of sparse ones, as bright as can be.
+
+    Example:
+        >>> brightness(np.array([3, 60], np.uint8)), brightness(np.array([0], np.uint8))
+        (4, 1)
+    """
+    return min(BRIGHTEST, 255 // int(images.max())) if images.any() else 1
+
+
 def reconstructions(run: Run, member: int = 0) -> UInt8[np.ndarray, "h w 3"]:
     """Rows of images, each above its reconstructions."""
     shown = pairs(run, member, n=2 * ACROSS)
     rows = [
         Row((name,), images, apart=name == "image" and start > 0)
         for start in range(0, shown.shape[1], ACROSS)
-        for name, images in zip(("image", "model"), shown[:, start : start + ACROSS], strict=True)
+        for name, images in zip(
+            ("image", "reconstruction"), shown[:, start : start + ACROSS], strict=True
+        )
     ]
     return sheet(
         rows,
         title=f"Reconstructions: {title(run, member)}",
-        note="Images of the dataset, and below each what the model makes of it through its code.",
+        note="Images of the dataset, each above its reconstruction.",
     )
 
 
 def samples(run: Run, member: int = 0) -> UInt8[np.ndarray, "h w 3"]:
-    """Images decoded from codes that were drawn from the prior."""
+    """Images decoded from samples of the prior."""
     shown = draws(run, member, n=4 * ACROSS)
     return sheet(
         [Row((), images) for images in shown.reshape(4, ACROSS, *shown.shape[1:])],
-        title=f"Samples: {title(run, member)}",
-        note="Codes drawn from the standard normal prior, decoded. "
-        "A good model makes them look like the data.",
+        title=f"Samples from the prior: {title(run, member)}",
+        note="Codes sampled from the standard normal prior and decoded. "
+        "Samples of a good model look like the data.",
     )
 
 
@@ -78,6 +109,6 @@ def dataset_picture(
     return sheet(
         rows,
         title=f"{dataset.name}: {len(dataset):,} images",
-        note=f"Each row changes one factor of the same image and keeps the others. "
+        note=f"Each row varies one factor of the same image; the other factors stay fixed. "
         f"Images are {w} × {h} pixels, {'grey' if c == 1 else 'in colour'}.",
     )

@@ -96,8 +96,8 @@ def _note(largest: float) -> str:
     formula = "Cov[z] = Cov[μ] + diag E[σ²]".replace(" ", "\xa0")  # stays in one line
     beyond = f" that ends at ±{MOST:g}; the largest value is {compact(largest)}"
     return (
-        f"One scale of colours for both{beyond if largest > MOST else ''}. DIP-VAE-I asks the "
-        f"first to be the identity, DIP-VAE-II the second. {formula}."
+        f"Both maps share one colour scale{beyond if largest > MOST else ''}. DIP-VAE-I pulls the "
+        f"first towards the identity, DIP-VAE-II the second. {formula}."
     )
 
 

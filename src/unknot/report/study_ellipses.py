@@ -62,7 +62,7 @@ def posterior_ellipses(found: Posteriors, *, title: str) -> DataFigure:
     axes.set_ylabel(names[1], color=INK)
     said = (
         f"Dots: posterior means of {len(mean):,} images. Ellipses: one standard",
-        f"deviation of {len(marked)} of them. Dotted: that of the prior.",
+        f"deviation, for {len(marked)} images. Dotted circle: prior.",
     )
     footnote(figure, said)
     return DataFigure(figure, _rows(two, mean, sd, marked))

@@ -79,7 +79,7 @@ def posterior_densities(found: Posteriors, *, title: str) -> DataFigure:
         axes.axvline(0 if what == "mean" else 1, color=INK, linewidth=0.7, linestyle=":")
     footnote(
         figure,
-        (f"A line for each latent; dotted: the prior. Active: {UNUSED} nats or more.",),
+        (f"One line per latent. Dotted: prior. Active: at least {UNUSED} nats.",),
     )
     return DataFigure(figure, rows)
 
@@ -125,5 +125,5 @@ def aggregate_histograms(found: Posteriors, *, title: str) -> DataFigure:
             for v, h, p in zip(middle, heights, normal, strict=True)
         ]
     said = f"{beyond} of {codes.size:,} codes lie outside of ±{reach:g}." if beyond else ""
-    footnote(figure, ("Line: the prior. Grey: passive latents.", said))
+    footnote(figure, ("Line: prior. Grey: passive latents.", said))
     return DataFigure(figure, rows)

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import UInt8
 
 from unknot.analysis.cells import Cell, has_diverged, taken
 from unknot.analysis.plain_table import numbers
 from unknot.metrics import lower_is_better
-from unknot.report import pictures, traversals
-from unknot.report.html import data_uri
-from unknot.report.latents import Latents, latents, sample_rows
-from unknot.report.sheet import enlargement, pixels, tiles
+from unknot.report import traversals
+from unknot.report.latents import Latents, latents
+from unknot.report.model_card import model_card
 from unknot.report.study_blocks import FigureFolder, Try
 from unknot.report.study_covariance import covariance_maps
 from unknot.report.study_ellipses import posterior_ellipses
@@ -21,11 +19,6 @@ from unknot.report.study_factors import along_factors, latent_shares
 from unknot.report.study_latents import aggregate_histograms, posterior_densities, posteriors
 from unknot.report.style import png
 from unknot.study.run import Run
-
-GLOW = 16
-"""At most so many times as bright is a picture shown."""
-AVERAGED = 512
-"""Images and samples of a mean image."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +63,10 @@ def _median(cell: Cell, score: str, sign: float) -> Chosen:
     return Chosen(cell, str(cell.runs["id"][i]), int(cell.runs["seed"][i]), float(values[i]))
 
 
-def shown(
+def show_model(
     run: Run, name: str, title: str, figure_folder: FigureFolder, keep: Try
 ) -> dict[str, Any]:
-    """Everything that the page has of one model; pictures are files as well.
+    """A model's card and figures, which are also written as files.
 
     Args:
         run: A run of one seed.
@@ -82,84 +75,32 @@ def shown(
         figure_folder: Takes figures and pictures.
         keep: Takes a figure that not all data has.
     """
-    (found,) = latents(run)
-    names = run.dataset.space.names
-    still = traversals.sweep(run, [found], traversals.still_positions())[0]
-    moving = traversals.sweep(run, [found], traversals.loop_positions())[0]
-    seen = posteriors(run)
-    pairs, means = with_differences(run), mean_images(run)[None]
-    glow = brighter(means)
-    draws = _rows(pictures.draws(run, n=3 * pictures.ACROSS), 3)
+    found = latents(run)
+    card, seen = model_card(run, found), posteriors(run)
     figure_folder.file(
-        f"{name}-traversals.png", png(traversals.traversal_picture(run, found=[found]))
+        f"{name}-traversals.png", png(traversals.traversal_picture(run, found=found))
     )
-    figure_folder.file(f"{name}-traversals.gif", traversals.traversal_gif(run, found=[found]))
-    figure_folder.table(f"{name}-latents", _latents(found, names))
-    for what, images in (("reconstructions", pairs), ("samples", draws), ("means", means * glow)):
-        figure_folder.file(f"{name}-{what}.png", png(_table(images)))
+    figure_folder.file(f"{name}-traversals.gif", traversals.traversal_gif(run, found=found))
+    figure_folder.table(f"{name}-latents", _latents(found[0], card.factors))
+    for kind, image in card.images.items():
+        figure_folder.file(f"{name}-{kind}.png", png(image))
+    always = {
+        "posteriors": posterior_densities(seen, title=f"Posteriors, {title}"),
+        "aggregate": aggregate_histograms(seen, title=f"All codes, {title}"),
+        "covariances": covariance_maps(seen, title=f"Covariances, {title}"),
+        **dict(along_factors(run, title)),
+    }
     return {
-        "used": int(found.used.sum()),
-        "latents": [
-            {
-                "name": f"z{z}",
-                "kl": f"{found.kl[z]:.2f}",
-                "used": bool(found.used[z]),
-                "factor": traversals.main_factor(found, z, names),
-                "strip": _tiles(still[rank][None]),
-                "loop": _loop(moving[rank]) if found.used[z] else None,
-            }
-            for rank, z in enumerate(found.order)
-        ],
-        "pairs": _tiles(pairs),
-        "draws": _tiles(draws),
-        "means": _tiles(means * glow),
-        "glow": int(glow),
-        "shares": keep(f"{name}-factors", lambda: latent_shares(run, found, title)),
+        "card": card,
         "figures": [
-            figure_folder.add(
-                f"{name}-posteriors", posterior_densities(seen, title=f"Posteriors, {title}")
-            ),
-            figure_folder.add(
-                f"{name}-aggregate", aggregate_histograms(seen, title=f"All codes, {title}")
-            ),
+            *keep(f"{name}-factors", lambda: latent_shares(run, found[0], title)),
             *keep(
                 f"{name}-ellipses",
                 lambda: posterior_ellipses(seen, title=f"Two latents, {title}"),
             ),
-            figure_folder.add(
-                f"{name}-covariances", covariance_maps(seen, title=f"Covariances, {title}")
-            ),
-            *(
-                figure_folder.add(f"{name}-{end}", drawn)
-                for end, drawn in along_factors(run, title)
-            ),
+            *(figure_folder.add(f"{name}-{kind}", drawn) for kind, drawn in always.items()),
         ],
     }
-
-
-def with_differences(run: Run, n: int = pictures.ACROSS) -> UInt8[np.ndarray, "3 n h w 3"]:
-    """Images, their reconstructions, and how far each pixel is off."""
-    image, model = pictures.pairs(run, n=n)
-    off = np.abs(image.astype(np.int16) - model).astype(np.uint8)
-    return np.stack([image, model, off])
-
-
-def mean_images(run: Run) -> UInt8[np.ndarray, "3 h w 3"]:
-    """Means of images of the dataset, and of draws from the prior decoded; and their difference."""
-    rows = sample_rows(run, AVERAGED)[:AVERAGED]
-    data = pixels(run.dataset, run.dataset.batch(rows)).mean(0)
-    drawn = pictures.draws(run, n=AVERAGED).mean(0)
-    return np.stack([data, drawn, np.abs(data - drawn)]).round().astype(np.uint8)
-
-
-def brighter(images: UInt8[np.ndarray, "..."]) -> np.uint8:
-    """The whole number that makes dark images as bright as can be: means of sparse ones are.
-
-    Example:
-        >>> int(brighter(np.array([3, 60], np.uint8))), int(brighter(np.array([0], np.uint8)))
-        (4, 1)
-    """
-    return np.uint8(min(GLOW, 255 // int(images.max()))) if images.any() else np.uint8(1)
 
 
 def _latents(found: Latents, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -175,21 +116,3 @@ def _latents(found: Latents, names: Sequence[str]) -> list[dict[str, Any]]:
         }
         for z in found.order
     ]
-
-
-def _rows(images: UInt8[np.ndarray, "n h w 3"], down: int) -> UInt8[np.ndarray, "r k h w 3"]:
-    return images.reshape(down, -1, *images.shape[1:])
-
-
-def _tiles(images: UInt8[np.ndarray, "r k h w 3"]) -> str:
-    return data_uri(png(_table(images)))
-
-
-def _table(images: UInt8[np.ndarray, "r k h w 3"]) -> UInt8[np.ndarray, "height width 4"]:
-    return tiles(images, scale=enlargement(images.shape[2]))
-
-
-def _loop(images: UInt8[np.ndarray, "t h w 3"]) -> str:
-    scale = enlargement(images.shape[1])
-    large = images.repeat(scale, axis=1).repeat(scale, axis=2)
-    return data_uri(traversals.gif(traversals.there_and_back(large), ms=traversals.FRAME_MS), "gif")

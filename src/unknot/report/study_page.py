@@ -16,13 +16,11 @@ from unknot.report import study_models as models
 from unknot.report import study_sections as sections
 from unknot.report import study_words as words
 from unknot.report.html import render
-from unknot.report.latents import UNUSED
 from unknot.report.study_blocks import FIGURES, FigureFolder, Grid, count, reason, trying, value
 from unknot.report.study_blocks import words as entry
 from unknot.report.study_part import of_data
 from unknot.report.study_source import Source, read
 from unknot.report.study_specs import PAGE, study_file, write_specs
-from unknot.report.traversals import column_names
 from unknot.study.export import varied
 
 MOST_LISTED = 500
@@ -80,8 +78,6 @@ def write_report(
         parts=held,
         over=over,
         models=shown,
-        columns=column_names(),
-        unused=UNUSED,
         study=source.study,
         toml=study_file(source.study) if source.study else "",
         shared=words.shared_settings(source),
@@ -136,7 +132,7 @@ def _models(
             )
             try:
                 run = study.run(one.id, device=device)
-                pictures = models.shown(run, name, title, figure_folder, keep)
+                pictures = models.show_model(run, name, title, figure_folder, keep)
             except WriteError:
                 raise
             except Exception as error:

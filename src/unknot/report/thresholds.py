@@ -27,8 +27,8 @@ from unknot.study.run import Run
 
 ETAS = (0.0, 0.1, 0.25, 0.5, 0.75)
 NOTE = (
-    "Bars: how far apart each latent is between two images that differ in one factor. "
-    "Line: the threshold.\nDotted: latents below it, which count as shared and are averaged."
+    "Bars: distance of each latent between two images that differ in one factor. Line: threshold."
+    "\nDotted bars: latents below the threshold, which are treated as shared and averaged."
 )
 
 

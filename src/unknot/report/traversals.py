@@ -1,4 +1,4 @@
-"""Traversals: what the images do when one latent moves and the others stay."""
+"""Latent traversals: images decoded while one latent moves and the others stay fixed."""
 
 import io
 from collections.abc import Sequence
@@ -25,11 +25,10 @@ GIF_LIMIT = 1_000_000
 SMALLER = ((1, 1), (2, 1), (2, 2), (2, 4))
 """What to try until a GIF is small: divide the enlargement, and show every so many frames."""
 NOTE = (
-    "Each row decodes the code of one image while a single latent moves, from 2 standard "
-    "deviations (σ) below its mean over the data to 2 above; the other latents stay. Rows go from "
-    "the latent that says most about an image to the one that says least, measured in nats as the "
-    "mean KL divergence from the prior. In grey: the factor that explains most of the latent's "
-    "variance."
+    "Each row decodes the code of one image while a single latent moves from 2 standard deviations "
+    "(σ) below its mean over the data to 2 above; the other latents stay fixed. Rows are sorted by "
+    "the mean KL divergence of the latent's posterior from the prior, in nats. Grey text: the "
+    "factor that explains most of the latent's variance."
 )
 
 
@@ -103,7 +102,7 @@ def title(run: Run, member: int) -> str:
 def main_factor(found: Latents, latent: int, names: Sequence[str]) -> str:
     """The factor that explains most of a latent's variance, if it explains a good part."""
     if not found.used[latent]:
-        return "unused"
+        return "passive"
     if np.isnan(found.explained[latent]).all():
         return ""
     shares = np.nan_to_num(found.explained[latent])
@@ -138,7 +137,7 @@ def traversal_picture(
         )
         for rank, z in enumerate(one.order)
     ]
-    heading = f"What each latent does: {title(run, member)}"
+    heading = f"Latent traversals: {title(run, member)}"
     return sheet(rows, title=heading, columns=column_names(), note=NOTE)
 
 
@@ -162,7 +161,7 @@ def traversal_gif(
     full = enlargement(images.shape[2])
     for shrink, skip in SMALLER:
         scale = max(1, full // shrink)
-        heading = f"What each latent does: {title(run, member)}"
+        heading = f"Latent traversals: {title(run, member)}"
         frames = panels(images[:, ::skip], words, inks, heading=heading, scale=scale)
         data = gif(there_and_back(frames), ms=FRAME_MS * skip)
         if len(data) < GIF_LIMIT:

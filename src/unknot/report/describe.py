@@ -1,4 +1,4 @@
-"""Words of the page: facts, settings, how to read each number, what to try next."""
+"""Text of the run page: facts, settings, how to read each number, what to try next."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,47 +16,49 @@ from unknot.study.spec import TrainSpec
 
 
 def score(name: str, readings: Mapping[str, str]) -> str:
-    """How to read a score; empty for one that we do not know."""
+    """How to read a score; empty if unknown."""
     return readings.get(name) or reading(name)
 
 
 def term(name: str, spec: TrainSpec) -> str:
-    """How to read a number of the loss; empty for one that we do not know."""
+    """How to read a term of the loss; empty if unknown."""
     likelihood = likelihood_of(spec.objective.settings)
     gaussian = of_pixels(likelihood) != "bernoulli"
     blurred = (
-        f" And {likelihood.alpha:g} times the squared error of blurred images."
+        f" Plus {likelihood.alpha:g} times the squared error of blurred images."
         if isinstance(likelihood, Overlap)
         else ""
     )
     terms = {
-        "loss": "What training makes small.",
+        "loss": "What training minimises.",
         "recon": (
-            "Squared error per image, summed over its pixels. Lower is closer."
+            "Squared error per image, summed over pixels. Lower is better."
             if gaussian
-            else "Cross-entropy per image in nats, summed over its pixels. Lower is closer; with "
-            "grey pixels it cannot reach 0."
+            else "Cross-entropy per image in nats, summed over pixels. Lower is better; for grey "
+            "pixels the minimum is above 0."
         )
         + blurred,
-        "kl": "What the whole code says about an image, in nats, at most.",
-        "mi": "What the code says about which image it is of, in nats.",
-        "tc": "How far the latents are from independence, in nats. 0: they are independent.",
-        "dwkl": "How far each latent by itself is from the prior, in nats, summed.",
-        "capacity": "The divergence that is asked for at this step, in nats.",
-        "target": "The divergence that the controller aims at, in nats.",
-        "error": "Target less divergence, in nats: what the controller acts on.",
-        "beta": "The weight of the divergence that the model itself has come to.",
-        "beta_hat": "The learnt weight of the divergence over that of the reconstruction.",
-        "mmd": "How far the codes of a batch are from draws of the prior. Around 0: alike.",
-        "adversary": "How well the codes pass for draws of the prior before the critic; lower is "
-        "better.",
+        "kl": "KL(posterior ‖ prior) summed over latents, in nats: an upper bound on the "
+        "information in the code.",
+        "mi": "Mutual information of code and image, in nats.",
+        "tc": "Total correlation of the latents, in nats. 0: independent latents.",
+        "dwkl": "KL divergence of each latent's aggregate posterior from the prior, in nats, "
+        "summed over latents.",
+        "capacity": "KL divergence that the objective asks for at this step, in nats.",
+        "target": "KL divergence that the controller aims at, in nats.",
+        "error": "Target minus KL divergence, in nats: the input of the controller.",
+        "beta": "Weight of the KL divergence that the model has set itself.",
+        "beta_hat": "Learnt weight of the KL divergence relative to the reconstruction.",
+        "mmd": "Maximum mean discrepancy between a batch of codes and samples from the prior. "
+        "Near 0: the same distribution.",
+        "adversary": "Loss of the encoder against the critic that tells codes from samples of the "
+        "prior. Lower: harder to tell apart.",
         "off_diagonal": "Squared covariances between different latents, summed.",
-        "diagonal": "Squared distances of the latents' variances from 1, summed.",
-        "sigma": "Deviation of the decoder's pixels.",
-        "logdet": "What the flow adds to the posterior's log density, in nats.",
-        "bound": "The importance-weighted bound: a tighter one than the sum of its two parts.",
-        "latents in use": f"Of {spec.net.settings.latents}: those that say {UNUSED} nats or more "
-        "about an image.",
+        "diagonal": "Squared differences of the latents' variances from 1, summed.",
+        "sigma": "Standard deviation of the decoder's pixels.",
+        "logdet": "Log determinant that the flow adds to the posterior's log density, in nats.",
+        "bound": "Importance-weighted bound: tighter than the sum of its two parts.",
+        "active latents": f"Of {spec.net.settings.latents}: latents with at least {UNUSED} nats.",
     }
     return terms.get(name, "")
 
@@ -75,22 +77,21 @@ def formula(run: Run) -> str:
 
 
 def suggestions(run: Run, found: Sequence[Latents]) -> list[str]:
-    """What this run makes one want to try; each follows from its settings or its numbers."""
+    """What to try next; each suggestion follows from the run's settings or numbers."""
     spec, advice = run.spec, []
     if run.diverged:
         advice.append(
-            f"Some members diverged. A smaller learning rate usually helps: `lr` was "
-            f"{_value(spec.optim.lr)}."
+            f"Some seeds diverged. Try a smaller learning rate: `lr` was {_value(spec.optim.lr)}."
         )
     if _still_falling(run):
         advice.append(
-            "The reconstruction loss was still falling at the end. Train longer: "
+            "The reconstruction loss was still decreasing at the end. Train longer: "
             f"`steps={3 * spec.steps}`."
         )
     if spec.lone:
         advice.append(
-            "One seed says little: the next may give another picture. Train several side by "
-            "side, `seeds=range(5)`, and compare them on one page."
+            "Results from a single seed are unreliable. Train several seeds, "
+            "`seeds=range(5)`, and compare them on one page."
         )
     beta = getattr(spec.objective.settings, "beta", None)
     used = [int(f.used.sum()) for p, f in enumerate(found) if p not in run.diverged]
@@ -98,14 +99,14 @@ def suggestions(run: Run, found: Sequence[Latents]) -> list[str]:
     if isinstance(beta, int | float) and used:
         if np.median(used) < min(factors, total):
             advice.append(
-                f"Fewer latents are in use than the data has factors ({factors}). A smaller "
-                f"`beta` than {beta:g} lets more through."
+                f"Fewer latents are active than the data has factors ({factors}). A `beta` below "
+                f"{beta:g} keeps more of them active."
             )
         elif np.median(used) > factors:
             advice.append(
-                f"More latents are in use than the data has factors ({factors}). A larger "
-                f"`beta` than {beta:g} presses each factor into fewer of them, at the price of "
-                "blurrier reconstructions."
+                f"More latents are active than the data has factors ({factors}). A `beta` above "
+                f"{beta:g} encodes each factor in fewer latents, at the cost of blurrier "
+                "reconstructions."
             )
     return advice
 

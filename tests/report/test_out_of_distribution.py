@@ -5,13 +5,16 @@ import pytest
 import torch
 
 from unknot.core.posterior import Posterior
-from unknot.report import strange
-from unknot.report.strange import strange_inputs, strange_picture
+from unknot.report import out_of_distribution
+from unknot.report.out_of_distribution import (
+    out_of_distribution_inputs,
+    out_of_distribution_picture,
+)
 
 
 def test_noise_inverts_a_share_of_the_pixels_and_less_noise_fewer_of_the_same():
     image = (torch.arange(64 * 64) % 3 == 0).float().reshape(1, 64, 64)
-    found = strange_inputs(image)
+    found = out_of_distribution_inputs(image)
     flipped = [found[f"{share} flipped"] != image for share in ("0.1%", "1%", "5%")]
     assert [int(f.sum()) for f in flipped] == pytest.approx([4, 41, 205], rel=0.5)
     assert not (flipped[0] & ~flipped[1]).any()
@@ -21,7 +24,7 @@ def test_noise_inverts_a_share_of_the_pixels_and_less_noise_fewer_of_the_same():
 
 
 def test_a_triangle_of_any_channels_stands_in_the_middle():
-    triangle = strange_inputs(torch.zeros(3, 48, 64))["triangle"]
+    triangle = out_of_distribution_inputs(torch.zeros(3, 48, 64))["triangle"]
     assert torch.equal(triangle[0], triangle[2])
     assert set(triangle.unique().tolist()) == {0.0, 1.0}
     rows, columns = triangle[0].nonzero(as_tuple=True)
@@ -36,7 +39,7 @@ def test_the_picture_has_each_input_what_becomes_of_it_and_one_latent_moved(make
     sheets = []
     drawn = np.zeros((1, 1, 3), np.uint8)
     monkeypatch.setattr(
-        strange, "sheet", lambda rows, **words: sheets.append((rows, words)) or drawn
+        out_of_distribution, "sheet", lambda rows, **words: sheets.append((rows, words)) or drawn
     )
 
     def encode(x):
@@ -47,10 +50,10 @@ def test_the_picture_has_each_input_what_becomes_of_it_and_one_latent_moved(make
         return z[:, :1, None, None].expand(-1, 1, 4, 6)
 
     run = make_run(latents=2, encoder=encode, decoder=decode)
-    strange_picture(run, row=7)
+    out_of_distribution_picture(run, row=7)
     ((rows, words),) = sheets
     assert [row.lines[0] for row in rows][::5] == ["image", "inverted"]
-    assert words["columns"][:2] == ["input", "model"]
+    assert words["columns"][:2] == ["input", "reconstruction"]
     own = run.dataset.unit(run.dataset.batch(torch.tensor([7])))[0]
     for row, shown in ((rows[0], own), (rows[-1], 1 - own)):
         levels = row.images[:, 0, 0, 0].astype(float)

@@ -1,4 +1,4 @@
-"""What a model makes of inputs that its data does not have: noise, a new shape, other colours."""
+"""Reconstructions of inputs unlike the data: noise, a new shape, inverted colours."""
 
 import numpy as np
 import torch
@@ -18,14 +18,14 @@ POSITIONS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 """Where the moving latent stands, in standard deviations from its mean over the data."""
 
 
-def strange_inputs(image: Float[Tensor, "c h w"]) -> dict[str, Float[Tensor, "c h w"]]:
-    """An image in [0, 1] and others that no dataset of such images has.
+def out_of_distribution_inputs(image: Float[Tensor, "c h w"]) -> dict[str, Float[Tensor, "c h w"]]:
+    """An image in [0, 1], corrupted versions of it, and others unlike the data.
 
     Paper: Mushom 2020, section 5.6. The size and place of its triangle are not given; ours is
     a third as wide as the image and in its middle.
 
     Example:
-        >>> found = strange_inputs(torch.zeros(1, 64, 64))
+        >>> found = out_of_distribution_inputs(torch.zeros(1, 64, 64))
         >>> [name for name in found], float(found["inverted"].mean())
         (['image', '0.1% flipped', '1% flipped', '5% flipped', 'triangle', 'inverted'], 1.0)
     """
@@ -39,7 +39,7 @@ def strange_inputs(image: Float[Tensor, "c h w"]) -> dict[str, Float[Tensor, "c 
     }
 
 
-def strange_picture(
+def out_of_distribution_picture(
     run: Run, member: int = 0, *, row: int | None = None
 ) -> UInt8[np.ndarray, "h w 3"]:
     """A row for each input: as it is, reconstructed, and with the most informative latent moved.
@@ -47,13 +47,13 @@ def strange_picture(
     Args:
         run: The trained models.
         member: Which of them.
-        row: The image that is spoilt; the middle of the grid by default.
+        row: The image to corrupt; the middle of the grid by default.
     """
     check_member(run, member)
     found = latents(run)[member]
     row = middle_row(run.dataset.space) if row is None else row
     image = run.dataset.unit(run.dataset.batch(torch.tensor([row])))[0]
-    inputs = strange_inputs(image)
+    inputs = out_of_distribution_inputs(image)
     x = run.dataset.standardised(torch.stack([*inputs.values()]))
     codes = run.encode(x).reshape(len(run.spec.seed_list), len(inputs), -1)
     latent = found.order[0]
@@ -69,10 +69,10 @@ def strange_picture(
     places = [f"{p:+g}σ".replace("-", "−") if p else "mean" for p in POSITIONS]
     return sheet(
         rows,
-        title=f"Inputs unlike the data: {title(run, member)}",
-        columns=["input", "model", *places],
-        note=f"An image of the data, spoilt, and others that the data does not have: each input, "
-        f"what the model makes of it, and the same with z{latent} moved from 2 standard "
+        title=f"Out-of-distribution inputs: {title(run, member)}",
+        columns=["input", "reconstruction", *places],
+        note=f"An image of the data, corrupted versions of it, and images unlike the data: each "
+        f"input, its reconstruction, and the decoded image while z{latent} moves from 2 standard "
         "deviations below its mean to 2 above.",
     )
 

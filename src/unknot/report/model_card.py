@@ -1,0 +1,115 @@
+"""A model on a page: its traversals, what its latents follow, reconstructions and samples."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import UInt8
+
+from unknot.report import pictures, traversals
+from unknot.report.html import data_uri
+from unknot.report.latents import UNUSED, Latents
+from unknot.report.sheet import enlargement, tiles
+from unknot.report.style import png
+from unknot.study.run import Run
+
+SAMPLE_ROWS = 3
+
+
+@dataclass(frozen=True)
+class LatentRow:
+    """A latent of a model card, with addresses of its images."""
+
+    name: str
+    kl: float
+    used: bool
+    factor: str
+    """The factor that explains most of its variance."""
+    explained: list[float | None]
+    """Share of its variance that each factor explains alone."""
+    strip: str
+    loop: str | None
+    """A GIF, if the latent is used."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCard:
+    """One model as the page of a run and the page of a study show it."""
+
+    seed: int
+    factors: Sequence[str]
+    latents: list[LatentRow]
+    images: Mapping[str, UInt8[np.ndarray, "height width 4"]]
+    """Tables of images by name: reconstructions, samples and means."""
+    brightness: int
+    """Factor by which mean images are brightened."""
+    threshold: float = UNUSED
+    """Nats from which on a latent counts as active."""
+    columns: Sequence[str] = tuple(traversals.column_names())
+
+    @property
+    def active(self) -> int:
+        """Number of latents that say something about an image."""
+        return sum(latent.used for latent in self.latents)
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether factors explain anything: images may come without factors."""
+        return any(share is not None for latent in self.latents for share in latent.explained)
+
+    def uri(self, name: str) -> str:
+        """The address of a table of images."""
+        return data_uri(png(self.images[name]))
+
+
+def model_card(run: Run, found: Sequence[Latents], member: int = 0, *, rows: int = 1) -> ModelCard:
+    """What to show of one model.
+
+    Args:
+        run: The trained models.
+        found: What `latents` says of each of them.
+        member: Which model.
+        rows: Rows of reconstructions.
+    """
+    own, names = found[member], run.dataset.space.names
+    still = traversals.sweep(run, found, traversals.still_positions(), members=(member,))[0]
+    moving = traversals.sweep(run, found, traversals.loop_positions(), members=(member,))[0]
+    means = pictures.mean_images(run, member)[None]
+    brightness = pictures.brightness(means)
+    pairs = pictures.with_differences(run, member, n=rows * pictures.ACROSS)
+    # Small data may not fill the rows.
+    whole = pairs.shape[1] == rows * pictures.ACROSS
+    blocks = np.split(pairs, rows, axis=1) if whole else [pairs[:, : pictures.ACROSS]]
+    draws = pictures.draws(run, member, n=SAMPLE_ROWS * pictures.ACROSS)
+    return ModelCard(
+        seed=run.spec.seed_list[member],
+        factors=names,
+        latents=[
+            LatentRow(
+                name=f"z{z}",
+                kl=float(own.kl[z]),
+                used=bool(own.used[z]),
+                factor=traversals.main_factor(own, z, names),
+                explained=[None if np.isnan(s) else float(s) for s in own.explained[z]],
+                strip=data_uri(png(_table(still[rank][None]))),
+                loop=_loop(moving[rank]) if own.used[z] else None,
+            )
+            for rank, z in enumerate(own.order)
+        ],
+        images={
+            "reconstructions": _table(np.concatenate(blocks)),
+            "samples": _table(draws.reshape(SAMPLE_ROWS, -1, *draws.shape[1:])),
+            "means": _table(means * np.uint8(brightness)),
+        },
+        brightness=brightness,
+    )
+
+
+def _table(images: UInt8[np.ndarray, "r k h w 3"]) -> UInt8[np.ndarray, "height width 4"]:
+    return tiles(images, scale=enlargement(images.shape[2]))
+
+
+def _loop(images: UInt8[np.ndarray, "t h w 3"]) -> str:
+    scale = enlargement(images.shape[1])
+    large = images.repeat(scale, axis=1).repeat(scale, axis=2)
+    return data_uri(traversals.gif(traversals.there_and_back(large), ms=traversals.FRAME_MS), "gif")
