@@ -54,6 +54,7 @@ def train(
     checkpoint_every: int = 1_000,
     data_settings: Mapping[str, Any] | None = None,
     net_settings: Mapping[str, Any] | None = None,
+    objective_settings: Mapping[str, Any] | None = None,
     watch: Watcher = lambda _: None,
     **settings: Any,  # noqa: ANN401 - the objective's own fields
 ) -> Run:
@@ -77,23 +78,31 @@ def train(
         checkpoint_every: Steps between two checkpoints.
         data_settings: The dataset's own settings.
         net_settings: The net's own settings, such as ``{"latents": 6}``.
+        objective_settings: The objective's own settings, also those that are called as something
+            above is: ``{"steps": 8}`` of `flow_vae`, ``{"precision": "sum"}`` of `ada_mlvae`.
         watch: Called after every few steps with the progress.
         settings: The objective's own settings, such as ``beta=4``; ``preset`` names a set of them.
 
     Raises:
         UnknotError: A setting does not make sense; the message says which and what to do.
     """
-    own = ["preset", *(f.name for f in fields(registry.get("objectives", objective)))]
+    fields_of_it = ["preset", *(f.name for f in fields(registry.get("objectives", objective)))]
+    keywords = [*inspect.signature(train).parameters]
     for name in settings:
-        if name not in own:
-            known = registry.nearest(name, [*own, *inspect.signature(train).parameters])
+        if name not in fields_of_it:
+            known = registry.nearest(name, [*fields_of_it, *keywords])
             raise ConfigError(f"train and {objective} have no setting '{name}'{known}")
+        if name in (objective_settings or {}):
+            raise ConfigError(f"'{name}' is given twice, as a keyword and in objective_settings.")
     table: dict[str, Any] = {
         "data": {"name": data, **(data_settings or {})},
         "net": {"name": net, **(net_settings or {})},
         "objective": {
             "name": objective,
-            **{name: plain_value(value) for name, value in settings.items()},
+            **{
+                name: plain_value(value)
+                for name, value in {**settings, **(objective_settings or {})}.items()
+            },
         },
         "optim": {"lr": plain_value(lr)},
         "steps": steps,
@@ -107,4 +116,14 @@ def train(
         table["order_seed"] = order_seed
     if draw is not None:
         table["draw"] = draw if isinstance(draw, str) else dict(draw)
-    return run.train(config.spec(table), out=out, device=device, watch=watch)
+    try:
+        spec = config.spec(table)
+    except ConfigError as error:
+        name = str(error).partition(" ")[0]
+        if name in keywords and name in fields_of_it:
+            raise ConfigError(
+                f"{error} If you mean the setting of {objective}, use "
+                f"objective_settings={{'{name}': ...}}."
+            ) from error
+        raise
+    return run.train(spec, out=out, device=device, watch=watch)

@@ -58,6 +58,9 @@ def test_data_show(unknot, tmp_path):
     assert code == 0
     assert "262,144 images" in out
     assert picture.read_bytes().startswith(b"\x89PNG")
+    for word in ("spacing=4", "data.spacing=4"):  # the second is what train takes
+        (facts,) = json.loads(unknot("data", "show", "xysquares", "--set", word, "--json")[1])
+        assert facts["size"] == 8**6
     (facts,) = json.loads(unknot("data", "show", "dsprites", "--json")[1])
     assert facts["size"] == 737_280
     assert [f["values"] for f in facts["factors"]] == [3, 6, 40, 32, 32]

@@ -58,7 +58,7 @@ def test_names_may_be_left_out_and_unknown_arrays_stay_closed(save):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"pictures": IMAGES}, "needs an array 'images'"),
+        ({"pictures": IMAGES, "x": IMAGES}, "needs an array 'images'; it holds pictures, x."),
         ({"images": IMAGES[:0]}, "no images"),
         ({"images": np.array(3.0)}, "Expected images"),
         ({"images": np.full((12, 8, 8), np.nan)}, "NaN"),

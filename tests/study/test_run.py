@@ -1,5 +1,6 @@
 """Runs: what they give back, what their folder holds, and what they refuse."""
 
+import inspect
 import json
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 
 import unknot
 from unknot.core.errors import ConfigError, DataError, ShapeError, StoreError
+from unknot.core.toml import read_toml
 from unknot.engine.checkpoint import read_weights
 from unknot.study import config, run
 from unknot.study.folder import RunFolder
@@ -95,7 +97,7 @@ def test_a_run_of_tf32_is_read_on_a_cpu_in_float32(options, tmp_path):
 def test_a_folder_holds_the_whole_run(options, tmp_path):
     out = tmp_path / "deep" / "run"
     trained = unknot.train(**options, seeds=[0, 1], out=out)
-    assert config.spec(config.read(out / "run.toml")) == trained.spec
+    assert config.spec(read_toml(out / "run.toml")) == trained.spec
     status = json.loads((out / "status.json").read_text())
     assert (status["status"], status["step"]) == ("done", 30)
     assert [m["seed"] for m in status["members"]] == [0, 1]
@@ -173,6 +175,29 @@ def test_settings_that_train_does_not_know_are_matched_with_its_own(options):
         settings = {k: v for k, v in options.items() if k != right}
         with pytest.raises(ConfigError, match=f"no setting '{wrong}'; did you mean '{right}'"):
             unknot.train(**settings, **{wrong: 3})
+
+
+def test_settings_of_an_objective_that_are_called_as_those_of_train_are(options):
+    options = {key: value for key, value in options.items() if key != "objective"}
+    flow = unknot.train(**options, objective="flow_vae", objective_settings={"steps": 1})
+    assert flow.spec.objective.settings.steps == 1
+    assert flow.spec.steps == options["steps"] != 1
+    settings = {"precision": "sum", "beta": 3.0}
+    ada = unknot.train(**options, objective="ada_mlvae", objective_settings=settings)
+    assert (ada.spec.objective.settings.precision, ada.spec.precision) == ("sum", "float32")
+    assert ada.spec.objective.settings.beta == 3.0
+
+
+def test_settings_given_twice_or_to_the_wrong_one_of_two_are_told_where_they_belong(options):
+    with pytest.raises(ConfigError, match=r"^'beta' is given twice"):
+        unknot.train(**options, beta=3.0, objective_settings={"beta": 3.0})
+    options = {key: value for key, value in options.items() if key != "objective"}
+    train = inspect.unwrap(unknot.train)  # as users have it, without checks of types
+    with pytest.raises(ConfigError, match=r"use objective_settings=\{'precision': \.\.\.\}\.$"):
+        train(**options, objective="ada_mlvae", precision="sum")
+    with pytest.raises(ConfigError) as refused:
+        train(**options, objective="beta_vae", precision="sum")
+    assert "objective_settings" not in str(refused.value)
 
 
 def test_schedules_and_arrays_of_seeds_are_welcome(options):

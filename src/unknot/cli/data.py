@@ -8,6 +8,8 @@ import typer
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from unknot.core.dataset import FactorDataset
+
 app = typer.Typer(help="List and inspect datasets.", no_args_is_help=True)
 
 
@@ -56,10 +58,8 @@ def show(
 
     from unknot.cli.screen import say, table
     from unknot.core import registry
-    from unknot.study import config
 
-    settings = config.assign({}, set_ or [])
-    dataset = config.build(registry.get("datasets", name), settings).load()
+    dataset = _load(name, set_ or [])
     factors: list[dict[str, Any]] = [
         {"factor": n, "values": s, "kind": k}
         for n, s, k in zip(
@@ -132,16 +132,14 @@ def distances(
     """
     from unknot.cli.distances import check_folder, write
     from unknot.cli.screen import beside, say, table
-    from unknot.core import registry
     from unknot.core.text import number
     from unknot.metrics.parts.distances import correlations, importance
     from unknot.metrics.parts.traversal_distances import mean_matrices
     from unknot.report import distances as report
     from unknot.report.style import png
-    from unknot.study import config
 
     folder = check_folder(out or Path(f"{name}-distances"))
-    dataset = config.build(registry.get("datasets", name), config.assign({}, set_ or [])).load()
+    dataset = _load(name, set_ or [])
     dataset.require_factors("Distances along factors")
     sources = report.data_sources(dataset, loss)
     images, space = sources["images"], dataset.space
@@ -199,6 +197,17 @@ def distances(
     }
     for path in write(folder, files, matrices):
         say(str(path))
+
+
+def _load(name: str, words: list[str]) -> "FactorDataset":
+    """A dataset by name, with words such as ``spacing=4``, or ``data.spacing=4`` as in train."""
+    from unknot.study import config
+
+    settings = config.assign({}, words)
+    if isinstance(inner := settings.pop("data", {}), dict):
+        settings |= inner
+    loaded: FactorDataset = config.spec({"data": {**settings, "name": name}}).data.settings.load()
+    return loaded
 
 
 def _quantiles(distances: "Tensor") -> dict[str, float]:

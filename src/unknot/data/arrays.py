@@ -38,8 +38,6 @@ class Arrays:
             ShapeError: ``images`` is not a stack of images.
         """
         arrays = _read(self.path)
-        if "images" not in arrays:
-            raise DataError(f"'{self.path}' needs an array 'images'; it has {sorted(arrays)}.")
         images = as_bytes(arrays["images"], f"'{self.path}'").stored
         if "factors" not in arrays:
             space = FactorSpace(("index",), (len(images),), ("nominal",))
@@ -63,6 +61,9 @@ def _read(path: str) -> dict[str, np.ndarray]:
             Path(path).expanduser().open("rb") as raw,  # numpy would leave a bad file open
             np.load(raw, allow_pickle=False) as file,
         ):
+            if "images" not in file:
+                others = ", ".join(sorted(file)) or "no arrays"
+                raise DataError(f"'{path}' needs an array 'images'; it holds {others}.")
             return {name: file[name] for name in ("images", "factors", "names") if name in file}
     except OSError as error:
         raise DataError(f"Cannot read '{path}': {error.strerror}.") from error
