@@ -37,7 +37,7 @@ def test_samplers_are_listed_with_those_of_other_packages(unknot, monkeypatch):
     assert [rows[name]["views"] for name in rows] == [2, 1, 3]
     assert rows["triplets"]["paper"] == "Michlo 2022"
     said = unknot("list", "samplers")[1]
-    assert "singles  Rows one by one" in said
+    assert "singles  Single images" in said
     assert "changed=None sampler='exact'" in said
 
     def entries(group):

@@ -16,7 +16,7 @@ from unknot.data.parts.images import BAD_ARCHIVE, Bytes, as_bytes
 
 @dataclass(frozen=True)
 class Arrays:
-    """Your own images from an npz file, with their factors where you have them.
+    """Your own images from an npz file, with factors if you have them.
 
     The file holds ``images``, uint8 or floats in [0, 1], as ``[n, h, w]``, ``[n, h, w, c]`` or
     ``[n, c, h, w]`` with 1 or 3 channels. If the images cover a full grid it may also hold

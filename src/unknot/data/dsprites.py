@@ -22,7 +22,7 @@ SHA256 = "3a228f4037ef3d42a42588e0e01f1078aa2df13cfa17584e88c95ed9fb5672da"
 
 @dataclass(frozen=True)
 class DSprites:
-    """dSprites: a white square, ellipse or heart of 6 sizes, 40 orientations, 32 x 32 places.
+    """dSprites: a white square, ellipse or heart; 6 sizes, 40 orientations, 32 x 32 places.
 
     Drawn from formulas, with no download, in a few seconds at the first use and kept in the cache
     folder (``UNKNOT_CACHE``) from then on.

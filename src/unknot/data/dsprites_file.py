@@ -19,7 +19,7 @@ CHUNK = 4096
 
 @dataclass(frozen=True)
 class DSpritesFile:
-    """dSprites from the original archive, for those who have the npz file.
+    """dSprites from the original archive (needs the npz file).
 
     Only the images are read, a few thousand at a time, so the 3 GB they unpack to are never in
     memory at once. The archive's pickled ``metadata`` is never opened.

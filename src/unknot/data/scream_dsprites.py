@@ -21,7 +21,7 @@ FIT = (350, 274)
 
 @dataclass(frozen=True)
 class ScreamDSprites:
-    r"""Scream-dSprites: sprites that turn pieces of a painting into their negative.
+    r"""Scream-dSprites: sprites that invert patches of a painting (needs a file of it).
 
     With the sprite $m \in \{0, 1\}$, a random piece $P$ of the painting and a colour
     $c \sim U[0, 1]^3$ for each image, the background is $b = (P + c) / 2$ and

@@ -23,7 +23,7 @@ MEAN, STD = (0.009818761549013,) * 3, (0.052632363725246,) * 3
 
 @dataclass(frozen=True)
 class XYObject:
-    """XYObject: a square of 5 sizes and 24 colours at 25 x 25 places, colour as one factor.
+    """XYObject: a square with 5 sizes and 24 colours at 25 x 25 places; colour is one factor.
 
     The same images in the same order as ``xyobject_shaded``; only the factors differ. Images are
     computed on request, nothing is stored.

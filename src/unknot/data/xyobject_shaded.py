@@ -17,7 +17,7 @@ SPACE = FactorSpace(
 
 @dataclass(frozen=True)
 class XYObjectShaded:
-    """XYObject shaded: the images of XYObject with intensity and hue as two factors.
+    """XYObject shaded: the images of XYObject; intensity and hue are two factors.
 
     Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
     overlapping data", section 7.2; see ``xyobject`` for what it leaves open.

@@ -16,7 +16,7 @@ SIDE = 64
 
 @dataclass(frozen=True)
 class XYSquares:
-    """XYSquares: a red, a green and a blue square, each moving on its own grid of places.
+    """XYSquares: a red, a green and a blue square, each on its own grid of places.
 
     At spacing 8 any two places along a factor are equally far apart pixel by pixel, so pixels say
     nothing about the order of the factors; smaller spacings bring overlap and with it an order.

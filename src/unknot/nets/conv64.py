@@ -12,7 +12,7 @@ from unknot.nets.parts.layers import down, up, with_relus
 
 @dataclass(frozen=True)
 class Conv64:
-    """Convolutions 32, 32, 64, 64 and a hidden layer of 256, mirrored; 64 x 64 images.
+    """Four convolutions (32, 32, 64, 64 channels) and a hidden layer of 256; 64 x 64 images.
 
     Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
     overlapping data", Table A.1, after Higgins et al. 2017. The thesis uses 9 or 25 latents.

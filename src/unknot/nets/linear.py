@@ -12,7 +12,7 @@ from unknot.nets.parts.checks import check_image, check_latents
 
 @dataclass(frozen=True)
 class Linear:
-    """One linear layer each way, a baseline close to principal components; images of any size.
+    """One linear layer each for encoder and decoder: close to PCA; images of any size.
 
     Paper: Lucas et al. 2019, "Don't blame the ELBO! A linear VAE perspective on posterior
     collapse": with a Gaussian likelihood the best decoder spans leading principal components.

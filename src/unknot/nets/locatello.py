@@ -13,7 +13,7 @@ from unknot.nets.parts.layers import down, up, with_relus
 
 @dataclass(frozen=True)
 class Locatello:
-    """The 2019 study's network: 2 x 2 kernels in convolutions three and four; 64 x 64 images.
+    """Network of Locatello et al. 2019: 2 x 2 kernels in convolutions 3 and 4; 64 x 64 images.
 
     Paper: Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of
     disentangled representations", Table 2.

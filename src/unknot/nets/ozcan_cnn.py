@@ -12,7 +12,7 @@ from unknot.nets.parts.layers import down, up, with_relus
 
 @dataclass(frozen=True)
 class OzcanCNN:
-    """Five convolutions, six transposed ones and no hidden layer; 64 or 128 pixels.
+    """Five convolutions, six transposed convolutions, no hidden layer; 64 or 128 pixels.
 
     Paper: Moğultay Özcan 2024, "On disentangled representation learning", Table 3.1: the network
     for MPI3D, Falcor3D (7 latents), Isaac3D (9) and CelebA.

@@ -13,7 +13,7 @@ from unknot.nets.parts.layers import with_relus
 
 @dataclass(frozen=True)
 class OzcanMLP:
-    """Two hidden layers of 1,200 units on either side; images of any size.
+    """Fully connected, two hidden layers of 1,200 units in each direction; images of any size.
 
     Paper: Moğultay Özcan 2024, "On disentangled representation learning", Table 3.1: the network
     for dSprites, with 5 latents, one for each factor.

@@ -29,7 +29,7 @@ PARTS, LEAST = 2**32, 1e-300
 
 @dataclass(frozen=True)
 class Pairs:
-    r"""Pairs of rows that share all factors but some.
+    r"""Pairs of images that differ in some factors and share the others.
 
     The first row is uniform. Of the $F$ factors with more than one value, $k$ are chosen without
     replacement and each gets another value, all others being equally likely.

@@ -1,4 +1,4 @@
-"""Rows one by one."""
+"""Single images."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +12,7 @@ from unknot.samplers.parts.weights import Weight
 
 @dataclass(frozen=True)
 class Singles:
-    """Rows one by one: independent, with replacement, uniform unless there are weights.
+    """Single images, sampled independently with replacement; uniform unless weights are given.
 
     Args:
         weights: What makes some rows likelier than others, as in ``samplers/parts/weights.py``.

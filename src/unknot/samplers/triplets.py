@@ -24,7 +24,7 @@ REDRAWS = 8
 
 @dataclass(frozen=True)
 class Triplets:
-    r"""Triplets of rows: an anchor $a$, a positive $p$ and a negative $n$ that is no nearer.
+    r"""Triplets: an anchor $a$, a positive $p$, and a negative $n$ at least as far from $a$ as $p$.
 
     Three independent rows; the first is the anchor, and the other two change places where needed
     for $s(a, p) \le s(a, n)$. The distance $s$ between rows with factor values $y$ is

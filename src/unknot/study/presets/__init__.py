@@ -50,7 +50,7 @@ def summary(name: str) -> str:
 
     Example:
         >>> summary("mushom2020")
-        'Mushom 2020: five objectives on dSprites, 17 settings of 10 seeds.'
+        'Mushom 2020 (MSc thesis): five objectives on dSprites, 17 configurations, 10 seeds.'
     """
     with file(name).open(encoding="utf-8") as lines:
         return next(lines).lstrip("# ").rstrip()
