@@ -43,7 +43,6 @@ RETIRED = {
 
 PENDING: dict[str, set[str]] = {
     "architecture.md": {"im2col"},
-    "gallery.html": {"an upper bound on"},
     "kl_per_dimension.py": {"an upper bound on"},
     "study_numbers.py": {
         *("configuration", "lower is better", "probability of being best again"),
@@ -53,7 +52,6 @@ PENDING: dict[str, set[str]] = {
     "study_part.py": {"biased upwards", "compare with", "configuration"},
     "study_sections.py": {"cannot reconstruct", "the seed matters more"},
     "study_strength.py": {"lower is better"},
-    "words.py": {"an upper bound on"},
 }
 """Words that still have to be replaced, by file name. An entry that is no longer needed fails."""
 
