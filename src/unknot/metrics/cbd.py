@@ -32,7 +32,6 @@ PROTOCOLS = {
 @metric(
     PROTOCOLS,
     ceiling=True,
-    better="higher",
     range=(0, 1),
     measures=("modularity", "compactness"),
     cost=0.04,

@@ -72,7 +72,6 @@ PROTOCOLS = {
 @metric(
     PROTOCOLS,
     options=("test",),
-    better="higher",
     range=(0, 1),
     measures=("modularity", "compactness", "explicitness"),
     cost=1.87,

@@ -13,7 +13,6 @@ PROTOCOLS = {"paper": STUDY, "carbonneau": CARBONNEAU, "unknot": UNKNOT}
 @metric(
     PROTOCOLS,
     ceiling=True,
-    better="higher",
     range=(0, 1),
     measures=("modularity", "compactness", "explicitness"),
     cost=0.02,

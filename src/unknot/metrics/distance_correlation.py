@@ -103,7 +103,6 @@ def _sample(rows: Rows, settings: Settings) -> Sample:
     PROTOCOLS,
     options=("images", "interval"),
     sample=_sample,
-    better="higher",
     range=(0, 1),
     measures=("geometry",),
     cost=0.09,

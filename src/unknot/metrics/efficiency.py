@@ -82,7 +82,6 @@ PROTOCOLS = {
 @metric(
     PROTOCOLS,
     options=("test",),
-    better="higher",
     range=(0, None),
     measures=("explicitness",),
     cost=3.34,

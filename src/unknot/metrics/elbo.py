@@ -8,7 +8,6 @@ PROTOCOLS = {"paper": DecodingSettings(1), "unknot": DecodingSettings(8)}
 
 @metric(
     PROTOCOLS,
-    better="higher",
     range=(None, None),
     unit="nats",
     measures=("likelihood",),

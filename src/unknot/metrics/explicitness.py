@@ -59,7 +59,6 @@ PROTOCOLS = {
 @metric(
     PROTOCOLS,
     options=("test",),
-    better="higher",
     range=(0, 1),
     measures=("explicitness",),
     cost=0.51,

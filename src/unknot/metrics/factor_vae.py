@@ -42,7 +42,6 @@ PROTOCOLS = {
 @metric(
     PROTOCOLS,
     options=(),
-    better="higher",
     range=(0, 1),
     measures=("modularity",),
     rows="most",

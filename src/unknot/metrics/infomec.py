@@ -37,7 +37,6 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(10_000, active="informative
 @metric(
     PROTOCOLS,
     options=(),
-    better="higher",
     range=(0, 1),
     measures=("modularity", "compactness", "explicitness"),
     cost=1.55,

@@ -37,7 +37,6 @@ PROTOCOLS = {
 
 @metric(
     PROTOCOLS,
-    better="higher",
     range=(0, 1),
     measures=("modularity",),
     cost=0.1,

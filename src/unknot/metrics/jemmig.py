@@ -43,7 +43,6 @@ PROTOCOLS: dict[str, Counting | Quantised] = {
 @metric(
     PROTOCOLS,
     ceiling=True,
-    better="higher",
     range=(0, 1),
     measures=("modularity", "compactness"),
     cost=0.02,

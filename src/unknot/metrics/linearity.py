@@ -15,7 +15,6 @@ PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
 @metric(
     PROTOCOLS,
     sample=traversal_shares,
-    better="higher",
     range=(0, 1),
     measures=("geometry",),
     cost=0.03,

@@ -14,7 +14,6 @@ PROTOCOLS = {"paper": DecodingSettings(5_000), "unknot": DecodingSettings(32)}
 
 @metric(
     PROTOCOLS,
-    better="higher",
     range=(None, None),
     unit="nats",
     measures=("likelihood",),

@@ -23,7 +23,6 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(correlation="spearman")}
 
 @metric(
     PROTOCOLS,
-    better="higher",
     range=(0, 1),
     measures=("identifiability",),
     cost=0.02,

@@ -39,7 +39,6 @@ PROTOCOLS = {"paper": Settings(STUDY), "unknot": Settings(UNKNOT, normaliser="en
 
 @metric(
     PROTOCOLS,
-    better="higher",
     range=(0, 1),
     measures=("modularity", "compactness"),
     cost=0.02,

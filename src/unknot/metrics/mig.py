@@ -67,7 +67,6 @@ PROTOCOLS: dict[str, Settings | Exact | Neighbours] = {
     PROTOCOLS,
     kinds=(Neighbours,),
     ceiling=True,
-    better="higher",
     range=(0, 1),
     measures=("compactness",),
     cost=0.02,

@@ -16,7 +16,6 @@ PROTOCOLS = {
 @metric(
     PROTOCOLS,
     ceiling=True,
-    better="higher",
     range=(0, 1),
     measures=("modularity",),
     cost=0.02,

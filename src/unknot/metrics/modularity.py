@@ -12,7 +12,6 @@ PROTOCOLS = {"study2019": STUDY, "paper": STUDY, "carbonneau": CARBONNEAU, "unkn
 
 @metric(
     PROTOCOLS,
-    better="higher",
     range=(0, 1),
     measures=("modularity",),
     cost=0.01,

@@ -46,7 +46,6 @@ PROTOCOLS = {
 @metric(
     PROTOCOLS,
     options=("test", "kinds", "interval"),
-    better="higher",
     range=(0, 1),
     measures=("compactness",),
     cost=0.04,

@@ -35,7 +35,6 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(None, similarity="spearman"
 
 @metric(
     PROTOCOLS,
-    better="higher",
     range=(0, 1),
     measures=("agreement",),
     needs=("models",),

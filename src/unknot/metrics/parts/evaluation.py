@@ -95,7 +95,7 @@ def evaluate(
     if protocol not in protocols.MEANINGS:
         nearest = registry.nearest(protocol, list(protocols.MEANINGS))
         raise ConfigError(f"There is no protocol '{protocol}'{nearest}")
-    inputs = Inputs(codes, factors, seed=seed, logvar=logvar, test=test)
+    inputs = Inputs(codes, factors, seed, logvar, test)
     if not isinstance(codes, Representation):
         inputs.rows(samples=None)
     scores: dict[str, Score] = {}

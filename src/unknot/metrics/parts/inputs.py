@@ -1,7 +1,7 @@
 """Inputs: the codes of one model and what goes with them, from which metrics take their rows."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import torch
@@ -24,28 +24,23 @@ from unknot.metrics.parts.rows import (
 Images: TypeAlias = Array | Callable[[Tensor], Tensor] | None
 
 
+@dataclass(frozen=True, eq=False)
 class Inputs:
     """The codes of one model and what goes with them; metrics of the same settings share rows."""
 
-    def __init__(
-        self,
-        codes: Codes,
-        factors: Factors = None,
-        *,
-        seed: int = 0,
-        logvar: Codes | None = None,
-        test: Test = None,
-        kinds: Sequence[str] | None = None,
-        images: Images = None,
-    ) -> None:
-        self.codes, self.factors, self.seed = codes, factors, seed
-        self.logvar, self.test, self.kinds, self.images = logvar, test, kinds, images
-        self._taken: dict[Hashable, Rows] = {}
+    codes: Codes
+    factors: Factors = None
+    seed: int = 0
+    logvar: Codes | None = None
+    test: Test = None
+    kinds: Sequence[str] | None = None
+    images: Images = None
+    _memory: dict[Hashable, Rows] = field(default_factory=dict, init=False, repr=False)
 
     def rows(
         self,
-        *,
         samples: int | None,
+        *,
         factors: bool = True,
         split: tuple[int | None, bool] | None = None,
         posteriors: str = "",
@@ -63,11 +58,11 @@ class Inputs:
         if not isinstance(self.codes, Representation) and samples is not None and not split:
             samples = None if self.codes.ndim and samples >= len(self.codes) else samples
         key = (samples, factors, split, bool(posteriors))
-        if key not in self._taken:
+        if key not in self._memory:
             rows = self._take(samples, factors, split, posteriors)
             grid = self.codes if isinstance(self.codes, Representation) else None
-            self._taken[key] = replace(rows, seed=self.seed, grid=grid)
-        rows = self._taken[key]
+            self._memory[key] = replace(rows, seed=self.seed, grid=grid)
+        rows = self._memory[key]
         if self.kinds is not None:
             rows = replace(rows, kinds=_checked_kinds(self.kinds, rows))
         if self.images is not None:

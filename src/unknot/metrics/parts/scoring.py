@@ -2,9 +2,10 @@
 
 import functools
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, Union, overload
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
 
 import torch
 from jaxtyping import Float
@@ -16,7 +17,7 @@ from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
 from unknot.metrics.parts import protocols
 from unknot.metrics.parts.decoding import Draws, Likelihood, draw
-from unknot.metrics.parts.facts import Facts
+from unknot.metrics.parts.facts import FIELDS, Facts
 from unknot.metrics.parts.inputs import Images, Inputs
 from unknot.metrics.parts.rows import Array, Codes, Factors, Rows, Test, take_codes
 
@@ -95,11 +96,33 @@ class Sample(Protocol):
         ...
 
 
-Option: TypeAlias = Literal["interval", "test", "kinds", "images"]
-CodesNeed: TypeAlias = Literal["codes", "factors", "posteriors"]
+class Base(ABC, Generic[S]):
+    """What all metrics have: facts, settings by protocol, a text, a signature and a name."""
+
+    def __init__(
+        self, measure: Callable[[Any, S], Measured], facts: Facts, settings: Mapping[str, S]
+    ) -> None:
+        functools.update_wrapper(self, measure)
+        self.measure, self.facts, self.protocols = measure, facts, settings
+        self.__signature__ = inspect.signature(self.__call__)
+
+    @abstractmethod
+    def __call__(self, *args: Any, **options: Any) -> Score:  # noqa: ANN401
+        """Score a model, or several."""
+
+    def pick(self, protocol: str | S) -> protocols.Protocol[S]:
+        """The settings of a name, or those given."""
+        return protocols.pick(self.facts.name, self.protocols, protocol)
+
+    def __repr__(self) -> str:
+        plain = [p.replace(annotation=p.empty) for p in self.__signature__.parameters.values()]
+        return f"{self.facts.name}{inspect.Signature(plain)}"
+
+    def __reduce__(self) -> str:
+        return self.facts.name
 
 
-class Metric(Generic[S]):
+class Metric(Base[S]):
     """A metric of the codes of one model: calling it takes rows and measures them.
 
     ``inspect.signature`` shows the options that the metric has; others are refused.
@@ -110,19 +133,19 @@ class Metric(Generic[S]):
         measure: Callable[[Any, S], Measured],
         facts: Facts,
         settings: Mapping[str, S],
-        kinds: Sequence[type],
-        sample: Callable[[Rows, S], Sample] | None,
-        options: Sequence[Option],
-        ceiling: bool,
+        options: Sequence[str] = ("interval",),
+        ceiling: bool = False,
+        sample: Callable[[Rows, S], Sample] | None = None,
+        kinds: Sequence[type] = (),
     ) -> None:
-        functools.update_wrapper(self, measure)
-        self.measure, self.facts, self.protocols, self.kinds = measure, facts, settings, kinds
-        self.sample, self.options, self.ceiling = sample, tuple(options), ceiling
-        shown = {"protocol", "seed", "factors", "codes", *options}
-        every = [needs_of(facts, one) for one in (*settings.values(), *kinds)]
-        if any("posteriors" in needs for needs in every):
-            shown.add("logvar")
-        self.__signature__ = _signature(self.__call__, [*settings.values(), *kinds], shown)
+        super().__init__(measure, facts, settings)
+        self.options, self.ceiling, self.sample, self.kinds = options, ceiling, sample, kinds
+        needs = [need for one in (*settings.values(), *kinds) for need in needs_of(facts, one)]
+        hidden = {"test", "kinds", "images", "interval", "logvar"} - {*options}
+        if "posteriors" in needs:
+            hidden.remove("logvar")
+        shown = [p for n, p in self.__signature__.parameters.items() if n not in hidden]
+        self.__signature__ = self.__signature__.replace(parameters=shown)
 
     def __call__(
         self,
@@ -139,9 +162,7 @@ class Metric(Generic[S]):
     ) -> Score:
         """Score codes; the metric's own text and signature say what it reads."""
         _refuse({"logvar": logvar, "test": test}, self.__signature__.parameters, self.facts.name)
-        inputs = Inputs(
-            codes, factors, seed=seed, logvar=logvar, test=test, kinds=kinds, images=images
-        )
+        inputs = Inputs(codes, factors, seed, logvar, test, kinds, images)
         return self.score(inputs, protocol, interval)
 
     def score(
@@ -158,51 +179,32 @@ class Metric(Generic[S]):
         options = getattr(settings, "options", self.options)
         given = {"interval": interval, "kinds": inputs.kinds, "images": inputs.images}
         _refuse(given, options, f"{name} under '{chosen.name}'")
-        needs = needs_of(self.facts, settings)
-        reader = ""
+        needs, reader, split = needs_of(self.facts, settings), "", None
         if "posteriors" in needs:
             by_paper = "posteriors" not in self.facts.needs and chosen.name == "paper"
             reader = f"{name} under the protocol of its paper" if by_paper else name
-        split = None
         if "test" in self.options:
             split = getattr(settings, "test_samples", None), getattr(settings, "distinct", False)
-        rows = inputs.rows(
-            samples=getattr(settings, "samples", None),
-            factors="factors" in needs,
-            split=split,
-            posteriors=reader,
-        )
+        samples = getattr(settings, "samples", None)
+        rows = inputs.rows(samples, factors="factors" in needs, split=split, posteriors=reader)
         sample: Sample = rows if self.sample is None else self.sample(rows, settings)
         measured = self.measure(sample, settings)
-        fields: dict[str, Any] = {}
         record: dict[str, Any] = {"seed": inputs.seed}
+        ceiling, ends = None, None
         if self.ceiling and not reader:
-            fields["ceiling"] = float(self.measure(rows.perfect(), settings).values[""])
+            ceiling = float(self.measure(rows.perfect(), settings).values[""])
         if interval is not None:
 
             def again(step: int) -> float:
                 return float(self.measure(sample.resampled(step), settings).values[""])
 
-            fields["interval"] = bootstrap(again, float(measured.values[""]), interval)
+            ends = bootstrap(again, float(measured.values[""]), interval)
             record["level"] = interval
-        return build(chosen, measured, rows, record, **fields)
-
-    def __repr__(self) -> str:
-        return _show(self.facts.name, self.__signature__)
-
-    def __reduce__(self) -> str:
-        return self.facts.name
+        return build(chosen, measured, rows, record, interval=ends, ceiling=ceiling)
 
 
-class DecoderMetric(Generic[S]):
+class DecoderMetric(Base[S]):
     """A metric of a net and images; its settings say how many ``draws`` of a posterior it takes."""
-
-    def __init__(
-        self, measure: Callable[[Draws, S], Measured], facts: Facts, settings: Mapping[str, S]
-    ) -> None:
-        functools.update_wrapper(self, measure)
-        self.measure, self.facts, self.protocols = measure, facts, settings
-        self.__signature__ = _signature(self.__call__, settings.values())
 
     def __call__(
         self,
@@ -214,13 +216,12 @@ class DecoderMetric(Generic[S]):
         seed: int = 0,
     ) -> Score:
         """Score one model on images."""
-        draws = self.draws(protocol)
-        drawn = draw(net, x, likelihood=likelihood, draws=draws, seed=seed)
+        drawn = draw(net, x, likelihood=likelihood, draws=self.draws(protocol), seed=seed)
         return self.score(drawn, protocol=protocol, seed=seed)
 
     def draws(self, protocol: str | S) -> int:
         """How many points of each posterior are decoded."""
-        count: int = getattr(self._pick(protocol).settings, "draws")  # noqa: B009
+        count: int = getattr(self.pick(protocol).settings, "draws")  # noqa: B009
         return count
 
     def score(self, draws: Draws, *, protocol: str | S, seed: int) -> Score:
@@ -231,19 +232,9 @@ class DecoderMetric(Generic[S]):
             DataError: The model diverged.
         """
         draws.check()
-        chosen = self._pick(protocol)
-        measured = self.measure(draws, chosen.settings)
+        chosen = self.pick(protocol)
         record = {"likelihood": draws.likelihood, "seed": seed}
-        return build(chosen, measured, draws.rows, record)
-
-    def _pick(self, protocol: str | S) -> protocols.Protocol[S]:
-        return protocols.pick(self.facts.name, self.protocols, protocol)
-
-    def __repr__(self) -> str:
-        return _show(self.facts.name, self.__signature__)
-
-    def __reduce__(self) -> str:
-        return self.facts.name
+        return build(chosen, self.measure(draws, chosen.settings), draws.rows, record)
 
 
 @dataclass(frozen=True)
@@ -254,15 +245,8 @@ class Models:
     kl: Sequence[Array] | None = None
 
 
-class ModelsMetric(Generic[S]):
+class ModelsMetric(Base[S]):
     """A metric that compares several models."""
-
-    def __init__(
-        self, measure: Callable[[Models, S], Measured], facts: Facts, settings: Mapping[str, S]
-    ) -> None:
-        functools.update_wrapper(self, measure)
-        self.measure, self.facts, self.protocols = measure, facts, settings
-        self.__signature__ = _signature(self.__call__, settings.values())
 
     def __call__(
         self,
@@ -273,8 +257,7 @@ class ModelsMetric(Generic[S]):
         seed: int = 0,
     ) -> Score:
         """Score models by their codes of the same points."""
-        name = self.facts.name
-        chosen = protocols.pick(name, self.protocols, protocol)
+        name, chosen = self.facts.name, self.pick(protocol)
         if len(models) < 2:
             raise ConfigError(f"{name} compares at least two models; got {len(models)}.")
         samples = getattr(chosen.settings, "samples", None)
@@ -284,11 +267,9 @@ class ModelsMetric(Generic[S]):
         measured = self.measure(Models(rows, kl), chosen.settings)
         return build(chosen, measured, rows[0], {"seed": seed, "models": len(models)})
 
-    def __repr__(self) -> str:
-        return _show(self.facts.name, self.__signature__)
 
-    def __reduce__(self) -> str:
-        return self.facts.name
+CodesNeed: TypeAlias = Literal["codes", "factors", "posteriors"]
+Measure: TypeAlias = Callable[[Any, S], Measured]
 
 
 @overload
@@ -296,36 +277,25 @@ def metric(
     settings: Mapping[str, S],
     *,
     needs: tuple[Literal["decoder"]],
-    **facts: Any,  # noqa: ANN401
-) -> Callable[[Callable[[Draws, S], Measured]], DecoderMetric[S]]: ...
+    **about: Any,  # noqa: ANN401
+) -> Callable[[Measure[S]], DecoderMetric[S]]: ...
 @overload
 def metric(
     settings: Mapping[str, S],
     *,
     needs: tuple[Literal["models"]],
-    **facts: Any,  # noqa: ANN401
-) -> Callable[[Callable[[Models, S], Measured]], ModelsMetric[S]]: ...
+    **about: Any,  # noqa: ANN401
+) -> Callable[[Measure[S]], ModelsMetric[S]]: ...
 @overload
 def metric(
     settings: Mapping[str, S],
     *,
-    needs: tuple[CodesNeed, ...] = ("codes", "factors"),
-    options: Sequence[Option] = ("interval",),
-    ceiling: bool = False,
-    sample: Callable[[Rows, S], Sample] | None = None,
-    kinds: Sequence[type] = (),
-    **facts: Any,  # noqa: ANN401
-) -> Callable[[Callable[[Any, S], Measured]], Metric[S]]: ...
+    needs: tuple[CodesNeed, ...] = ...,
+    **about: Any,  # noqa: ANN401
+) -> Callable[[Measure[S]], Metric[S]]: ...
 def metric(
-    settings: Mapping[str, Any],
-    *,
-    needs: tuple[Any, ...] = ("codes", "factors"),
-    options: Sequence[Option] = ("interval",),
-    ceiling: bool = False,
-    sample: Callable[[Rows, Any], Any] | None = None,
-    kinds: Sequence[type] = (),
-    **facts: Any,
-) -> Callable[[Callable[[Any, Any], Measured]], Any]:
+    settings: Mapping[str, Any], *, needs: tuple[Any, ...] = ("codes", "factors"), **about: Any
+) -> Callable[[Measure[Any]], Any]:
     """Make a metric of a function ``measure(rows, settings) -> Measured``.
 
     The metric is called as ``name(codes, factors, *, protocol, seed, ...)``: it picks the settings,
@@ -337,11 +307,12 @@ def metric(
             need more than the metric has ``needs`` of their own, such as ``("posteriors",)``.
         needs: ``codes`` with ``factors`` or ``posteriors``; or ``decoder``, where it measures
             draws; or ``models``, where it measures several models.
-        options: Which keywords it takes beside protocol and seed.
-        ceiling: Whether to report what a perfect code scores on the same rows.
-        sample: Makes of rows what is measured; it resamples itself for an interval.
-        kinds: Types of settings beside those of the protocols.
-        **facts: Further fields of `Facts`, as literals: they are read without importing the file.
+        **about: Fields of `Facts`, as literals: they are read without importing the file. And, for
+            one of codes: ``options``, which keywords it takes beside protocol and seed, of
+            ``interval`` (unless given), ``test``, ``kinds`` and ``images``; ``ceiling``, whether to
+            report what a perfect code scores on the same rows; ``sample``, which makes of rows what
+            is measured, and resamples itself for an interval; and ``kinds``, types of settings
+            beside those of the protocols.
 
     Example:
         >>> @metric({"unknot": None}, better="lower", needs=("codes",))
@@ -350,16 +321,11 @@ def metric(
         >>> spread(torch.arange(10.0)[:, None])
         spread 3.0277 (unknot)
     """
-
-    def decorate(measure: Callable[[Any, Any], Measured]) -> Any:  # noqa: ANN401
-        about = Facts(measure.__name__, needs=needs, **facts)
-        if needs == ("decoder",):
-            return DecoderMetric(measure, about, settings)
-        if needs == ("models",):
-            return ModelsMetric(measure, about, settings)
-        return Metric(measure, about, settings, kinds, sample, options, ceiling)
-
-    return decorate
+    kind = {"decoder": DecoderMetric, "models": ModelsMetric}.get(needs[0], Metric)
+    fields = {key: about.pop(key) for key in about.keys() & FIELDS}
+    return lambda measure: kind(
+        measure, Facts(measure.__name__, needs=needs, **fields), settings, **about
+    )
 
 
 def needs_of(facts: Facts, settings: object) -> tuple[str, ...]:
@@ -372,23 +338,6 @@ def _refuse(given: Mapping[str, object], options: Collection[str], metric: str) 
     for option, value in given.items():
         if value is not None and option not in options:
             raise ConfigError(f"{metric} takes no `{option}`; leave it out.")
-
-
-def _signature(
-    call: Callable[..., Score], settings: Collection[object], shown: Collection[str] = ()
-) -> inspect.Signature:
-    """Of a call, with the types of settings for ``protocol``, and some of its parameters."""
-    whole = inspect.signature(call)
-    kinds = dict.fromkeys(s if isinstance(s, type) else type(s) for s in settings)
-    protocol = whole.parameters["protocol"].replace(annotation=Union[(str, *kinds)])
-    known = {**whole.parameters, "protocol": protocol}
-    return whole.replace(parameters=[p for n, p in known.items() if not shown or n in shown])
-
-
-def _show(name: str, signature: inspect.Signature) -> str:
-    """A call without types, for people."""
-    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
-    return f"{name}{inspect.Signature(plain)}"
 
 
 def build(
