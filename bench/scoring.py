@@ -57,8 +57,7 @@ def main() -> None:
     alone = time.monotonic() - alone
 
     before, beside = (spent(), lent()), time.monotonic()
-    makes = [partial(models.__getitem__, i) for i in range(len(models))]
-    list(scoring.score(makes, wanted, processes=options.processes))
+    list(scoring.score(models, wanted, processes=options.processes))
     beside = time.monotonic() - beside
     here, there = spent() - before[0], lent() - before[1]
 

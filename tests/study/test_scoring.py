@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -109,12 +108,7 @@ def quick(copied):
 
 def models(trained, wanted):
     population = RunFolder(Path(trained.folder)).load(trained.specs(), "cpu")
-    return [partial(one, population, i, wanted) for i in (0, 2)]
-
-
-def one(population, member, wanted):
-    (found,) = evaluate.models(population.member(member), wanted)
-    return found
+    return [model for i in (0, 2) for model in evaluate.models(population.member(i), wanted)]
 
 
 def files(folder):
@@ -249,14 +243,13 @@ def test_one_has_many_rows_encoded_while_others_compute(trained, monkeypatch):
 
 def test_a_failure_here_ends_the_workers(trained, started):
     request = ScoringRequest(["mig"])
-    first, second = (make() for make in models(trained, request))
+    first, second = models(trained, request)
 
     def fails(index):
         raise OSError("no such weights")
 
-    makes = [lambda: first, lambda: replace(second, encode=fails)]
     with pytest.raises(OSError, match="no such weights"):
-        list(scoring.score(makes, request, processes=2))
+        list(scoring.score([first, replace(second, encode=fails)], request, processes=2))
     assert len(started) == 2
 
 
@@ -264,7 +257,7 @@ def test_a_worker_leaves_with_whoever_started_it(trained, started):
     """In the middle of its work, where it would never look at its input."""
     inbox, request = queue.SimpleQueue(), ScoringRequest(["mig"])
     worker = local.WorkerProcess(inbox, {})
-    worker.give(scoring._task(models(trained, request)[0](), request, 0))
+    worker.give(scoring._task(models(trained, request)[0], request, 0))
     while True:
         _, (fact, data) = inbox.get(timeout=60)
         if fact["event"] == "ask":

@@ -40,7 +40,6 @@ def evaluate(
     """
     from contextlib import closing
     from dataclasses import asdict
-    from functools import partial
 
     from rich.markup import escape
 
@@ -51,34 +50,33 @@ def evaluate(
     from unknot.study.run import load
 
     names = scores.known([name.strip() for name in metrics.split(",")]) if metrics else None
-    wanted = scores.ScoringRequest(
+    request = scores.ScoringRequest(
         names or scores.everything(), protocol, seed, strict=names is not None
     )
-    trained = load(run, device=device)
-    models = scores.models(trained.training, wanted)
+    models = scores.models(load(run, device=device).training, request)
     records, new = [], 0
-    skipped: dict[str, list[str]] = {}
     with (
-        bar("score", len(models) * len(wanted.metrics), "scores") as update,
+        bar("score", len(models) * len(request.metrics), "scores") as update,
         closing(
             scoring.score(
-                [partial(models.__getitem__, i) for i in range(len(models))],
-                wanted,
+                models,
+                request,
                 known=kept.read(run),
                 processes=workers or scoring.spare(),
                 on_score=lambda done: update(done, " "),
             )
-        ) as everybody,
+        ) as scored,
     ):
-        for found in everybody:
-            applying = [record for record in found if record.applies]
+        for of_model in scored:
             with lock.hold(run, f"Another process is at work in {run}.", patience=30.0):
-                new += kept.append(run, applying)
-            records += applying
-            for record in found:
-                if not record.applies:
-                    reason = record.remarks[0].removeprefix(f"{record.metric} ")
-                    skipped.setdefault(reason, []).append(record.metric)
+                new += kept.append(run, of_model)
+            records += of_model
+    skipped: dict[str, list[str]] = {}
+    for record in records:
+        if not record.applies:
+            reason = record.remarks[0].removeprefix(f"{record.metric} ")
+            skipped.setdefault(reason, []).append(record.metric)
+    records = [record for record in records if record.applies]
     if json:
         table([], [asdict(record) for record in records], True)
         return
@@ -90,6 +88,6 @@ def evaluate(
     table(["seed", "score", "value"], rows, False)
     for remark in dict.fromkeys(f"{r.metric}: {text}" for r in records for text in r.remarks):
         say(escape(remark))
-    for reason, metrics_of in skipped.items():
-        say(escape(f"Skipped {', '.join(dict.fromkeys(metrics_of))}: {reason}"))
+    for reason, without in skipped.items():
+        say(escape(f"Skipped {', '.join(dict.fromkeys(without))}: {reason}"))
     say(f"{new} new of {len(records)} records in {run / 'scores.jsonl'} ({protocol})")

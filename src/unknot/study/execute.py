@@ -11,17 +11,17 @@ from pathlib import Path
 import unknot
 from unknot.core.errors import ConfigError, StoreError
 from unknot.core.files import write_whole
-from unknot.study import lock, scoring, store, task
+from unknot.study import lock, scoring, task
 from unknot.study.events import Done, Event, Failed, Pool, Progress
 from unknot.study.local import local
 from unknot.study.machine import Machine
 from unknot.study.machine import machine as this_machine
 from unknot.study.plan import Plan, plan, setting_table, shards
-from unknot.study.store import Store
+from unknot.study.store import FILE, Store, create, open_to_read
 from unknot.study.study import Study
 from unknot.study.study_file import StudyFile
 
-OURS = {".lock", store.FILE}
+OURS = {".lock", FILE}
 """All that a study killed at its birth leaves behind."""
 WRITE_EVERY = 2.0
 """Seconds between two notes of progress in the records."""
@@ -37,19 +37,19 @@ def driver(folder: Path) -> Iterator[Store]:
     """
     refusal = f"Another process is running the study in {folder}; wait for it or stop it first."
     with lock.hold(folder, refusal):
-        opened = store.create(folder)
+        store = create(folder)
         try:
-            opened.release()
-            yield opened
+            store.release()
+            yield store
         finally:
-            opened.close()
+            store.close()
 
 
-def save_plan(opened: Store, asked: Plan, here: Machine, *, update: bool = False) -> None:
+def save_plan(store: Store, asked: Plan, here: Machine, *, update: bool = False) -> None:
     """Write a plan into the records: the first time, or what is new in it.
 
     Args:
-        opened: The records.
+        store: The records.
         asked: The plan.
         here: Where it will run.
         update: Allow another plan than the one that is there.
@@ -58,8 +58,8 @@ def save_plan(opened: Store, asked: Plan, here: Machine, *, update: bool = False
         ConfigError: The plan is another one, and that was not allowed.
         WriteError: The disk refused.
     """
-    facts = opened.facts()
-    known = {run.id: bool(run.wanted) for run in opened.runs()}
+    facts = store.facts()
+    known = {run.id: bool(run.wanted) for run in store.runs()}
     wish = {
         "name": asked.sweep.name,
         "metrics": json.dumps(asked.sweep.metrics),
@@ -67,15 +67,15 @@ def save_plan(opened: Store, asked: Plan, here: Machine, *, update: bool = False
         "score_seed": str(asked.sweep.score_seed),
     }
     ids = [run.id for run in asked.runs]
-    if known and not update and (said := _difference(facts, wish, known, ids)):
+    if known and not update and (changes := _difference(facts, wish, known, ids)):
         raise ConfigError(
-            f"The study file has changed since {opened.folder} was planned ({said}). Use --update "
-            "to apply it, or choose another folder with --out; results are kept."
+            f"The study file has changed since {store.folder} was planned ({changes}). "
+            "Use --update to apply it, or choose another folder with --out; results are kept."
         )
     threads = facts.get("threads", str(here.threads or ""))
     size = asked.sweep.members or here.members(len(ids))
     new = shards(asked, members=size, without=known)
-    opened.save_plan(
+    store.save_plan(
         settings=[setting_table(spec) for spec in asked.settings],
         populations=[
             {
@@ -89,7 +89,7 @@ def save_plan(opened: Store, asked: Plan, here: Machine, *, update: bool = False
         rescore=any(facts.get(name) != value for name, value in wish.items() if name != "name"),
         facts={**wish, "text": asked.file.text, "threads": threads, "unknot": unknot.__version__},
     )
-    write_whole(opened.folder / "study.toml", asked.file.text)
+    write_whole(store.folder / "study.toml", asked.file.text)
 
 
 def _difference(
@@ -98,13 +98,13 @@ def _difference(
     """What another plan would change, in words; empty if nothing."""
     wanted = {run for run, still in known.items() if still}
     counts = {"adds": len({*ids} - wanted), "drops": len(wanted - {*ids})}
-    said = [f"{verb} {n:,} run{'s' * (n != 1)}" for verb, n in counts.items() if n]
-    said += [
+    changes = [f"{verb} {n:,} run{'s' * (n != 1)}" for verb, n in counts.items() if n]
+    changes += [
         f"{name} was {facts[name]} and is {asked[name]}"
         for name in ("metrics", "protocol", "score_seed")
         if facts[name] != asked[name]
     ]
-    return ", ".join(said)
+    return ", ".join(changes)
 
 
 def run(
@@ -119,7 +119,7 @@ def run(
     begun: Callable[[Store, Machine], None] = lambda _, __: None,
     watch: Callable[[Event], None] = lambda _: None,
 ) -> Study:
-    """Run a study into a folder, or go on with the one that is there.
+    """Run a study into a folder, or resume the one that is there.
 
     Args:
         folder: Of the study.
@@ -127,17 +127,17 @@ def run(
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         workers: Processes; one for each core, or one on a GPU, or what a cluster has room for,
             when None.
-        update: Go on even where the file asks for something else than what is there.
-        machine: Says how the study is spread; a `Cluster` has its own.
+        update: Resume even where the file asks for something else than what is there.
+        machine: Says how the study is spread; a `Backend` has its own.
         pool: Who performs the tasks; processes of this machine unless given.
         begun: Told when the plan is written down and work begins.
         watch: Told of every event.
 
     Raises:
         ConfigError: The file makes no sense, or asks for something else than what is there.
-        StoreError: There is nothing to go on with, or another process is at work on it.
+        StoreError: There is nothing to resume, or another process is at work on it.
         WriteError: The disk refused.
-        KeyboardInterrupt: Asked to stop; the same call goes on.
+        KeyboardInterrupt: Asked to stop; the same call resumes.
     """
     known = _facts(folder)
     if study is None:
@@ -146,30 +146,30 @@ def run(
         study = StudyFile.parse(_folder_text(folder, known["text"]))
     elif not known and folder.is_dir() and not {*map(_name, folder.iterdir())} <= OURS:
         raise StoreError(f"{folder} is not an empty folder; choose another with --out.")
-    # What a bad file says must be said before anything is written.
+    # A bad file must be refused before anything is written.
     asked = None if study.text == known.get("text") else plan(study)
     here = machine(len(asked.runs) if asked else 1, device=device, workers=workers)
-    with driver(folder) as opened:
-        facts = opened.facts()
+    with driver(folder) as store:
+        facts = store.facts()
         if facts.get("text") != study.text:
-            save_plan(opened, asked or plan(study), here, update=update)
+            save_plan(store, asked or plan(study), here, update=update)
         elif not (folder / "study.toml").exists():
             write_whole(folder / "study.toml", study.text)
-        threads = int(opened.facts()["threads"] or 0) or None
+        threads = int(store.facts()["threads"] or 0) or None
         here = machine(1, device=device, workers=workers, threads=threads)
-        begun(opened, here)
-        execute(opened, here, pool=pool, watch=watch)
+        begun(store, here)
+        execute(store, here, pool=pool, watch=watch)
     return Study.open(folder)
 
 
 def _facts(folder: Path) -> dict[str, str]:
     """What is known of the study in a folder; nothing where there is none."""
     try:
-        opened = store.open_to_read(folder)
+        store = open_to_read(folder)
     except StoreError:  # whoever writes to it next will say what is wrong
         return {}
-    with closing(opened.db):
-        return opened.facts()
+    with closing(store.db):
+        return store.facts()
 
 
 def _name(file: Path) -> str:
@@ -187,7 +187,7 @@ def _folder_text(folder: Path, known: str) -> str:
 
 
 def execute(
-    opened: Store,
+    store: Store,
     here: Machine,
     *,
     pool: Pool | None = None,
@@ -196,7 +196,7 @@ def execute(
     """Do what is left of a study; what a task gives is recorded when it is on the disk.
 
     Args:
-        opened: The records, held by `driver`.
+        store: The records, opened by `driver`.
         here: The machine.
         pool: Who performs the tasks; processes of this machine unless given.
         watch: Told of every event.
@@ -208,27 +208,27 @@ def execute(
     # Workers that share this machine's GPU share its cores, too, when they score.
     share = max(1, scoring.spare() // here.workers) if here.gpu and pool is None else None
     tasks = [
-        task.from_store(opened, key, device=here.device, threads=here.threads, processes=share)
-        for key in opened.unfinished()
+        task.from_store(store, key, device=here.device, threads=here.threads, processes=share)
+        for key in store.unfinished()
     ]
     here_alone = functools.partial(local, workers=here.workers, threads=here.threads)
     events = (pool or here_alone)(tasks)
-    told: dict[str, tuple[str, int]] = {}
+    progress: dict[str, tuple[str, int]] = {}
     written = 0.0
     try:
         for event in events:
             if isinstance(event, Progress):
-                told[event.key] = event.phase, event.done
+                progress[event.key] = event.phase, event.done
             else:
-                told.pop(event.key, None)
+                progress.pop(event.key, None)
             if isinstance(event, Done):
-                opened.finish(event.key, asdict(event.outcome))
+                store.finish(event.key, asdict(event.outcome))
             elif isinstance(event, Failed):
-                opened.fail(event.key, event.error)
+                store.fail(event.key, event.error)
             elif time.monotonic() - written >= WRITE_EVERY:
                 written = time.monotonic()
-                opened.progress(told)
+                store.progress(progress)
             watch(event)
     finally:
         getattr(events, "close", lambda: None)()  # stops workers; a generator has it
-        opened.release()
+        store.release()

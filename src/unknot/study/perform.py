@@ -14,7 +14,6 @@ last checkpoint.
 ```
 """
 
-import functools
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -107,27 +106,22 @@ def _scores(
     )
     with closing(everybody):
         for found in everybody:
-            applying = [record for record in found if record.applies]
-            records.append(folder, applying)
-            yield from map(asdict, [*applying, *(r for r in found if not r.applies)])
+            records.append(folder, found)
+            yield from map(asdict, sorted(found, key=lambda record: not record.applies))
 
 
-def _models(training: Training, request: ScoringRequest) -> list[Callable[[], Model]]:
+def _models(training: Training, request: ScoringRequest) -> Iterator[Model]:
     """Those that did not diverge.
 
     A GPU encodes rows for all of them in one pass. On a CPU that is no faster, and whoever stops it
     would lose more: there each is made when it is its turn.
     """
-
-    def alone(member: int) -> Model:
-        (one,) = evaluate.models(training.member(member), request)
-        return one
-
-    sound = [i for i in range(len(training.ids)) if i not in training.diverged]
-    if _on_cpu(training) or not sound:
-        return [functools.partial(alone, i) for i in sound]
-    together = evaluate.models(training, request)
-    return [functools.partial(together.__getitem__, i) for i in range(len(together))]
+    healthy = [i for i in range(len(training.ids)) if i not in training.diverged]
+    if healthy and not _on_cpu(training):
+        yield from evaluate.models(training, request)
+        return
+    for i in healthy:
+        yield from evaluate.models(training.member(i), request)
 
 
 def _processes(task: Task, training: Training) -> int:

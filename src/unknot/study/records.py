@@ -60,6 +60,8 @@ def read(folder: Path) -> list[Record]:
 def append(folder: Path, records: Sequence[Record]) -> int:
     """Add records to a run folder; those that are there already stay as they are.
 
+    A score that does not apply is not kept: another version of the code may know better.
+
     Only for who holds the folder: what another process adds meanwhile would be lost.
 
     Returns:
@@ -71,7 +73,8 @@ def append(folder: Path, records: Sequence[Record]) -> int:
     kept = {record.key: record for record in read(folder)}
     before = len(kept)
     for record in records:
-        kept.setdefault(record.key, record)
+        if record.applies:
+            kept.setdefault(record.key, record)
     if len(kept) > before:
         lines = "".join(json.dumps(asdict(record)) + "\n" for record in kept.values())
         write_whole(folder / "scores.jsonl", lines.encode())

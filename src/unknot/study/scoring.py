@@ -8,7 +8,7 @@ is whatever workers fail to do: an error is the error that it would be here.
 
 import os
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TypeAlias
 
@@ -45,7 +45,7 @@ def spare() -> int:
 
 
 def score(
-    models: Sequence[Callable[[], Model]],
+    models: Iterable[Model],
     request: ScoringRequest,
     *,
     known: Sequence[Record] = (),
@@ -56,7 +56,7 @@ def score(
     """Score models; yields the records of one after the other, in their order.
 
     Args:
-        models: Each is made when it is its turn, or all at once where workers score.
+        models: Each is taken when it is its turn, or all at once where workers score.
         request: By which scores.
         known: Records; a score among them is not computed again.
         processes: The most workers that score side by side, each with one thread; with one, or a
@@ -69,11 +69,11 @@ def score(
         ConfigError: A score does not apply or is unknown, and that is an error.
         DataError: A score does not apply, and that is an error.
     """
-    if processes > 1 and len(models) > 1:
-        yield from _side_by_side(
-            [make() for make in models], request, known, processes, on_score, stop
-        )
-        return
+    if processes > 1:
+        models = [*models]
+        if len(models) > 1:
+            yield from _side_by_side(models, request, known, processes, on_score, stop)
+            return
     done = 0
 
     def count() -> None:
@@ -82,8 +82,8 @@ def score(
         on_score(done)
         _check(stop)
 
-    for make in models:
-        yield evaluate.score(make(), request, known, count)
+    for model in models:
+        yield evaluate.score(model, request, known, count)
 
 
 def _check(stop: Callable[[], bool]) -> None:
