@@ -21,7 +21,8 @@ COMMAND = typer.main.get_command(app)
 
 def shown(text: str) -> list[str]:
     """Command lines in the blocks of a page; a line that ends in a backslash goes on below."""
-    blocks = re.findall(r"^```(?:sh|console|)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    blocks = [block for language, block in fenced if language in ("", "sh", "console")]
     lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
     return [m[1] for line in lines if (m := re.match(r"(?:\w*\$ )?(unknot .*)", line))]
 
