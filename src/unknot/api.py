@@ -86,11 +86,11 @@ def train(
     Raises:
         UnknotError: A setting does not make sense; the message says which and what to do.
     """
-    fields_of_it = ["preset", *(f.name for f in fields(registry.get("objectives", objective)))]
+    its_fields = ["preset", *(f.name for f in fields(registry.get("objectives", objective)))]
     keywords = [*inspect.signature(train).parameters]
     for name in settings:
-        if name not in fields_of_it:
-            known = registry.nearest(name, [*fields_of_it, *keywords])
+        if name not in its_fields:
+            known = registry.nearest(name, [*its_fields, *keywords])
             raise ConfigError(f"train and {objective} have no setting '{name}'{known}")
         if name in (objective_settings or {}):
             raise ConfigError(f"'{name}' is given twice, as a keyword and in objective_settings.")
@@ -120,7 +120,7 @@ def train(
         spec = config.spec(table)
     except ConfigError as error:
         name = str(error).partition(" ")[0]
-        if name in keywords and name in fields_of_it:
+        if name in keywords and name in its_fields:
             raise ConfigError(
                 f"{error} If you mean the setting of {objective}, use "
                 f"objective_settings={{'{name}': ...}}."

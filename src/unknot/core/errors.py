@@ -6,7 +6,7 @@ UnknotError                 anything this library refuses or fails to do
 │   └── ChecksumError       a file whose content is not what it should be
 ├── ShapeError              a tensor whose shape does not fit
 └── StoreError              a run folder or a checkpoint: missing, foreign, occupied
-    └── WriteError          the disk refused; nothing half-written is left behind
+    └── WriteError          a file could not be written; nothing half-written is left
 """
 
 from typing import ClassVar
@@ -39,6 +39,6 @@ class StoreError(UnknotError):
 
 
 class WriteError(StoreError):
-    """The disk refused a write; what was there before is untouched."""
+    """A file could not be written; what was there before is untouched."""
 
     exit_code: ClassVar[int] = 1

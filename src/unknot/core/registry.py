@@ -83,8 +83,8 @@ def paper(room: Room, name: str) -> str:
         >>> paper("objectives", "beta_vae")
         'Higgins et al. 2017'
     """
-    found = re.search(r"^Paper: (.*? \d{4})", doc(room, name), re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(r"^Paper: (.*? \d{4})", doc(room, name), re.MULTILINE)
+    return match[1] if match else ""
 
 
 def doc(room: Room, name: str) -> str:
@@ -107,8 +107,8 @@ def settings(room: Room, name: str) -> dict[str, str]:
     if name in (ours := _ours(room)):
         return ours[name].settings
     thing = get(room, name)
-    found = fields(thing) if is_dataclass(thing) else ()
-    return {f.name: "" if f.default is MISSING else repr(f.default) for f in found}
+    its_fields = fields(thing) if is_dataclass(thing) else ()
+    return {f.name: "" if f.default is MISSING else repr(f.default) for f in its_fields}
 
 
 def preset_names(room: Room, name: str) -> list[str]:
@@ -135,8 +135,10 @@ def presets(room: Room, name: str) -> dict[str, Any]:
         >>> presets("objectives", "beta_vae")["study2019"]
         BetaVAE(beta=4.0, likelihood='bernoulli')
     """
-    found: dict[str, Any] = getattr(sys.modules[get(room, name).__module__], "PRESETS", {})
-    return found
+    presets_by_name: dict[str, Any] = getattr(
+        sys.modules[get(room, name).__module__], "PRESETS", {}
+    )
+    return presets_by_name
 
 
 def nearest(name: str, known: list[str]) -> str:
@@ -171,7 +173,7 @@ def _files(package: str) -> dict[str, Entry]:
     """What the files of a package register, by file name; parsed, not imported."""
     spec = importlib.util.find_spec(package)
     folders = list(spec.submodule_search_locations or []) if spec else []
-    found = {}
+    entries = {}
     for module in pkgutil.iter_modules(folders):
         if module.ispkg:
             continue
@@ -181,10 +183,10 @@ def _files(package: str) -> dict[str, Entry]:
                 continue
             if node.name.lower() == module.name.replace("_", "") or node.name == module.name:
                 doc = ast.get_docstring(node) or ""
-                found[module.name] = Entry(
+                entries[module.name] = Entry(
                     node.name, doc, _fields(node), _presets(tree), _literals(node)
                 )
-    return found
+    return entries
 
 
 def _presets(tree: ast.Module) -> list[str]:
@@ -214,12 +216,12 @@ def _fields(node: ast.ClassDef | ast.FunctionDef) -> dict[str, str]:
 
 
 def _literals(node: ast.ClassDef | ast.FunctionDef) -> dict[str, Any]:
-    found = {}
+    literals = {}
     for call in (d for d in node.decorator_list if isinstance(d, ast.Call)):
         for keyword in call.keywords:
             with contextlib.suppress(ValueError):  # not a plain value
-                found[str(keyword.arg)] = ast.literal_eval(keyword.value)
-    return found
+                literals[str(keyword.arg)] = ast.literal_eval(keyword.value)
+    return literals
 
 
 def _outsiders(room: Room) -> dict[str, EntryPoint]:

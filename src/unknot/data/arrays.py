@@ -89,9 +89,9 @@ def _grid(
     factors: np.ndarray, names: tuple[str, ...], path: str
 ) -> tuple[FactorSpace, Int64[np.ndarray, " n"]]:
     """The factor space of a table of values, and the row of the table at each grid point."""
-    found = [np.unique(column, return_inverse=True) for column in factors.T]
-    sizes = tuple(len(values) for values, _ in found)
-    ranks = [rank.reshape(-1) for _, rank in found]
+    columns = [np.unique(column, return_inverse=True) for column in factors.T]
+    sizes = tuple(len(values) for values, _ in columns)
+    ranks = [rank.reshape(-1) for _, rank in columns]
     different = len(np.unique(factors, axis=0))
     if not math.prod(sizes) == len(factors) == different:
         raise DataError(

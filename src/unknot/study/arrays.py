@@ -34,30 +34,30 @@ def read(path: Path, member: int | None = None) -> Arrays:
     Raises:
         DataError: The file is missing, damaged, or holds no such arrays.
     """
-    held = _held(path)
-    models = held["codes"].shape[:-2]
-    for name in [name for name in OF_MODELS if name in held]:
-        if held[name].shape[:-2] != models:
+    arrays = _read_known(path)
+    models = arrays["codes"].shape[:-2]
+    for name in [name for name in OF_MODELS if name in arrays]:
+        if arrays[name].shape[:-2] != models:
             raise DataError(
-                f"{path} has {name} of shape {held[name].shape} beside codes of shape "
-                f"{held['codes'].shape}; expected the same models in both."
+                f"{path} has {name} of shape {arrays[name].shape} beside codes of shape "
+                f"{arrays['codes'].shape}; expected the same models in both."
             )
     if len(models) == 1:
         if member is None or member >= models[0]:
             raise DataError(
                 f"{path} has the codes of {models[0]} models; choose one with --member, from 0 on."
             )
-        held = {n: array[member] if n in OF_MODELS else array for n, array in held.items()}
+        arrays = {n: array[member] if n in OF_MODELS else array for n, array in arrays.items()}
     elif member is not None:
         raise DataError(f"{path} has the codes of one model; leave out --member.")
-    halves = [name for name in ("codes_test", "factors_test") if name in held]
+    halves = [name for name in ("codes_test", "factors_test") if name in arrays]
     if len(halves) == 1:
         raise DataError(f"{path} has {halves[0]} but no other half of a test set beside it.")
-    test = (held["codes_test"], held["factors_test"]) if halves else None
-    return Arrays(held["codes"], held["factors"], held.get("logvars"), test)
+    test = (arrays["codes_test"], arrays["factors_test"]) if halves else None
+    return Arrays(arrays["codes"], arrays["factors"], arrays.get("logvars"), test)
 
 
-def _held(path: Path) -> dict[str, np.ndarray]:
+def _read_known(path: Path) -> dict[str, np.ndarray]:
     """The arrays of our names; others stay unread."""
     try:
         archive = np.load(path, allow_pickle=False)
@@ -67,7 +67,7 @@ def _held(path: Path) -> dict[str, np.ndarray]:
             for name in ("codes", "factors"):
                 if name not in archive.files:
                     raise DataError(f"{path} has no array '{name}'{nearest(name, archive.files)}")
-            held = {name: archive[name] for name in NAMES if name in archive.files}
+            arrays = {name: archive[name] for name in NAMES if name in archive.files}
     except FileNotFoundError as error:
         raise DataError(f"There is no file {path}.") from error
     except ValueError as error:  # whatever is no array looks like a pickle to NumPy, which says so
@@ -76,7 +76,7 @@ def _held(path: Path) -> dict[str, np.ndarray]:
         ) from error
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{path} is not an npz file that can be read: {error}.") from error
-    for name, array in held.items():
+    for name, array in arrays.items():
         if not isinstance(array, np.ndarray):  # any zip opens, with what is no array as bytes
             raise DataError(f"{path} holds something else than an array as '{name}'.")
-    return held
+    return arrays

@@ -27,7 +27,7 @@ class Budget:
 
     seconds: dict[Precision, float]
     populations: int
-    asked: tuple[Precision, ...]
+    precisions: tuple[Precision, ...]
     """Precisions that the study's own runs have."""
 
     @property
@@ -37,7 +37,7 @@ class Budget:
         speeds = ", ".join(f"{SPEEDS[name][MOST_ON_A_GPU]:,}" for name in self.seconds)
         return (
             f"{each} of training on one H200 (estimated); the study uses "
-            f"{' and '.join(self.asked)}. The estimate uses {speeds} model-steps per second, "
+            f"{' and '.join(self.precisions)}. The estimate uses {speeds} model-steps per second, "
             f"measured with conv64, {MOST_ON_A_GPU} models and batch {BATCH} (fewer for smaller "
             f"populations), and the compilation of {self.populations:,} populations of up to "
             f"{MOST_ON_A_GPU} runs (on a CPU, up to {MOST_ON_A_CPU}). Metrics and critics are not "
@@ -56,8 +56,8 @@ def budget(plan: Plan) -> Budget:
         precision: sum(_seconds(plan.settings, shard, precision) for shard in populations)
         for precision in SPEEDS
     }
-    asked = dict.fromkeys(spec.precision for spec in plan.settings)
-    return Budget(seconds, len(populations), tuple(asked))
+    precisions = dict.fromkeys(spec.precision for spec in plan.settings)
+    return Budget(seconds, len(populations), tuple(precisions))
 
 
 def images(spec: TrainSpec) -> int:

@@ -168,34 +168,34 @@ def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
         kind = float
     if is_dataclass(kind):  # a table of its own; or built already, as a choice is
         return build(kind, value, name) if isinstance(value, dict) else value  # type: ignore[arg-type]
-    return _fitting(kind)(name, value)
+    return _checker(kind)(name, value)
 
 
 # A study of thousands of settings asks for the same few types again and again.
 @cache
 def _fields(kind: Any) -> tuple[list[str], dict[str, Any]]:  # noqa: ANN401 - any dataclass
     """Names of the fields without a default, and the annotations of all."""
-    hints, found = get_type_hints(kind), fields(kind)
-    needed = [f.name for f in found if f.default is MISSING and f.default_factory is MISSING]
-    return needed, {f.name: hints[f.name] for f in found}
+    hints, every = get_type_hints(kind), fields(kind)
+    needed = [f.name for f in every if f.default is MISSING and f.default_factory is MISSING]
+    return needed, {f.name: hints[f.name] for f in every}
 
 
 @cache
-def _fitting(kind: Any) -> Callable[[str, Any], Any]:  # noqa: ANN401 - any annotation
+def _checker(kind: Any) -> Callable[[str, Any], Any]:  # noqa: ANN401 - any annotation
     """Checks a value, under its name, against an annotation."""
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     config = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
     adapter: TypeAdapter[Any] = TypeAdapter(kind, config=config)
 
-    def fitting(name: str, value: Any) -> Any:  # noqa: ANN401
+    def check(name: str, value: Any) -> Any:  # noqa: ANN401
         try:
             return adapter.validate_python(value)
         except ValidationError as error:
-            said = error.errors()[0]["msg"].removeprefix("Input ")
-            raise ConfigError(f"{name} {said}; got {value!r}.") from error
+            reason = error.errors()[0]["msg"].removeprefix("Input ")
+            raise ConfigError(f"{name} {reason}; got {value!r}.") from error
 
-    return fitting
+    return check
 
 
 @cache

@@ -53,10 +53,10 @@ def estimate(plan: Plan, shards: Sequence[Shard], here: Machine) -> Estimate:
     began = time.monotonic()
     paces: dict[str, float] = {}
     problems: dict[str, None] = {}
-    for kind, own in kinds.items():
+    for kind, alike in kinds.items():
         if time.monotonic() - began > BUDGET:
             break
-        members = own[0].runs if here.gpu else own[0].runs[:1]
+        members = alike[0].runs if here.gpu else alike[0].runs[:1]
         try:
             specs = [replace(plan.settings[run.setting], seeds=run.seed) for run in members]
             with threads(here.threads):
@@ -68,8 +68,8 @@ def estimate(plan: Plan, shards: Sequence[Shard], here: Machine) -> Estimate:
     mean = sum(paces.values()) / len(paces)
     work = sum(
         paces.get(kind, mean) * len(shard.runs) * plan.settings[shard.runs[0].setting].updates
-        for kind, own in kinds.items()
-        for shard in own
+        for kind, alike in kinds.items()
+        for shard in alike
     )
     return Estimate(work / here.workers, len(paces), len(kinds), tuple(problems))
 

@@ -46,15 +46,15 @@ def write_parquet(rows: Rows, path: Path) -> None:
         raise ConfigError(
             "Parquet needs pyarrow: pip install 'unknot[parquet]', or use --csv."
         ) from error
-    held = {}
+    table = {}
     for name in columns(rows):
         column = [plain_cell(row.get(name)) for row in rows]
         kinds = {type(value) for value in column if value is not None}
         if len(kinds - {int, float}) and len(kinds) > 1:  # a number here, a word there
             column = [None if value is None else str(value) for value in column]
-        held[name] = column
+        table[name] = column
     with atomic_path(path) as part:
-        parquet.write_table(arrow.table(held), part)
+        parquet.write_table(arrow.table(table), part)
 
 
 def extract(study: Study, start: str, out: Path | None = None, *, device: str = "auto") -> Path:
@@ -70,6 +70,6 @@ def extract(study: Study, start: str, out: Path | None = None, *, device: str = 
     folder = out or Path("runs") / name
     run = study.run(name, device=device)
     run.save(folder)
-    own = [record for record in records.read(study.place(name)[0]) if record.id == name]
-    records.append(folder, own)
+    scores = [record for record in records.read(study.place(name)[0]) if record.id == name]
+    records.append(folder, scores)
     return folder

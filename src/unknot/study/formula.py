@@ -48,9 +48,9 @@ def compute(text: str, lookup: Callable[[str], object]) -> int | float:
     try:
         value = _value(ast.parse(source, mode="eval").body, lookup)
     except (SyntaxError, ValueError) as error:
-        said = getattr(error, "msg", None) or str(error)
+        reason = getattr(error, "msg", None) or str(error)
         raise ConfigError(
-            f"'{text}' is not a formula such as '= 10 * objective.lambda_od': {said}."
+            f"'{text}' is not a formula such as '= 10 * objective.lambda_od': {reason}."
         ) from error
     except (ZeroDivisionError, OverflowError) as error:
         raise ConfigError(f"'{text}' has no value: {error}.") from error

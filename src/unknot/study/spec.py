@@ -97,10 +97,10 @@ class TrainSpec:
         """Training that ends before a schedule does is another training than was asked for."""
         for where, thing in (("objective", self.objective.settings), ("optim", self.optim)):
             for name in hyper_fields(thing):
-                held = getattr(thing, name)
-                if isinstance(held, Schedule) and last_step(held) > self.updates:
+                value = getattr(thing, name)
+                if isinstance(value, Schedule) and last_step(value) > self.updates:
                     raise ConfigError(
-                        f"{where}.{name} changes until step {last_step(held):,.0f}, but the run "
+                        f"{where}.{name} changes until step {last_step(value):,.0f}, but the run "
                         f"ends at {self.updates:,}; train longer, or make its schedule shorter "
                         f"with --set {where}.{name}.steps=N."
                     )

@@ -105,9 +105,9 @@ class Study:
                 "error": None if run.ended else run.error,
             }
             logged = _last(run.last) if run.last else {}
-            own = {**row, **settings[run.setting]}
+            fixed = {**row, **settings[run.setting]}
             # First and last: an objective may log something that it calls diverged.
-            table.append({**own, **logged, **scores.get(run.id, {}), **own})
+            table.append({**fixed, **logged, **scores.get(run.id, {}), **fixed})
         return table
 
     def frame(self, *, dropped: bool = False) -> "DataFrame":
@@ -141,13 +141,12 @@ class Study:
             StoreError: No run starts so, or several do.
         """
         ids = self.store.run_ids()
-        found = [run for run in ids if run.startswith(start)]
-        if len(found) != 1:
-            said = (
-                f"; {len(found)} start so, write more digits." if found else nearest(start, ids[:9])
-            )
-            raise StoreError(f"{self.path} has no run '{start}'{said}")
-        return str(found[0])
+        matches = [run for run in ids if run.startswith(start)]
+        if len(matches) != 1:
+            several = f"; {len(matches)} start so, write more digits."
+            hint = several if matches else nearest(start, ids[:9])
+            raise StoreError(f"{self.path} has no run '{start}'{hint}")
+        return str(matches[0])
 
     def run(self, start: str, *, device: str = "auto") -> "Run":
         """One model of the study, as `unknot.load` would give it.

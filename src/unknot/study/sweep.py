@@ -175,8 +175,8 @@ def _partners(
             partner[path] = paths
         lengths = {path: len(leaves[path]) for path in paths}
         if len({*lengths.values()}) > 1:
-            said = ", ".join(f"{path} has {length}" for path, length in lengths.items())
-            raise ConfigError(f"{place}: zipped axes must be of one length; {said}.")
+            lengths_text = ", ".join(f"{path} has {length}" for path, length in lengths.items())
+            raise ConfigError(f"{place}: zipped axes must be of one length; {lengths_text}.")
     return partner
 
 
@@ -273,6 +273,6 @@ def _text(key: str, given: Any) -> str:  # noqa: ANN401
 
 def _whole(key: str, given: Any, least: int) -> int:  # noqa: ANN401
     if isinstance(given, bool) or not isinstance(given, int) or not least <= given < 2**63:
-        said = f"a whole number from {least} on, below 2^63"
-        raise ConfigError(f"{key} must be {said}; got {given!r}.")
+        range_text = f"a whole number from {least} on, below 2^63"
+        raise ConfigError(f"{key} must be {range_text}; got {given!r}.")
     return given
