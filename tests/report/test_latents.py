@@ -7,7 +7,7 @@ from scipy.stats import f_oneway
 
 from unknot.core.errors import ConfigError
 from unknot.core.posterior import Posterior
-from unknot.report.latents import check_member, explained_variance, latents, sample_rows
+from unknot.report.latents import check_member, explained_variance, measure_latents, sample_rows
 
 
 def test_kl_and_spread_are_the_closed_forms_over_the_data(make_run):
@@ -16,7 +16,7 @@ def test_kl_and_spread_are_the_closed_forms_over_the_data(make_run):
         return Posterior(torch.stack([0 * a, 3 * a + 1], 1), torch.stack([0 * a, 0 * a - 2], 1))
 
     run = make_run(latents=2, encoder=encode)
-    (found,) = latents(run)
+    (found,) = measure_latents(run)
 
     a = run.dataset.batch(torch.arange(len(run.dataset))).double().mean((1, 2, 3)).numpy()
     mean, variance = 3 * a + 1, np.exp(-2)
@@ -85,7 +85,10 @@ def test_what_cannot_be_explained_is_nan():
 
 
 def test_a_diverged_member_is_nan_and_leaves_the_others_alone(make_run):
-    alone, both = latents(make_run()), latents(make_run(seeds=(0, 1), alive=(True, False)))
+    alone, both = (
+        measure_latents(make_run()),
+        measure_latents(make_run(seeds=(0, 1), alive=(True, False))),
+    )
     assert both[0].kl.tolist() == alone[0].kl.tolist()
     assert np.isnan(both[1].kl).all()
     assert not both[1].used.any()

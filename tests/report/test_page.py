@@ -12,7 +12,7 @@ from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.posterior import Posterior
 from unknot.core.text import number
 from unknot.report import describe
-from unknot.report.latents import latents
+from unknot.report.latents import measure_latents
 from unknot.report.page import page, write_page, write_pictures
 
 NAN = math.nan
@@ -105,7 +105,7 @@ def test_numbers_are_the_runs_own(trained):
     text = Reader(page(trained)).words
     for name in ("loss", "recon", "kl"):
         assert f"{name} {number(float(trained.curves[name][-1][0]))}" in text
-    (found,) = latents(trained)
+    (found,) = measure_latents(trained)
     for z in range(3):
         assert f"z{z} {found.kl[z]:.2f} nats" in text
     assert "The loss is recon + 4 × kl." in text
@@ -226,11 +226,11 @@ def test_advice_follows_from_the_run(make_run, make_curves):
     flat = make_curves(range(20), recon=[[100.0] for _ in range(20)])
     for curves, expected in ((falling, True), (flat, False)):
         run = make_run(curves=curves)
-        advice = " ".join(describe.suggestions(run, latents(run)))
+        advice = " ".join(describe.suggestions(run, measure_latents(run)))
         assert ("Train longer: `steps=900`" in advice) is expected
         assert "`seeds=range(5)`" in advice
     several = make_run(seeds=(0, 1))
-    assert "seeds" not in " ".join(describe.suggestions(several, latents(several)))
+    assert "seeds" not in " ".join(describe.suggestions(several, measure_latents(several)))
 
 
 @pytest.mark.parametrize(("used", "says"), [(2, "Fewer latents"), (3, None), (4, "More latents")])
@@ -241,5 +241,5 @@ def test_advice_on_beta_compares_latents_in_use_with_factors(make_run, used, say
         return Posterior(mean, torch.zeros_like(mean))
 
     run = make_run(latents=4, encoder=encode)
-    advice = " ".join(describe.suggestions(run, latents(run)))
+    advice = " ".join(describe.suggestions(run, measure_latents(run)))
     assert [w for w in ("Fewer latents", "More latents") if w in advice] == [says] * bool(says)

@@ -13,7 +13,7 @@ from scipy import stats
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.report import study_factors, study_figures, study_page
-from unknot.report.latents import explained_variance, latents
+from unknot.report.latents import explained_variance, measure_latents
 from unknot.report.study_sections import SIDE_BY_SIDE
 
 RUNS = 12
@@ -98,7 +98,7 @@ def test_many_scores_leave_one_map_open(tmp_path):
 
 def test_the_map_of_latents_and_factors_has_their_shares(make_run):
     run = make_run(latents=4)
-    (found,) = latents(run)
+    (found,) = measure_latents(run)
     drawn = study_factors.latent_shares(run, found, "a model")
     names = run.dataset.space.names
     every = torch.arange(len(run.dataset))
@@ -142,7 +142,7 @@ def test_data_without_factors_has_no_such_map(make_run):
     context = replace(run.training.context, dataset=replace(run.dataset, space=space))
     bare = replace(run, training=replace(run.training, context=context))
     with pytest.raises(ConfigError, match="blocks has none"):
-        study_factors.latent_shares(bare, latents(bare)[0], "a model")
+        study_factors.latent_shares(bare, measure_latents(bare)[0], "a model")
 
 
 @pytest.mark.slow

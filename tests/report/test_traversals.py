@@ -7,7 +7,7 @@ from PIL import Image
 
 from unknot.core.posterior import Posterior
 from unknot.report import traversals
-from unknot.report.latents import latents
+from unknot.report.latents import measure_latents
 from unknot.report.sheet import GAP, MARGIN
 from unknot.report.traversals import (
     COLUMNS,
@@ -34,7 +34,7 @@ def one_pixel_each(z):
 
 def test_a_decoder_that_ignores_the_code_gives_identical_columns(make_run):
     run = make_run(decoder=lambda z: torch.full((len(z), 1, 4, 6), 0.3))
-    images = sweep(run, latents(run), still_positions())
+    images = sweep(run, measure_latents(run), still_positions())
     assert images.shape == (1, 3, COLUMNS, 4, 6, 3)
     assert (images == images[:, :, :1]).all()
 
@@ -46,7 +46,7 @@ def test_each_row_moves_its_own_latent_by_two_standard_deviations_and_no_other(m
         return Posterior(mean, torch.tensor([-1.0, -3.0, 0.0]).expand_as(mean))
 
     run = make_run(encoder=encode, decoder=one_pixel_each)
-    (found,) = latents(run)
+    (found,) = measure_latents(run)
     assert found.order == [1, 0, 2]
     images = sweep(run, [found], still_positions())[0, ..., 0].reshape(3, COLUMNS, 24)
     code = run.encode(run.dataset.batch(torch.tensor([middle_row(run.dataset.space)])))[0].numpy()
@@ -61,8 +61,8 @@ def test_each_row_moves_its_own_latent_by_two_standard_deviations_and_no_other(m
 def test_members_of_a_population_move_around_their_own_codes(make_run):
     alone = make_run(decoder=one_pixel_each)
     both = make_run(decoder=one_pixel_each, seeds=(4, 5), alive=(False, True))
-    expected = sweep(alone, latents(alone), still_positions())
-    shown = sweep(both, latents(both), still_positions(), members=(1,))
+    expected = sweep(alone, measure_latents(alone), still_positions())
+    shown = sweep(both, measure_latents(both), still_positions(), members=(1,))
     assert (shown == expected).all()
 
 
@@ -73,7 +73,7 @@ def test_the_middle_of_the_grid(make_run):
 
 def test_the_picture_holds_the_swept_images_most_informative_first(make_run):
     run = make_run(decoder=one_pixel_each)
-    images = sweep(run, latents(run), still_positions())[0]
+    images = sweep(run, measure_latents(run), still_positions())[0]
     page = traversal_picture(run)
     height, width = 32 * 4 + GAP, 32 * 6 + GAP
     left = page.shape[1] - MARGIN - COLUMNS * width - GAP
@@ -98,7 +98,7 @@ def test_the_label_names_the_factor_that_explains_most(make_run):
         return Posterior(mean, torch.tensor([-4.0, -4.0, 0.0]).expand_as(mean))
 
     run = make_run(encoder=encode)
-    (found,) = latents(run)
+    (found,) = measure_latents(run)
     names = run.dataset.space.names
     assert [main_factor(found, z, names) for z in range(3)] == [
         "shade 100%",

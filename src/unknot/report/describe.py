@@ -76,7 +76,7 @@ def formula(run: Run) -> str:
     return " + ".join(sorted(parts, key=lambda part: "recon" not in part))
 
 
-def suggestions(run: Run, found: Sequence[Latents]) -> list[str]:
+def suggestions(run: Run, latents: Sequence[Latents]) -> list[str]:
     """What to try next; each suggestion follows from the run's settings or numbers."""
     spec, advice = run.spec, []
     if run.diverged:
@@ -94,7 +94,7 @@ def suggestions(run: Run, found: Sequence[Latents]) -> list[str]:
             "`seeds=range(5)`, and compare them on one page."
         )
     beta = getattr(spec.objective.settings, "beta", None)
-    used = [int(f.used.sum()) for p, f in enumerate(found) if p not in run.diverged]
+    used = [int(f.used.sum()) for p, f in enumerate(latents) if p not in run.diverged]
     factors, total = len(run.dataset.space), spec.net.settings.latents
     if isinstance(beta, int | float) and used:
         if np.median(used) < min(factors, total):
@@ -128,13 +128,13 @@ def _still_falling(run: Run) -> bool:
 
 def facts(run: Run) -> dict[str, Any]:
     """Where and how long it ran, as the folder tells; what is known now for a run in memory."""
-    said = RunFolder(run.path).record() if run.path else {}
-    said = {**said, **said.get("versions", {})}
-    known = {"device": str(run.training.context.runtime.device), **versions(), **said}
-    seconds, device = known.get("seconds"), known["device"]
+    record = RunFolder(run.path).record() if run.path else {}
+    record = {**record, **record.get("versions", {})}
+    facts = {"device": str(run.training.context.runtime.device), **versions(), **record}
+    seconds, device = facts.get("seconds"), facts["device"]
     return {
-        **known,
-        "recorded": bool(said),
+        **facts,
+        "recorded": bool(record),
         "time": None if seconds is None else duration(seconds),
         "place": "a CPU" if device == "cpu" else f"a GPU ({device})",
     }

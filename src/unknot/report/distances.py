@@ -148,17 +148,17 @@ def matrices_figure(
     cells = figure.subplots(len(names), len(sources), squeeze=False)
     for j, source in enumerate(sources):
         column = [matrices[name][source].numpy() for name in names]
-        tops = [float(shown.max()) for shown in column]
+        tops = [float(matrix.max()) for matrix in column]
         unit = 10.0 ** thousands(max(tops))
-        for axes, shown, own in zip(cells[:, j], column, tops, strict=True):
+        for axes, matrix, own in zip(cells[:, j], column, tops, strict=True):
             top = (own if source == TRUTH else max(tops)) / unit or 1.0
-            drawn = axes.imshow(shown / unit, cmap=DEPTHS, vmin=0, vmax=top)
-            _label_matrix(axes, shown / unit, top)
+            image = axes.imshow(matrix / unit, cmap=DEPTHS, vmin=0, vmax=top)
+            _label_matrix(axes, matrix / unit, top)
         power = thousands(max(tops))
         below = [(lines or {}).get(source, ""), f"× 10{_raised(power)}" if power else ""]
         heading(cells[0, j], source, sorted(below, key=lambda line: not line))
         bar = figure.colorbar(
-            drawn, ax=cells[:, j], orientation="horizontal", fraction=0.04, pad=0.01, aspect=16
+            image, ax=cells[:, j], orientation="horizontal", fraction=0.04, pad=0.01, aspect=16
         )
         number_ticks(bar.ax.xaxis, 3)
         if source == TRUTH:
@@ -182,10 +182,10 @@ def heading(axes: Axes, name: str, lines: Sequence[str]) -> None:
         )
 
 
-def _label_matrix(axes: Axes, shown: Float[np.ndarray, "v v"], most: float) -> None:
-    values = len(shown)
+def _label_matrix(axes: Axes, matrix: Float[np.ndarray, "v v"], most: float) -> None:
+    values = len(matrix)
     if values <= READABLE:
-        for (u, v), distance in np.ndenumerate(shown):
+        for (u, v), distance in np.ndenumerate(matrix):
             ink = PAPER if distance > 0.45 * most else INK
             text = compact(float(distance))
             axes.text(v, u, text, ha="center", va="center", fontsize=6, color=ink)
@@ -211,17 +211,17 @@ def _raised(power: int) -> str:
 
 
 @styled
-def importance_figure(found: Mapping[str, Spread], *, title: str) -> Figure:
+def importance_figure(spreads: Mapping[str, Spread], *, title: str) -> Figure:
     """Share of pairs along each factor up to a distance, and of random pairs.
 
     Args:
-        found: Distances by factor, the most important first; ``random`` is drawn dashed.
+        spreads: Distances by factor, the most important first; ``random`` is drawn dashed.
         title: What they are of.
     """
     figure = new_figure((6.6, 3.6))
     axes = figure.add_subplot()
-    far = max(float(spread.distances[-1]) for spread in found.values())
-    for i, (name, spread) in enumerate(found.items()):
+    far = max(float(spread.distances[-1]) for spread in spreads.values())
+    for i, (name, spread) in enumerate(spreads.items()):
         x, share = distribution(spread)
         x, share = np.concatenate([[0.0], x, [far * 1.03]]), np.concatenate([[0.0], share, [1.0]])
         alone = name == RANDOM
@@ -232,7 +232,7 @@ def importance_figure(found: Mapping[str, Spread], *, title: str) -> Figure:
             color=INK if alone else CYCLE[i % len(CYCLE)],
             linestyle="--" if alone else "-" if i < len(CYCLE) else ":",
             # Thinner and thinner, so that lines which coincide are all seen.
-            linewidth=1.2 + 2.0 * (1 - (i + 1) / len(found)),
+            linewidth=1.2 + 2.0 * (1 - (i + 1) / len(spreads)),
             label=f"{name}  {spread.mean:.3g} ± {spread.deviation:.3g}",
         )
     axes.set_xlim(0, far * 1.03)

@@ -104,9 +104,9 @@ def _draw(axes: Axes, curves: Curves, name: str) -> None:
 
 def _draw_each(axes: Axes, curves: Curves, name: str) -> None:
     """A line per latent, of the first member: latents of two members have nothing in common."""
-    own = [n for n in curves.values if n != name and NUMBERED.sub(r"\1.*\2", n) == name]
-    for i, one in enumerate(own):
-        shade = 0.35 + 0.65 * (i + 1) / len(own)
+    names = [n for n in curves.values if n != name and NUMBERED.sub(r"\1.*\2", n) == name]
+    for i, one in enumerate(names):
+        shade = 0.35 + 0.65 * (i + 1) / len(names)
         axes.plot(curves.steps, curves[one].numpy()[:, 0], color=ACCENT, linewidth=1.0, alpha=shade)
     several = next(iter(curves.values.values()))[0].numel() > 1
     _finish(axes, f"{name}, first seed" if several else name)
@@ -119,31 +119,31 @@ def _finish(axes: Axes, name: str) -> None:
 
 
 @styled
-def factor_figure(found: Latents, names: Sequence[str]) -> Figure:
+def factor_figure(latents: Latents, names: Sequence[str]) -> Figure:
     """How much of each latent's variance each factor explains, most informative latent first.
 
     Args:
-        found: The latents of one model; `explained_variance` gives the table for any codes.
+        latents: The latents of one model; `explained_variance` gives the table for any codes.
         names: One name per factor.
     """
-    shares: Float[np.ndarray, "z f"] = found.explained[found.order]
+    shares: Float[np.ndarray, "z f"] = latents.explained[latents.order]
     rows, columns = shares.shape
     size = (1.9 + 0.85 * columns, 1.0 + 0.36 * rows)
     figure = new_figure(size)
     axes = figure.add_subplot()
-    fills = np.where(found.used[found.order][:, None], np.nan_to_num(shares), 0)
+    fills = np.where(latents.used[latents.order][:, None], np.nan_to_num(shares), 0)
     axes.imshow(fills, cmap=SHARES, vmin=0, vmax=1, aspect="auto")
-    for i, z in enumerate(found.order):
+    for i, z in enumerate(latents.order):
         for j in range(columns):
-            share, used = shares[i, j], found.used[z]
+            share, used = shares[i, j], latents.used[z]
             words = "–" if np.isnan(share) else f"{share:.0%}"
             ink = PAPER if share > 0.75 and used else INK if used else MUTED
             axes.text(j, i, words, ha="center", va="center", color=ink)
     axes.set_xticks(range(columns), names)
-    axes.set_yticks(range(rows), [f"z{z}  {found.kl[z]:.2f} nats" for z in found.order])
+    axes.set_yticks(range(rows), [f"z{z}  {latents.kl[z]:.2f} nats" for z in latents.order])
     axes.tick_params(length=0, labelcolor=INK, labeltop=True, labelbottom=False)
-    for label, z in zip(axes.get_yticklabels(), found.order, strict=True):
-        label.set_color(INK if found.used[z] else MUTED)
+    for label, z in zip(axes.get_yticklabels(), latents.order, strict=True):
+        label.set_color(INK if latents.used[z] else MUTED)
     axes.set_title(
         "Share of each latent's variance\nexplained by each factor alone",
         pad=10,

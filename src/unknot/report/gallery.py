@@ -13,7 +13,7 @@ from unknot.core.files import write_whole
 from unknot.core.text import setting_text
 from unknot.report import describe, figures, traversals
 from unknot.report.html import data_uri, render
-from unknot.report.latents import UNUSED, Latents, latents, sample_rows
+from unknot.report.latents import UNUSED, Latents, measure_latents, sample_rows
 from unknot.report.sheet import MARGIN, tiles
 from unknot.report.style import INK, MUTED, PAPER, RULE, font, png
 from unknot.study.run import Run
@@ -38,29 +38,29 @@ def write_gallery(
         scores: Numbers by name, for each run.
 
     Raises:
-        WriteError: The disk refused.
+        WriteError: A file could not be written.
     """
-    found = {name: latents(run)[0] for name, run in runs.items()}
-    strips = {name: _strips(run, found[name]) for name, run in runs.items()}
+    latents = {name: measure_latents(run)[0] for name, run in runs.items()}
+    strips = {name: _strips(run, latents[name]) for name, run in runs.items()}
     first = next(iter(runs.values()))
     text = render(
         "gallery.html",
         spec=first.spec,
         dataset=first.dataset,
-        cards=[_card(run, name, found[name], scores[name]) for name, run in runs.items()],
+        cards=[_card(run, name, latents[name], scores[name]) for name, run in runs.items()],
         images={name: data_uri(png(tiles(images, gap=1))) for name, images in strips.items()},
-        score_names=list(dict.fromkeys(key for own in scores.values() for key in own)),
+        score_names=list(dict.fromkeys(key for values in scores.values() for key in values)),
         columns=traversals.column_names(),
         unused=UNUSED,
         facts=describe.facts(first),
     )
-    files = {"gallery.png": png(contact_sheet(strips, found)), "index.html": text.encode()}
+    files = {"gallery.png": png(contact_sheet(strips, latents)), "index.html": text.encode()}
     for name, data in files.items():
         write_whole(folder / name, data)
     return [folder / name for name in files]
 
 
-def _card(run: Run, name: str, found: Latents, scores: Mapping[str, float]) -> dict[str, Any]:
+def _card(run: Run, name: str, latents: Latents, scores: Mapping[str, float]) -> dict[str, Any]:
     """What the page says of one run."""
     objective = run.spec.objective
     names = run.dataset.space.names
@@ -72,11 +72,11 @@ def _card(run: Run, name: str, found: Latents, scores: Mapping[str, float]) -> d
         "formula": describe.formula(run),
         "diverged": run.diverged.get(0),
         "error": squared_error(run),
-        "kl": float(found.kl.sum()),
-        "used": int(found.used.sum()),
+        "kl": float(latents.kl.sum()),
+        "used": int(latents.used.sum()),
         "latents": [
-            {"name": f"z{z}", "factor": traversals.main_factor(found, z, names)}
-            for z in found.order[:LATENTS]
+            {"name": f"z{z}", "factor": traversals.main_factor(latents, z, names)}
+            for z in latents.order[:LATENTS]
         ],
         "scores": scores,
         "curves": data_uri(png(figures.curves_figure(run.curves, across=4))),
@@ -93,14 +93,14 @@ def squared_error(run: Run) -> float:
     return float((y.cpu() - x.cpu()).double().square().sum((-3, -2, -1)).mean())
 
 
-def _strips(run: Run, found: Latents) -> UInt8[np.ndarray, "z t h w 3"]:
-    swept: UInt8[np.ndarray, "m z t h w 3"]
-    swept = traversals.sweep(run, [found], traversals.still_positions())
-    return swept[0, :LATENTS]
+def _strips(run: Run, latents: Latents) -> UInt8[np.ndarray, "z t h w 3"]:
+    images: UInt8[np.ndarray, "m z t h w 3"]
+    images = traversals.sweep(run, [latents], traversals.still_positions())
+    return images[0, :LATENTS]
 
 
 def contact_sheet(
-    strips: Mapping[str, UInt8[np.ndarray, "z t h w 3"]], found: Mapping[str, Latents]
+    strips: Mapping[str, UInt8[np.ndarray, "z t h w 3"]], latents: Mapping[str, Latents]
 ) -> UInt8[np.ndarray, "height width 3"]:
     """All traversals on one picture, a card for each objective."""
     cards = {name: tiles(images, gap=1) for name, images in strips.items()}
@@ -116,7 +116,7 @@ def contact_sheet(
     for i, (name, card) in enumerate(cards.items()):
         left = MARGIN + (i % ACROSS) * (width + APART)
         top = MARGIN + (i // ACROSS) * (height + HEAD + APART)
-        used, total = int(found[name].used.sum()), len(found[name].used)
+        used, total = int(latents[name].used.sum()), len(latents[name].used)
         pen.text((left, top), name, INK, font(22, bold=True))
         pen.text((left, top + 30), f"{used} of {total} latents active", MUTED, font(16))
         place = (left, top + HEAD)

@@ -53,11 +53,11 @@ def place_labels(
     boxes += [_extent(text, scale) for text in texts]
     for path in paths:
         boxes += _along(_on_paper(axes, path, scale))
-    held = np.array(boxes)
+    occupied = np.array(boxes)
     homeless = []
     for i, (word, colour) in enumerate(zip(words, colours, strict=True)):
         x, y = spots[i].tolist()
-        others = np.delete(held, i, axis=0)
+        others = np.delete(occupied, i, axis=0)
         for distance, dx, dy in ((d, *way) for d in DISTANCES for way in DIRECTIONS):
             box = _box(word, x + distance * dx, y + distance * dy, dx, dy)
             within = left < box[0] and box[2] < right and bottom < box[1] and box[3] < top
@@ -66,15 +66,15 @@ def place_labels(
         else:
             homeless.append(i)
             continue
-        held = np.vstack([held, box])
+        occupied = np.vstack([occupied, box])
         line = {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
-        said = axes.annotate(
+        label = axes.annotate(
             word, points[i], xytext=(distance * dx, distance * dy), textcoords="offset points",
             ha=("right", "center", "left")[dx + 1], va=("top", "center", "bottom")[dy + 1],
             fontsize=SMALL, color=colour,
             arrowprops=line if distance > DISTANCES[0] else None,
         )  # fmt: skip
-        said.set_in_layout(False)
+        label.set_in_layout(False)
     return homeless
 
 
@@ -93,13 +93,13 @@ def _extent(text: Text, scale: float) -> Box:
 
 def _along(spots: Float[np.ndarray, "n 2"]) -> list[Box]:
     """Small boxes along the line that joins points."""
-    found = []
+    along = []
     for start, end in pairwise(spots):
         steps = max(int(np.hypot(*(end - start)) / 3), 1)
         for share in np.linspace(0, 1, steps + 1):
             x, y = (start + share * (end - start)).tolist()
-            found.append((x - THIN, y - THIN, x + THIN, y + THIN))
-    return found
+            along.append((x - THIN, y - THIN, x + THIN, y + THIN))
+    return along
 
 
 def _box(word: str, x: float, y: float, dx: int, dy: int) -> Box:

@@ -50,7 +50,7 @@ def sample_rows(run: Run, n: int) -> Int[Tensor, " n"]:
     return torch.arange(size) if size <= n else noise.integers(0, "report", 0, n, high=size)
 
 
-def latents(run: Run, *, sample: int = SAMPLE) -> list[Latents]:
+def measure_latents(run: Run, *, sample: int = SAMPLE) -> list[Latents]:
     """What each member's latents do, from one pass over a fixed sample of images.
 
     Args:

@@ -62,18 +62,20 @@ class ModelCard:
         return data_uri(png(self.images[name]))
 
 
-def model_card(run: Run, found: Sequence[Latents], member: int = 0, *, rows: int = 1) -> ModelCard:
+def model_card(
+    run: Run, latents: Sequence[Latents], member: int = 0, *, rows: int = 1
+) -> ModelCard:
     """What to show of one model.
 
     Args:
         run: The trained models.
-        found: What `latents` says of each of them.
+        latents: From `measure_latents`, one for each model.
         member: Which model.
         rows: Rows of reconstructions.
     """
-    own, names = found[member], run.dataset.space.names
-    still = traversals.sweep(run, found, traversals.still_positions(), members=(member,))[0]
-    moving = traversals.sweep(run, found, traversals.loop_positions(), members=(member,))[0]
+    own, names = latents[member], run.dataset.space.names
+    still = traversals.sweep(run, latents, traversals.still_positions(), members=(member,))[0]
+    moving = traversals.sweep(run, latents, traversals.loop_positions(), members=(member,))[0]
     means = pictures.mean_images(run, member)[None]
     brightness = pictures.brightness(means)
     pairs = pictures.with_differences(run, member, n=rows * pictures.ACROSS)

@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.report.latents import check_member, latents
+from unknot.report.latents import check_member, measure_latents
 from unknot.report.sheet import Row, pixels, sheet
 from unknot.report.traversals import decode, middle_row, title
 from unknot.study.run import Run
@@ -25,8 +25,8 @@ def out_of_distribution_inputs(image: Float[Tensor, "c h w"]) -> dict[str, Float
     a third as wide as the image and in its middle.
 
     Example:
-        >>> found = out_of_distribution_inputs(torch.zeros(1, 64, 64))
-        >>> [name for name in found], float(found["inverted"].mean())
+        >>> inputs = out_of_distribution_inputs(torch.zeros(1, 64, 64))
+        >>> [name for name in inputs], float(inputs["inverted"].mean())
         (['image', '0.1% flipped', '1% flipped', '5% flipped', 'triangle', 'inverted'], 1.0)
     """
     draw = noise.uniform(0, "report", 3, *image.shape).to(image)
@@ -50,21 +50,21 @@ def out_of_distribution_picture(
         row: The image to corrupt; the middle of the grid by default.
     """
     check_member(run, member)
-    found = latents(run)[member]
+    latents = measure_latents(run)[member]
     row = middle_row(run.dataset.space) if row is None else row
     image = run.dataset.unit(run.dataset.batch(torch.tensor([row])))[0]
     inputs = out_of_distribution_inputs(image)
     x = run.dataset.standardised(torch.stack([*inputs.values()]))
     codes = run.encode(x).reshape(len(run.spec.seed_list), len(inputs), -1)
-    latent = found.order[0]
-    shown = [pixels(run.dataset, x), pixels(run.dataset, decode(run, codes)[member])]
+    latent = latents.order[0]
+    columns = [pixels(run.dataset, x), pixels(run.dataset, decode(run, codes)[member])]
     for place in POSITIONS:
         moved = codes.clone()
-        moved[..., latent] = float(found.mean[latent] + place * found.sd[latent])
-        shown.append(pixels(run.dataset, decode(run, moved)[member]))
+        moved[..., latent] = float(latents.mean[latent] + place * latents.sd[latent])
+        columns.append(pixels(run.dataset, decode(run, moved)[member]))
     rows = [
         Row((name,), images, apart=i == 1)
-        for i, (name, images) in enumerate(zip(inputs, np.stack(shown, axis=1), strict=True))
+        for i, (name, images) in enumerate(zip(inputs, np.stack(columns, axis=1), strict=True))
     ]
     places = [f"{p:+g}σ".replace("-", "−") if p else "mean" for p in POSITIONS]
     return sheet(

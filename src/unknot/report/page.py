@@ -1,4 +1,4 @@
-"""The page of a run: one file that shows and explains it, and the pictures on their own."""
+"""The page of a run: one file that shows and explains it, and the pictures on their per_member."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from unknot.core.text import number
 from unknot.core.toml import to_toml
 from unknot.report import describe, figures, pictures, traversals
 from unknot.report.html import data_uri, render
-from unknot.report.latents import Latents, check_member, latents
+from unknot.report.latents import Latents, check_member, measure_latents
 from unknot.report.model_card import model_card
 from unknot.report.out_of_distribution import out_of_distribution_picture
 from unknot.report.sheet import tiles
@@ -30,14 +30,14 @@ def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
 
     Raises:
         ConfigError: The run has no such member.
-        WriteError: The disk refused.
+        WriteError: A file could not be written.
     """
     check_member(run, member)
-    found = latents(run)
+    latents = measure_latents(run)
     files = {
-        "traversals.png": png(traversals.traversal_picture(run, member, found=found)),
-        "traversals.gif": traversals.traversal_gif(run, member, found=found),
-        "factors.png": png(figures.factor_figure(found[member], run.dataset.space.names)),
+        "traversals.png": png(traversals.traversal_picture(run, member, latents=latents)),
+        "traversals.gif": traversals.traversal_gif(run, member, latents=latents),
+        "factors.png": png(figures.factor_figure(latents[member], run.dataset.space.names)),
         "reconstructions.png": png(pictures.reconstructions(run, member)),
         "samples.png": png(pictures.samples(run, member)),
         "out_of_distribution.png": png(out_of_distribution_picture(run, member)),
@@ -69,7 +69,7 @@ def write_page(
 
     Raises:
         ShapeError: There is not one mapping of scores per member.
-        WriteError: The disk refused.
+        WriteError: A file could not be written.
     """
     path = folder / "index.html"
     write_whole(path, page(run, scores=scores, readings=readings, notes=notes).encode())
@@ -84,9 +84,9 @@ def page(
     notes: Sequence[str] = (),
 ) -> str:
     """The text of the page that `write_page` writes."""
-    found, seeds = latents(run), run.spec.seed_list
+    latents, seeds = measure_latents(run), run.spec.seed_list
     healthy = [p for p in range(len(seeds)) if p not in run.diverged]
-    shared, own = _scores(scores, len(seeds))
+    shared, per_member = _scores(scores, len(seeds))
     return render(
         "page.html",
         notes=notes,
@@ -95,24 +95,27 @@ def page(
         seeds=seeds,
         healthy=healthy,
         facts=describe.facts(run),
-        terms=_terms(run, found, healthy),
+        terms=_terms(run, latents, healthy),
         scores=_grouped(
             {
-                **{name: [own[p].get(name, math.nan) for p in healthy] for name in _names(own)},
+                **{
+                    name: [per_member[p].get(name, math.nan) for p in healthy]
+                    for name in _names(per_member)
+                },
                 **{name: [value] for name, value in shared.items()},
             },
             readings or {},
         ),
         formula=describe.formula(run),
-        members=[_member(run, p, found[p], own[p]) for p in range(len(seeds))],
-        score_names=[name for name in _names(own) if not _is_part(name, _names(own))],
+        members=[_member(run, p, latents[p], per_member[p]) for p in range(len(seeds))],
+        score_names=[name for name in _names(per_member) if not _is_part(name, _names(per_member))],
         curves=[_curve(run, name) for name in figures.curve_names(run.curves)],
-        card=model_card(run, found, healthy[0], rows=2) if healthy else None,
-        others=_others(run, found, healthy[1:]),
+        card=model_card(run, latents, healthy[0], rows=2) if healthy else None,
+        others=_others(run, latents, healthy[1:]),
         settings=describe.settings(run),
         toml=to_toml(run.spec.table()),
         load=describe.load_code(run),
-        suggestions=describe.suggestions(run, found),
+        suggestions=describe.suggestions(run, latents),
     )
 
 
@@ -126,18 +129,18 @@ def _scores(scores: Scores, members: int) -> tuple[Mapping[str, float], list[Map
     return {}, list(scores) or none
 
 
-def _names(own: Iterable[Mapping[str, float]]) -> list[str]:
-    return list(dict.fromkeys(name for scores in own for name in scores))
+def _names(per_member: Iterable[Mapping[str, float]]) -> list[str]:
+    return list(dict.fromkeys(name for scores in per_member for name in scores))
 
 
-def _terms(run: Run, found: Sequence[Latents], healthy: Sequence[int]) -> list[dict[str, str]]:
+def _terms(run: Run, latents: Sequence[Latents], healthy: Sequence[int]) -> list[dict[str, str]]:
     """The loss and its terms at the end, and the number of active latents."""
     named = {
         name: [float(run.curves[name][-1][p]) for p in healthy]
         for name in figures.curve_names(run.curves)
         if not name.startswith("critic.") and not name.endswith(".weight") and "*" not in name
     }
-    named["active latents"] = [float(found[p].used.sum()) for p in healthy]
+    named["active latents"] = [float(latents[p].used.sum()) for p in healthy]
     return [_summary(name, values, describe.term(name, run.spec)) for name, values in named.items()]
 
 
@@ -150,7 +153,7 @@ def _grouped(
     scores: Mapping[str, Sequence[float]], readings: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Scores over the members, each with its parts."""
-    found = {
+    summaries = {
         name: _summary(name, values, describe.score(name, readings))
         for name, values in scores.items()
     }
@@ -159,12 +162,12 @@ def _grouped(
             **summary,
             "parts": [
                 f"{part.removeprefix(name + '.')} {inner['value']}"
-                for part, inner in found.items()
+                for part, inner in summaries.items()
                 if part.startswith(name + ".")
             ],
         }
-        for name, summary in found.items()
-        if not _is_part(name, found)
+        for name, summary in summaries.items()
+        if not _is_part(name, summaries)
     ]
 
 
@@ -181,13 +184,13 @@ def _summary(name: str, values: Sequence[float], reading: str) -> dict[str, str]
     }
 
 
-def _member(run: Run, p: int, found: Latents, scores: Mapping[str, float]) -> dict[str, Any]:
+def _member(run: Run, p: int, latents: Latents, scores: Mapping[str, float]) -> dict[str, Any]:
     terms = [n for n in ("recon", "kl") if n in run.curves.values]
     return {
         "seed": run.spec.seed_list[p],
         "diverged": run.diverged.get(p),
         "terms": {name: float(run.curves[name][-1][p]) for name in terms},
-        "used": None if np.isnan(found.kl).any() else int(found.used.sum()),
+        "used": None if np.isnan(latents.kl).any() else int(latents.used.sum()),
         "scores": scores,
     }
 
@@ -196,16 +199,18 @@ def _curve(run: Run, name: str) -> dict[str, str]:
     return {"name": name, "uri": data_uri(png(figures.curve(run.curves, name)))}
 
 
-def _others(run: Run, found: Sequence[Latents], members: Sequence[int]) -> list[dict[str, Any]]:
+def _others(run: Run, latents: Sequence[Latents], members: Sequence[int]) -> list[dict[str, Any]]:
     """Small traversals of the other members: the used latents in one table, without describe."""
     if not members or len(run.spec.seed_list) > SMALL_TRAVERSALS:
         return []
-    swept = traversals.sweep(run, found, traversals.still_positions(), members=members)
+    images_of_members = traversals.sweep(
+        run, latents, traversals.still_positions(), members=members
+    )
     return [
         {
             "seed": run.spec.seed_list[p],
-            "names": ", ".join(f"z{z}" for z in found[p].order[: found[p].used.sum()]),
-            "image": data_uri(png(tiles(images[: max(1, found[p].used.sum())], gap=1))),
+            "names": ", ".join(f"z{z}" for z in latents[p].order[: latents[p].used.sum()]),
+            "image": data_uri(png(tiles(images[: max(1, latents[p].used.sum())], gap=1))),
         }
-        for p, images in zip(members, swept, strict=True)
+        for p, images in zip(members, images_of_members, strict=True)
     ]

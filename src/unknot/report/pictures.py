@@ -61,12 +61,12 @@ def brightness(images: UInt8[np.ndarray, "..."]) -> int:
 
 def reconstructions(run: Run, member: int = 0) -> UInt8[np.ndarray, "h w 3"]:
     """Rows of images, each above its reconstructions."""
-    shown = pairs(run, member, n=2 * ACROSS)
+    both = pairs(run, member, n=2 * ACROSS)
     rows = [
         Row((name,), images, apart=name == "image" and start > 0)
-        for start in range(0, shown.shape[1], ACROSS)
+        for start in range(0, both.shape[1], ACROSS)
         for name, images in zip(
-            ("image", "reconstruction"), shown[:, start : start + ACROSS], strict=True
+            ("image", "reconstruction"), both[:, start : start + ACROSS], strict=True
         )
     ]
     return sheet(
@@ -78,9 +78,9 @@ def reconstructions(run: Run, member: int = 0) -> UInt8[np.ndarray, "h w 3"]:
 
 def samples(run: Run, member: int = 0) -> UInt8[np.ndarray, "h w 3"]:
     """Images decoded from samples of the prior."""
-    shown = draws(run, member, n=4 * ACROSS)
+    decoded = draws(run, member, n=4 * ACROSS)
     return sheet(
-        [Row((), images) for images in shown.reshape(4, ACROSS, *shown.shape[1:])],
+        [Row((), images) for images in decoded.reshape(4, ACROSS, *decoded.shape[1:])],
         title=f"Samples from the prior: {title(run, member)}",
         note="Codes sampled from the standard normal prior and decoded. "
         "Samples of a good model look like the data.",

@@ -72,8 +72,8 @@ def covariance_maps(found: Posteriors, *, title: str) -> DataFigure:
         image = _draw_map(axes, matrix, most)
         _name_latents(axes, name, found, side)
     _draw_scale(figure, image, clipped=largest > MOST)
-    said = textwrap.wrap(_note(largest), int(1.7 * LETTERS * width), break_on_hyphens=False)
-    footnote(figure, said)
+    notes = textwrap.wrap(_note(largest), int(1.7 * LETTERS * width), break_on_hyphens=False)
+    footnote(figure, notes)
     rows = [
         {"first": f"z{found.order[i]}", "second": f"z{found.order[j]}",
          "means": float(means[i, j]), "codes": float(codes[i, j])}

@@ -60,11 +60,11 @@ def posterior_ellipses(found: Posteriors, *, title: str) -> DataFigure:
     ]
     axes.set_xlabel(names[0], color=INK, loc="center")
     axes.set_ylabel(names[1], color=INK)
-    said = (
+    notes = (
         f"Dots: posterior means of {len(mean):,} images. Ellipses: one standard",
         f"deviation, for {len(marked)} images. Dotted circle: prior.",
     )
-    footnote(figure, said)
+    footnote(figure, notes)
     return DataFigure(figure, _rows(two, mean, sd, marked))
 
 

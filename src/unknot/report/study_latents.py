@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from unknot.core import noise
-from unknot.report.latents import UNUSED, latents, sample_rows
+from unknot.report.latents import UNUSED, measure_latents, sample_rows
 from unknot.report.study_blocks import across
 from unknot.report.study_boxes import density
 from unknot.report.study_style import DataFigure, panels
@@ -36,7 +36,7 @@ class Posteriors:
 def posteriors(run: Run, *, sample: int = SAMPLE) -> Posteriors:
     """Of a run of one seed."""
     q = run.posteriors(sample_rows(run, sample))
-    (found,) = latents(run, sample=sample)
+    (found,) = measure_latents(run, sample=sample)
     mean, sd = q.mean.double().cpu().numpy(), (0.5 * q.logvar.double()).exp().cpu().numpy()
     return Posteriors(mean, sd, found.order, found.used, found.kl)
 
@@ -124,6 +124,6 @@ def aggregate_histograms(found: Posteriors, *, title: str) -> DataFigure:
             {"latent": f"z{z}", "value": float(v), "density": float(h), "prior": float(p)}
             for v, h, p in zip(middle, heights, normal, strict=True)
         ]
-    said = f"{beyond} of {codes.size:,} codes lie outside of ±{reach:g}." if beyond else ""
-    footnote(figure, ("Line: prior. Grey: passive latents.", said))
+    note = f"{beyond} of {codes.size:,} codes lie outside of ±{reach:g}." if beyond else ""
+    footnote(figure, ("Line: prior. Grey: passive latents.", note))
     return DataFigure(figure, rows)

@@ -10,7 +10,7 @@ from unknot.analysis.cells import Cell, has_diverged, taken
 from unknot.analysis.plain_table import numbers
 from unknot.metrics import lower_is_better
 from unknot.report import traversals
-from unknot.report.latents import Latents, latents
+from unknot.report.latents import Latents, measure_latents
 from unknot.report.model_card import model_card
 from unknot.report.study_blocks import FigureFolder, Try
 from unknot.report.study_covariance import covariance_maps
@@ -40,8 +40,8 @@ def chosen(cells: Sequence[Cell], score: str) -> list[Chosen]:
     best: dict[str, Cell] = {}
     for cell in cells:
         mean = _mean(cell, score)
-        held = best.get(cell.objective)
-        if mean == mean and (held is None or sign * mean > sign * _mean(held, score)):
+        leader = best.get(cell.objective)
+        if mean == mean and (leader is None or sign * mean > sign * _mean(leader, score)):
             best[cell.objective] = cell
     return [_median(cell, score, sign) for cell in best.values()]
 
@@ -75,13 +75,13 @@ def show_model(
         figure_folder: Takes figures and pictures.
         keep: Takes a figure that not all data has.
     """
-    found = latents(run)
-    card, seen = model_card(run, found), posteriors(run)
+    latents = measure_latents(run)
+    card, seen = model_card(run, latents), posteriors(run)
     figure_folder.file(
-        f"{name}-traversals.png", png(traversals.traversal_picture(run, found=found))
+        f"{name}-traversals.png", png(traversals.traversal_picture(run, latents=latents))
     )
-    figure_folder.file(f"{name}-traversals.gif", traversals.traversal_gif(run, found=found))
-    figure_folder.table(f"{name}-latents", _latents(found[0], card.factors))
+    figure_folder.file(f"{name}-traversals.gif", traversals.traversal_gif(run, latents=latents))
+    figure_folder.table(f"{name}-latents", _latents(latents[0], card.factors))
     for kind, image in card.images.items():
         figure_folder.file(f"{name}-{kind}.png", png(image))
     always = {
@@ -93,7 +93,7 @@ def show_model(
     return {
         "card": card,
         "figures": [
-            *keep(f"{name}-factors", lambda: latent_shares(run, found[0], title)),
+            *keep(f"{name}-factors", lambda: latent_shares(run, latents[0], title)),
             *keep(
                 f"{name}-ellipses",
                 lambda: posterior_ellipses(seen, title=f"Two latents, {title}"),
@@ -103,16 +103,16 @@ def show_model(
     }
 
 
-def _latents(found: Latents, names: Sequence[str]) -> list[dict[str, Any]]:
+def _latents(latents: Latents, names: Sequence[str]) -> list[dict[str, Any]]:
     """What is known of each latent, the most informative first."""
     return [
         {
             "latent": f"z{z}",
-            "kl": float(found.kl[z]),
-            "active": bool(found.used[z]),
-            "mean": float(found.mean[z]),
-            "sd": float(found.sd[z]),
-            "factor": traversals.main_factor(found, z, names),
+            "kl": float(latents.kl[z]),
+            "active": bool(latents.used[z]),
+            "mean": float(latents.mean[z]),
+            "sd": float(latents.sd[z]),
+            "factor": traversals.main_factor(latents, z, names),
         }
-        for z in found.order
+        for z in latents.order
     ]

@@ -45,20 +45,20 @@ def pair_deltas(
     check_member(run, member)
     space = run.dataset.space
     start = torch.tensor(middle_row(space))
-    found = {}
+    distances = {}
     for f, (name, size) in enumerate(zip(space.names, space.sizes, strict=True)):
         if size > 1:
             moved = space.traversal(start, f)[(size // 2 + max(size // 2, 1)) % size]
             q = run.posteriors(torch.stack([start, moved]))
             mean, logvar = (x if run.spec.lone else x[member] for x in (q.mean, q.logvar))
             a, b = Posterior(mean, logvar).views(2)
-            found[name] = deltas(a, b, delta)[0]
-    return found
+            distances[name] = deltas(a, b, delta)[0]
+    return distances
 
 
 @styled
 def threshold_figure(
-    found: Mapping[str, Float[Tensor, " z"]],
+    distances: Mapping[str, Float[Tensor, " z"]],
     *,
     title: str,
     etas: Sequence[float] = ETAS,
@@ -73,14 +73,14 @@ def threshold_figure(
     overlapping data" (dissertation), figure 2.7 and table 5.1.
 
     Args:
-        found: Distances of latents between two images, by what the pair is.
+        distances: Distances of latents between two images, by what the pair is.
         title: What they are of.
         etas: A column for each.
     """
-    size = (1.2 + 1.9 * len(etas), 0.9 + 1.35 * len(found))
+    size = (1.2 + 1.9 * len(etas), 0.9 + 1.35 * len(distances))
     figure = new_figure(size, title)
-    cells = figure.subplots(len(found), len(etas), squeeze=False, sharex=True, sharey="row")
-    for i, (row, (name, delta)) in enumerate(zip(cells, found.items(), strict=True)):
+    cells = figure.subplots(len(distances), len(etas), squeeze=False, sharex=True, sharey="row")
+    for i, (row, (name, delta)) in enumerate(zip(cells, distances.items(), strict=True)):
         values = delta.double().cpu()
         low, high = values.min().item(), values.max().item()
         for axes, eta in zip(row, etas, strict=True):

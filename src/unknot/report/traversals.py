@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 from torch import Tensor
 
 from unknot.core.factors import FactorSpace
-from unknot.report.latents import Latents, check_member, latents
+from unknot.report.latents import Latents, check_member, measure_latents
 from unknot.report.sheet import GAP, MARGIN, Row, enlargement, pixels, sheet, wrap
 from unknot.report.style import INK, MUTED, PAPER, RULE, font
 from unknot.study.run import Run
@@ -39,7 +39,7 @@ def middle_row(space: FactorSpace) -> int:
 
 def sweep(
     run: Run,
-    found: Sequence[Latents],
+    latents: Sequence[Latents],
     positions: Float[np.ndarray, " t"],
     *,
     members: Sequence[int] = (0,),
@@ -49,23 +49,23 @@ def sweep(
 
     Args:
         run: The trained models.
-        found: What `latents` says of each member.
+        latents: From `measure_latents`, one for each member.
         positions: Where to put the latent, in standard deviations from its mean.
         members: Whose images to keep.
         row: The image whose code the other latents keep; the middle of the grid by default.
     """
     row = middle_row(run.dataset.space) if row is None else row
     code = run.encode(run.dataset.batch(torch.tensor([row])))
-    code = code.reshape(len(found), 1, -1).repeat(1, len(positions), 1)
+    code = code.reshape(len(latents), 1, -1).repeat(1, len(positions), 1)
     places = torch.from_numpy(positions)
-    shown = []
+    rows = []
     for rank in range(code.shape[-1]):
         z = code.clone()
-        for p, one in enumerate(found):
+        for p, one in enumerate(latents):
             latent = one.order[rank]
             z[p, :, latent] = (one.mean[latent] + places * one.sd[latent]).to(z)
-        shown.append(pixels(run.dataset, decode(run, z)[list(members)]))
-    return np.stack(shown, axis=1)
+        rows.append(pixels(run.dataset, decode(run, z)[list(members)]))
+    return np.stack(rows, axis=1)
 
 
 def decode(run: Run, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
@@ -99,23 +99,23 @@ def title(run: Run, member: int) -> str:
     return f"{run.spec.objective.name} on {run.dataset.name}, seed {seed}"
 
 
-def main_factor(found: Latents, latent: int, names: Sequence[str]) -> str:
+def main_factor(latents: Latents, latent: int, names: Sequence[str]) -> str:
     """The factor that explains most of a latent's variance, if it explains a good part."""
-    if not found.used[latent]:
+    if not latents.used[latent]:
         return "passive"
-    if np.isnan(found.explained[latent]).all():
+    if np.isnan(latents.explained[latent]).all():
         return ""
-    shares = np.nan_to_num(found.explained[latent])
+    shares = np.nan_to_num(latents.explained[latent])
     best = int(shares.argmax())
     return f"{names[best]} {shares[best]:.0%}" if shares[best] >= 0.2 else "mixed"
 
 
-def _label(found: Latents, latent: int) -> str:
-    return f"z{latent}  {found.kl[latent]:.2f} nats"
+def _label(latents: Latents, latent: int) -> str:
+    return f"z{latent}  {latents.kl[latent]:.2f} nats"
 
 
 def traversal_picture(
-    run: Run, member: int = 0, *, row: int | None = None, found: Sequence[Latents] | None = None
+    run: Run, member: int = 0, *, row: int | None = None, latents: Sequence[Latents] | None = None
 ) -> UInt8[np.ndarray, "h w 3"]:
     """One row per latent, most informative first, decoded from -2 to 2 standard deviations.
 
@@ -123,12 +123,12 @@ def traversal_picture(
         run: The trained models.
         member: Which of them.
         row: The image whose code is moved; the middle of the grid by default.
-        found: What `latents` says of the run, if it has been asked already.
+        latents: From `measure_latents`, if known already.
     """
     check_member(run, member)
-    found = found or latents(run)
-    one, names = found[member], run.dataset.space.names
-    images = sweep(run, found, still_positions(), members=(member,), row=row)[0]
+    latents = latents or measure_latents(run)
+    one, names = latents[member], run.dataset.space.names
+    images = sweep(run, latents, still_positions(), members=(member,), row=row)[0]
     rows = [
         Row(
             tuple(filter(None, (_label(one, z), main_factor(one, z, names)))),
@@ -142,7 +142,7 @@ def traversal_picture(
 
 
 def traversal_gif(
-    run: Run, member: int = 0, *, row: int | None = None, found: Sequence[Latents] | None = None
+    run: Run, member: int = 0, *, row: int | None = None, latents: Sequence[Latents] | None = None
 ) -> bytes:
     """All latents moving at once, a panel each, as a smooth endless loop of less than 1 MB.
 
@@ -150,12 +150,12 @@ def traversal_gif(
         run: The trained models.
         member: Which of them.
         row: The image whose code is moved; the middle of the grid by default.
-        found: What `latents` says of the run, if it has been asked already.
+        latents: From `measure_latents`, if known already.
     """
     check_member(run, member)
-    found = found or latents(run)
-    one = found[member]
-    images = sweep(run, found, loop_positions(), members=(member,), row=row)[0]
+    latents = latents or measure_latents(run)
+    one = latents[member]
+    images = sweep(run, latents, loop_positions(), members=(member,), row=row)[0]
     words = [_label(one, z) for z in one.order]
     inks = [INK if one.used[z] else MUTED for z in one.order]
     full = enlargement(images.shape[2])
@@ -208,10 +208,10 @@ def gif(frames: UInt8[np.ndarray, "t h w 3"], *, ms: int) -> bytes:
     index = np.zeros(1 << 24, np.uint8)
     index[packed] = 1
     present = np.flatnonzero(index)
-    found = np.stack([present >> 16, present >> 8 & 255, present & 255], axis=1)
-    colours = found if len(found) <= 256 else _palette(frames)
+    shades = np.stack([present >> 16, present >> 8 & 255, present & 255], axis=1)
+    colours = shades if len(shades) <= 256 else _palette(frames)
     # Pillow's own search for the nearest colour is rough enough to miss white.
-    index[present] = cKDTree(colours).query(found)[1]
+    index[present] = cKDTree(colours).query(shades)[1]
     pictures = [Image.fromarray(frame) for frame in index[packed]]
     for picture in pictures:
         picture.putpalette(colours.astype(np.uint8).tobytes())
