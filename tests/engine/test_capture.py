@@ -22,9 +22,8 @@ from unknot.data.parts.images import Bytes
 from unknot.engine import capture, kernels
 from unknot.engine.device import runtime
 from unknot.engine.kernels import SlowerWarning
-from unknot.engine.optim import adam
 from unknot.engine.population import Context, Member
-from unknot.engine.stacked import Stacked
+from unknot.engine.stacked import Stacked, adam
 from unknot.nets.linear import Linear
 from unknot.objectives.beta_vae import BetaVAE
 

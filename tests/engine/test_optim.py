@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from unknot.core.objective import Adam
-from unknot.engine.optim import adam
+from unknot.engine.stacked import adam
 
 
 def test_each_member_is_pytorchs_adam():

@@ -18,7 +18,7 @@ import contextlib
 import json
 import platform
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +35,7 @@ from unknot.engine.checkpoint import read_weights, write_tensors
 from unknot.study import config, lock
 from unknot.study.curves import Curves
 from unknot.study.spec import TrainSpec
-from unknot.study.training import Training, member_specs, training_context
+from unknot.study.training import Training, Watcher, member_specs, training_context
 
 FORMAT = 2
 """Of `status.json`. Format 1 had two layouts, of runs and of populations; both are still read."""
@@ -172,23 +172,26 @@ class RunFolder:
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise StoreError(f"The curves in {self.path} cannot be read: {error!r}.") from error
 
-    def save_status(self, training: Training) -> None:
-        """Write down how far a training is, unless it is finished, which `save` is to say.
+    def complete(self, training: Training, *, watch: Watcher, stop: Callable[[], bool]) -> None:
+        """Train to the end, from the newest checkpoint if there is one; a stop leaves another.
+
+        Args:
+            training: A fresh one.
+            watch: Told after every few steps.
+            stop: Asked after every few steps.
 
         Raises:
-            WriteError: A file could not be written.
-        """
-        if not training.finished:
-            self._write_status(training)
-
-    def save_checkpoint(self, training: Training) -> None:
-        """Write all that is needed to resume.
-
-        Raises:
+            StoreError: The checkpoints cannot be read, or are of another net, run or dataset.
             WriteError: A file could not be written; earlier checkpoints are whole.
         """
-        checkpoint.save(self.checkpoints, training.checkpoint())
-        self.save_status(training)
+        saved = checkpoint.latest(self.checkpoints)
+        if saved is not None:
+            training.restore(saved, self.checkpoints)
+        if not training.finished:
+            self._save_status(training)
+            training.run(watch=watch, save=self._save_checkpoint, stop=stop)
+        if training.finished:
+            self.save(training)
 
     def save(self, training: Training) -> None:
         """Write weights and curves; the status comes last and says that all of it is there.
@@ -201,21 +204,7 @@ class RunFolder:
         write_tensors(self.curves_file, training.curves.tensors(), {})
         if self.spec_file.exists():
             write_whole(self.curves_table, training.curves.csv(training.seeds).encode())
-        self._write_status(training)
-
-    def _write_status(self, training: Training) -> None:
-        facts = {"format": FORMAT, **training.record(), "versions": versions(training.threads)}
-        write_whole(self.status_file, json.dumps(facts, indent=1).encode())
-
-    def restore(self, training: Training) -> None:
-        """Set a fresh training to the newest checkpoint, if there is one.
-
-        Raises:
-            StoreError: The checkpoints cannot be read, or are of another net, run or dataset.
-        """
-        saved = checkpoint.latest(self.checkpoints)
-        if saved is not None:
-            training.restore(saved, self.checkpoints)
+        self._save_status(training)
 
     def load(
         self,
@@ -267,6 +256,15 @@ class RunFolder:
         for stale in self.path.glob(".*.*"):
             with contextlib.suppress(OSError):
                 stale.unlink()
+
+    def _save_checkpoint(self, training: Training) -> None:
+        checkpoint.save(self.checkpoints, training.checkpoint())
+        if not training.finished:  # or `save` says so, when all of it is there
+            self._save_status(training)
+
+    def _save_status(self, training: Training) -> None:
+        facts = {"format": FORMAT, **training.record(), "versions": versions(training.threads)}
+        write_whole(self.status_file, json.dumps(facts, indent=1).encode())
 
 
 def versions(threads: int | None = None) -> dict[str, Any]:

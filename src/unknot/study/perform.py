@@ -2,16 +2,8 @@
 
 The task of a population can be performed anywhere that sees the study's folder, any number of
 times: what is there already is not done again, and what was interrupted is resumed from the
-last checkpoint.
-
-```
-<study>/populations/<key>/
-  checkpoints/step-N/     to continue from, until the weights are there
-  weights.safetensors     one tensor per weight, members first
-  curves.safetensors      the logged values, [log steps, members]
-  status.json             who the members are, who diverged, versions, device; written last
-  scores.jsonl            one line for each score of each member
-```
+last checkpoint. Its folder, `populations/<key>`, is a `RunFolder`, with a line for each score of
+each member in `scores.jsonl`.
 """
 
 import socket
@@ -74,15 +66,9 @@ def _train(
         folder.tidy()
         return folder.load(specs, device)
     training = Training.start(specs, device)
-    folder.restore(training)
-    training.run(
-        watch=lambda progress: tell("train", progress.step),
-        save=folder.save_checkpoint,
-        stop=stop,
-    )
+    folder.complete(training, watch=lambda progress: tell("train", progress.step), stop=stop)
     if not training.finished:
         raise Stopped
-    folder.save(training)
     folder.tidy()
     return training
 

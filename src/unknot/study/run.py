@@ -186,7 +186,13 @@ def train(
     if folder:
         folder.claim(spec)
     on_start()
-    return _complete(training, folder, watch)
+    with stop_on_signal() as stop:
+        if folder:
+            return _train_in(folder, training, watch, stop.is_set)
+        training.run(watch=watch, stop=stop.is_set)
+    if not training.finished:
+        raise KeyboardInterrupt
+    return Run(training)
 
 
 def resume(path: str | Path, *, device: str = "auto", watch: Watcher = lambda _: None) -> Run:
@@ -200,8 +206,8 @@ def resume(path: str | Path, *, device: str = "auto", watch: Watcher = lambda _:
     if folder.is_trained:
         return load(path, device=device)
     training = Training.start([spec], device)
-    folder.restore(training)
-    return _complete(training, folder, watch)
+    with stop_on_signal() as stop:
+        return _train_in(folder, training, watch, stop.is_set)
 
 
 def load(path: str | Path, *, device: str = "auto") -> Run:
@@ -214,20 +220,11 @@ def load(path: str | Path, *, device: str = "auto") -> Run:
     return Run(folder.load(device=device), folder.path)
 
 
-def _complete(training: Training, folder: RunFolder | None, watch: Watcher) -> Run:
-    """Train to the end, in memory or in a folder, where a stop leaves a checkpoint."""
-    if folder is None:
-        with stop_on_signal() as stop:
-            training.run(watch=watch, stop=stop.is_set)
-        if not training.finished:
-            raise KeyboardInterrupt
-        return Run(training)
+def _train_in(
+    folder: RunFolder, training: Training, watch: Watcher, stop: Callable[[], bool]
+) -> Run:
     with folder.lock():
-        with stop_on_signal() as stop:
-            folder.save_status(training)
-            training.run(watch=watch, save=folder.save_checkpoint, stop=stop.is_set)
-        if training.finished:
-            folder.save(training)
+        folder.complete(training, watch=watch, stop=stop)
     return Run(training, folder.path)
 
 
