@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from unknot.core import registry
+from unknot.metrics import facts
 
 SIZES = (3, 4, 6, 6)
 COPIES = 5
@@ -120,19 +121,16 @@ def expected(values: dict[str, float]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("name", "value"), everywhere.items())
 
 
-UNSUPERVISED = ("active_units", "gaussian_tc", "mutual_info_score", "wasserstein_tc")
+NEEDS = {name: facts(name).needs for name in registry.names("metrics")}
+UNSUPERVISED = tuple(name for name, needs in NEEDS.items() if needs == ("codes",))
 """Scores of codes alone: nats, distances and counts, so that a perfect code is not 1."""
-ACROSS_MODELS = ("udr",)
+ACROSS_MODELS = tuple(name for name, needs in NEEDS.items() if "models" in needs)
 """Scores of several representations together."""
-OF_POSTERIORS = ("aggregate_posterior", "kl_per_dimension")
+OF_POSTERIORS = tuple(name for name, needs in NEEDS.items() if "posteriors" in needs)
 """Scores that need log-variances beside the codes."""
-DECODING = ("elbo", "log_likelihood")
+DECODING = tuple(name for name, needs in NEEDS.items() if "decoder" in needs)
 """Scores of a model and images."""
-SCORES = [
-    name
-    for name in registry.names("metrics")
-    if name not in (*ACROSS_MODELS, *OF_POSTERIORS, *DECODING)
-]
+SCORES = [name for name in NEEDS if name not in (*ACROSS_MODELS, *OF_POSTERIORS, *DECODING)]
 
 ALIGNED = dict.fromkeys(
     ("perfect", "permuted", "rescaled", "flipped", "dead_first", "dead_last", "constant"), 1.0
