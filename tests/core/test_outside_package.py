@@ -218,7 +218,7 @@ def test_the_command_lists_its_facts(site, monkeypatch, capsys):
     assert rows["waste"]["better"] == "lower"
     assert rows["waste"]["range"] == [0, None]
     assert rows["spread"]["better"] == "higher"  # it says nothing of itself
-    assert rows["mig"]["reads"].startswith("How much more the best latent knows")
+    assert rows["mig"]["reads"].startswith("Gap in mutual information")
 
 
 def test_its_metric_of_which_less_is_better_ranks_the_right_way_round(site, monkeypatch):

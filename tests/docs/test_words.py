@@ -43,7 +43,6 @@ RETIRED = {
 
 PENDING: dict[str, set[str]] = {
     "architecture.md": {"im2col"},
-    "kl_per_dimension.py": {"an upper bound on"},
     "study_numbers.py": {
         *("configuration", "lower is better", "probability of being best again"),
         *("sampled again", "uncertain"),

@@ -57,7 +57,7 @@ def test_independent_codes_like_the_prior_have_less(name):
 
 
 def test_parts_and_protocols_of_a_column():
-    assert metrics.reading("dci.completeness@study2019").startswith("1: each factor needs")
+    assert metrics.reading("dci.completeness@study2019").startswith("1: each factor is predicted")
     assert metrics.reading("dci.nothing") == metrics.reading("nothing") == ""
     assert metrics.lower_is_better("elbo.error@paper")
     assert not metrics.lower_is_better("elbo@paper")

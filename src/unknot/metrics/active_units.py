@@ -26,12 +26,12 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
     needs=("codes",),
     cost=0.1,
     reads=(
-        "How many latents move with the image. The others carry nothing. More is not better: "
-        "noise is active."
+        "Number of latents that vary with the image. More is not better: a latent that "
+        "encodes noise is active too."
     ),
 )
 def active_units(rows: Rows, settings: Settings) -> Measured:
-    r"""Active units: the number of codes whose posterior mean moves with the input.
+    r"""Active units: number of latents whose posterior mean varies with the image.
 
     $$\#\{j : \mathrm{Var}_x(\mathrm{E}_{q(z_j | x)}[z_j]) > 0.01\}$$
     ``active_units.share`` is their share of all codes. Give posterior means as codes. Factors are

@@ -35,12 +35,12 @@ PROTOCOLS = {"unknot": Settings()}
     needs=("codes", "posteriors"),
     cost=0.11,
     reads=(
-        "How far the codes of all images together are from the prior. 0: a sample of the prior "
-        "looks like a code."
+        "Distance of the distribution of all codes from the prior. 0: samples from the "
+        "prior look like codes."
     ),
 )
 def aggregate_posterior(rows: Rows, settings: Settings) -> Measured:  # noqa: ARG001 - all alike
-    r"""Aggregate posterior: how far the codes of all images together are from the prior.
+    r"""Aggregate posterior: distance of the distribution of all codes from the prior.
 
     With mean $m$ and covariance $C$ of $q(z) = \frac1n \sum_x q(z | x)$, exactly $C$ is the
     covariance of the means plus the diagonal of mean variances. The score is the divergence of the

@@ -18,10 +18,13 @@ PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
     range=(0, 1),
     measures=("geometry",),
     cost=0.03,
-    reads="1: moving one factor moves one latent. 0: all alike, or one factor moves nothing.",
+    reads=(
+        "1: changing one factor changes one latent. 0: it changes all latents equally, or "
+        "one factor changes none."
+    ),
 )
 def axis_alignment(shares: Shares, settings: TraversalSettings) -> Measured:  # noqa: ARG001 - all alike
-    r"""Axis-alignment ratio: how much of the movement is one code's while a factor moves.
+    r"""Axis-alignment ratio: share of one latent in the change of the codes along a factor.
 
     $$\tilde s_k = \mathrm{E}\, \frac{\max_j \mathrm{Var}[z_j]}{\sum_j \mathrm{Var}[z_j]}, \qquad
     s_k = \frac{\tilde s_k - 1/D}{1 - 1/D}, \qquad

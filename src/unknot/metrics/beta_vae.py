@@ -54,13 +54,13 @@ PROTOCOLS = {
     rows="most",
     cost=0.39,
     reads=(
-        "How often a linear classifier names the factor that was held fixed, from differences "
-        "of codes. Guessing would be right once in as many times as there are factors. 1 does "
-        "not rule out that a factor is missing."
+        "Accuracy of a linear classifier that predicts which factor two images share, from "
+        "differences of their codes. Chance is 1 / number of factors. A score of 1 does not "
+        "rule out a missing factor."
     ),
 )
 def beta_vae(rows: Rows, settings: Settings) -> Measured:
-    r"""BetaVAE score (Z-diff): accuracy of naming the factor that pairs of points share.
+    r"""BetaVAE score (Z-diff): accuracy of predicting the factor that pairs of images share.
 
     A point is the mean of $|z - z'|$ over a batch of pairs that agree in one factor; a linear
     classifier must tell which.

@@ -35,7 +35,9 @@ PROTOCOLS = {
     range=(0, 1),
     measures=("modularity", "compactness"),
     cost=0.04,
-    reads="1: one latent per factor, in proportion to it. Blind to angles and categories.",
+    reads=(
+        "1: one latent per factor, proportional to it. Cyclic and nominal factors are not handled."
+    ),
 )
 def cbd(rows: Rows, settings: Settings) -> Measured:
     r"""Correlation-based disentanglement: gaps in the table $P_{jk} = |r(z_j, v_k)|$.

@@ -75,11 +75,17 @@ PROTOCOLS = {
     range=(0, 1),
     measures=("modularity", "compactness", "explicitness"),
     cost=1.87,
-    reads="1: each latent is needed for one factor only. 0: for all alike.",
+    reads=(
+        "1: each latent is used to predict one factor only. 0: every latent is used for all "
+        "factors equally."
+    ),
     parts={
-        "disentanglement": "1: each latent is needed for one factor only. 0: for all alike.",
-        "completeness": "1: each factor needs one latent only. 0: all alike.",
-        "informativeness": "How well the factors can be predicted from the whole code.",
+        "disentanglement": (
+            "1: each latent is used to predict one factor only. 0: every latent is used for "
+            "all factors equally."
+        ),
+        "completeness": "1: each factor is predicted from one latent only. 0: from all equally.",
+        "informativeness": "How well the factors can be predicted from all latents.",
     },
 )
 def dci(rows: Rows, settings: Settings) -> Measured:

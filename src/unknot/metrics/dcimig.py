@@ -16,10 +16,10 @@ PROTOCOLS = {"paper": STUDY, "carbonneau": CARBONNEAU, "unknot": UNKNOT}
     range=(0, 1),
     measures=("modularity", "compactness", "explicitness"),
     cost=0.02,
-    reads="The share of all there is to know about the factors that sits in latents of their own.",
+    reads="Share of the information about the factors that is in latents of their own.",
 )
 def dcimig(rows: Rows, settings: Counting) -> Measured:
-    r"""DCIMIG (3CharM): each code gives its gap to its best factor, each factor takes the largest.
+    r"""DCIMIG (3CharM): gap of each latent to its best factor; each factor takes its largest gap.
 
     $$\frac{\sum_k \max_{j: k(j) = k} I(z_j; v_k) - I(z_j; v_{(2)})}{\sum_k H(v_k)}$$
     where $k(j)$ is the factor that code $j$ knows best.

@@ -107,12 +107,12 @@ def _sample(rows: Rows, settings: Settings) -> Sample:
     measures=("geometry",),
     cost=0.09,
     reads=(
-        "1: along each factor, images that are further apart in it have codes that are further "
-        "apart. A rotated code does as well."
+        "1: along each factor, images that are further apart have codes that are further "
+        "apart. A rotated code also gets 1."
     ),
 )
 def distance_correlation(sample: Sample, settings: Settings) -> Measured:
-    r"""Distance correlation: whether codes lie as far apart as the factors they come from.
+    r"""Distance correlation: do distances between codes follow distances between factors?
 
     $$\Big( \prod_k \max(0, \rho_k) \Big)^{1/K}, \qquad
     \rho_k = \mathrm{Spearman}\big( |v_k - v_k'|, \|z - z'\|_1 \big)$$

@@ -86,12 +86,12 @@ PROTOCOLS = {
     measures=("explicitness",),
     cost=3.34,
     reads=(
-        "Accuracy from 100 labels as a share of that from 10,000. Look at the accuracies beside "
-        "it: a share of little is little."
+        "Accuracy with 100 labels relative to that with 10,000. Read it with the "
+        "accuracies: a ratio of two low accuracies can be high."
     ),
 )
 def efficiency(rows: Rows, settings: Settings) -> Measured:
-    r"""Efficiency: accuracy from 100 labels as a share of that from 10,000, predicting factors.
+    r"""Efficiency: accuracy with 100 labels relative to that with 10,000, predicting factors.
 
     $$\mathrm{acc}(100) / \mathrm{acc}(10{,}000), \quad \mathrm{acc}(n) = \frac1K \sum_k
       \mathrm{accuracy\ of}\ v_k\ \mathrm{from\ all\ codes\ of}\ n\ \mathrm{rows}$$

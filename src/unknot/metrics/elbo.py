@@ -13,13 +13,13 @@ PROTOCOLS = {"paper": DecodingSettings(1), "unknot": DecodingSettings(8)}
     measures=("likelihood",),
     needs=("decoder",),
     reads=(
-        "What the model gives an image at least, in nats. Higher is better; it compares models "
-        "of one dataset and one likelihood."
+        "Lower bound on the log-likelihood of an image, in nats. Higher is better. "
+        "Comparable only within one dataset and likelihood."
     ),
     lower_parts=("error",),
 )
 def elbo(draws: Draws, settings: DecodingSettings) -> Measured:  # noqa: ARG001 - all alike
-    r"""Evidence lower bound: what a model gives an image at least, in nats.
+    r"""Evidence lower bound: lower bound on the log-likelihood of an image, in nats.
 
     $$\mathbb E_{q(z|x)}[\ln p(x|z)] - \mathrm{KL}(q(z|x) \| p(z)) \le \ln p(x)$$
     mean over images. ``elbo.reconstruction`` and ``elbo.kl`` are its two parts, ``elbo.error`` the

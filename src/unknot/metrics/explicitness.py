@@ -62,10 +62,10 @@ PROTOCOLS = {
     range=(0, 1),
     measures=("explicitness",),
     cost=0.51,
-    reads="How well a linear reader finds the factors, in whichever latents.",
+    reads="How well a linear classifier predicts the factors from all latents.",
 )
 def explicitness(rows: Rows, settings: Settings) -> Measured:
-    r"""Explicitness: area under the ROC curve of logistic regression from all codes.
+    r"""Explicitness: ROC AUC of logistic regression from all latents to each factor.
 
     $$\frac1K \sum_k \frac1{C_k} \sum_c \mathrm{AUC}_{kc}$$
 

@@ -47,13 +47,12 @@ PROTOCOLS = {
     rows="most",
     cost=0.27,
     reads=(
-        "How often the latent that varies least gives away which factor was held fixed. "
-        "Guessing would be right once in as many times as there are factors. Small rotations "
-        "cost nothing."
+        "How often the latent with the lowest variance reveals which factor was fixed. "
+        "Chance is 1 / number of factors. Small rotations do not lower it."
     ),
 )
 def factor_vae(rows: Rows, settings: Settings) -> Measured:
-    r"""FactorVAE score (Z-min variance): accuracy of naming the factor that is held.
+    r"""FactorVAE score (Z-min variance): accuracy of predicting the factor that is fixed.
 
     A vote holds one factor at one value in a batch of points, divides the variance of each code by
     its overall variance, and goes to the code with the smallest. Each code stands for the factor

@@ -35,12 +35,12 @@ PROTOCOLS = {"study2019": Settings(), "unknot": Settings(None, normal_scores=Tru
     needs=("codes",),
     cost=0.02,
     reads=(
-        "0: the latents are uncorrelated. Says nothing about factors: a rotation of them may be "
-        "uncorrelated too."
+        "0: the latents are uncorrelated. It says nothing about factors: a rotation of them "
+        "can be uncorrelated too."
     ),
 )
 def gaussian_tc(rows: Rows, settings: Settings) -> Measured:
-    r"""Gaussian total correlation: how far codes are from independence, were they Gaussian.
+    r"""Gaussian total correlation: dependence of the latents, treated as Gaussian.
 
     $$\tfrac12 \Big(\sum_j \ln \Sigma_{jj} - \ln \det \Sigma\Big) = -\tfrac12 \ln \det R$$
     with $\Sigma$ the covariance and $R$ the correlation of the codes. Factors are not used.

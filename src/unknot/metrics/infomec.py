@@ -40,10 +40,10 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(10_000, active="informative
     range=(0, 1),
     measures=("modularity", "compactness", "explicitness"),
     cost=1.55,
-    reads="1: each latent tells about one factor alone. Means nothing where infoe is near 0.",
+    reads=("1: each latent has information about one factor only. Meaningless if infoe is near 0."),
 )
 def infomec(rows: Rows, settings: Settings) -> Measured:
-    r"""InfoM, InfoE and InfoC: information of codes about factors, sorted and summed up.
+    r"""InfoM, InfoE and InfoC: modularity, explicitness and compactness from information.
 
     With $N_{jk} = I(z_j; v_k) / H(v_k)$ over active codes $j$ and $s(x) = (x - 1/n) / (1 - 1/n)$
     for a share among $n$,

@@ -40,10 +40,10 @@ PROTOCOLS = {
     range=(0, 1),
     measures=("modularity",),
     cost=0.1,
-    reads="1: each latent is moved by one factor alone, whether or not all factors are there.",
+    reads="1: each latent depends on one factor only, whether or not all factors are encoded.",
 )
 def irs(rows: Rows, settings: Settings) -> Measured:
-    r"""Interventional robustness: how still a code stands while its own factor is held.
+    r"""Interventional robustness: how little a latent varies while its factor is fixed.
 
     With $d_{jk}$ the mean over the values of factor $k$ of the largest deviation of $z_j$ from its
     mean at that value, and $d_j$ its largest deviation from its overall mean,

@@ -46,10 +46,10 @@ PROTOCOLS: dict[str, Counting | Quantised] = {
     range=(0, 1),
     measures=("modularity", "compactness"),
     cost=0.02,
-    reads="Like mig, but a latent also loses by what it holds beside its factor.",
+    reads="Like mig, but a latent also loses for information besides its factor.",
 )
 def jemmig(rows: Rows, settings: Counting | Quantised) -> Measured:
-    r"""Joint entropy minus mutual information gap, scaled to grow towards 1.
+    r"""Joint entropy minus mutual information gap, scaled so that 1 is best.
 
     With $b$ bins, and $z_{(1)}, z_{(2)}$ the codes that know most of $v_k$,
     $$1 - \frac1K \sum_k \frac{H(z_{(1)}, v_k) - I_{(1)k} + I_{(2)k}}{H(v_k) + \ln b}$$

@@ -27,10 +27,13 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
     measures=("usage",),
     needs=("codes", "posteriors"),
     cost=0.01,
-    reads="What the whole code says about an image, in nats, at most.",
+    reads=(
+        "KL(posterior ‖ prior) summed over latents, in nats: an upper bound on the "
+        "information in the code."
+    ),
 )
 def kl_per_dimension(rows: Rows, settings: Settings) -> Measured:
-    r"""Divergence of posteriors from the prior: the sum over latents, and each latent's own.
+    r"""KL divergence of the posteriors from the prior, in total and for each latent.
 
     $$\mathrm{KL}_j = \frac1n \sum_x \tfrac12 (\mu_j^2 + \sigma_j^2 - 1 - \ln \sigma_j^2)$$
     against a prior of independent standard normals. The score is the sum, ``per_code`` the part of

@@ -18,10 +18,10 @@ PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
     range=(0, 1),
     measures=("geometry",),
     cost=0.03,
-    reads="1: moving one factor moves the code along a straight line, in any direction.",
+    reads="1: changing one factor moves the code along a straight line, in any direction.",
 )
 def linearity(shares: Shares, settings: TraversalSettings) -> Measured:  # noqa: ARG001 - all alike
-    r"""Linearity ratio: how much of the movement of codes lies on one line while a factor moves.
+    r"""Linearity ratio: share of the change of the codes along a factor that is on one line.
 
     $$\tilde s_k = \mathrm{E}\, \frac{\lambda_1}{\sum_j \lambda_j}, \qquad
     s_k = \frac{\tilde s_k - 1/D}{1 - 1/D}, \qquad

@@ -19,12 +19,13 @@ PROTOCOLS = {"paper": DecodingSettings(5_000), "unknot": DecodingSettings(32)}
     measures=("likelihood",),
     needs=("decoder",),
     reads=(
-        "A tighter bound than the ELBO of what the model gives an image, in nats. Higher is better."
+        "Lower bound on the log-likelihood of an image, tighter than the ELBO, in nats. "
+        "Higher is better."
     ),
     lower_parts=("error",),
 )
 def log_likelihood(draws: Draws, settings: DecodingSettings) -> Measured:  # noqa: ARG001 - all alike
-    r"""Importance-sampled log-likelihood: a tighter lower bound of what a model gives an image.
+    r"""Importance-sampled log-likelihood: a tighter lower bound than the ELBO, in nats.
 
     $$\ln \frac1K \sum_{k=1}^K \frac{p(x|z_k)\, p(z_k)}{q(z_k|x)} \quad z_k \sim q(z|x)$$
     mean over images; with $K = 1$ an ELBO, and $\ln p(x)$ in the limit.

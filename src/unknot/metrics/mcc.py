@@ -27,12 +27,12 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(correlation="spearman")}
     measures=("identifiability",),
     cost=0.02,
     reads=(
-        "1: each factor has a latent of its own that rises or falls with it. Two factors mixed "
-        "evenly still earn 0.7."
+        "1: each factor has its own latent that rises or falls with it. Two factors mixed "
+        "equally still get 0.7."
     ),
 )
 def mcc(rows: Rows, settings: Settings) -> Measured:
-    r"""Mean correlation coefficient of factors and codes in the best one-to-one assignment.
+    r"""Mean correlation coefficient of factors and latents in the best one-to-one assignment.
 
     $$\max_\pi \frac1K \sum_k |r(z_{\pi(k)}, v_k)|$$
     over all ways $\pi$ to give each factor a code of its own. Factors beyond the number of codes

@@ -43,12 +43,12 @@ PROTOCOLS = {"paper": Settings(STUDY), "unknot": Settings(UNKNOT, normaliser="en
     measures=("modularity", "compactness"),
     cost=0.02,
     reads=(
-        "Like dci, from mutual information instead of a learner. A factor that is nowhere goes "
-        "unnoticed."
+        "Like dci, from mutual information instead of a learner. It does not notice a "
+        "missing factor."
     ),
 )
 def med(rows: Rows, settings: Settings) -> Measured:
-    r"""MED: disentanglement as in DCI, with mutual information in the place of importances.
+    r"""MED: disentanglement as in DCI, with mutual information instead of importances.
 
     With $R_{jk} = I(z_j; v_k) / \sum_i I(z_i; v_k)$ and $P$ its rows divided by their sums,
     $$\mathrm{MED} = \sum_j \rho_j (1 - H_K(P_j)), \quad \rho_j = \frac{\sum_k R_{jk}}

@@ -71,12 +71,12 @@ PROTOCOLS: dict[str, Settings | Exact | Neighbours] = {
     measures=("compactness",),
     cost=0.02,
     reads=(
-        "How much more the best latent knows of each factor than the second best. 0: no latent "
-        "stands out. 1: each factor is in one latent and in no other."
+        "Gap in mutual information between the best and the second-best latent for each "
+        "factor. 0: no latent stands out. 1: each factor is in exactly one latent."
     ),
 )
 def mig(rows: Rows, settings: Settings | Exact | Neighbours) -> Measured:
-    r"""Mutual information gap: how far the best code for a factor is ahead of the second best.
+    r"""Mutual information gap: gap between the two best latents for each factor.
 
     $$\frac1K \sum_k \frac{I(z_{(1)}; v_k) - I(z_{(2)}; v_k)}{H(v_k)}$$
 

@@ -19,10 +19,10 @@ PROTOCOLS = {
     range=(0, 1),
     measures=("modularity",),
     cost=0.02,
-    reads="1: each latent tells about one factor alone, though maybe no factor completely.",
+    reads=("1: each latent has information about one factor only, though perhaps not all of it."),
 )
 def mig_sup(rows: Rows, settings: Settings) -> Measured:
-    r"""MIG-sup: how far a code's best factor is ahead of its second best, mean over codes.
+    r"""MIG-sup: gap between the two best factors of each latent, mean over latents.
 
     $$\frac1D \sum_j I'(z_j; v_{(1)}) - I'(z_j; v_{(2)}), \quad I' = I / H(v)$$
 

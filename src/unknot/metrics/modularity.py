@@ -16,12 +16,12 @@ PROTOCOLS = {"study2019": STUDY, "paper": STUDY, "carbonneau": CARBONNEAU, "unkn
     measures=("modularity",),
     cost=0.01,
     reads=(
-        "1: each latent carries information about one factor at most. A code that knows nothing "
-        "can look modular."
+        "1: each latent has information about at most one factor. A code without "
+        "information can score high."
     ),
 )
 def modularity(rows: Rows, settings: Counting) -> Measured:
-    r"""Modularity: one minus the squared information a code has beside its best factor.
+    r"""Modularity: one minus the squared information of a latent besides its best factor.
 
     $$\frac1D \sum_j 1 - \frac{\sum_{k \ne k(j)} I(z_j; v_k)^2}{(K - 1) \max_k I(z_j; v_k)^2}$$
 

@@ -18,11 +18,11 @@ PROTOCOLS = {"study2019": STUDY, "unknot": replace(UNKNOT, dead="counted")}
     needs=("codes",),
     cost=0.02,
     reads=(
-        "What one latent tells about another, in nats, mean over pairs. 0: independent, two by two."
+        "Mutual information between two latents, in nats, mean over pairs. 0: pairwise independent."
     ),
 )
 def mutual_info_score(rows: Rows, settings: Counting) -> Measured:
-    r"""Mutual information of codes: what one code tells about another, mean over pairs.
+    r"""Mutual information between latents, mean over pairs, in nats.
 
     $$\frac{1}{z (z - 1)} \sum_{i \neq j} I(z_i; z_j)$$
     ``mutual_info_score.largest`` is that of the most dependent pair. Factors are not used.

@@ -19,10 +19,10 @@ PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
     range=(0, 1),
     measures=("geometry",),
     cost=0.03,
-    reads="1: where the code moves on a line, the line is an axis. 0: it lies between axes.",
+    reads=("1: where the code moves along a line, the line is an axis. 0: it lies between axes."),
 )
 def orientation(shares: Shares, settings: TraversalSettings) -> Measured:  # noqa: ARG001 - all alike
-    r"""Axis-orientation ratio: axis alignment as a share of linearity.
+    r"""Axis-orientation ratio: axis alignment relative to linearity.
 
     $$s_k = s_k^{\mathrm{axis}} / s_k^{\mathrm{linear}}, \qquad
     s = \Big( \prod_k s_k \Big)^{1/K}$$

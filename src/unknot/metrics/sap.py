@@ -50,12 +50,12 @@ PROTOCOLS = {
     measures=("compactness",),
     cost=0.04,
     reads=(
-        "How much better the best latent predicts each factor than the second best. Small "
-        "numbers are usual."
+        "How much better the best latent predicts each factor than the second best. Low "
+        "scores are common."
     ),
 )
 def sap(rows: Rows, settings: Settings) -> Measured:
-    r"""Separated attribute predictability: the gap between the two best predictors of a factor.
+    r"""Separated attribute predictability: gap between the two best predictors of a factor.
 
     $$\frac1K \sum_k S_{(1)k} - S_{(2)k}$$
     with $S_{jk}$ the predictability of factor $k$ from code $j$ alone.

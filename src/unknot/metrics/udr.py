@@ -38,10 +38,10 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(None, similarity="spearman"
     range=(0, 1),
     measures=("agreement",),
     needs=("models",),
-    reads="1: models of other seeds found the same latents up to order and sign.",
+    reads="1: models with other seeds found the same latents, up to order and sign.",
 )
 def udr(models: Models, settings: Settings) -> Measured:
-    r"""Unsupervised disentanglement ranking: how well models that differ in the seed agree.
+    r"""Unsupervised disentanglement ranking: agreement of models that differ in the seed.
 
     For models $a$ and $b$, with $R_{ij}$ how strongly code $i$ of $a$ goes with code $j$ of $b$,
     $$\mathrm{UDR}_{ab} = \frac12 \Big(\mathrm{mean}_j \frac{(\max_i R_{ij})^2}{\sum_i R_{ij}}

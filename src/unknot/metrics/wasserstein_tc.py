@@ -34,10 +34,10 @@ PROTOCOLS = {
     measures=("independence",),
     needs=("codes",),
     cost=0.02,
-    reads="0: the latents are uncorrelated. Says nothing about factors.",
+    reads="0: the latents are uncorrelated. It says nothing about factors.",
 )
 def wasserstein_tc(rows: Rows, settings: Settings) -> Measured:
-    r"""Gaussian Wasserstein correlation: the squared distance of codes from independence.
+    r"""Gaussian Wasserstein correlation: squared distance of the codes from independence.
 
     $$W_2^2\big(N(0, \Sigma), N(0, D)\big) = 2 \operatorname{tr} \Sigma
       - 2 \operatorname{tr} \big(D^{1/2} \Sigma D^{1/2}\big)^{1/2}, \quad
