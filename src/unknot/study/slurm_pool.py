@@ -267,16 +267,24 @@ def _send(
 
 def _lost(sent: Mapping[str, SentTask], cluster: str) -> list[str]:
     """Keys of those whose job is gone for a while and left no answer."""
-    if cluster == "slurm":
-        try:
-            queue = _queue()
-        except UnknotError:  # it will answer again
-            return []
-        gone = {key for key, of in sent.items() if of.job.job_id not in queue}
-    else:
-        gone = {key for key, of in sent.items() if of.job.done()}
+    try:
+        gone = sent.keys() - _present(sent, cluster)
+    except UnknotError:  # it will answer again
+        return []
     now = time.monotonic()
     return [key for key in gone if sent[key].is_lost(now)]
+
+
+def _present(sent: Mapping[str, SentTask], cluster: str) -> set[str]:
+    """Keys of those whose job waits or runs.
+
+    Raises:
+        UnknotError: SLURM does not answer.
+    """
+    if cluster != "slurm":
+        return {key for key, of in sent.items() if not of.job.done()}
+    queue = _queue()
+    return {key for key, of in sent.items() if of.job.job_id in queue}
 
 
 def _queue() -> set[str]:
@@ -341,13 +349,7 @@ def _stop(folder: Path, sent: Mapping[str, SentTask], cluster: str) -> None:
             of.job.cancel()
     until = time.monotonic() + GRACE
     with contextlib.suppress(UnknotError):
-        while time.monotonic() < until and _there(sent, cluster):
+        while time.monotonic() < until and _present(sent, cluster):
             time.sleep(PAUSE)
     for key in sent:
         _forget(folder, key)
-
-
-def _there(sent: Mapping[str, SentTask], cluster: str) -> bool:
-    if cluster == "slurm":
-        return bool(_queue() & {of.job.job_id for of in sent.values()})
-    return not all(of.job.done() for of in sent.values())

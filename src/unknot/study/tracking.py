@@ -21,7 +21,7 @@ BATCH = 500
 
 
 @dataclass(frozen=True)
-class Tracked:
+class TrackedRun:
     """One run as trackers see it."""
 
     id: str
@@ -32,7 +32,7 @@ class Tracked:
     """Logged values by step."""
 
 
-def tracked(study: Study) -> Iterator[Tracked]:
+def ended_runs(study: Study) -> Iterator[TrackedRun]:
     """The ended runs of a study, in the order of its plan.
 
     Raises:
@@ -45,7 +45,7 @@ def tracked(study: Study) -> Iterator[Tracked]:
         curves = study.curves(row["id"])
         values = {name: curves[name][:, 0].tolist() for name in curves.values}
         settings = {k: v for k, v in row.items() if is_setting(k)}
-        yield Tracked(
+        yield TrackedRun(
             row["id"],
             row["status"],
             {"study": study.name, "seed": row["seed"], **settings},
@@ -67,7 +67,7 @@ def to_tensorboard(study: Study, out: str | None = None) -> str:
     """
     board = _client("torch.utils.tensorboard", "tensorboard")
     folder = Path(out) if out else study.path / "tensorboard"
-    for run in tracked(study):
+    for run in ended_runs(study):
         if (folder / run.id).exists():
             continue
         hidden = folder / f".{run.id}"  # where TensorBoard does not look until it is whole
@@ -100,7 +100,7 @@ def to_wandb(study: Study, out: str | None = None) -> str:
     wandb = _client("wandb", "wandb")
     project = out or os.environ.get("WANDB_PROJECT") or study.name
     try:
-        for run in tracked(study):
+        for run in ended_runs(study):
             with wandb.init(
                 project=project,
                 id=run.id,
@@ -141,7 +141,7 @@ def to_mlflow(study: Study, out: str | None = None) -> str:
         client = mlflow.MlflowClient(out)
         known = client.get_experiment_by_name(study.name)
         number = known.experiment_id if known else client.create_experiment(study.name)
-        for run in tracked(study):
+        for run in ended_runs(study):
             same = client.search_runs([number], f"tags.`unknot.id` = '{run.id}'")
             if any(of.info.status == "FINISHED" for of in same):
                 continue
@@ -155,7 +155,7 @@ def to_mlflow(study: Study, out: str | None = None) -> str:
     return f"experiment '{study.name}' of MLflow at {where}"
 
 
-def _log(mlflow: Any, client: Any, number: str, run: Tracked) -> None:  # noqa: ANN401 - MLflow's
+def _log(mlflow: Any, client: Any, number: str, run: TrackedRun) -> None:  # noqa: ANN401 - MLflow's
     entities = mlflow.entities
     tags = {"mlflow.runName": run.id, "unknot.id": run.id, "unknot.status": run.status}
     made = client.create_run(number, tags=tags).info
