@@ -12,9 +12,13 @@ gallery: .venv/core
 	$(BIN)/unknot gallery
 
 # Two workers with one torch thread each, the idle one taking over from the other: the fastest way
-# through the suite on two cores.
+# through the suite on two cores. Tests of whole programs do not check shapes at every call.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
+PROGRAMS := tests/cli tests/docs tests/report tests/study
+
 test: .venv/dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	$(PYTEST) --durations=10 $(addprefix --ignore=,$(PROGRAMS))
+	UNKNOT_SHAPES=0 $(PYTEST) --durations=10 $(PROGRAMS)
 
 # What `test` skips for want of packages: studies on Ray and SLURM, and exports to trackers.
 clusters: .venv/dev
@@ -30,7 +34,8 @@ lint: .venv/dev
 	$(BIN)/lint-imports
 
 check: lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not slow"
+	$(PYTEST) -m "not slow" $(addprefix --ignore=,$(PROGRAMS))
+	UNKNOT_SHAPES=0 $(PYTEST) -m "not slow" $(PROGRAMS)
 
 format: .venv/dev
 	$(BIN)/ruff check --fix .

@@ -9,9 +9,10 @@ import pytest
 import torch
 from hypothesis import settings
 
-# Shapes and types are checked at every call, but not beside a GPU: the compiler that training uses
-# there cannot look through the checks. Before anything imports unknot.
-if not torch.cuda.is_available():
+# Shapes and types are checked at every call: slow, so tests of whole programs do without
+# (UNKNOT_SHAPES=0), and so do tests beside a GPU, where the compiler that training uses cannot look
+# through the checks. Before anything imports unknot.
+if os.environ.get("UNKNOT_SHAPES") != "0" and not torch.cuda.is_available():
     jaxtyping.install_import_hook("unknot", "beartype.beartype")
 
 # The same examples at every run: a red test is the change's doing. The long profile goes looking.
