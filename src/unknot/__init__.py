@@ -20,8 +20,16 @@ if TYPE_CHECKING:
     from unknot.core.hyper import Linear as Linear
     from unknot.core.objective import Adam as Adam
     from unknot.core.objective import Adversarial as Adversarial
+    from unknot.core.objective import Batchwise as Batchwise
+    from unknot.core.objective import Calibrated as Calibrated
+    from unknot.core.objective import Carry as Carry
+    from unknot.core.objective import ExtraState as ExtraState
+    from unknot.core.objective import MultiView as MultiView
     from unknot.core.objective import Net as Net
+    from unknot.core.objective import Note as Note
     from unknot.core.objective import Objective as Objective
+    from unknot.core.objective import Recoding as Recoding
+    from unknot.core.objective import Stateful as Stateful
     from unknot.core.objective import Step as Step
     from unknot.core.objective import Term as Term
     from unknot.core.posterior import Posterior as Posterior
@@ -46,6 +54,14 @@ _HOMES = {
     "Linear": "unknot.core.hyper",
     "Adam": "unknot.core.objective",
     "Adversarial": "unknot.core.objective",
+    "Batchwise": "unknot.core.objective",
+    "Calibrated": "unknot.core.objective",
+    "Carry": "unknot.core.objective",
+    "ExtraState": "unknot.core.objective",
+    "MultiView": "unknot.core.objective",
+    "Note": "unknot.core.objective",
+    "Recoding": "unknot.core.objective",
+    "Stateful": "unknot.core.objective",
     "Net": "unknot.core.objective",
     "Objective": "unknot.core.objective",
     "Posterior": "unknot.core.posterior",
@@ -54,12 +70,13 @@ _HOMES = {
     "Term": "unknot.core.objective",
     "UnknotError": "unknot.core.errors",
 }
-__all__ = [*_HOMES, "__version__", "metrics"]
+_MODULES = ("losses", "metrics", "schedules")
+__all__ = [*_HOMES, *_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
-    if name == "metrics":
-        return importlib.import_module("unknot.metrics")
+    if name in _MODULES:
+        return importlib.import_module(f"unknot.{name}")
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'unknot' has no attribute '{name}'")

@@ -26,6 +26,7 @@ from unknot.core.dataset import FactorDataset, Images
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import at, hyper_fields, stack
 from unknot.core.objective import (
+    HOOKS,
     Adam,
     Adversarial,
     Carry,
@@ -36,6 +37,7 @@ from unknot.core.objective import (
     Term,
     no_critic,
     total,
+    views_of,
 )
 from unknot.core.posterior import Posterior
 from unknot.core.toml import to_toml
@@ -113,7 +115,7 @@ class Case:
 
     @property
     def net(self) -> Net:
-        """The linear net, and the critic and own tensors where there are any."""
+        """The linear net, and the critic and extra state where there are any."""
 
         def linear(layer: str, x: Tensor) -> Tensor:
             weight, bias = self.weights[f"{layer}.weight"], self.weights[f"{layer}.bias"]
@@ -129,15 +131,15 @@ class Case:
             names = [name for name in self.weights if name.startswith(part)]
             return {name.removeprefix(part): self.weights[name] for name in names}
 
-        own = {**of("own."), **self.carried}
+        extra = {**of("own."), **self.carried}
         if self.critic is None:
-            return Net(encode, decode, no_critic, own)
+            return Net(encode, decode, no_critic, extra)
         call = _caller(self.critic)
 
         def critic(z: Tensor) -> Tensor:
             return (call if z.ndim == 2 else vmap(call))(of("critic."), z)
 
-        return Net(encode, decode, critic, own)
+        return Net(encode, decode, critic, extra)
 
     def terms(self) -> dict[str, Term | Note | Carry]:
         """All terms by name, those of the critic with its prefix."""
@@ -188,9 +190,9 @@ def cases(objective: Objective) -> tuple[Case, list[Case]]:
             critic = objective.critic(IMAGE, NET.latents)
         weights |= initialise(critic, "critic", "torch", seeds, dtype=DOUBLE)
     context = Context(images(), NET, BATCH, Runtime(CPU, "float64"))
-    own = context.own(stack(members(objective), CPU, DOUBLE), seeds)
-    weights |= {f"own.{name}": value for name, value in own.learnt.items()}
-    x = noise.uniform(seeds, "check", 0, BATCH * objective.views, *IMAGE, dtype=DOUBLE)
+    extra = context.extra_state(stack(members(objective), CPU, DOUBLE), seeds)
+    weights |= {f"own.{name}": value for name, value in extra.learnt.items()}
+    x = noise.uniform(seeds, "check", 0, BATCH * views_of(objective), *IMAGE, dtype=DOUBLE)
 
     def case(mine: Objective, weights: State, carried: State, x: Tensor, seed: Tensor) -> Case:
         leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
@@ -201,10 +203,22 @@ def cases(objective: Objective) -> tuple[Case, list[Case]]:
 
     varied = members(objective)
     alone = [
-        case(mine, row(weights, i), row(own.carried, i), x[i], seeds[i])
+        case(mine, row(weights, i), row(extra.carried, i), x[i], seeds[i])
         for i, mine in enumerate(varied)
     ]
-    return case(stack(varied, CPU, DOUBLE), weights, dict(own.carried), x, seeds), alone
+    return case(stack(varied, CPU, DOUBLE), weights, dict(extra.carried), x, seeds), alone
+
+
+def hooks_are_declared(objective: Objective) -> None:
+    """What has the name of a hook is one: the engine takes no notice of it otherwise."""
+    for hook in HOOKS:
+        names = [name for name in vars(hook) if not name.startswith("_")]
+        meant = [name for name in names if hasattr(objective, name)]
+        _require(
+            isinstance(objective, hook) or not meant,
+            f"{_name(objective)} has '{meant and meant[0]}' but does not declare the hook: write "
+            f"`class {_name(objective)}({hook.__name__})`, or choose another name.",
+        )
 
 
 def one_value_per_member(objective: Objective) -> None:
@@ -306,6 +320,7 @@ def backends_agree(objective: Objective, *, steps: int = 50) -> None:
 
 OBJECTIVE_CHECKS: tuple[Callable[[Any], None], ...] = (
     same_after_a_file,
+    hooks_are_declared,
     one_value_per_member,
     together_as_alone,
     pure,

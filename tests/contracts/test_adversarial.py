@@ -1,7 +1,6 @@
 """Objectives with a critic: two losses, two optimisers, and nothing leaks between them."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import pytest
 import torch
@@ -22,7 +21,7 @@ BETAS = 0.5, 0.9
 
 
 @dataclass(frozen=True)
-class Shuffled:
+class Shuffled(Adversarial):
     """A critic that tells codes from codes shuffled within each column."""
 
     gamma: Hyper = 3.0
@@ -30,7 +29,6 @@ class Shuffled:
     width: int = 7
     net_scale: float = 1.0
     critic_scale: float = 1.0
-    views: ClassVar[int] = 1
 
     @property
     def critic_optim(self) -> Adam:

@@ -12,7 +12,7 @@ from unknot import testing
 from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import Hyper
-from unknot.core.objective import Net, Step, Term
+from unknot.core.objective import MultiView, Net, Step, Term
 from unknot.data.parts.images import Bytes
 from unknot.nets.linear import Linear
 
@@ -26,7 +26,6 @@ class Good:
     """Squared error and a weighted size of the posterior; nothing is wrong with it."""
 
     weight: Hyper = 0.3
-    views: ClassVar[int] = 1
 
     def terms(self, net: Net, step: Step):
         q = net.encode(step.x)
@@ -35,7 +34,7 @@ class Good:
 
 
 @dataclass(frozen=True)
-class TwoViews:
+class TwoViews(MultiView):
     """Two views whose means are drawn together."""
 
     weight: Hyper = 0.3
@@ -56,8 +55,8 @@ def wrong(loss, alone=False):
         good = {} if alone else Good.terms(Good(self.weight), net, step)
         return {**good, "more": Term(loss(net.encode(step.x), step))}
 
-    annotations = {"weight": Hyper, "views": ClassVar[int]}
-    body = {"weight": 0.3, "views": 1, "terms": terms, "__annotations__": annotations}
+    annotations = {"weight": Hyper}
+    body = {"weight": 0.3, "terms": terms, "__annotations__": annotations}
     return dataclass(frozen=True)(type("Wrong", (), body))()
 
 

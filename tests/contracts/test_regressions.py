@@ -14,7 +14,7 @@ from unknot.core import noise, registry
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, UnknotError
 from unknot.core.factors import FactorSpace
-from unknot.core.objective import Adam, Term
+from unknot.core.objective import Adam, MultiView, Term
 from unknot.core.posterior import Posterior
 from unknot.core.representation import Representation
 from unknot.core.toml import to_toml
@@ -102,8 +102,6 @@ class Grid(nn.Module):
 
 @dataclass(frozen=True)
 class Squares:
-    views: ClassVar[int] = 1
-
     def terms(self, net, step):
         q = net.encode(step.x)
         return {"e": Term((net.decode(q.mean) - step.x).square().sum((-3, -2, -1)).mean(-1))}
@@ -155,8 +153,6 @@ def test_one_number_per_member_can_be_drawn_alone_too(draw):
 
 @dataclass(frozen=True)
 class EncoderOnly:
-    views: ClassVar[int] = 1
-
     def terms(self, net, step):
         return {"size": Term(net.encode(step.x).mean.square().sum((-2, -1)))}
 
@@ -171,7 +167,7 @@ def test_both_backends_treat_unused_weights_alike():
 
 
 @dataclass(frozen=True)
-class Seen:
+class Seen(MultiView):
     views: ClassVar[int] = 2
 
     def terms(self, net, step):

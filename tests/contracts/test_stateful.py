@@ -1,7 +1,6 @@
 """Objectives with tensors of their own: learnt by the optimiser, or carried from step to step."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pytest
 import torch
@@ -10,48 +9,61 @@ from unknot import testing
 from unknot.core import noise
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, lift
-from unknot.core.objective import Adam, Carry, Net, Note, Own, Stateful, Step, Term
+from unknot.core.objective import (
+    Adam,
+    Batchwise,
+    Carry,
+    ExtraState,
+    Net,
+    Note,
+    Recoding,
+    Stateful,
+    Step,
+    Term,
+)
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
 from unknot.engine.population import Context, Member, populate
 from unknot.engine.stacked import Stacked
 from unknot.losses import bernoulli, kl_normal
+from unknot.objectives.parts.batches import check_least_batch
 
 CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
-class Remembering:
+class Remembering(Stateful, Recoding, Batchwise):
     """A learnt scale per latent, and the sums of two of its terms over all steps so far."""
 
     start: Hyper = 2.0
     rate: Hyper = 0.1
-    views: ClassVar[int] = 1
-    least_batch: ClassVar[int] = 3
 
-    def own(self, z, seed):
+    def extra_state(self, z, seed):
         ones = torch.ones(*seed.shape, z, dtype=torch.float64)
-        return Own(
+        return ExtraState(
             {"scale": lift(self.start, 1) * ones, "shift": noise.normal(seed, "shift", 0, z)},
             {"sum": torch.zeros(seed.shape), "means": torch.zeros(*seed.shape, z)},
         )
 
+    def check_batch(self, batch, n_data):
+        check_least_batch(self, batch, 3)
+
     def recode(self, net, q):
-        return Posterior(q.mean + net.own["shift"].unsqueeze(-2), q.logvar)
+        return Posterior(q.mean + net.extra["shift"].unsqueeze(-2), q.logvar)
 
     def terms(self, net: Net, step: Step):
         q = net.encode(step.x)
         z = q.sample(step.normal("z", *q.mean.shape[-2:]))
-        z = z * net.own["scale"].unsqueeze(-2) + net.own["shift"].unsqueeze(-2)
+        z = z * net.extra["scale"].unsqueeze(-2) + net.extra["shift"].unsqueeze(-2)
         kl = kl_normal(q).sum(-1)
-        weight = 1 + self.rate * net.own["sum"]
+        weight = 1 + self.rate * net.extra["sum"]
         return {
             "recon": Term(bernoulli(net.decode(z), step.x)),
             "kl": Term(kl, weight),
-            "largest": Note(net.own["scale"].amax(-1)),
-            "sum": Carry(net.own["sum"] + kl),
-            "means": Carry(net.own["means"] + q.mean.mean(-2)),
+            "largest": Note(net.extra["scale"].amax(-1)),
+            "sum": Carry(net.extra["sum"] + kl),
+            "means": Carry(net.extra["means"] + q.mean.mean(-2)),
         }
 
 
@@ -118,16 +130,12 @@ def test_scores_see_the_recoded_posterior(context, every, backend):
 
 @dataclass(frozen=True)
 class Plain:
-    views: ClassVar[int] = 1
-
     def terms(self, net, step):
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Unannounced:
-    views: ClassVar[int] = 1
-
     def terms(self, net, step):
         value = net.encode(step.x).mean.square().sum((-2, -1))
         return {"size": Term(value), "means": Carry(value)}

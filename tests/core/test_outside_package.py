@@ -16,7 +16,6 @@ from unknot.report.study_numbers import winners
 
 OBJECTIVE = '''
 from dataclasses import dataclass
-from typing import ClassVar
 from unknot import Hyper, Net, Step, Term
 
 
@@ -25,7 +24,6 @@ class Halves:
     """Squared error and half the squared means."""
 
     weight: Hyper = 0.5
-    views: ClassVar[int] = 1
 
     def terms(self, net: Net, step: Step):
         q = net.encode(step.x)

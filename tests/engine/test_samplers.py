@@ -10,7 +10,7 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import Hyper
-from unknot.core.objective import Adam, Note, Term
+from unknot.core.objective import Adam, MultiView, Note, Term
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
@@ -36,12 +36,12 @@ def error(net, step, q):
 
 
 @dataclass(frozen=True)
-class Two:
+class Two(MultiView):
     """Draws means together; notes how many factors differ on average, and the most that do."""
 
     weight: Hyper = 0.5
     views: ClassVar[int] = 2
-    draw: ClassVar[str] = "pairs"
+    sampler: ClassVar[str] = "pairs"
 
     def terms(self, net, step):
         q = net.encode(step.x)
@@ -57,12 +57,12 @@ class Two:
 
 
 @dataclass(frozen=True)
-class Three:
+class Three(MultiView):
     """A soft triplet loss; notes the share of triplets whose negative is the nearer one."""
 
     weight: Hyper = 0.5
     views: ClassVar[int] = 3
-    draw: ClassVar[str] = "triplets"
+    sampler: ClassVar[str] = "triplets"
 
     def terms(self, net, step):
         q = net.encode(step.x)

@@ -8,7 +8,7 @@ import torch
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
-from unknot.core.objective import Adam, Note, Term
+from unknot.core.objective import Adam, Note, Term, views_of
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
@@ -49,8 +49,6 @@ class Toy:
 class Different:
     """Notes how many different images a batch has, and how many different rows."""
 
-    views = 1
-
     def terms(self, net, step):
         q = net.encode(step.x)
         error = (net.decode(q.mean) - step.x).square().sum((-3, -2, -1)).mean(-1)
@@ -72,9 +70,9 @@ def context(images=None, batch=16, draw=None):
 @pytest.mark.parametrize(("objective", "draw"), KINDS, ids=repr)
 def test_rows_are_those_of_the_draw_each_with_a_variant_of_its_own(objective, draw):
     bound = sampler_for(objective).bind(context().dataset, CPU)
-    plain = bound(ORDER[:, None], TICKS, 16 * objective.views // draw.views)
+    plain = bound(ORDER[:, None], TICKS, 16 * views_of(objective) // draw.views)
     rows = context().rows(objective)(ORDER[:, None], TICKS)
-    assert rows.shape == plain.shape == (3, 20, 16 * objective.views)
+    assert rows.shape == plain.shape == (3, 20, 16 * views_of(objective))
     assert torch.equal(rows % SPACE.size, plain)
     variant = rows // SPACE.size
     assert variant.min() >= 0
@@ -90,7 +88,7 @@ def test_rows_without_variants_are_untouched(objective, draw):
     own = context(images)
     bound = draw.bind(own.dataset, CPU)
     for order in (ORDER[:, None], torch.tensor(3)):
-        expected = bound(order, TICKS, 16 * objective.views // draw.views)
+        expected = bound(order, TICKS, 16 * views_of(objective) // draw.views)
         assert torch.equal(own.rows(objective)(order, TICKS), expected)
 
 

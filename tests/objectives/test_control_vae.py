@@ -8,7 +8,7 @@ import torch
 
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Linear, at
-from unknot.core.objective import Adam, Carry, Net, Own, Step, total
+from unknot.core.objective import Adam, Carry, ExtraState, Net, Step, total
 from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
 from unknot.engine.device import Runtime
@@ -17,6 +17,7 @@ from unknot.engine.population import Context, Member
 from unknot.nets.linear import Linear as LinearNet
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.control_vae import PRESETS, ControlVAE
+from unknot.objectives.parts.control import target_at
 
 CPU = torch.device("cpu")
 
@@ -28,12 +29,12 @@ def net_with(kl, own):
         mean = torch.full((*x.shape[:-3], 1), math.sqrt(2 * kl), dtype=x.dtype)
         return Posterior(mean.requires_grad_(), torch.zeros_like(mean))
 
-    return Net(encode, lambda z: z[..., None, None], own=own)
+    return Net(encode, lambda z: z[..., None, None], extra=own)
 
 
 def follow(objective, kls):
     """The terms of each step under given divergences, carried state handed on."""
-    own, x = objective.own(1, torch.tensor(0)), torch.full((2, 1, 1, 1), 0.5).double()
+    own, x = objective.extra_state(1, torch.tensor(0)), torch.full((2, 1, 1, 1), 0.5).double()
     held, logs = dict(own.carried), []
     for t, kl in enumerate(kls):
         terms = objective.terms(net_with(kl, held), Step(x, torch.tensor(0), torch.tensor(t), 10))
@@ -77,18 +78,18 @@ def test_without_gains_it_is_the_beta_vae_at_the_least_weight():
     x = torch.rand(6, 1, 1, 1, generator=torch.Generator().manual_seed(0)).double()
     objective = ControlVAE(kp=0.0, ki=0.0, beta_min=4.0)
     step = Step(x, torch.tensor(3), torch.tensor(8), 10)
-    net = net_with(3.0, objective.own(1, torch.tensor(3)).carried)
+    net = net_with(3.0, objective.extra_state(1, torch.tensor(3)).carried)
     assert torch.equal(total(objective.terms(net, step)), total(BetaVAE(beta=4.0).terms(net, step)))
 
 
 def test_a_target_may_be_a_schedule_where_there_is_no_ramp():
     objective, t = ControlVAE(target=Linear(1.0, 5.0, 100.0), ramp=False), torch.tensor(50)
-    assert at(objective, t, torch.float64).target_at(t).item() == 3.0
+    assert target_at(at(objective, t, torch.float64), t).item() == 3.0
 
 
 def test_state_starts_at_the_least_weight_for_every_member():
-    own = ControlVAE(beta_min=2.0).own(3, torch.tensor([4, 5]))
-    assert isinstance(own, Own)
+    own = ControlVAE(beta_min=2.0).extra_state(3, torch.tensor([4, 5]))
+    assert isinstance(own, ExtraState)
     assert own.carried["integral"].tolist() == [0, 0]
     assert own.carried["output"].tolist() == [2, 2]
 
@@ -99,8 +100,8 @@ def test_presets_are_the_settings_of_the_documents():
         assert (preset.target, preset.kp, preset.ki) == (18.0, 0.01, 0.001)
         assert preset.likelihood == "sigmoid_gaussian"
     last = torch.tensor(299_999)
-    assert PRESETS["ozcan"].target_at(last).item() == pytest.approx(9.5)
-    assert PRESETS["ozcan_no_ramp"].target_at(torch.tensor(0)).item() == 18.0
+    assert target_at(PRESETS["ozcan"], last).item() == pytest.approx(9.5)
+    assert target_at(PRESETS["ozcan_no_ramp"], torch.tensor(0)).item() == 18.0
 
 
 def test_in_training_the_divergence_settles_at_the_target(tiny):

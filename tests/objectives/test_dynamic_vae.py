@@ -16,6 +16,7 @@ from unknot.engine.population import Context, Member
 from unknot.nets.linear import Linear
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.dynamic_vae import PRESETS, DynamicVAE
+from unknot.objectives.parts.control import target_at
 
 CPU = torch.device("cpu")
 
@@ -27,12 +28,12 @@ def net_with(kl, own):
         mean = torch.full((*x.shape[:-3], 1), math.sqrt(2 * kl), dtype=x.dtype)
         return Posterior(mean.requires_grad_(), torch.zeros_like(mean))
 
-    return Net(encode, lambda z: z[..., None, None], own=own)
+    return Net(encode, lambda z: z[..., None, None], extra=own)
 
 
 def follow(objective, kls):
     """The terms of each step under given divergences, carried state handed on."""
-    own, x = objective.own(1, torch.tensor(0)), torch.full((2, 1, 1, 1), 0.5).double()
+    own, x = objective.extra_state(1, torch.tensor(0)), torch.full((2, 1, 1, 1), 0.5).double()
     held, logs = dict(own.carried), []
     for t, kl in enumerate(kls):
         terms = objective.terms(net_with(kl, held), Step(x, torch.tensor(0), torch.tensor(t), 10))
@@ -99,12 +100,14 @@ def test_without_gains_it_is_the_beta_vae_at_the_starting_weight():
     x = torch.rand(6, 1, 1, 1, generator=torch.Generator().manual_seed(0)).double()
     objective = DynamicVAE(kp=0.0, ki=0.0, beta_start=4.0)
     step = Step(x, torch.tensor(3), torch.tensor(8), 10)
-    net = net_with(3.0, objective.own(1, torch.tensor(3)).carried)
+    net = net_with(3.0, objective.extra_state(1, torch.tensor(3)).carried)
     assert torch.equal(total(objective.terms(net, step)), total(BetaVAE(beta=4.0).terms(net, step)))
 
 
 def test_state_starts_by_member():
-    own = DynamicVAE(beta_start=torch.tensor([50.0, 150.0]), window=4).own(3, torch.tensor([4, 5]))
+    own = DynamicVAE(beta_start=torch.tensor([50.0, 150.0]), window=4).extra_state(
+        3, torch.tensor([4, 5])
+    )
     assert own.carried["output"].tolist() == [50, 150]
     assert own.carried["recent"].shape == (2, 4)
 
@@ -113,7 +116,9 @@ def test_presets_are_the_settings_of_the_documents():
     ozcan, code = PRESETS["ozcan"], PRESETS["shao_code"]
     assert (ozcan.target, ozcan.kp, ozcan.ki, ozcan.beta_start) == (18.0, 0.01, 0.005, 150.0)
     assert (code.target, code.beta_start, code.beta_min, code.window) == (20.0, 50.0, 0.1, 5)
-    assert ozcan.target_at(torch.tensor(299_999)).item() == pytest.approx(7.85, abs=1e-3)
+    assert target_at(ozcan, torch.tensor(299_999), over=ozcan.ramp_over).item() == pytest.approx(
+        7.85, abs=1e-3
+    )
 
 
 def test_a_run_that_was_stopped_goes_on_with_its_weight_and_window(tiny):

@@ -32,9 +32,9 @@ def posterior(n, z, seed=0):
 
 def net_of(objective, z, q=None, **changes):
     """A net with the flow's first weights, larger and half open so that the flow bends visibly."""
-    own = {name: 3 * weight for name, weight in objective.own(z, SEED).learnt.items()}
+    own = {name: 3 * weight for name, weight in objective.extra_state(z, SEED).learnt.items()}
     own |= {"out_bias": own["out_bias"] / 10} if own else {}
-    return Net(lambda _: q, lambda z: z[..., None, None], own={**own, **changes})
+    return Net(lambda _: q, lambda z: z[..., None, None], extra={**own, **changes})
 
 
 def inverse(objective, net, q, z):
@@ -43,12 +43,12 @@ def inverse(objective, net, q, z):
         single = FlowVAE(steps=1, width=objective.width)
         own = {
             name: weight[t : t + 1] if t % 2 == 0 else backwards(name, weight[t : t + 1])
-            for name, weight in net.own.items()
+            for name, weight in net.extra.items()
         }
         flip = (lambda a: a) if t % 2 == 0 else (lambda a: a.flip(-1))
         out, base = flip(z), torch.zeros_like(z)
         for j in range(z.shape[-1]):
-            moved, log_sigma = single.flow(Net(net.encode, net.decode, own=own), q, base)
+            moved, log_sigma = single.flow(Net(net.encode, net.decode, extra=own), q, base)
             # Latent j of the result is sigma_j * base_j + shift_j, of latents before j only.
             sigma, shift = log_sigma.exp(), moved - log_sigma.exp() * base
             base = base.clone()
@@ -122,7 +122,7 @@ def test_the_divergence_is_that_of_the_density():
 def test_no_steps_is_the_vae_with_the_sampled_divergence():
     q, x = posterior(5, 4), posterior(5, 4, seed=2).mean.sigmoid()[..., None, None]
     net = net_of(FlowVAE(steps=0), 4, q)
-    assert net.own == {}
+    assert net.extra == {}
     for t in range(3):
         step = Step(x, SEED, torch.tensor(t), 10)
         ours, vae = FlowVAE(steps=0).terms(net, step), VAE().terms(net, step)
@@ -174,15 +174,15 @@ def test_a_population_encodes_through_the_flow(backend):
     x = context.dataset.batch(torch.arange(4)).double()
     population = backend.fresh(context, members)
     plain = Looped.fresh(context, [Member(m.seed, VAE(), Adam()) for m in members]).encode(x)
-    own = FlowVAE(width=5).own(testing.NET.latents, torch.tensor([0, 5])).learnt
-    expected = FlowVAE(width=5).recode(Net(lambda _: plain, lambda z: z, own=own), plain)
+    own = FlowVAE(width=5).extra_state(testing.NET.latents, torch.tensor([0, 5])).learnt
+    expected = FlowVAE(width=5).recode(Net(lambda _: plain, lambda z: z, extra=own), plain)
     found = population.encode(x)
     torch.testing.assert_close(found.mean, expected.mean)
     torch.testing.assert_close(found.logvar, expected.logvar)
 
 
 def test_weights_start_small_by_seed_and_the_same_for_any_number_of_steps():
-    own = FlowVAE(steps=3, width=50).own(4, torch.tensor([1, 2])).learnt
+    own = FlowVAE(steps=3, width=50).extra_state(4, torch.tensor([1, 2])).learnt
     assert {name: tuple(weight.shape) for name, weight in own.items()} == {
         "latent_weight": (2, 3, 50, 4),
         "context_weight": (2, 3, 50, 8),
@@ -195,7 +195,7 @@ def test_weights_start_small_by_seed_and_the_same_for_any_number_of_steps():
         assert abs(own[name].mean()) * math.sqrt(inputs) < 0.1
         assert (own[name][0] != own[name][1]).all()
     assert own["out_bias"][1, 2].tolist() == [0.0] * 4 + [2.0] * 4
-    fewer = FlowVAE(steps=1, width=50).own(4, torch.tensor([1, 2])).learnt
+    fewer = FlowVAE(steps=1, width=50).extra_state(4, torch.tensor([1, 2])).learnt
     assert torch.equal(fewer["out_weight"][:, 0], own["out_weight"][:, 0])
 
 

@@ -32,14 +32,17 @@ def constant(recon, kl, own):
     x = (recon / 4).sqrt()[..., None, None] * torch.ones(2, 1, 2, 2, dtype=DOUBLE)
     q = Posterior(mean, torch.zeros_like(mean))
     seed = torch.zeros(x.shape[:-4], dtype=torch.int64)
-    net = Net(lambda _: q, lambda _: torch.zeros_like(x), own=own)
+    net = Net(lambda _: q, lambda _: torch.zeros_like(x), extra=own)
     return net, Step(x, seed, torch.tensor(0), n_data=9)
 
 
 def settled(objective, recon, kl, *, adam=False):
     """The terms after an optimiser moved the learnt weights alone."""
     seeds = torch.zeros(torch.as_tensor(recon).shape, dtype=torch.int64)
-    own = {name: w.double().requires_grad_() for name, w in objective.own(1, seeds).learnt.items()}
+    own = {
+        name: w.double().requires_grad_()
+        for name, w in objective.extra_state(1, seeds).learnt.items()
+    }
     net, step = constant(recon, kl, own)
 
     def loss():
@@ -67,7 +70,7 @@ parametrisations = pytest.mark.parametrize("parametrisation", ["sigma", "logvar"
 @parametrisations
 def test_it_starts_as_the_vae_plus_two(parametrisation):
     objective = LVAE(parametrisation=parametrisation)
-    own = objective.own(5, torch.tensor(0)).learnt
+    own = objective.extra_state(5, torch.tensor(0)).learnt
     terms = objective.terms(*constant(11.77, 14.86, own))
     torch.testing.assert_close(total(terms).item(), 11.77 + 14.86 + 2)
     assert (terms["beta_hat"].value, terms["sigma0"].value, terms["sigma1"].value) == (1, 1, 1)

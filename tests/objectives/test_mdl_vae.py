@@ -32,7 +32,7 @@ def constant(recon, kls, sigma_r, sigma):
     x = (recon / 4).sqrt() * torch.ones(2, 1, 2, 2, dtype=DOUBLE)
     q = Posterior(mean, torch.zeros_like(mean))
     own = {"sigma_r": sigma_r.reshape(1), "sigma": sigma}
-    net = Net(lambda _: q, lambda _: torch.zeros_like(x), own=own)
+    net = Net(lambda _: q, lambda _: torch.zeros_like(x), extra=own)
     return net, Step(x, torch.tensor(0), torch.tensor(0), n_data=9)
 
 
@@ -225,7 +225,9 @@ def test_a_small_sigma_comes_back_without_a_floor():
 def test_all_sigmas_start_at_one_whatever_the_floor():
     for floor in (0.0, 0.25, torch.tensor([0.25, 0.5])):
         objective = MdLVAE(floor=floor)
-        own = objective.own(4, torch.zeros(getattr(floor, "shape", ()), dtype=torch.int64)).learnt
+        own = objective.extra_state(
+            4, torch.zeros(getattr(floor, "shape", ()), dtype=torch.int64)
+        ).learnt
         for value in own.values():
             assert (objective.sigmas(value) == 1).all()
 

@@ -117,7 +117,7 @@ def test_gradients(randn):
 
 def at_step(t, own):
     x = torch.zeros(1, 1, 1, 1, dtype=torch.float64)
-    return Net(lambda x: x, lambda z: z, own=own), Step(x, torch.tensor(0), torch.tensor(t), 10)
+    return Net(lambda x: x, lambda z: z, extra=own), Step(x, torch.tensor(0), torch.tensor(t), 10)
 
 
 def test_the_running_mean_against_one_by_hand(randn):

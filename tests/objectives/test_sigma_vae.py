@@ -35,7 +35,7 @@ def before_the_floor(log_sigma):
 def bound(decoded, mean, logvar, log_sigma=0.0):
     """A net that gives the same images and posterior whatever it is asked."""
     own = {"log_sigma": torch.tensor([log_sigma], dtype=DOUBLE)}
-    return Net(lambda _: Posterior(mean, logvar), lambda _: decoded, own=own)
+    return Net(lambda _: Posterior(mean, logvar), lambda _: decoded, extra=own)
 
 
 def step(x):
@@ -81,7 +81,7 @@ def test_the_learnt_sigma_settles_at_the_analytic_one(some, form, count):
     """sigma^2 = R / D with the density, R without D; beta is twice that."""
     x, decoded, mean, logvar = some
     net = bound(decoded, mean, logvar)
-    learnt = net.own["log_sigma"].requires_grad_()
+    learnt = net.extra["log_sigma"].requires_grad_()
     optimiser = torch.optim.Adam([learnt], lr=0.1)
     for _ in range(250):
         optimiser.zero_grad()
@@ -123,7 +123,7 @@ def test_gradients_are_those_of_finite_differences(some, sigma):
 
     def loss(decoded, mean, logvar, log_sigma):
         net = Net(
-            lambda _: Posterior(mean, logvar), lambda _: decoded, own={"log_sigma": log_sigma}
+            lambda _: Posterior(mean, logvar), lambda _: decoded, extra={"log_sigma": log_sigma}
         )
         return total(SigmaVAE(sigma=sigma).terms(net, step(x)))
 

@@ -15,6 +15,7 @@ from unknot.core import noise, registry
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
+from unknot.core.objective import MultiView
 from unknot.core.toml import to_toml
 from unknot.data.xyobject import SPACE
 from unknot.data.xysquares import XYSquares
@@ -153,7 +154,7 @@ def test_a_sampler_survives_its_file(sampler):
 
 
 @dataclass(frozen=True)
-class Toy:
+class Toy(MultiView):
     views: ClassVar[int] = 2
 
     def terms(self, net, step):
@@ -161,9 +162,9 @@ class Toy:
 
 
 @dataclass(frozen=True)
-class Wishing:
+class Wishing(MultiView):
     views: ClassVar[int] = 2
-    draw: ClassVar[str] = "pairs"
+    sampler: ClassVar[str] = "pairs"
 
     def terms(self, net, step):
         return {}

@@ -10,6 +10,7 @@ import pytest
 from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
+from unknot.core.objective import MultiView
 from unknot.core.toml import to_toml
 from unknot.data.arrays import Arrays
 from unknot.samplers.pairs import Pairs
@@ -28,10 +29,10 @@ WEIGHTS = [
 
 
 @dataclass(frozen=True)
-class Wishing:
+class Wishing(MultiView):
     beta: Hyper = 1.0
     views: ClassVar[int] = 2
-    draw: ClassVar[str] = "pairs"
+    sampler: ClassVar[str] = "pairs"
 
     def terms(self, net, step):
         return {}

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, ClassVar, TypeAlias, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, get_type_hints
 
 import torch
 from jaxtyping import Float
@@ -94,7 +94,12 @@ class Cyclic:
 
 
 Schedule: TypeAlias = Constant | Linear | Cosine | Cyclic
-Hyper: TypeAlias = float | Schedule | Float[Tensor, "*p"]
+if TYPE_CHECKING:
+    # To a type checker a field is a number: `at` puts a schedule's value in its place before a
+    # formula sees it.
+    Hyper: TypeAlias = Number
+else:
+    Hyper: TypeAlias = float | Schedule | Float[Tensor, "*p"]
 
 
 def _above_zero(**numbers: Number) -> None:

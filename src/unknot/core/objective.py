@@ -1,13 +1,14 @@
-"""What an objective sees and returns: Net, Step, Term, and what it may ask for beyond that.
+"""What an objective sees and returns: Net, Step, Term, and the hooks that it may declare.
 
 Event dimensions are counted from the right (``[..., b, z]``, ``[..., b, c, h, w]``); whatever
 stands to the left, ``*p``, is members of a population. A formula written by this rule serves one
 model and sixty alike.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -24,7 +25,7 @@ def no_critic(z: Tensor) -> Tensor:
     """Stands in for the critic of an objective that has none."""
     raise ConfigError(
         f"net.critic was called with codes of shape {tuple(z.shape)}, but this objective has no "
-        "critic: add a method `critic(self, image, z) -> nn.Module` to it."
+        "critic: declare it `Adversarial`, with a method `critic(self, image, z) -> nn.Module`."
     )
 
 
@@ -38,8 +39,8 @@ class Net:
     """Codes ``[*p, n, z]`` to logits or means ``[*p, n, c, h, w]``, never activated."""
     critic: Callable[[Tensor], Tensor] = no_critic
     """Codes ``[*p, n, z]``, or what else the critic reads, to whatever it returns."""
-    own: Mapping[str, Tensor] = field(default_factory=dict)
-    """The objective's own tensors ``[*p, ...]``: learnt so far, or carried from the last step."""
+    extra: Mapping[str, Tensor] = field(default_factory=dict)
+    """The extra state ``[*p, ...]`` by name: learnt so far, or carried from the last step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,10 @@ class Step:
     def normal(self, stream: str, *shape: int) -> Float[Tensor, "..."]:
         """Standard normal noise ``[*p, *shape]`` of this step."""
         return noise.normal(self.seed, stream, self.t, *shape, dtype=self.x.dtype)
+
+    def sample(self, q: Posterior, stream: str = "z") -> Float[Tensor, "*p b z"]:
+        """Reparametrised samples of posteriors, with the noise of this step."""
+        return q.sample(self.normal(stream, *q.mean.shape[-2:]))
 
     def permutation(self, stream: str, n: int, columns: int) -> Int[Tensor, "*p n columns"]:
         """Independent permutations of ``0 .. n - 1``, one per column, of this step."""
@@ -78,7 +83,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Carry:
-    """What the next step finds in ``net.own`` under this name; no gradient goes through it."""
+    """What the next step finds in ``net.extra`` under this name; no gradient goes through it."""
 
     value: Float[Tensor, "..."]
 
@@ -93,7 +98,7 @@ def total(terms: Terms) -> Float[Tensor, "*p"]:
         >>> total({"recon": Term(torch.tensor(3.0)), "kl": Term(torch.tensor(2.0), 4.0)}).item()
         11.0
     """
-    weighted = [t.weight * t.value for t in terms.values() if isinstance(t, Term)]  # type: ignore[operator]
+    weighted = [t.weight * t.value for t in terms.values() if isinstance(t, Term)]
     return torch.stack(weighted).sum(0)
 
 
@@ -121,106 +126,112 @@ class Adam:
 class Objective(Protocol):
     """A frozen dataclass of hyper-parameters with one pure method.
 
-    What some objectives need beyond it stands in the protocols below: their methods are found by
-    name, any of them, in any combination.
+    What some objectives need beyond it are hooks, the abstract classes below. An objective declares
+    a hook by naming it as a base, ``class FlowVAE(Stateful, Recoding)``, in any combination; a
+    method that only happens to have a hook's name is the objective's own affair.
     """
-
-    @property
-    def views(self) -> int:
-        """How many images make up one sample of the batch; a class attribute will do."""
-        ...
 
     def terms(self, net: Net, step: Step) -> Terms:
         """The named terms of the loss to minimise, each ``[*p]``."""
         ...
 
 
-@runtime_checkable
-class Adversarial(Protocol):
-    """An objective with a second network, trained beside the first on its own loss.
+class MultiView(ABC):
+    """Hook of an objective that takes several images for each sample of the batch."""
+
+    sampler: ClassVar[str] = "singles"
+    """Which images go together where a run names no sampler; single rows are independent."""
+
+    @property
+    @abstractmethod
+    def views(self) -> int:
+        """How many images make up one sample; a class attribute will do."""
+
+
+class Batchwise(ABC):
+    """Hook of an objective that compares the images of a batch, so that not every batch will do."""
+
+    @abstractmethod
+    def check_batch(self, batch: int, n_data: int) -> None:
+        """Raise a ConfigError for a batch of a dataset of ``n_data`` images that it cannot take."""
+
+
+class Adversarial(ABC):
+    """Hook of an objective with a second network, trained beside the first on its own loss.
 
     The engine takes the gradient of ``terms`` for encoder and decoder only, and that of
     ``critic_terms`` for the critic only, both at the weights before the step.
     """
 
     @property
+    @abstractmethod
     def critic_optim(self) -> Adam:
         """The critic's own optimiser."""
-        ...
 
+    @abstractmethod
     def critic(self, image: Shape, z: int) -> nn.Module:
         """The critic of images and codes of these sizes; its weights come from the run's seed."""
-        ...
 
+    @abstractmethod
     def critic_terms(self, net: Net, step: Step) -> Terms:
         """The loss of the critic."""
-        ...
+
+    @property
+    def steps_per_update(self) -> int:
+        """Steps that one update of all weights counts for."""
+        return 1
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
-    """Tensors ``[*p, ...]`` of an objective by name, as they are before the first step."""
+class ExtraState:
+    """Tensors ``[*p, ...]`` that an objective keeps beside the net, as before the first step."""
 
     learnt: Mapping[str, Tensor] = field(default_factory=dict)
     """Weights beside those of the net, moved by the same optimiser."""
     carried: Mapping[str, Tensor] = field(default_factory=dict)
-    """State that each step hands to the next, as the ``Carry`` of that name."""
+    """What each step hands to the next, as the ``Carry`` of that name."""
 
 
-@runtime_checkable
-class Stateful(Protocol):
-    """An objective with tensors of its own: learnt weights, a controller's memory, running sums.
+class Stateful(ABC):
+    """Hook of an objective with extra state: learnt weights, a controller's memory, running sums.
 
-    The engine keeps them by member, in checkpoints too, and shows them as ``net.own``.
+    The engine keeps it by member, in checkpoints too, and shows it as ``net.extra``.
     """
 
-    def own(self, z: int, seed: Int[Tensor, "*p"]) -> Own:
+    @abstractmethod
+    def extra_state(self, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
         """The tensors at the start, for ``z`` latents; random ones by ``core.noise``."""
-        ...
 
 
-@runtime_checkable
-class Calibrated(Protocol):
-    """An objective whose Gaussian decoder has a variance of its own."""
+class Calibrated(ABC):
+    """Hook of an objective whose Gaussian decoder has a variance of its own."""
 
-    def variance(self, own: Mapping[str, Tensor], error: Tensor, count: int) -> Tensor:
-        """Of each member, from what it has learnt and its squared error over so many pixels."""
-        ...
+    @abstractmethod
+    def decoder_variance(self, extra: Mapping[str, Tensor], error: Tensor, count: int) -> Tensor:
+        """Of each member, from its extra state and its squared error over so many pixels."""
 
 
-@runtime_checkable
-class Recoding(Protocol):
-    """An objective whose code of an image is not the encoder's output itself."""
+class Recoding(ABC):
+    """Hook of an objective whose code of an image is not the encoder's output itself."""
 
+    @abstractmethod
     def recode(self, net: Net, q: Posterior) -> Posterior:
         """What scores and pictures take as the posterior, from the encoder's."""
-        ...
 
 
-@runtime_checkable
-class Batchwise(Protocol):
-    """An objective that compares the images of a batch, and so needs several."""
-
-    @property
-    def least_batch(self) -> int:
-        """The smallest batch that it makes sense for; a class attribute will do."""
-        ...
+HOOKS: tuple[type, ...] = (MultiView, Batchwise, Adversarial, Stateful, Calibrated, Recoding)
 
 
-@runtime_checkable
-class Choosy(Protocol):
-    """An objective that makes sense for some batches of some datasets only."""
-
-    def check_batch(self, batch: int, n_data: int) -> None:
-        """Raise a ConfigError for a batch of a dataset of ``n_data`` images that it cannot take."""
-        ...
+def views_of(objective: Objective) -> int:
+    """How many images make up one sample of the batch: 1 unless the objective declares more."""
+    return objective.views if isinstance(objective, MultiView) else 1
 
 
-@runtime_checkable
-class Drawing(Protocol):
-    """An objective whose views belong together: pairs that share factors, ordered triplets."""
+def sampler_of(objective: Objective) -> str:
+    """The sampler that an objective takes where a run names none."""
+    return objective.sampler if isinstance(objective, MultiView) else "singles"
 
-    @property
-    def draw(self) -> str:
-        """The draw that it takes where a run names none; a class attribute will do."""
-        ...
+
+def updates_of(objective: Objective, steps: int) -> int:
+    """How often weights move in so many steps; fewer where an update counts as several."""
+    return -(-steps // (objective.steps_per_update if isinstance(objective, Adversarial) else 1))

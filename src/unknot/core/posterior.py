@@ -20,6 +20,15 @@ class Posterior:
         """The reparametrised sample ``mean + exp(logvar / 2) * eps``."""
         return self.mean + (0.5 * self.logvar).exp() * eps
 
+    def kl(self) -> Float[Tensor, "*p b z"]:
+        r"""Divergence from the prior, $\frac12 (\mu^2 + \sigma^2 - 1 - \ln \sigma^2)$, in nats.
+
+        Example:
+            >>> Posterior(torch.ones(1, 2), torch.zeros(1, 2)).kl().tolist()
+            [[0.5, 0.5]]
+        """
+        return 0.5 * (self.mean.square() + self.logvar.exp() - 1 - self.logvar)
+
     def point(self) -> "Posterior":
         """The mean alone, for encoders whose variances are not trained.
 

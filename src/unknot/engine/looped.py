@@ -95,13 +95,13 @@ class Model:
         device, dtype = context.runtime.device, context.runtime.dtype
         parts = context.modules(member.objective)
         weights = context.weights(parts, torch.tensor([member.seed]))
-        own = context.own(member.objective, torch.tensor(member.seed))
+        extra = context.extra_state(member.objective, torch.tensor(member.seed))
         modules = nn.ModuleDict(parts)
         modules.to_empty(device=device)
         modules.to(dtype=dtype, memory_format=torch.channels_last)  # type: ignore[call-overload]
         for name, parameter in modules.named_parameters():
             parameter.data.copy_(weights[name][0])
-        modules["own"] = nn.ParameterDict(own.learnt)
+        modules["own"] = nn.ParameterDict(extra.learnt)
         trained = {"net": [module for name, module in modules.items() if name != "critic"]}
         if "critic" in modules:
             trained["critic"] = [modules["critic"]]
@@ -111,7 +111,7 @@ class Model:
             context,
             member,
             modules,
-            dict(own.carried),
+            dict(extra.carried),
             optimisers,
             torch.tensor(member.seed, device=device),
             torch.tensor(order, device=device),

@@ -24,16 +24,16 @@ from unknot.core.objective import (
     Adversarial,
     Batchwise,
     Carry,
-    Choosy,
+    ExtraState,
     Net,
     Note,
     Objective,
-    Own,
     Recoding,
     Stateful,
     Term,
     Terms,
     total,
+    views_of,
 )
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
@@ -90,7 +90,7 @@ class Context:
         """
         sampler = sampler_for(objective, self.sampler)
         bound = sampler.bind(self.dataset, self.runtime.device)
-        samples = self.batch * objective.views // sampler.views
+        samples = self.batch * views_of(objective) // sampler.views
         images, size = self.dataset.images, len(self.dataset)
         if not isinstance(images, NuisanceVariants):
             return lambda order, t: bound(order, t, samples)
@@ -126,19 +126,19 @@ class Context:
             weights |= initialise(modules["critic"], "critic", self.net.init, seeds, dtype=dtype)
         return weights
 
-    def own(self, objective: Objective, seeds: Int[Tensor, "*p"]) -> Own:
-        """The objective's own tensors before the first step, in the precision of the weights."""
+    def extra_state(self, objective: Objective, seeds: Int[Tensor, "*p"]) -> ExtraState:
+        """The objective's extra state before the first step, in the precision of the weights."""
         if not isinstance(objective, Stateful):
-            return Own()
+            return ExtraState()
         start = torch.zeros((), dtype=torch.int64, device=seeds.device)
-        own = at(objective, start, self.runtime.dtype).own(self.net.latents, seeds)
-        names = [*own.learnt, *own.carried]
+        extra = at(objective, start, self.runtime.dtype).extra_state(self.net.latents, seeds)
+        names = [*extra.learnt, *extra.carried]
         if len({*names}) < len(names) or any("." in name for name in names):
             raise ConfigError(f"{type(objective).__name__} must name its tensors apart: {names}.")
         to = self.runtime.device, self.runtime.dtype
-        return Own(
-            {name: value.to(*to) for name, value in own.learnt.items()},
-            {name: value.to(*to) for name, value in own.carried.items()},
+        return ExtraState(
+            {name: value.to(*to) for name, value in extra.learnt.items()},
+            {name: value.to(*to) for name, value in extra.carried.items()},
         )
 
 
@@ -188,8 +188,8 @@ def carried(losses: Mapping[str, Terms], before: State) -> State:
         if isinstance(term, Carry):
             if name not in before or before[name].shape != term.value.shape:
                 raise ConfigError(
-                    f"Carry '{name}' of shape {tuple(term.value.shape)} is not among what `own` "
-                    f"gives: { ({n: tuple(v.shape) for n, v in before.items()}) }."
+                    f"Carry '{name}' of shape {tuple(term.value.shape)} is not among what "
+                    f"`extra_state` gives: { ({n: tuple(v.shape) for n, v in before.items()}) }."
                 )
             after[name] = term.value.detach().to(before[name].dtype)
     return after
@@ -230,18 +230,12 @@ def groups(members: Sequence[Member]) -> list[list[Member]]:
 
 
 def _check(context: Context, objective: Objective) -> None:
-    kind, batch = type(objective).__name__, context.batch
-    if isinstance(objective, Batchwise) and batch < objective.least_batch:
-        raise ConfigError(
-            f"{kind} compares the images of a batch and needs {objective.least_batch} or more; "
-            f"got a batch of {batch}."
-        )
-    if isinstance(objective, Choosy):
-        objective.check_batch(batch, len(context.dataset))
+    if isinstance(objective, Batchwise):
+        objective.check_batch(context.batch, len(context.dataset))
     if names := endless(objective):
         raise ConfigError(
-            f"{kind}.{names[0]} lasts the whole run, and how long that is has to be said: give the "
-            "schedule its steps, or fill them in with `over_run`."
+            f"{type(objective).__name__}.{names[0]} lasts the whole run, and how long that is has "
+            "to be said: give the schedule its steps, or fill them in with `over_run`."
         )
 
 

@@ -53,8 +53,8 @@ class Stacked:
         weights = context.weights(parts, seeds)
         kernels = device.type == "cuda" and ready(device)
         modules = {name: stacked(module, kernels=kernels) for name, module in parts.items()}
-        own = context.own(objective, seeds)
-        weights |= {f"own.{name}": value for name, value in own.learnt.items()}
+        extra = context.extra_state(objective, seeds)
+        weights |= {f"own.{name}": value for name, value in extra.learnt.items()}
         packed = {name: _pack(modules, name, w).to(device) for name, w in weights.items()}
         compute = context.runtime.compute
         used = {n: w.to(compute) if _part(n) in modules else w for n, w in packed.items()}
@@ -66,7 +66,7 @@ class Stacked:
             modules,
             packed,
             {name: w.requires_grad_() for name, w in used.items()},
-            {name: value.clone() for name, value in own.carried.items()},
+            {name: value.clone() for name, value in extra.carried.items()},
             {name: torch.zeros_like(w) for name, w in packed.items()},
             {name: torch.zeros_like(w) for name, w in packed.items()},
             seeds,
@@ -268,8 +268,8 @@ def _settled(net: Net) -> Net:
         q = net.encode(x)
         return Posterior(q.mean.detach(), q.logvar.detach())
 
-    own = {name: value.detach() for name, value in net.own.items()}
-    return Net(encode, lambda z: net.decode(z).detach(), net.critic, own)
+    extra = {name: value.detach() for name, value in net.extra.items()}
+    return Net(encode, lambda z: net.decode(z).detach(), net.critic, extra)
 
 
 def _loss_of(name: str) -> str:

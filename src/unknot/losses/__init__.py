@@ -60,14 +60,14 @@ def gaussian(
 
 
 def kl_normal(q: Posterior) -> Float[Tensor, "*p z"]:
-    r"""Divergence of each latent from the prior, $\frac12 (\mu^2 + \sigma^2 - 1 - \ln \sigma^2)$.
+    """Divergence of each latent from the prior, averaged over the batch.
 
     Example:
         >>> import torch
         >>> kl_normal(Posterior(torch.ones(5, 2), torch.zeros(5, 2))).tolist()
         [0.5, 0.5]
     """
-    return 0.5 * (q.mean.square() + q.logvar.exp() - 1 - q.logvar).mean(-2)
+    return q.kl().mean(-2)
 
 
 def beta_of_means(beta: float, *, pixels: int, latents: int) -> float:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from unknot.metrics.parts.information import divergence
+from unknot.core.posterior import Posterior
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 
@@ -62,6 +62,6 @@ def kl_per_dimension(rows: Rows, settings: Settings) -> Measured:
         >>> kl_per_dimension(np.tile([1.0, 0.0], (10, 1)), logvar=np.zeros((10, 2)))
         kl_per_dimension 0.5000 .active 1.0000 (unknot)
     """
-    each = divergence(*rows.posteriors()).mean(0)
+    each = Posterior(*rows.posteriors()).kl().mean(0)
     values = {"": each.sum(), "active": (each > settings.threshold).double().sum()}
     return Measured(values, {"per_code": each})

@@ -1,7 +1,6 @@
 """The adversarial autoencoder."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -10,14 +9,14 @@ from torch import Tensor, nn
 from unknot.core.architecture import Shape
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Adam, Net, Step, Term, Terms
+from unknot.core.objective import Adam, Adversarial, Net, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, kl_normal, reconstruction
-from unknot.objectives.parts.critics import check_critic, mlp, tell_apart
+from unknot.objectives.parts.critics import build_critic, check_critic, critic_adam, tell_apart
 
 
 @dataclass(frozen=True)
-class AAE:
+class AAE(Adversarial, Recoding):
     r"""Adversarial autoencoder: its codes try to pass for draws from the prior before a critic.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] - \lambda\, \mathbb E_{q(z)}[\ln D(z)]$$
@@ -48,7 +47,6 @@ class AAE:
     critic_beta1: float = 0.5
     critic_beta2: float = 0.999
     likelihood: Likelihood = "gaussian"
-    views: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         at_least(self, 0, "lambda_adversary")
@@ -59,12 +57,11 @@ class AAE:
     @property
     def critic_optim(self) -> Adam:
         """The critic's own optimiser."""
-        return Adam(self.critic_lr, self.critic_beta1, self.critic_beta2)
+        return critic_adam(self)
 
-    def critic(self, image: Shape, z: int) -> nn.Module:  # noqa: ARG002 - the protocol's
+    def critic(self, image: Shape, z: int) -> nn.Module:
         """Codes to the log-odds that they were drawn from the prior."""
-        sizes = {"layers": self.critic_layers, "width": self.critic_width}
-        return mlp(z, 1, **sizes, slope=self.critic_slope)
+        return build_critic(self, z, 1)
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction, and how badly codes pass for draws from the prior."""
@@ -82,12 +79,12 @@ class AAE:
         prior = step.normal("prior", *z.shape[-2:])
         return tell_apart(net.critic(prior)[..., 0], net.critic(z)[..., 0])
 
-    def recode(self, net: Net, q: Posterior) -> Posterior:  # noqa: ARG002 - the protocol's
+    def recode(self, net: Net, q: Posterior) -> Posterior:
         """Without the variances where none are trained."""
         return q if self.stochastic else q.point()
 
     def _codes(self, q: Posterior, step: Step) -> Float[Tensor, "*p b z"]:
-        return q.sample(step.normal("z", *q.mean.shape[-2:])) if self.stochastic else q.mean
+        return step.sample(q) if self.stochastic else q.mean
 
 
 PRESETS = {

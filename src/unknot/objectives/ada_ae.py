@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from unknot.core.hyper import Hyper
-from unknot.core.objective import Net, Note, Step, Term, Terms
+from unknot.core.objective import MultiView, Net, Note, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
 from unknot.objectives.parts.sharing import check_unit, count, deltas, share, shared_latents
 
 
 @dataclass(frozen=True)
-class AdaAE:
+class AdaAE(MultiView, Recoding):
     r"""Ada-AE: the autoencoder of image pairs, whose codes are averaged where they are close.
 
     $$\mathcal L = -\tfrac12 \textstyle\sum_{x \in \{x_a, x_b\}} \ln p(x \mid \tilde z), \qquad
@@ -32,19 +32,19 @@ class AdaAE:
     eta: Hyper = 0.5
     likelihood: Likelihood = "bernoulli"
     views: ClassVar[int] = 2
-    draw: ClassVar[str] = "pairs"
+    sampler: ClassVar[str] = "pairs"
 
     def __post_init__(self) -> None:
         check_unit(self, "eta")
 
-    def recode(self, net: Net, q: Posterior) -> Posterior:  # noqa: ARG002 - as all objectives
+    def recode(self, net: Net, q: Posterior) -> Posterior:
         """The mean, as good as exact."""
         return q.point()
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction of both views."""
         a, b = net.encode(step.x).views(2)
-        shared = shared_latents(deltas(a, b, "absolute"), self.eta)  # type: ignore[arg-type]
+        shared = shared_latents(deltas(a, b, "absolute"), self.eta)
         z = share(shared, (a.mean + b.mean) / 2, a.mean, b.mean)
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),

@@ -8,16 +8,16 @@ import torch
 
 from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Net, Note, Step, Term, Terms
+from unknot.core.objective import MultiView, Net, Step, Terms
 from unknot.core.posterior import Posterior
-from unknot.losses import Likelihood, beta_of_means, kl_normal, reconstruction
-from unknot.objectives.parts.sharing import Delta, check_unit, count, deltas, share, shared_latents
+from unknot.losses import Likelihood, beta_of_means
+from unknot.objectives.parts.sharing import Delta, check_unit, pair_terms
 
 Precision: TypeAlias = Literal["mean", "sum"]
 
 
 @dataclass(frozen=True)
-class AdaMLVAE:
+class AdaMLVAE(MultiView):
     r"""Ada-ML-VAE: the Ada-GVAE whose average of close posteriors is their product.
 
     $$\mathcal L = \tfrac12 \textstyle\sum_{x \in \{x_a, x_b\}} \mathcal L_{\beta\text{-VAE}}(x;
@@ -41,7 +41,7 @@ class AdaMLVAE:
     precision: Precision = "mean"
     likelihood: Likelihood = "bernoulli"
     views: ClassVar[int] = 2
-    draw: ClassVar[str] = "pairs"
+    sampler: ClassVar[str] = "pairs"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "beta")
@@ -50,19 +50,7 @@ class AdaMLVAE:
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and weighted divergence, of both views."""
-        a, b = net.encode(step.x).views(2)
-        shared = shared_latents(deltas(a, b, self.delta), self.eta)  # type: ignore[arg-type]
-        both = product(a, b, self.precision)
-        q = Posterior(
-            share(shared, both.mean, a.mean, b.mean),
-            share(shared, both.logvar, a.logvar, b.logvar),
-        )
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
-        return {
-            "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
-            "kl": Term(kl_normal(q).sum(-1), self.beta),
-            "shared": Note(count(shared, z)),
-        }
+        return pair_terms(self, net, step, lambda a, b: product(a, b, self.precision))
 
 
 def product(a: Posterior, b: Posterior, precision: Precision) -> Posterior:

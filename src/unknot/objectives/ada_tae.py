@@ -4,16 +4,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from unknot.core.choices import check_choices
-from unknot.core.hyper import Hyper, Linear, at_least
-from unknot.core.objective import Net, Note, Step, Term, Terms
+from unknot.core.hyper import Hyper, at_least
+from unknot.core.objective import MultiView, Net, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
-from unknot.objectives.parts.sharing import check_unit, count, deltas, shared_latents, weighted
-from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet, violations
+from unknot.objectives.parts.sharing import check_unit
+from unknot.objectives.parts.triplets import Margin, Norm, adaptive_triplet_terms
+from unknot.schedules import linear
 
 
 @dataclass(frozen=True)
-class AdaTAE:
+class AdaTAE(MultiView, Recoding):
     r"""Ada-TAE: the TAE in which latents that anchor and negative share push them apart less.
 
     $$\mathcal L = \tfrac13 \textstyle\sum_{x \in \{x_a, x_p, x_n\}} \mathcal L_{\mathrm{AE}}(x)
@@ -35,18 +36,18 @@ class AdaTAE:
     margin: Margin = "hard"
     norm: Norm = "l1"
     eta: Hyper = 0.5
-    omega: Hyper = Linear(1.0, 0.5)  # noqa: RUF009 - frozen
+    omega: Hyper = linear(1.0, 0.5)
     decoder_gradient: bool = True
     likelihood: Likelihood = "bernoulli"
     views: ClassVar[int] = 3
-    draw: ClassVar[str] = "triplets"
+    sampler: ClassVar[str] = "triplets"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "alpha", "psi")
         check_unit(self, "eta", "omega")
         check_choices(self, "margin", "norm")
 
-    def recode(self, net: Net, q: Posterior) -> Posterior:  # noqa: ARG002 - as all objectives
+    def recode(self, net: Net, q: Posterior) -> Posterior:
         """The mean, as good as exact."""
         return q.point()
 
@@ -55,15 +56,11 @@ class AdaTAE:
         q = net.encode(step.x)
         z = q.mean
         a, p, n = q.views(3)
-        shared = shared_latents(deltas(a, n, "absolute"), self.eta)  # type: ignore[arg-type]
-        near = distance(a.mean - p.mean, self.norm)
-        far = distance(weighted(a.mean - n.mean, shared, self.omega), self.norm)  # type: ignore[arg-type]
+        triplets = adaptive_triplet_terms(self, a, p, n, "absolute")
         decoded = net.decode(z if self.decoder_gradient else z.detach())
         return {
             "recon": Term(reconstruction(self.likelihood, decoded, step.x)),
-            "triplet": Term(triplet(near, far, margin=self.margin, psi=self.psi), self.alpha),  # type: ignore[arg-type]
-            "violations": Note(violations(near, far, margin=self.margin, psi=self.psi)),  # type: ignore[arg-type]
-            "shared": Note(count(shared, z)),
+            **triplets,
         }
 
 

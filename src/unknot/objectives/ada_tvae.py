@@ -4,22 +4,16 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from unknot.core.choices import check_choices
-from unknot.core.hyper import Hyper, Linear, at_least
-from unknot.core.objective import Net, Note, Step, Term, Terms
+from unknot.core.hyper import Hyper, at_least
+from unknot.core.objective import MultiView, Net, Step, Term, Terms
 from unknot.losses import Likelihood, beta_of_means, kl_normal, reconstruction
-from unknot.objectives.parts.sharing import (
-    Delta,
-    check_unit,
-    count,
-    deltas,
-    shared_latents,
-    weighted,
-)
-from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet, violations
+from unknot.objectives.parts.sharing import Delta, check_unit
+from unknot.objectives.parts.triplets import Margin, Norm, adaptive_triplet_terms
+from unknot.schedules import linear
 
 
 @dataclass(frozen=True)
-class AdaTVAE:
+class AdaTVAE(MultiView):
     r"""Ada-TVAE: the TVAE in which latents that anchor and negative share push them apart less.
 
     $$\mathcal L = \tfrac13 \textstyle\sum_{x \in \{x_a, x_p, x_n\}} \mathcal
@@ -52,11 +46,11 @@ class AdaTVAE:
     norm: Norm = "l1"
     delta: Delta = "absolute"
     eta: Hyper = 0.5
-    omega: Hyper = Linear(1.0, 0.5)  # noqa: RUF009 - frozen
+    omega: Hyper = linear(1.0, 0.5)
     decoder_gradient: bool = True
     likelihood: Likelihood = "bernoulli"
     views: ClassVar[int] = 3
-    draw: ClassVar[str] = "triplets"
+    sampler: ClassVar[str] = "triplets"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "beta", "alpha", "psi")
@@ -66,18 +60,14 @@ class AdaTVAE:
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and divergence of all views, and the adaptive triplet loss of means."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         a, p, n = q.views(3)
-        shared = shared_latents(deltas(a, n, self.delta), self.eta)  # type: ignore[arg-type]
-        near = distance(a.mean - p.mean, self.norm)
-        far = distance(weighted(a.mean - n.mean, shared, self.omega), self.norm)  # type: ignore[arg-type]
+        triplets = adaptive_triplet_terms(self, a, p, n, self.delta)
         decoded = net.decode(z if self.decoder_gradient else z.detach())
         return {
             "recon": Term(reconstruction(self.likelihood, decoded, step.x)),
             "kl": Term(kl_normal(q).sum(-1), self.beta),
-            "triplet": Term(triplet(near, far, margin=self.margin, psi=self.psi), self.alpha),  # type: ignore[arg-type]
-            "violations": Note(violations(near, far, margin=self.margin, psi=self.psi)),  # type: ignore[arg-type]
-            "shared": Note(count(shared, z)),
+            **triplets,
         }
 
 
@@ -90,9 +80,9 @@ MICHLO = AdaTVAE(
 # Michlo 2022, Table A.5, on XYSquares: beta 0.01 and alpha 1 beside means over 3 x 64 x 64
 # standardised pixels and 25 latents. Of the schedules of Table 5.2 its choice is weight_weak.
 PRESETS = {
-    "michlo_threshold": replace(MICHLO, omega=0.5, eta=Linear(0.0, 0.5)),
+    "michlo_threshold": replace(MICHLO, omega=0.5, eta=linear(0.0, 0.5)),
     "michlo_weight_weak": MICHLO,
-    "michlo_weight_strong": replace(MICHLO, omega=Linear(1.0, 0.0)),
-    "michlo_both_weak": replace(MICHLO, eta=Linear(0.0, 0.5)),
-    "michlo_both_strong": replace(MICHLO, omega=Linear(1.0, 0.0), eta=Linear(0.0, 0.5)),
+    "michlo_weight_strong": replace(MICHLO, omega=linear(1.0, 0.0)),
+    "michlo_both_weak": replace(MICHLO, eta=linear(0.0, 0.5)),
+    "michlo_both_strong": replace(MICHLO, omega=linear(1.0, 0.0), eta=linear(0.0, 0.5)),
 }

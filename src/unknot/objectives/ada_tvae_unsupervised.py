@@ -2,34 +2,29 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Float64, Int
 from torch import Tensor
 
 from unknot.core.choices import check_choices
-from unknot.core.hyper import Hyper, Linear, at_least
-from unknot.core.objective import Net, Note, Step, Term, Terms
+from unknot.core.hyper import Hyper, at_least
+from unknot.core.objective import Batchwise, Net, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, beta_of_means, kl_normal, reconstruction
 from unknot.losses.overlap import Overlap
-from unknot.objectives.parts.sharing import (
-    Delta,
-    check_unit,
-    count,
-    deltas,
-    shared_latents,
-    weighted,
-)
-from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet, violations
+from unknot.objectives.parts.batches import check_least_batch
+from unknot.objectives.parts.sharing import Delta, check_unit
+from unknot.objectives.parts.triplets import Margin, Norm, adaptive_triplet_terms
+from unknot.schedules import linear
 
 TIE = 1e-11
 """Relative to the images' squares: far above rounding, far below any difference of images."""
 
 
 @dataclass(frozen=True)
-class AdaTVAEUnsupervised:
+class AdaTVAEUnsupervised(Batchwise):
     r"""Unsupervised Ada-TVAE: the Ada-TVAE with triplets of the batch, ordered by squared error.
 
     $$\mathcal L = \mathcal L_{\beta\text{-VAE}}(x) + \alpha \max(0, \psi + \|\mu_a - \mu_p\|
@@ -55,11 +50,9 @@ class AdaTVAEUnsupervised:
     norm: Norm = "l1"
     delta: Delta = "absolute"
     eta: Hyper = 0.5
-    omega: Hyper = Linear(1.0, 0.5)  # noqa: RUF009 - frozen
+    omega: Hyper = linear(1.0, 0.5)
     rounds: int = 2
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
-    least_batch: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         at_least(self, 0, "beta", "alpha", "psi")
@@ -67,21 +60,21 @@ class AdaTVAEUnsupervised:
         check_unit(self, "eta", "omega")
         check_choices(self, "margin", "norm", "delta")
 
+    def check_batch(self, batch: int, n_data: int) -> None:
+        """Refuse a batch too small to compare images in."""
+        check_least_batch(self, batch, 3)
+
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and divergence, and the adaptive triplet loss of means in the batch."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         order = step.permutation("triplets", z.shape[-2], self.rounds)
         a, p, n = ordered(q, order, swaps(features(step.x, self.likelihood), order))
-        shared = shared_latents(deltas(a, n, self.delta), self.eta)  # type: ignore[arg-type]
-        near = distance(a.mean - p.mean, self.norm)
-        far = distance(weighted(a.mean - n.mean, shared, self.omega), self.norm)  # type: ignore[arg-type]
+        triplets = adaptive_triplet_terms(self, a, p, n, self.delta)
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "kl": Term(kl_normal(q).sum(-1), self.beta),
-            "triplet": Term(triplet(near, far, margin=self.margin, psi=self.psi), self.alpha),  # type: ignore[arg-type]
-            "violations": Note(violations(near, far, margin=self.margin, psi=self.psi)),  # type: ignore[arg-type]
-            "shared": Note(count(shared, z)),
+            **triplets,
         }
 
 

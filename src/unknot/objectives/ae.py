@@ -1,15 +1,14 @@
 """The plain autoencoder."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from unknot.core.objective import Net, Step, Term, Terms
+from unknot.core.objective import Net, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
 
 
 @dataclass(frozen=True)
-class AE:
+class AE(Recoding):
     r"""Autoencoder: reconstruction alone, from a code without noise.
 
     $$\mathcal L = -\ln p(x \mid z = \mu(x))$$
@@ -24,9 +23,8 @@ class AE:
     """
 
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
 
-    def recode(self, net: Net, q: Posterior) -> Posterior:  # noqa: ARG002 - as all objectives
+    def recode(self, net: Net, q: Posterior) -> Posterior:
         """The mean, as good as exact."""
         return q.point()
 

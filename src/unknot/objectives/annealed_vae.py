@@ -1,11 +1,11 @@
 """The VAE with a capacity that grows as it trains."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from unknot.core.hyper import Hyper, Linear, at_least
+from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Note, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.schedules import linear
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,8 @@ class AnnealedVAE:
     """
 
     gamma: Hyper = 1000.0
-    c: Hyper = Linear(0.0, 25.0, 100_000.0)  # noqa: RUF009 - frozen
+    c: Hyper = linear(0.0, 25.0, 100_000.0)
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         at_least(self, 0, "gamma", "c")
@@ -33,9 +32,9 @@ class AnnealedVAE:
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and distance from the capacity; divergence and capacity are noted."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         kl = kl_normal(q).sum(-1)
-        above = kl - self.c  # type: ignore[operator]
+        above = kl - self.c
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "kl_off_capacity": Term(above.abs(), self.gamma),
@@ -45,6 +44,6 @@ class AnnealedVAE:
 
 
 PRESETS = {
-    "burgess": AnnealedVAE(c=Linear(0.5, 25.0, 100_000.0)),
-    "study2019": AnnealedVAE(c=Linear(0.0, 25.0, 100_000.0)),
+    "burgess": AnnealedVAE(c=linear(0.5, 25.0, 100_000.0)),
+    "study2019": AnnealedVAE(c=linear(0.0, 25.0, 100_000.0)),
 }

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -10,13 +9,13 @@ from torch import Tensor, nn
 
 from unknot.core.architecture import Shape
 from unknot.core.hyper import Hyper
-from unknot.core.objective import Adam, Net, Note, Step, Term, Terms
+from unknot.core.objective import Adam, Adversarial, Net, Note, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
-from unknot.objectives.parts.critics import check_critic, mlp, tell_apart
+from unknot.objectives.parts.critics import build_critic, check_critic, critic_adam, tell_apart
 
 
 @dataclass(frozen=True)
-class AVB:
+class AVB(Adversarial):
     r"""Adversarial variational Bayes: the VAE whose divergence is estimated by a critic.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z) - T(x, z)], \qquad
@@ -42,7 +41,6 @@ class AVB:
     critic_beta1: float = 0.5
     critic_beta2: float = 0.999
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_critic(self)
@@ -50,17 +48,16 @@ class AVB:
     @property
     def critic_optim(self) -> Adam:
         """The critic's own optimiser."""
-        return Adam(self.critic_lr, self.critic_beta1, self.critic_beta2)
+        return critic_adam(self)
 
     def critic(self, image: Shape, z: int) -> nn.Module:
         """Pixels and code to the log-odds that the code is that of the image."""
-        sizes = {"layers": self.critic_layers, "width": self.critic_width}
-        return mlp(math.prod(image) + z, 1, **sizes, slope=self.critic_slope)
+        return build_critic(self, math.prod(image) + z, 1)
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction, and the critic's estimate of the divergence."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "kl": Term(_log_ratio(net, step.x, z).mean(-1)),
@@ -69,8 +66,7 @@ class AVB:
 
     def critic_terms(self, net: Net, step: Step) -> Terms:
         """How well the critic tells codes of the images from draws from the prior."""
-        q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:])).detach()
+        z = step.sample(net.encode(step.x)).detach()
         prior = step.normal("prior", *z.shape[-2:])
         return tell_apart(_log_ratio(net, step.x, z), _log_ratio(net, step.x, prior))
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import torch
 from jaxtyping import Float
@@ -11,16 +11,17 @@ from torch import Tensor
 from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Net, Note, Step, Term, Terms
+from unknot.core.objective import Batchwise, Net, Note, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.batches import check_least_batch
 
 Estimator: TypeAlias = Literal["none", "mws", "mixture", "mss"]
 Reading: TypeAlias = Literal["weights", "beta_minus_1", "extra_tc"]
 
 
 @dataclass(frozen=True)
-class BetaTCVAE:
+class BetaTCVAE(Batchwise):
     r"""beta-TCVAE: the VAE whose divergence is split in three, total correlation weighted by beta.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \alpha\, I_q(z; x)
@@ -52,19 +53,14 @@ class BetaTCVAE:
     estimator: Estimator = "mws"
     reading: Reading = "weights"
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
-    least_batch: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         at_least(self, 0, "alpha", "beta", "gamma")
         check_choices(self, "estimator", "reading")
 
     def check_batch(self, batch: int, n_data: int) -> None:
-        """Refuse a stratified batch that is larger than the data, of which it is a part.
-
-        Raises:
-            ConfigError: It is.
-        """
+        """Refuse single images, and a stratified batch larger than the data that it is part of."""
+        check_least_batch(self, batch, 2)
         if self.estimator == "mss" and batch > n_data:
             raise ConfigError(
                 f"BetaTCVAE.estimator 'mss' needs a batch of at most the {n_data} images there "
@@ -74,15 +70,15 @@ class BetaTCVAE:
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction, mutual information, total correlation and dimension-wise divergence."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         weights = log_weights(self.estimator, z, step.n_data)
         kl = kl_normal(q).sum(-1)
         mi, tc, dwkl = split_kl(z, q, weights)
         alpha, beta, gamma = self.alpha, self.beta, self.gamma
         if self.reading != "weights":
-            alpha, gamma = alpha - 1, gamma - 1  # type: ignore[operator]
+            alpha, gamma = alpha - 1, gamma - 1
         if self.reading == "beta_minus_1":
-            beta = beta - 1  # type: ignore[operator]
+            beta = beta - 1
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "kl": Note(kl) if self.reading == "weights" else Term(kl),

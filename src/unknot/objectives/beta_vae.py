@@ -1,7 +1,6 @@
 """The beta-VAE."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Step, Term, Terms
@@ -21,7 +20,6 @@ class BetaVAE:
 
     beta: Hyper = 4.0
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         at_least(self, 0, "beta")
@@ -29,7 +27,7 @@ class BetaVAE:
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and weighted divergence."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "kl": Term(kl_normal(q).sum(-1), self.beta),

@@ -1,20 +1,19 @@
 """ControlVAE."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Carry, Net, Note, Own, Step, Term, Terms
-from unknot.losses import Likelihood, kl_normal, reconstruction
-from unknot.objectives.parts.control import position, ramped
+from unknot.core.objective import Carry, ExtraState, Net, Stateful, Step, Terms
+from unknot.losses import Likelihood, kl_normal
+from unknot.objectives.parts.control import controlled_terms, gains, position, target_at
 
 
 @dataclass(frozen=True)
-class ControlVAE:
+class ControlVAE(Stateful):
     r"""ControlVAE: a beta-VAE whose beta a PI controller moves until the divergence is on target.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \beta(t)\, \mathrm{KL}(t), \qquad
@@ -46,45 +45,32 @@ class ControlVAE:
     ramp_step: Hyper = 0.15
     ramp_every: int = 5_000
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         at_least(self, 0, "target", "kp", "ki", "beta_min", "ramp_start", "ramp_step")
         at_least(self, self.beta_min, "beta_max")
         at_least(self, 1, "ramp_every")
 
-    def own(self, z: int, seed: Int[Tensor, "*p"]) -> Own:  # noqa: ARG002 - the protocol's
+    def extra_state(self, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
         """The sum of errors so far times the gain, and beta before it was clipped."""
         zero = torch.zeros(seed.shape, dtype=torch.float64, device=seed.device)
-        return Own(carried={"integral": zero, "output": zero + self.beta_min})
-
-    def target_at(self, t: Int[Tensor, ""]) -> Float[Tensor, "*p"]:
-        """The target of a step, in float64."""
-        # Without a ramp the target is there from the start.
-        start = self.ramp_start if self.ramp else self.target
-        return ramped(t, self.target, start=start, step=self.ramp_step, every=self.ramp_every)  # type: ignore[arg-type]
+        return ExtraState(carried={"integral": zero, "output": zero + self.beta_min})
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and controlled divergence."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         kl = kl_normal(q).sum(-1)
-        target = self.target_at(step.t).to(kl.dtype).expand_as(kl)
+        target = target_at(self, step.t).to(kl.dtype).expand_as(kl)
         error = target - kl.detach()
         beta, integral, output = position(
-            net.own["integral"],
-            net.own["output"],
+            net.extra["integral"],
+            net.extra["output"],
             error,
-            kp=self.kp,  # type: ignore[arg-type]
-            ki=self.ki,  # type: ignore[arg-type]
-            low=self.beta_min,
-            high=self.beta_max,
+            **gains(self),
         )
         return {
-            "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
-            "kl": Term(kl, beta),
-            "target": Note(target),
-            "error": Note(error),
+            **controlled_terms(self, net, step, z, kl=kl, beta=beta, target=target, error=error),
             "integral": Carry(integral),
             "output": Carry(output),
         }

@@ -1,26 +1,25 @@
 """The DIP-VAE-I."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from jaxtyping import Int
 from torch import Tensor
 
-from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Net, Note, Own, Step, Term, Terms
+from unknot.core.objective import Batchwise, ExtraState, Net, Note, Stateful, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.batches import check_least_batch
 from unknot.objectives.parts.moments import (
+    check_decay,
     covariance,
-    off_identity,
-    running,
+    covariance_terms,
     running_start,
     variances_of,
 )
 
 
 @dataclass(frozen=True)
-class DIPVAEI:
+class DIPVAEI(Stateful, Batchwise):
     r"""DIP-VAE-I: the VAE with the covariance of the posterior means pulled to the identity.
 
     $$\mathcal L = \mathcal L_{\mathrm{VAE}} + \lambda_{od} \textstyle\sum_{i \ne j} S_{ij}^2
@@ -39,33 +38,31 @@ class DIPVAEI:
     lambda_d: Hyper = 100.0
     decay: float = 0.0
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
-    least_batch: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         at_least(self, 0, "lambda_od", "lambda_d")
-        if not 0 <= self.decay < 1:
-            raise ConfigError(f"DIPVAEI.decay must lie in [0, 1); got {self.decay}.")
+        check_decay(self)
 
-    def own(self, z: int, seed: Int[Tensor, "*p"]) -> Own:
+    def extra_state(self, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
         """The running covariance."""
         return running_start(self.decay, z, seed)
+
+    def check_batch(self, batch: int, n_data: int) -> None:
+        """Refuse a batch too small to compare images in."""
+        check_least_batch(self, batch, 2)
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction, divergence, and the covariance's distance from the identity."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
-        now = covariance(q.mean)
-        cov, carry = running(now, self.decay, net, step)
-        off_diagonal, diagonal = off_identity(cov)
+        z = step.sample(q)
+        cov = covariance(q.mean)
+        penalties = covariance_terms(self, cov, net, step)
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "kl": Term(kl_normal(q).sum(-1)),
-            "off_diagonal": Term(off_diagonal, self.lambda_od),
-            "diagonal": Term(diagonal, self.lambda_d),
-            "variance.means": Note(variances_of(now).mean(-1)),
+            **penalties,
+            "variance.means": Note(variances_of(cov).mean(-1)),
             "variance.noise": Note(q.logvar.exp().mean((-2, -1))),
-            **carry,
         }
 
 

@@ -1,21 +1,21 @@
 """The DIP-VAE-II."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from jaxtyping import Int
 from torch import Tensor
 
 from unknot.core.choices import check_choices
-from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Net, Note, Own, Step, Term, Terms
+from unknot.core.objective import Batchwise, ExtraState, Net, Note, Stateful, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.batches import check_least_batch
 from unknot.objectives.parts.moments import (
+    check_decay,
     covariance,
+    covariance_terms,
     diagonal_of,
-    off_identity,
-    running,
     running_start,
     third_moments,
     third_moments_of_mixture,
@@ -26,7 +26,7 @@ Third: TypeAlias = Literal["analytic", "sampled"]
 
 
 @dataclass(frozen=True)
-class DIPVAEII:
+class DIPVAEII(Stateful, Batchwise):
     r"""DIP-VAE-II: the VAE with the covariance of all codes pulled to the identity.
 
     $$\mathcal L = \mathcal L_{\mathrm{VAE}} + \lambda_{od} \textstyle\sum_{i \ne j} S_{ij}^2
@@ -51,36 +51,34 @@ class DIPVAEII:
     third: Third = "analytic"
     decay: float = 0.0
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
-    least_batch: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         at_least(self, 0, "lambda_od", "lambda_d", "lambda_3")
-        if not 0 <= self.decay < 1:
-            raise ConfigError(f"DIPVAEII.decay must lie in [0, 1); got {self.decay}.")
+        check_decay(self)
         check_choices(self, "third")
 
-    def own(self, z: int, seed: Int[Tensor, "*p"]) -> Own:
+    def extra_state(self, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
         """The running covariance."""
         return running_start(self.decay, z, seed)
+
+    def check_batch(self, batch: int, n_data: int) -> None:
+        """Refuse a batch too small to compare images in."""
+        check_least_batch(self, batch, 2)
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction, divergence, and how far second and third moments are from the prior's."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         means, noise = covariance(q.mean), q.logvar.exp().mean(-2)
-        cov, carry = running(means + diagonal_of(noise), self.decay, net, step)
-        off_diagonal, diagonal = off_identity(cov)
+        penalties = covariance_terms(self, means + diagonal_of(noise), net, step)
         third = third_moments_of_mixture(q) if self.third == "analytic" else third_moments(z)
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "kl": Term(kl_normal(q).sum(-1)),
-            "off_diagonal": Term(off_diagonal, self.lambda_od),
-            "diagonal": Term(diagonal, self.lambda_d),
+            **penalties,
             "third": Term(third.square().sum((-3, -2, -1)), self.lambda_3),
             "variance.means": Note(variances_of(means).mean(-1)),
             "variance.noise": Note(noise.mean(-1)),
-            **carry,
         }
 
 

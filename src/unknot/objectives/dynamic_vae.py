@@ -1,20 +1,19 @@
 """DynamicVAE."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Carry, Net, Note, Own, Step, Term, Terms
-from unknot.losses import Likelihood, kl_normal, reconstruction
-from unknot.objectives.parts.control import incremental, ramped
+from unknot.core.objective import Carry, ExtraState, Net, Stateful, Step, Terms
+from unknot.losses import Likelihood, kl_normal
+from unknot.objectives.parts.control import controlled_terms, gains, incremental, target_at
 
 
 @dataclass(frozen=True)
-class DynamicVAE:
+class DynamicVAE(Stateful):
     r"""DynamicVAE: a beta-VAE whose beta is led down from a large value, the divergence on target.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \beta(t)\, \mathrm{KL}(t), \qquad
@@ -52,7 +51,6 @@ class DynamicVAE:
     ramp_every: int = 6_000
     ramp_over: int = 1_000
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         at_least(self, 0, "target", "kp", "ki", "beta_start", "beta_min", "ramp_start", "ramp_step")
@@ -60,48 +58,30 @@ class DynamicVAE:
         at_least(self, 1, "window", "ramp_over")
         at_least(self, self.ramp_over, "ramp_every")
 
-    def own(self, z: int, seed: Int[Tensor, "*p"]) -> Own:  # noqa: ARG002 - the protocol's
+    def extra_state(self, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
         """Beta before it was clipped, the last error, and the last divergences."""
         zero = torch.zeros(seed.shape, dtype=torch.float64, device=seed.device)
         recent = zero.unsqueeze(-1).expand(*seed.shape, self.window)
-        return Own(carried={"output": zero + self.beta_start, "before": zero, "recent": recent})  # type: ignore[operator]
-
-    def target_at(self, t: Int[Tensor, ""]) -> Float[Tensor, "*p"]:
-        """The target of a step, in float64."""
-        # Without a ramp the target is there from the start.
-        start = self.ramp_start if self.ramp else self.target
-        return ramped(
-            t,
-            self.target,  # type: ignore[arg-type]
-            start=start,  # type: ignore[arg-type]
-            step=self.ramp_step,  # type: ignore[arg-type]
-            every=self.ramp_every,
-            over=self.ramp_over,
-        )
+        output = zero + self.beta_start
+        return ExtraState(carried={"output": output, "before": zero, "recent": recent})
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and controlled divergence."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         kl = kl_normal(q).sum(-1)
-        recent = torch.cat([net.own["recent"][..., 1:], kl.detach().unsqueeze(-1)], -1)
+        recent = torch.cat([net.extra["recent"][..., 1:], kl.detach().unsqueeze(-1)], -1)
         average = recent.sum(-1) / (step.t + 1).clamp(max=self.window)
-        target = self.target_at(step.t).to(kl.dtype).expand_as(kl)
+        target = target_at(self, step.t, over=self.ramp_over).to(kl.dtype).expand_as(kl)
         error = target - average
         beta, output = incremental(
-            net.own["output"],
-            net.own["before"],
+            net.extra["output"],
+            net.extra["before"],
             error,
-            kp=self.kp,  # type: ignore[arg-type]
-            ki=self.ki,  # type: ignore[arg-type]
-            low=self.beta_min,
-            high=self.beta_max,
+            **gains(self),
         )
         return {
-            "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
-            "kl": Term(kl, beta),
-            "target": Note(target),
-            "error": Note(error),
+            **controlled_terms(self, net, step, z, kl=kl, beta=beta, target=target, error=error),
             "output": Carry(output),
             "before": Carry(error),
             "recent": Carry(recent),

@@ -1,23 +1,33 @@
 """The FactorVAE."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from unknot.core.architecture import Shape
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Adam, Net, Note, Step, Term, Terms
+from unknot.core.objective import (
+    Adam,
+    Adversarial,
+    Batchwise,
+    MultiView,
+    Net,
+    Note,
+    Step,
+    Term,
+    Terms,
+)
 from unknot.losses import Likelihood, kl_normal, reconstruction
-from unknot.objectives.parts.critics import check_critic, mlp, tell_apart
+from unknot.objectives.parts.batches import check_least_batch
+from unknot.objectives.parts.critics import build_critic, check_critic, critic_adam, tell_apart
 
 RUNAWAY = 1e4
 """Nats of divergence from the prior that no healthy run comes near."""
 
 
 @dataclass(frozen=True)
-class FactorVAE:
+class FactorVAE(Adversarial, MultiView, Batchwise):
     r"""FactorVAE: the VAE with a penalty on the total correlation, which a critic estimates.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \mathrm{KL}(q(z|x) \| p(z))
@@ -56,7 +66,6 @@ class FactorVAE:
     critic_beta1: float = 0.5
     critic_beta2: float = 0.9
     likelihood: Likelihood = "bernoulli"
-    least_batch: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         at_least(self, 0, "gamma")
@@ -75,18 +84,21 @@ class FactorVAE:
     @property
     def critic_optim(self) -> Adam:
         """The critic's own optimiser."""
-        return Adam(self.critic_lr, self.critic_beta1, self.critic_beta2)
+        return critic_adam(self)
 
-    def critic(self, image: Shape, z: int) -> nn.Module:  # noqa: ARG002 - the protocol's
+    def critic(self, image: Shape, z: int) -> nn.Module:
         """Codes to two logits: as they came, shuffled."""
-        sizes = {"layers": self.critic_layers, "width": self.critic_width}
-        return mlp(z, 2, **sizes, slope=self.critic_slope)
+        return build_critic(self, z, 2)
+
+    def check_batch(self, batch: int, n_data: int) -> None:
+        """Refuse a batch too small to compare images in."""
+        check_least_batch(self, batch, 2)
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction, divergence and total correlation, of the first batch."""
         x = step.x.chunk(self.views, dim=-4)[0]
         q = net.encode(x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         kl = kl_normal(q).sum(-1)
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), x)),
@@ -98,10 +110,10 @@ class FactorVAE:
     def critic_terms(self, net: Net, step: Step) -> Terms:
         """How well the critic tells codes from shuffled ones."""
         batches = step.x.chunk(self.views, dim=-4)
-        codes = []
-        for stream, x in zip(("z", "z2"), batches, strict=False):
-            q = net.encode(x)
-            codes.append(q.sample(step.normal(stream, *q.mean.shape[-2:])).detach())
+        codes = [
+            step.sample(net.encode(x), stream).detach()
+            for stream, x in zip(("z", "z2"), batches, strict=False)
+        ]
         whole, other = codes[0], codes[-1]
         shuffled = other.gather(-2, step.permutation("shuffle", *other.shape[-2:]))
         return tell_apart(_log_odds(net, whole), _log_odds(net, shuffled))

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
@@ -10,7 +9,7 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.hyper import at_least
-from unknot.core.objective import Net, Note, Own, Step, Term, Terms
+from unknot.core.objective import ExtraState, Net, Note, Recoding, Stateful, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
 from unknot.objectives.parts.autoregressive import gated_step
@@ -20,7 +19,7 @@ OPEN = 2.0
 
 
 @dataclass(frozen=True)
-class FlowVAE:
+class FlowVAE(Stateful, Recoding):
     r"""Flow VAE: the VAE with a posterior bent by inverse autoregressive flow (IAF).
 
     $$\mathcal L = -\ln p(x|z_T) + \ln q(z_T|x) - \ln p(z_T), \qquad
@@ -48,23 +47,22 @@ class FlowVAE:
     steps: int = 2
     width: int = 320
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         at_least(self, 0, "steps")
         at_least(self, 1, "width")
 
-    def own(self, z: int, seed: Int[Tensor, "*p"]) -> Own:
+    def extra_state(self, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
         """The weights of all steps, uniform within one over the root of their inputs' number."""
         if not self.steps:
-            return Own()
+            return ExtraState()
 
         def uniform(name: str, inputs: int, *shape: int) -> Tensor:
             u = noise.uniform(seed, f"init/flow.{name}", 0, self.steps, *shape, dtype=torch.float64)
             return (2 * u - 1) / math.sqrt(inputs)
 
         gates = torch.tensor([0.0, OPEN], dtype=torch.float64, device=seed.device)
-        return Own(
+        return ExtraState(
             {
                 "latent_weight": uniform("latent_weight", 3 * z, self.width, z),
                 "context_weight": uniform("context_weight", 3 * z, self.width, 2 * z),
@@ -82,7 +80,7 @@ class FlowVAE:
         for t in range(self.steps):
             weights = {
                 name: weight.select(-2 if name.endswith("bias") else -3, t)
-                for name, weight in net.own.items()
+                for name, weight in net.extra.items()
             }
             z, log_sigma_t = gated_step(z, context, **weights, backwards=t % 2 == 1)
             log_sigma = log_sigma + log_sigma_t

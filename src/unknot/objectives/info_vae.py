@@ -1,16 +1,16 @@
 """The InfoVAE."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Net, Step, Term, Terms
+from unknot.core.objective import Batchwise, Net, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.batches import check_least_batch
 from unknot.objectives.parts.mmd import Kernel, Scales, check_kernel, prior_mmd
 
 
 @dataclass(frozen=True)
-class InfoVAE:
+class InfoVAE(Batchwise):
     r"""InfoVAE: the VAE with its divergence traded for one between all codes and the prior.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \beta\, \mathrm{KL}(q(z|x) \| p(z))
@@ -40,8 +40,6 @@ class InfoVAE:
     scales: Scales = (1.0,)
     exact_prior: bool = False
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
-    least_batch: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         at_least(self, 0, "beta", "lambda_mmd")
@@ -57,13 +55,15 @@ class InfoVAE:
         """
         return cls(beta=1 - alpha, lambda_mmd=alpha + lambda_ - 1)
 
+    def check_batch(self, batch: int, n_data: int) -> None:
+        """Refuse a batch too small to compare images in."""
+        check_least_batch(self, batch, 2)
+
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction, divergence of each posterior, and discrepancy of all codes."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
-        mmd = prior_mmd(
-            z, step, kernel=self.kernel, scales=self.scales, exact_prior=self.exact_prior
-        )
+        z = step.sample(q)
+        mmd = prior_mmd(self, z, step)
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "kl": Term(kl_normal(q).sum(-1), self.beta),

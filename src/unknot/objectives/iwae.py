@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -36,7 +35,6 @@ class IWAE:
 
     samples: int = 5
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         at_least(self, 1, "samples")

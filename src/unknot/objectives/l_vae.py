@@ -1,19 +1,19 @@
 """The L-VAE."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
 from unknot.core.choices import check_choices
-from unknot.core.objective import Net, Note, Own, Step, Term, Terms
+from unknot.core.objective import ExtraState, Net, Note, Stateful, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
 
 
 @dataclass(frozen=True)
-class LVAE:
+class LVAE(Stateful):
     r"""L-VAE: the VAE whose two terms are weighted by numbers that are learnt with the net.
 
     $$\mathcal L = \frac{R}{\sigma_0^2} + \frac{\mathrm{KL}(q(z|x) \| p(z))}{\sigma_1^2} +
@@ -39,24 +39,23 @@ class LVAE:
     parametrisation: Literal["sigma", "logvar"] = "sigma"
     penalty: Literal["square", "log"] = "square"
     likelihood: Likelihood = "sigmoid_gaussian"
-    views: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_choices(self, "parametrisation", "penalty")
 
-    def own(self, z: int, seed: Int[Tensor, "*p"]) -> Own:  # noqa: ARG002 - the protocol's
+    def extra_state(self, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
         """Of reconstruction and divergence: sigma or its ln sigma^2."""
         start = 1.0 if self.parametrisation == "sigma" else 0.0
-        return Own({self.parametrisation: torch.full((*seed.shape, 2), start)})
+        return ExtraState({self.parametrisation: torch.full((*seed.shape, 2), start)})
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Both parts under their learnt weights, and what the weights cost."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         if self.parametrisation == "sigma":
-            variance = net.own["sigma"].square()
+            variance = net.extra["sigma"].square()
         else:
-            variance = net.own["logvar"].exp()
+            variance = net.extra["logvar"].exp()
         of_recon, of_kl = variance.unbind(-1)
         penalty = variance if self.penalty == "square" else 0.5 * variance.log()
         return {

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import torch
 from jaxtyping import Float, Int
@@ -11,7 +11,7 @@ from torch import Tensor
 from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least, lift
-from unknot.core.objective import Net, Note, Own, Step, Term, Terms
+from unknot.core.objective import ExtraState, Net, Note, Stateful, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
 
 Variant: TypeAlias = Literal["strong", "weak", "v1", "v2", "v3"]
@@ -49,7 +49,7 @@ FORMS: dict[Variant, Form] = {
 
 
 @dataclass(frozen=True)
-class MdLVAE:
+class MdLVAE(Stateful):
     r"""mdL-VAE: the VAE with a learnt weight for the reconstruction and for each latent.
 
     $$\mathcal L = f(\sigma_r) R + \sum_j f(\sigma_j)\, \mathrm{KL}_j + r_r(\sigma_r) +
@@ -78,7 +78,6 @@ class MdLVAE:
     variant: Variant = "strong"
     floor: Hyper = 0.0
     likelihood: Likelihood = "sigmoid_gaussian"
-    views: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_choices(self, "variant")
@@ -86,26 +85,26 @@ class MdLVAE:
         if isinstance(self.floor, int | float) and self.floor >= 1:
             raise ConfigError(f"MdLVAE.floor must be below 1, the first sigma; got {self.floor}.")
 
-    def own(self, z: int, seed: Int[Tensor, "*p"]) -> Own:
+    def extra_state(self, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
         """Sigma of the reconstruction and of each latent, 1 at the start."""
 
         def start(n: int) -> Tensor:
             ones = torch.ones(*seed.shape, n, dtype=torch.float64, device=seed.device)
-            return ones - lift(self.floor, 1)  # type: ignore[arg-type]
+            return ones - lift(self.floor, 1)
 
-        return Own({"sigma_r": start(1), "sigma": start(z)})
+        return ExtraState({"sigma_r": start(1), "sigma": start(z)})
 
     def sigmas(self, learnt: Float[Tensor, "*p n"]) -> Float[Tensor, "*p n"]:
         """Sigmas as the formula has them, of the learnt numbers: their size above the floor."""
         # The slope of the size is 1 at 0, not 0 as that of torch.abs.
-        return torch.where(learnt < 0, -learnt, learnt) + lift(self.floor, 1)  # type: ignore[arg-type]
+        return torch.where(learnt < 0, -learnt, learnt) + lift(self.floor, 1)
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and each latent's divergence under their weights, and the penalties."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         form, kl = FORMS[self.variant], kl_normal(q)
-        sigma_r, sigma = self.sigmas(net.own["sigma_r"]), self.sigmas(net.own["sigma"])
+        sigma_r, sigma = self.sigmas(net.extra["sigma_r"]), self.sigmas(net.extra["sigma"])
         square_r, square = sigma_r.square(), sigma.square()
         of_latents = form.penalty(square).sum(-1) / (kl.shape[-1] if form.shared else 1)
         recon = reconstruction(self.likelihood, net.decode(z), step.x)

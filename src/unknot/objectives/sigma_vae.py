@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
-from unknot.core.objective import Net, Note, Own, Step, Term, Terms
+from unknot.core.objective import Calibrated, ExtraState, Net, Note, Stateful, Step, Term, Terms
 from unknot.losses import kl_normal, reconstruction
 
 LOWEST = -6.0
@@ -19,7 +19,7 @@ LOWEST = -6.0
 
 
 @dataclass(frozen=True)
-class SigmaVAE:
+class SigmaVAE(Stateful, Calibrated):
     r"""sigma-VAE: the VAE with a Gaussian decoder whose variance is found with the weights.
 
     $$\mathcal L = D \ln \sigma + \frac{1}{2 \sigma^2} R + \mathrm{KL}(q(z|x) \| p(z)), \qquad
@@ -45,22 +45,23 @@ class SigmaVAE:
     sigma: Literal["learnt", "analytic"] = "learnt"
     form: Literal["density", "literal"] = "density"
     likelihood: Literal["gaussian", "sigmoid_gaussian"] = "sigmoid_gaussian"
-    views: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_choices(self, "sigma", "form", "likelihood")
 
-    def own(self, z: int, seed: Int[Tensor, "*p"]) -> Own:  # noqa: ARG002 - the protocol's
+    def extra_state(self, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
         """The learnt ln sigma, before its floor."""
-        return Own({"log_sigma": torch.zeros(*seed.shape, 1)} if self.sigma == "learnt" else {})
+        return ExtraState(
+            {"log_sigma": torch.zeros(*seed.shape, 1)} if self.sigma == "learnt" else {}
+        )
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Weighted squared error, ln sigma and divergence."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         error = reconstruction(self.likelihood, net.decode(z), step.x)
         count = step.x.shape[-3:].numel() if self.form == "density" else 1
-        log_sigma = self._log_sigma(net.own, error, count)
+        log_sigma = self._log_sigma(net.extra, error, count)
         variance = (2 * log_sigma).exp()
         return {
             "recon": Term(error, 0.5 / variance),
@@ -70,13 +71,13 @@ class SigmaVAE:
             "beta": Note(2 * variance),
         }
 
-    def variance(
-        self, own: Mapping[str, Tensor], error: Float[Tensor, "*p"], count: int
+    def decoder_variance(
+        self, extra: Mapping[str, Tensor], error: Float[Tensor, "*p"], count: int
     ) -> Float[Tensor, "*p"]:
         r"""$\sigma^2$ of the decoder.
 
         Args:
-            own: What the objective has learnt.
+            extra: What the objective has learnt.
             error: $R$, of which the analytic one is the best.
             count: $D$.
 
@@ -87,13 +88,13 @@ class SigmaVAE:
             raise ConfigError(
                 "the literal form of sigma_vae is no likelihood; train with form=density."
             )
-        return (2 * self._log_sigma(own, error, count)).exp()
+        return (2 * self._log_sigma(extra, error, count)).exp()
 
     def _log_sigma(
-        self, own: Mapping[str, Tensor], error: Float[Tensor, "*p"], count: int
+        self, extra: Mapping[str, Tensor], error: Float[Tensor, "*p"], count: int
     ) -> Float[Tensor, "*p"]:
         if self.sigma == "learnt":
-            return soft_floor(own["log_sigma"].squeeze(-1))
+            return soft_floor(extra["log_sigma"].squeeze(-1))
         return best_log_sigma(error, count).clamp(min=LOWEST)
 
 

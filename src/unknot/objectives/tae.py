@@ -5,14 +5,14 @@ from typing import ClassVar
 
 from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Net, Note, Step, Term, Terms
+from unknot.core.objective import MultiView, Net, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
-from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet, violations
+from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet_terms
 
 
 @dataclass(frozen=True)
-class TAE:
+class TAE(MultiView, Recoding):
     r"""TAE: the autoencoder of three images whose codes are to keep the order of their distances.
 
     $$\mathcal L = \tfrac13 \textstyle\sum_{x \in \{x_a, x_p, x_n\}} \mathcal L_{\mathrm{AE}}(x)
@@ -35,13 +35,13 @@ class TAE:
     decoder_gradient: bool = True
     likelihood: Likelihood = "bernoulli"
     views: ClassVar[int] = 3
-    draw: ClassVar[str] = "triplets"
+    sampler: ClassVar[str] = "triplets"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "alpha", "psi")
         check_choices(self, "margin", "norm")
 
-    def recode(self, net: Net, q: Posterior) -> Posterior:  # noqa: ARG002 - as all objectives
+    def recode(self, net: Net, q: Posterior) -> Posterior:
         """The mean, as good as exact."""
         return q.point()
 
@@ -53,8 +53,7 @@ class TAE:
         decoded = net.decode(z if self.decoder_gradient else z.detach())
         return {
             "recon": Term(reconstruction(self.likelihood, decoded, step.x)),
-            "triplet": Term(triplet(near, far, margin=self.margin, psi=self.psi), self.alpha),  # type: ignore[arg-type]
-            "violations": Note(violations(near, far, margin=self.margin, psi=self.psi)),  # type: ignore[arg-type]
+            **triplet_terms(self, near, far),
         }
 
 

@@ -5,13 +5,13 @@ from typing import ClassVar
 
 from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Net, Note, Step, Term, Terms
+from unknot.core.objective import MultiView, Net, Step, Term, Terms
 from unknot.losses import Likelihood, beta_of_means, kl_normal, reconstruction
-from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet, violations
+from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet_terms
 
 
 @dataclass(frozen=True)
-class TVAE:
+class TVAE(MultiView):
     r"""TVAE: the beta-VAE of three images whose means are to keep the order of their distances.
 
     $$\mathcal L = \tfrac13 \textstyle\sum_{x \in \{x_a, x_p, x_n\}} \mathcal
@@ -42,7 +42,7 @@ class TVAE:
     decoder_gradient: bool = True
     likelihood: Likelihood = "bernoulli"
     views: ClassVar[int] = 3
-    draw: ClassVar[str] = "triplets"
+    sampler: ClassVar[str] = "triplets"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "beta", "alpha", "psi")
@@ -51,15 +51,14 @@ class TVAE:
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and divergence of all views, and the triplet loss of their means."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         a, p, n = (view.mean for view in q.views(3))
         near, far = distance(a - p, self.norm), distance(a - n, self.norm)
         decoded = net.decode(z if self.decoder_gradient else z.detach())
         return {
             "recon": Term(reconstruction(self.likelihood, decoded, step.x)),
             "kl": Term(kl_normal(q).sum(-1), self.beta),
-            "triplet": Term(triplet(near, far, margin=self.margin, psi=self.psi), self.alpha),  # type: ignore[arg-type]
-            "violations": Note(violations(near, far, margin=self.margin, psi=self.psi)),  # type: ignore[arg-type]
+            **triplet_terms(self, near, far),
         }
 
 

@@ -1,7 +1,6 @@
 """The variational autoencoder."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from unknot.core.objective import Net, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
@@ -18,12 +17,11 @@ class VAE:
     """
 
     likelihood: Likelihood = "bernoulli"
-    views: ClassVar[int] = 1
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and divergence."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:]))
+        z = step.sample(q)
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "kl": Term(kl_normal(q).sum(-1)),

@@ -1,17 +1,17 @@
 """The Wasserstein autoencoder with the maximum mean discrepancy."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Net, Step, Term, Terms
+from unknot.core.objective import Batchwise, Net, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
+from unknot.objectives.parts.batches import check_least_batch
 from unknot.objectives.parts.mmd import Kernel, Scales, check_kernel, prior_mmd
 
 
 @dataclass(frozen=True)
-class WAEMMD:
+class WAEMMD(Recoding, Batchwise):
     r"""WAE-MMD: an autoencoder whose codes, all together, are drawn towards the prior.
 
     $$\mathcal L = \mathbb E_{q(z|x)} \lVert x - G(z) \rVert^2
@@ -37,26 +37,26 @@ class WAEMMD:
     scales: Scales = (1.0,)
     exact_prior: bool = False
     likelihood: Likelihood = "gaussian"
-    views: ClassVar[int] = 1
-    least_batch: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         at_least(self, 0, "lambda_mmd")
         check_kernel(self)
 
+    def check_batch(self, batch: int, n_data: int) -> None:
+        """Refuse a batch too small to compare images in."""
+        check_least_batch(self, batch, 2)
+
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction, and discrepancy of all codes."""
         q = net.encode(step.x)
-        z = q.sample(step.normal("z", *q.mean.shape[-2:])) if self.stochastic else q.mean
-        mmd = prior_mmd(
-            z, step, kernel=self.kernel, scales=self.scales, exact_prior=self.exact_prior
-        )
+        z = step.sample(q) if self.stochastic else q.mean
+        mmd = prior_mmd(self, z, step)
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "mmd": Term(mmd, self.lambda_mmd),
         }
 
-    def recode(self, net: Net, q: Posterior) -> Posterior:  # noqa: ARG002 - the protocol's
+    def recode(self, net: Net, q: Posterior) -> Posterior:
         """Without the variances where none are trained."""
         return q if self.stochastic else q.point()
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError
+from unknot.core.posterior import Posterior
 from unknot.engine.encode import encode
 from unknot.study.run import Run
 
@@ -59,8 +60,8 @@ def measure_latents(run: Run, *, sample: int = SAMPLE) -> list[Latents]:
     """
     rows = sample_rows(run, sample)
     q = encode(run.training.population, run.dataset, rows)
-    mean, variance = q.mean.double(), q.logvar.double().exp()
-    kl = 0.5 * (mean.square() + variance - 1 - q.logvar.double()).mean(1)
+    exact = Posterior(q.mean.double(), q.logvar.double())
+    mean, variance, kl = exact.mean, exact.logvar.exp(), exact.kl().mean(1)
     sd = (mean.var(1, correction=0) + variance.mean(1)).sqrt()
     factors = run.dataset.space.factors(rows).numpy()
     return [

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from unknot.core.objective import views_of
 from unknot.engine.device import Precision
 from unknot.study.plan import MOST_ON_A_CPU, MOST_ON_A_GPU, Plan, Shard, shards
 from unknot.study.spec import TrainSpec
@@ -62,7 +63,7 @@ def budget(plan: Plan) -> Budget:
 
 def images(spec: TrainSpec) -> int:
     """Images that one model sees in all its steps."""
-    return spec.updates * spec.batch * int(spec.objective.settings.views)
+    return spec.updates * spec.batch * views_of(spec.objective.settings)
 
 
 def _seconds(settings: Sequence[TrainSpec], shard: Shard, precision: Precision) -> float:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from unknot.core import dotted, registry
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, Number
-from unknot.core.objective import Adam
+from unknot.core.objective import Adam, sampler_of
 from unknot.core.toml import parse_value
 from unknot.study.spec import FORMAT, Choice, TrainSpec, plain, tag
 
@@ -111,7 +111,7 @@ def _choice(name: str, room: registry.Room, given: Any) -> Choice:  # noqa: ANN4
 def _draw(given: Any, objective: Any) -> Choice:  # noqa: ANN401
     """A sampler by name, the objective's own unless it is named."""
     inner = dict(_table("draw", given))
-    chosen = inner.pop("name", getattr(objective, "draw", "singles"))
+    chosen = inner.pop("name", sampler_of(objective))
     if not isinstance(chosen, str):
         raise ConfigError(f"draw.name must be the name of a sampler; got {chosen!r}.")
     return Choice(chosen, build(registry.get("samplers", chosen), inner, "draw"))

@@ -69,12 +69,12 @@ def _variance(training: Training, metric: str) -> Variance | None:
     if not isinstance(objective, Calibrated):
         return None
     state = training.population.state()
-    own = {n.removeprefix("own."): v.double() for n, v in state.items() if n.startswith("own.")}
+    extra = {n.removeprefix("own."): v.double() for n, v in state.items() if n.startswith("own.")}
     pixels = math.prod(training.context.dataset.shape)
 
     def variance(error: Tensor) -> Tensor:
         try:
-            return objective.variance(own, error, pixels)
+            return objective.decoder_variance(extra, error, pixels)
         except ConfigError as refusal:
             raise ConfigError(f"{metric} needs the density of a Gaussian: {refusal}") from refusal
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import WHOLE_RUN, Schedule, hyper_fields, last_step, over_run
-from unknot.core.objective import Adam, Drawing
+from unknot.core.objective import Adam, sampler_of, updates_of
 from unknot.engine.device import Precision
 from unknot.engine.population import Member
 from unknot.samplers.parts.sampler import sampler_for
@@ -108,7 +108,7 @@ class TrainSpec:
     @property
     def updates(self) -> int:
         """How often weights move; fewer than steps where an objective counts an update as two."""
-        return _updates(self.objective, self.steps)
+        return updates_of(self.objective.settings, self.steps)
 
     @property
     def seed_list(self) -> tuple[int, ...]:
@@ -155,19 +155,15 @@ class TrainSpec:
         return [hashlib.blake2b(t.encode(), digest_size=6).hexdigest() for t in texts]
 
 
-def _updates(objective: Choice, steps: int) -> int:
-    return -(-steps // getattr(objective.settings, "steps_per_update", 1))
-
-
 def _write_out(
     objective: Choice, optim: Adam, draw: Choice | None, steps: int
 ) -> tuple[Choice, Adam, Choice | None]:
     """Schedules that end with the run, and the sampler where the objective asks for one."""
-    updates = _updates(objective, steps)
+    updates = updates_of(objective.settings, steps)
     settings = over_run(objective.settings, updates, "objective")
     sampler = sampler_for(settings, draw.settings if draw else None)
-    if isinstance(settings, Drawing):
-        draw = draw or Choice(settings.draw, sampler)
+    if (name := sampler_of(settings)) != "singles":
+        draw = draw or Choice(name, sampler)
     elif sampler == Singles():  # as for all runs from before there were samplers
         draw = None
     return replace(objective, settings=settings), over_run(optim, updates, "optim"), draw

@@ -16,7 +16,6 @@ from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
 from unknot.losses.likelihood import activated
 from unknot.losses.overlap import Pixels
-from unknot.metrics.parts.information import divergence
 from unknot.metrics.parts.rows import FEWEST, Rows
 
 Likelihood: TypeAlias = Pixels
@@ -53,7 +52,7 @@ class Draws:
     @property
     def kl(self) -> Float[Tensor, "*p n"]:
         """Divergence of each posterior from the prior, in closed form."""
-        return divergence(self.q.mean, self.q.logvar).sum(-1)
+        return self.q.kl().sum(-1)
 
     def member(self, i: int) -> "Draws":
         """The draws of one member of a population."""

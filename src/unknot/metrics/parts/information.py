@@ -240,16 +240,6 @@ def _within(x: Float[Tensor, "z n"], radius: Float[Tensor, "z n"]) -> Float[Tens
     return (above - torch.searchsorted(ordered, x - radius)).to(x.dtype)
 
 
-def divergence(mean: Float[Tensor, "*n z"], logvar: Float[Tensor, "*n z"]) -> Float[Tensor, "*n z"]:
-    r"""Of each latent from the prior, $\frac12 (\mu^2 + \sigma^2 - 1 - \ln \sigma^2)$, in nats.
-
-    Example:
-        >>> divergence(torch.ones(1, 2), torch.zeros(1, 2)).tolist()
-        [[0.5, 0.5]]
-    """
-    return 0.5 * (mean.square() + logvar.exp() - 1 - logvar)
-
-
 def log_density(
     points: Float[Tensor, "s z"], mean: Float[Tensor, "n z"], logvar: Float[Tensor, "n z"]
 ) -> Float[Tensor, "s z"]:

@@ -6,10 +6,52 @@ below the bound than ``kp`` can lift it, their weight stays at the bound for goo
 divergence: a first error of 18 without a ramp is enough.
 """
 
+from typing import Any
+
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, sigmoid, where
 
 from unknot.core.hyper import Number
+from unknot.core.objective import Net, Note, Step, Term, Terms
+from unknot.losses import reconstruction
+
+
+def target_at(
+    objective: Any,  # noqa: ANN401 - one of the two controlled VAEs
+    t: Int[Tensor, ""],
+    *,
+    over: int = 1,
+) -> Float[Tensor, "*p"]:
+    """The target of a step, in float64: ramped, or there from the start."""
+    start = objective.ramp_start if objective.ramp else objective.target
+    step, every = objective.ramp_step, objective.ramp_every
+    return ramped(t, objective.target, start=start, step=step, every=every, over=over)
+
+
+def gains(objective: Any) -> dict[str, Any]:  # noqa: ANN401
+    """What both controllers are told by an objective's fields."""
+    low, high = objective.beta_min, objective.beta_max
+    return {"kp": objective.kp, "ki": objective.ki, "low": low, "high": high}
+
+
+def controlled_terms(
+    objective: Any,  # noqa: ANN401
+    net: Net,
+    step: Step,
+    z: Float[Tensor, "*p b z"],
+    *,
+    kl: Float[Tensor, "*p"],
+    beta: Float[Tensor, "*p"],
+    target: Float[Tensor, "*p"],
+    error: Float[Tensor, "*p"],
+) -> Terms:
+    """Reconstruction, and divergence under the weight that a controller gives it."""
+    return {
+        "recon": Term(reconstruction(objective.likelihood, net.decode(z), step.x)),
+        "kl": Term(kl, beta),
+        "target": Note(target),
+        "error": Note(error),
+    }
 
 
 def ramped(

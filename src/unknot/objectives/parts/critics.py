@@ -10,7 +10,18 @@ from torch import Tensor, nn
 
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import at_least
-from unknot.core.objective import Note, Term, Terms
+from unknot.core.objective import Adam, Note, Term, Terms
+
+
+def build_critic(objective: Any, inputs: int, outputs: int) -> nn.Sequential:  # noqa: ANN401
+    """The critic that an objective's fields describe."""
+    sizes = {"layers": objective.critic_layers, "width": objective.critic_width}
+    return mlp(inputs, outputs, **sizes, slope=objective.critic_slope)
+
+
+def critic_adam(objective: Any) -> Adam:  # noqa: ANN401
+    """The optimiser that an objective's fields describe."""
+    return Adam(objective.critic_lr, objective.critic_beta1, objective.critic_beta2)
 
 
 def mlp(inputs: int, outputs: int, *, layers: int, width: int, slope: float) -> nn.Sequential:

@@ -65,12 +65,15 @@ def squared_mmd_normal(
 
 
 def prior_mmd(
-    z: Float[Tensor, "*p b z"], step: Step, *, kernel: Kernel, scales: Scales, exact_prior: bool
+    objective: Any,  # noqa: ANN401 - any dataclass with the fields of `check_kernel`
+    z: Float[Tensor, "*p b z"],
+    step: Step,
 ) -> Float[Tensor, "*p"]:
     """Between codes and the standard normal prior, or as many draws from it."""
-    if exact_prior:
-        return squared_mmd_normal(z, scales=scales)
-    return squared_mmd(z, step.normal("prior", *z.shape[-2:]), kernel=kernel, scales=scales)
+    if objective.exact_prior:
+        return squared_mmd_normal(z, scales=objective.scales)
+    prior = step.normal("prior", *z.shape[-2:])
+    return squared_mmd(z, prior, kernel=objective.kernel, scales=objective.scales)
 
 
 def check_kernel(thing: Any) -> None:  # noqa: ANN401 - any dataclass with these fields

@@ -1,10 +1,13 @@
 """Second and third moments of codes over a batch, for objectives that match them to the prior's."""
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from unknot.core.objective import Carry, Net, Own, Step
+from unknot.core.errors import ConfigError
+from unknot.core.objective import Carry, ExtraState, Net, Step, Term, Terms
 from unknot.core.posterior import Posterior
 
 
@@ -67,10 +70,21 @@ def third_moments_of_mixture(q: Posterior) -> Float[Tensor, "*p z z z"]:
     return third_moments(q.mean) + ij + ik + jk
 
 
-def running_start(decay: float, z: int, seed: Int[Tensor, "*p"]) -> Own:
+def check_decay(objective: Any) -> None:  # noqa: ANN401 - any dataclass with this field
+    """Check the decay of a running mean; for ``__post_init__``.
+
+    Raises:
+        ConfigError: It is out of its range.
+    """
+    if not 0 <= objective.decay < 1:
+        kind = type(objective).__name__
+        raise ConfigError(f"{kind}.decay must lie in [0, 1); got {objective.decay}.")
+
+
+def running_start(decay: float, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
     """What `running` carries, before the first step."""
     start = torch.zeros(*seed.shape, z, z, device=seed.device)
-    return Own(carried={"covariance": start}) if decay else Own()
+    return ExtraState(carried={"covariance": start}) if decay else ExtraState()
 
 
 def running(
@@ -84,6 +98,22 @@ def running(
     """
     if not decay:
         return cov, {}
-    kept = decay * net.own["covariance"] + (1 - decay) * cov.detach()
+    kept = decay * net.extra["covariance"] + (1 - decay) * cov.detach()
     mean = kept / (1 - decay ** (step.t.to(cov.dtype) + 1))
     return mean + (cov - cov.detach()), {"covariance": Carry(kept)}
+
+
+def covariance_terms(
+    objective: Any,  # noqa: ANN401 - a DIP-VAE
+    cov: Float[Tensor, "*p z z"],
+    net: Net,
+    step: Step,
+) -> Terms:
+    """How far a batch's covariance, or its running mean, is from the identity; what to carry."""
+    cov, carry = running(cov, objective.decay, net, step)
+    off_diagonal, diagonal = off_identity(cov)
+    return {
+        "off_diagonal": Term(off_diagonal, objective.lambda_od),
+        "diagonal": Term(diagonal, objective.lambda_d),
+        **carry,
+    }

@@ -1,5 +1,6 @@
 """Latents that two images seem to share: how far apart, below which threshold, at what weight."""
 
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import torch
@@ -8,7 +9,9 @@ from torch import Tensor
 
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Number, Schedule, at_least, lift
+from unknot.core.objective import Net, Note, Step, Term, Terms
 from unknot.core.posterior import Posterior
+from unknot.losses import kl_normal, reconstruction
 
 Delta: TypeAlias = Literal["absolute", "kl", "symmetric_kl"]
 
@@ -83,6 +86,28 @@ def share(
         [[1.5, 5.0], [1.5, 9.0]]
     """
     return torch.cat([torch.where(shared, average, own) for own in (a, b)], dim=-2)
+
+
+def pair_terms(
+    objective: Any,  # noqa: ANN401 - one of the two adaptive VAEs of pairs
+    net: Net,
+    step: Step,
+    average: Callable[[Posterior, Posterior], Posterior],
+) -> Terms:
+    """The beta-VAE of pairs, whose posteriors are the average of both where they are close."""
+    a, b = net.encode(step.x).views(2)
+    shared = shared_latents(deltas(a, b, objective.delta), objective.eta)
+    both = average(a, b)
+    q = Posterior(
+        share(shared, both.mean, a.mean, b.mean),
+        share(shared, both.logvar, a.logvar, b.logvar),
+    )
+    z = step.sample(q)
+    return {
+        "recon": Term(reconstruction(objective.likelihood, net.decode(z), step.x)),
+        "kl": Term(kl_normal(q).sum(-1), objective.beta),
+        "shared": Note(count(shared, z)),
+    }
 
 
 def weighted(

@@ -1,6 +1,6 @@
 """Triplet losses: an anchor's code is to be nearer to the positive's than to the negative's."""
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import torch
 import torch.nn.functional as F
@@ -8,6 +8,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.hyper import Number, lift
+from unknot.core.objective import Note, Term, Terms
+from unknot.core.posterior import Posterior
+from unknot.objectives.parts.sharing import Delta, count, deltas, shared_latents, weighted
 
 Margin: TypeAlias = Literal["hard", "soft"]
 Norm: TypeAlias = Literal["l1", "l2"]
@@ -54,6 +57,36 @@ def violations(
 ) -> Float[Tensor, "*p"]:
     """The share of triplets that lack the hard margin; with the soft one, of the wrong order."""
     return (_excess(near, far, margin, psi) > 0).to(near.dtype).mean(-1)
+
+
+def triplet_terms(
+    objective: Any,  # noqa: ANN401 - any dataclass with the fields of a triplet loss
+    near: Float[Tensor, "*p n"],
+    far: Float[Tensor, "*p n"],
+) -> Terms:
+    """The weighted loss of distances to positives and negatives, and how many lack the margin."""
+    rule = {"margin": objective.margin, "psi": objective.psi}
+    return {
+        "triplet": Term(triplet(near, far, **rule), objective.alpha),
+        "violations": Note(violations(near, far, **rule)),
+    }
+
+
+def adaptive_triplet_terms(
+    objective: Any,  # noqa: ANN401
+    a: Posterior,
+    p: Posterior,
+    n: Posterior,
+    delta: Delta,
+) -> Terms:
+    """The same, with latents that anchor and negative share, by delta, pushing them apart less."""
+    shared = shared_latents(deltas(a, n, delta), objective.eta)
+    near = distance(a.mean - p.mean, objective.norm)
+    far = distance(weighted(a.mean - n.mean, shared, objective.omega), objective.norm)
+    return {
+        **triplet_terms(objective, near, far),
+        "shared": Note(count(shared, a.mean)),
+    }
 
 
 def _excess(near: Tensor, far: Tensor, margin: Margin, psi: Number) -> Tensor:

@@ -11,7 +11,7 @@ from unknot.core import noise, registry
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.noise import Count
-from unknot.core.objective import Drawing, Objective
+from unknot.core.objective import Objective, sampler_of, views_of
 from unknot.samplers.parts.weights import Weight, table
 
 Rows: TypeAlias = Callable[[Count, Count, int], Int[Tensor, "..."]]
@@ -43,14 +43,12 @@ def sampler_for(objective: Objective, sampler: Sampler | None = None) -> Sampler
         ConfigError: It gives another number of views than the objective takes.
     """
     if sampler is None:
-        name = objective.draw if isinstance(objective, Drawing) else "singles"
-        sampler = registry.get("samplers", name)()
-    views: int = sampler.views
-    if views not in (1, objective.views):
-        kind = type(objective).__name__
+        sampler = registry.get("samplers", sampler_of(objective))()
+    given, wanted = sampler.views, views_of(objective)
+    if given not in (1, wanted):
         raise ConfigError(
-            f"The sampler {type(sampler).__name__} gives {views} views and {kind} takes "
-            f"{objective.views}; name another sampler or another objective."
+            f"The sampler {type(sampler).__name__} gives {given} views and "
+            f"{type(objective).__name__} takes {wanted}; name another sampler or another objective."
         )
     return sampler
 

@@ -1,0 +1,36 @@
+"""Schedules: numbers of an objective or optimiser that change with the step.
+
+```python
+from unknot import schedules
+from unknot.objectives.beta_vae import BetaVAE
+
+BetaVAE(beta=schedules.linear(0.0, 4.0, steps=10_000))
+```
+
+A schedule stands wherever a `Hyper` field takes a number, so these are typed to return one, as
+`dataclasses.field` is typed to return its default. One without ``steps`` ends with the run.
+"""
+
+from typing import cast
+
+from unknot.core.hyper import WHOLE_RUN, Constant, Cosine, Cyclic, Hyper, Linear
+
+
+def constant(value: float) -> Hyper:
+    """The same value at every step."""
+    return cast(Hyper, Constant(value))
+
+
+def linear(start: float, end: float, steps: float = WHOLE_RUN, begin: float = 0.0) -> Hyper:
+    """From ``start`` to ``end`` in a straight line over ``steps`` steps from ``begin`` on."""
+    return cast(Hyper, Linear(start, end, steps, begin))
+
+
+def cosine(start: float, end: float, steps: float = WHOLE_RUN, begin: float = 0.0) -> Hyper:
+    """From ``start`` to ``end`` along half a cosine over ``steps`` steps from ``begin`` on."""
+    return cast(Hyper, Cosine(start, end, steps, begin))
+
+
+def cyclic(start: float, end: float, period: float, ramp: float = 0.5) -> Hyper:
+    """In each period a straight line from ``start`` to ``end``, then ``end`` (Fu et al. 2019)."""
+    return cast(Hyper, Cyclic(start, end, period, ramp))
