@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from unknot.core.posterior import Posterior
-from unknot.report import out_of_distribution
-from unknot.report.out_of_distribution import (
+from unknot.report import pictures
+from unknot.report.pictures import (
     out_of_distribution_inputs,
     out_of_distribution_picture,
 )
@@ -39,7 +39,7 @@ def test_the_picture_has_each_input_what_becomes_of_it_and_one_latent_moved(make
     sheets = []
     drawn = np.zeros((1, 1, 3), np.uint8)
     monkeypatch.setattr(
-        out_of_distribution, "sheet", lambda rows, **words: sheets.append((rows, words)) or drawn
+        pictures, "sheet", lambda rows, **words: sheets.append((rows, words)) or drawn
     )
 
     def encode(x):

@@ -15,7 +15,6 @@ from unknot.report import describe, figures, pictures, traversals
 from unknot.report.html import data_uri, render
 from unknot.report.latents import Latents, check_member, measure_latents
 from unknot.report.model_card import model_card
-from unknot.report.out_of_distribution import out_of_distribution_picture
 from unknot.report.sheet import tiles
 from unknot.report.style import png
 from unknot.study.run import Run
@@ -40,7 +39,7 @@ def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
         "factors.png": png(figures.factor_figure(latents[member], run.dataset.space.names)),
         "reconstructions.png": png(pictures.reconstructions(run, member)),
         "samples.png": png(pictures.samples(run, member)),
-        "out_of_distribution.png": png(out_of_distribution_picture(run, member)),
+        "out_of_distribution.png": png(pictures.out_of_distribution_picture(run, member)),
     }
     if run.curves.steps:
         files["curves.png"] = png(figures.curves_figure(run.curves))

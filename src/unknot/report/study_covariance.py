@@ -41,7 +41,7 @@ DEEP = 0.85
 
 
 @styled
-def covariance_maps(found: Posteriors, *, title: str) -> DataFigure:
+def covariance_maps(posteriors: Posteriors, *, title: str) -> DataFigure:
     r"""Covariances of posterior means and of codes over images, side by side in one scale.
 
     $$\mathrm{Cov}[z] = \mathrm{Cov}[\mu] + \mathrm{diag}(\mathbb E[\sigma^2])$$
@@ -52,11 +52,11 @@ def covariance_maps(found: Posteriors, *, title: str) -> DataFigure:
     concepts from unlabeled observations", equations 5 to 7.
 
     Args:
-        found: Of one model.
+        posteriors: Of one model.
         title: Whose they are.
     """
-    means, codes = _covariances(found)
-    n = len(found.order)
+    means, codes = _covariances(posteriors)
+    n = len(posteriors.order)
     side = min(max(CELL * n, SIDES[0]), SIDES[1])
     width = 2 * (side + 0.35) + 0.75
     lines = textwrap.wrap(title, int(LETTERS * max(width, 4.6)))
@@ -70,12 +70,12 @@ def covariance_maps(found: Posteriors, *, title: str) -> DataFigure:
     named = (("Means: Cov[μ]", means), ("Codes: Cov[z]", codes))
     for axes, (name, matrix) in zip(drawn, named, strict=True):
         image = _draw_map(axes, matrix, most)
-        _name_latents(axes, name, found, side)
+        _name_latents(axes, name, posteriors, side)
     _draw_scale(figure, image, clipped=largest > MOST)
     notes = textwrap.wrap(_note(largest), int(1.7 * LETTERS * width), break_on_hyphens=False)
     footnote(figure, notes)
     rows = [
-        {"first": f"z{found.order[i]}", "second": f"z{found.order[j]}",
+        {"first": f"z{posteriors.order[i]}", "second": f"z{posteriors.order[j]}",
          "means": float(means[i, j]), "codes": float(codes[i, j])}
         for i in range(n)
         for j in range(n)
@@ -83,9 +83,11 @@ def covariance_maps(found: Posteriors, *, title: str) -> DataFigure:
     return DataFigure(figure, rows)
 
 
-def _covariances(found: Posteriors) -> tuple[Float[np.ndarray, "z z"], Float[np.ndarray, "z z"]]:
+def _covariances(
+    posteriors: Posteriors,
+) -> tuple[Float[np.ndarray, "z z"], Float[np.ndarray, "z z"]]:
     """Of means and of codes, the most informative latents first."""
-    mean, sd = found.mean[:, found.order], found.sd[:, found.order]
+    mean, sd = posteriors.mean[:, posteriors.order], posteriors.sd[:, posteriors.order]
     away = mean - mean.mean(0)
     means = away.T @ away / len(mean)
     return means, means + np.diag(np.square(sd).mean(0))
@@ -113,18 +115,18 @@ def _draw_map(axes: Axes, matrix: Float[np.ndarray, "z z"], most: float) -> Axes
     return image
 
 
-def _name_latents(axes: Axes, name: str, found: Posteriors, side: float) -> None:
+def _name_latents(axes: Axes, name: str, posteriors: Posteriors, side: float) -> None:
     """A name above, and those of latents at the edges; of very many only some, evenly."""
     axes.set_title(name)
-    n = len(found.order)
+    n = len(posteriors.order)
     places = range(0, n, math.ceil(LABEL * n / side))
-    names = [f"z{found.order[i]}" for i in places]
+    names = [f"z{posteriors.order[i]}" for i in places]
     axes.set_xticks(places, names, rotation=0 if n <= READABLE else 90)
     axes.set_yticks(places, names)
     axes.tick_params(labelsize=None if n <= READABLE else SMALL, length=0)
     for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
         for label, i in zip(labels, places, strict=True):
-            label.set_color(INK if found.used[found.order[i]] else MUTED)
+            label.set_color(INK if posteriors.used[posteriors.order[i]] else MUTED)
     show_frame(axes, "frame")
 
 

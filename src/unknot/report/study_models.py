@@ -14,9 +14,13 @@ from unknot.report.latents import Latents, measure_latents
 from unknot.report.model_card import model_card
 from unknot.report.study_blocks import FigureFolder, Try
 from unknot.report.study_covariance import covariance_maps
-from unknot.report.study_ellipses import posterior_ellipses
 from unknot.report.study_factors import along_factors, latent_shares
-from unknot.report.study_latents import aggregate_histograms, posterior_densities, posteriors
+from unknot.report.study_latents import (
+    aggregate_histograms,
+    measure_posteriors,
+    posterior_densities,
+    posterior_ellipses,
+)
 from unknot.report.style import png
 from unknot.study.run import Run
 
@@ -76,7 +80,7 @@ def show_model(
         keep: Takes a figure that not all data has.
     """
     latents = measure_latents(run)
-    card, seen = model_card(run, latents), posteriors(run)
+    card, seen = model_card(run, latents), measure_posteriors(run)
     figure_folder.file(
         f"{name}-traversals.png", png(traversals.traversal_picture(run, latents=latents))
     )
