@@ -82,8 +82,8 @@ class Case:
         return Conv(self.size, 2, self.size // 2 - 1, self.cb)
 
     def shape(self, kernel: str) -> Shape:
-        if kernel == "correlate" and self.cb <= 4:
-            kernel = "correlate_few"
+        if kernel == "weight_gradient" and self.cb <= 4:
+            kernel = "weight_gradient_few"
         return Shape(kernel, self.height, self.cb, self.cs, self.size, self.phases)
 
 
@@ -157,7 +157,7 @@ def check_one(ops, case: Case, dtype: torch.dtype) -> tuple[list[float], bool]:
     weight = (random(*case.weight, dtype=dtype) / case.weight[1] ** 0.5).requires_grad_()
     bias = random(*case.bias, dtype=dtype).requires_grad_()
     gradient = random(*(case.big if case.phases else case.small), dtype=dtype)
-    op = ops.double if case.phases else ops.halve
+    op = ops.conv_up if case.phases else ops.conv_down
     x.requires_grad_()
 
     def once():
@@ -196,14 +196,14 @@ def grid(shape: Shape) -> list[Config]:
     """Ways to cut a kernel."""
     n, k = extent(shape)
     found = []
-    if shape.kernel == "correlate_few":
+    if shape.kernel == "weight_gradient_few":
         found = [
             Config(bm, block(n, 64), block(k, 128), warps, stages)
             for bm in (64, 128, 256)
             for warps in (2, 4, 8)
             for stages in (1, 2, 3)
         ]
-    elif shape.kernel == "correlate":
+    elif shape.kernel == "weight_gradient":
         found = [
             Config(bm, min(bn, block(n, 256)), min(bk, block(k, 256)), warps, stages)
             for bk, bn, warps in (
@@ -223,14 +223,14 @@ def grid(shape: Shape) -> list[Config]:
             for stages in (1, 2, 3, 4)
         ]
     held = [c for c in dict.fromkeys(found) if _shared(shape, c) < 200_000]
-    if shape.kernel in ("halve", "double"):
+    if shape.kernel in ("conv_down", "conv_up"):
         # With one block of k there is nothing to load ahead.
         held = [c for c in held if c.bk < k or c.stages == 1]
     return held
 
 
 def _shared(shape: Shape, c: Config) -> int:
-    if shape.kernel.startswith("correlate"):
+    if shape.kernel.startswith("weight_gradient"):
         return c.stages * c.bm * (c.bn + c.bk) * 2
     return c.stages * c.bk * (c.bm + c.bn) * 2
 
@@ -238,10 +238,10 @@ def _shared(shape: Shape, c: Config) -> int:
 def inputs_of(case: Case, kernel: str, make=random) -> tuple:
     """What a kernel is called with in training."""
     big, small, weight = make(*case.big), make(*case.small), make(*case.weight)
-    if kernel == "correlate":
+    if kernel == "weight_gradient":
         return big, small, weight, case.size, case.phases
-    forward = (kernel == "double") == case.phases
-    image, other = (big, small) if kernel == "halve" else (small, big)
+    forward = (kernel == "conv_up") == case.phases
+    image, other = (big, small) if kernel == "conv_down" else (small, big)
     bias = make(*case.bias) if forward else None
     mask = None if forward else other
     return image, weight, bias, mask, case.size, case.phases, forward
@@ -249,8 +249,8 @@ def inputs_of(case: Case, kernel: str, make=random) -> tuple:
 
 def bytes_of(case: Case, kernel: str) -> float:
     """What must be read and written at least, in bfloat16."""
-    forward = kernel == "correlate" or (kernel == "double") == case.phases
-    out = case.big if kernel == "double" else case.small
+    forward = kernel == "weight_gradient" or (kernel == "conv_up") == case.phases
+    out = case.big if kernel == "conv_up" else case.small
     masks = 0 if forward else math.prod(out)
     return 2 * (math.prod(case.big) + math.prod(case.small) + masks + math.prod(case.weight))
 
@@ -276,8 +276,8 @@ def wanted(only: str) -> list[tuple[Case, str]]:
     pairs = [
         (case, kernel)
         for case in CASES
-        for kernel in ("halve", "double", "correlate")
-        if not (case.name == "conv1" and kernel == "double")
+        for kernel in ("conv_down", "conv_up", "weight_gradient")
+        if not (case.name == "conv1" and kernel == "conv_up")
     ]
     return [(c, k) for c, k in pairs if only in f"{c.name} {k}"]
 
@@ -326,7 +326,7 @@ def tune(clock: Clock, only: str, flush) -> dict[str, object]:
             times = {default: untuned}
             times |= {how: timed(how) for how in ways if how != default and not clock.over()}
             best = sorted(times, key=lambda how: times[how])
-            if kernel == "correlate":
+            if kernel == "weight_gradient":
                 more = [replace(h, programs=n) for h in best[:3] for n in (256, 512, 2048, 4096)]
                 times |= {how: timed(how) for how in more}
                 best = sorted(times, key=lambda how: times[how])
@@ -431,13 +431,13 @@ def profiled(models: engine.Stacked, top: int) -> list[tuple[str, float, float]]
 
 
 def layers(clock: Clock) -> dict[str, object]:
-    """Forward and backward of a layer and its ReLU: kernels against compiled windows."""
+    """Forward and backward of a layer and its ReLU: kernels against compiled im2col."""
     from triton.testing import do_bench
 
     from unknot.engine.kernels import ops
 
     rows: dict[str, object] = {}
-    say(f"\n{'forward + backward, us':22s} {'kernels':>8s} {'windows':>8s}")
+    say(f"\n{'forward + backward, us':22s} {'kernels':>8s} {'im2col':>8s}")
     for precision in ("bf16", "tf32", "float32"):
         dtype = torch.bfloat16 if precision == "bf16" else torch.float32
         torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
@@ -449,7 +449,7 @@ def layers(clock: Clock) -> dict[str, object]:
             weight = (random(*case.weight, dtype=dtype) / case.weight[1] ** 0.5).requires_grad_()
             bias = random(*case.bias, dtype=dtype).requires_grad_()
             gradient = random(*(case.big if case.phases else case.small), dtype=dtype)
-            op = ops.double if case.phases else ops.halve
+            op = ops.conv_up if case.phases else ops.conv_down
             x.requires_grad_(needs)
             wanted = [x, weight, bias] if needs else [weight, bias]
 
@@ -457,10 +457,10 @@ def layers(clock: Clock) -> dict[str, object]:
                 y = op(x, weight, bias, None, case.size, case.phases, True, True)
                 return torch.autograd.grad(y, w, gradient)
 
-            def windows(x, weight, bias, case=case):
+            def im2col(x, weight, bias, case=case):
                 return F.relu(case.layer(x, weight, bias))
 
-            compiled = torch.compile(windows, dynamic=False)
+            compiled = torch.compile(im2col, dynamic=False)
 
             def theirs(x=x, weight=weight, bias=bias, g=gradient, w=wanted, f=compiled):
                 return torch.autograd.grad(f(x, weight, bias), w, g)

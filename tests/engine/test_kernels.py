@@ -55,8 +55,8 @@ def reference(layer, x, weight, bias, relu):
 
 def operator(layer):
     if isinstance(layer, ConvTranspose):
-        return torch.ops.unknot.double, 4, True
-    return torch.ops.unknot.halve, layer.kernel, False
+        return torch.ops.unknot.conv_up, 4, True
+    return torch.ops.unknot.conv_down, layer.kernel, False
 
 
 def tensors(layer, p, b, h, w, outputs, dtype=torch.float32):
@@ -160,7 +160,7 @@ def test_sums_over_many_rows_are_split_and_added_up(layer, outputs, monkeypatch)
     phases = isinstance(layer, ConvTranspose)
     big, small = (outputs, layer.channels) if phases else (layer.channels, outputs)
     few = big <= 4
-    shape = Shape("correlate_few" if few else "correlate", 19, big, small, 4, phases)
+    shape = Shape("weight_gradient_few" if few else "weight_gradient", 19, big, small, 4, phases)
     rows = 19**2 if few else 20**2
     parts = splits(config(shape, 4, (0, 0), rows, 1), shape, rows, 1)
     assert parts > 4
@@ -178,7 +178,7 @@ def test_the_smaller_cuts_of_a_lone_model(layer, monkeypatch):
 
 def rows_of(shape):
     """Rows of a member with 64 images."""
-    windows = shape.kernel in ("double", "correlate")
+    windows = shape.kernel in ("conv_up", "weight_gradient")
     return 64 * (shape.height + (shape.size // 2 - 1 if windows else 0)) ** 2
 
 
@@ -194,7 +194,7 @@ def test_a_lone_model_has_programs_for_all_of_a_gpu(shape, item, monkeypatch):
     together = config(shape, item, (9, 0), rows, 64)
     if item == 2:
         assert together == TUNED[shape]
-    if shape.kernel in ("halve", "double"):
+    if shape.kernel in ("conv_down", "conv_up"):
         assert alone.bk == together.bk
 
 

@@ -1,12 +1,12 @@
 """Layers with a member axis: each is the PyTorch layer of the same name, for all members at once.
 
-Images are held as ``[p, b, h, w, c]``, so a convolution is a gather of windows and one batched
-matrix product; its gradient is another product and a sum of slices, with no atomic scatter. Weights
+Images are held as ``[p, b, h, w, c]``, so a convolution is im2col and one batched matrix
+product; its gradient is another product and a sum of slices, with no atomic scatter. Weights
 are kept in the layout that the product wants, and `pack` and `unpack` translate from and to
 PyTorch's own layout when a state comes or goes.
 
-On a GPU, convolutions that halve an image or double it are Triton kernels instead, which gather
-their windows as they multiply (`unknot.engine.kernels`).
+On a GPU, convolutions of stride 2, down and up, are Triton kernels instead, which gather their
+windows as they multiply (`unknot.engine.kernels`).
 """
 
 from collections.abc import Callable, Mapping
@@ -95,7 +95,7 @@ class Conv:
 
     def __call__(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """``x [p, b, h, w, in]`` to ``[p, b, h', w', out]``."""
-        view, h, w = windows(pad(x, self.padding), self.kernel, self.stride)
+        view, h, w = im2col(pad(x, self.padding), self.kernel, self.stride)
         return torch.baddbmm(bias.unsqueeze(1), view, weight).reshape(*x.shape[:2], h, w, -1)
 
 
@@ -130,7 +130,7 @@ class ConvTranspose:
     def __call__(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """``x [p, b, h, w, in]`` to ``[p, b, 2 h, 2 w, out]``."""
         p, b, h, w = x.shape[:4]
-        view, rows, columns = windows(pad(x, 1), 2, 1)
+        view, rows, columns = im2col(pad(x, 1), 2, 1)
         y = torch.bmm(view, weight).reshape(p, b, rows, columns, 2, 2, -1)
         phases = [
             torch.stack([y[:, :, i : i + h, j : j + w, i, j] for j in (0, 1)], dim=4)
@@ -145,7 +145,7 @@ def pad(x: Tensor, n: int) -> Tensor:
     return F.pad(x, (0, 0, n, n, n, n)) if n else x
 
 
-def windows(x: Tensor, kernel: int, stride: int) -> tuple[Tensor, int, int]:
+def im2col(x: Tensor, kernel: int, stride: int) -> tuple[Tensor, int, int]:
     """All windows of images ``[p, b, h, w, c]`` as rows ``[p, b * h' * w', k * k * c]``.
 
     Slices, not `as_strided`: the gradient of a slice is a padded add, that of a strided view an
@@ -319,9 +319,9 @@ def _kernel(name: str, layer: Conv | ConvTranspose, relu: bool, rectified: bool)
         even = isinstance(layer, ConvTranspose) or x.shape[2] % 2 == x.shape[3] % 2 == 0
         if even and x.dtype in (torch.bfloat16, torch.float32) and x[0].numel() < 2**29:
             if isinstance(layer, ConvTranspose):
-                op, kernel = torch.ops.unknot.double, 4
+                op, kernel = torch.ops.unknot.conv_up, 4
             else:
-                op, kernel = torch.ops.unknot.halve, layer.kernel
+                op, kernel = torch.ops.unknot.conv_down, layer.kernel
             phases = isinstance(layer, ConvTranspose)
             out: Tensor = op(x.contiguous(), weight, bias, None, kernel, phases, relu, rectified)
             return out

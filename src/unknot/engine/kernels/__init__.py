@@ -1,16 +1,16 @@
-"""Triton kernels for convolutions that halve an image or double it, for all members at once.
+"""Triton kernels for convolutions of stride 2, down and up, for all members at once.
 
 A convolution of stride 2 takes a big image to a small one with half its height and width; a
 transposed one takes a small image to a big one. The two are each other's adjoint, so three kernels
 serve both layers and all of their gradients:
 
-========== ===================== ========================== ==========================
-kernel     computes              in a convolution           in a transposed one
-========== ===================== ========================== ==========================
-`halve`    small from big        the output                 the gradient of the input
-`double`   big from small        the gradient of the input  the output
-`correlate` weights from both    the gradient of the weight the gradient of the weight
-========== ===================== ========================== ==========================
+================= ================= ========================== ==========================
+kernel            computes          in a convolution           in a transposed one
+================= ================= ========================== ==========================
+`conv_down`       small from big    the output                 the gradient of the input
+`conv_up`         big from small    the gradient of the input  the output
+`weight_gradient` weights from both the gradient of the weight the gradient of the weight
+================= ================= ========================== ==========================
 
 Images are ``[p, b, h, w, c]``, contiguous; CB and CS are the channels of the big and the small
 image. A kernel is 4 x 4 with padding 1, or 2 x 2 without.

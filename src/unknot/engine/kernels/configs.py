@@ -9,7 +9,7 @@ class Shape:
     """What a kernel is compiled for."""
 
     kernel: str
-    """``halve``, ``double``, ``correlate`` or ``correlate_few``."""
+    """``conv_down``, ``conv_up``, ``weight_gradient`` or ``weight_gradient_few``."""
     height: int
     """Of the small image."""
     cb: int
@@ -30,41 +30,41 @@ class Config:
     warps: int
     stages: int
     programs: int = 1024
-    """How many programs `correlate` aims at, by splitting its sums."""
+    """How many programs `weight_gradient` aims at, by splitting its sums."""
     least: int = 8
-    """Blocks that a program of `correlate` adds up at least: each partial sum costs a pass."""
+    """Blocks that a program of `weight_gradient` adds up at least: a partial sum costs a pass."""
 
 
 TUNED = {
-    Shape("halve", 32, 1, 32, 4, False): Config(128, 32, 16, 4, 3),
-    Shape("correlate_few", 32, 1, 32, 4, False): Config(128, 32, 16, 2, 1),
-    Shape("halve", 16, 32, 32, 4, False): Config(128, 32, 32, 4, 4),
-    Shape("double", 16, 32, 32, 4, False): Config(128, 64, 128, 4, 1),
-    Shape("correlate", 16, 32, 32, 4, False): Config(128, 128, 128, 4, 2, 256),
-    Shape("halve", 8, 32, 64, 4, False): Config(128, 64, 32, 4, 4),
-    Shape("double", 8, 32, 64, 4, False): Config(128, 128, 64, 8, 3),
-    Shape("correlate", 8, 32, 64, 4, False): Config(128, 128, 64, 4, 2, 256),
-    Shape("halve", 4, 64, 64, 4, False): Config(128, 64, 64, 8, 4),
-    Shape("double", 4, 64, 64, 4, False): Config(128, 128, 64, 8, 3),
-    Shape("correlate", 4, 64, 64, 4, False): Config(128, 128, 128, 4, 2, 512),
-    Shape("halve", 4, 64, 64, 4, True): Config(128, 64, 64, 8, 4),
-    Shape("double", 4, 64, 64, 4, True): Config(128, 128, 32, 8, 4),
-    Shape("correlate", 4, 64, 64, 4, True): Config(128, 128, 128, 4, 2, 512),
-    Shape("halve", 8, 32, 64, 4, True): Config(128, 64, 32, 8, 4),
-    Shape("double", 8, 32, 64, 4, True): Config(128, 128, 64, 8, 3),
-    Shape("correlate", 8, 32, 64, 4, True): Config(128, 128, 128, 4, 3, 256),
-    Shape("halve", 16, 32, 32, 4, True): Config(256, 32, 32, 8, 4),
-    Shape("double", 16, 32, 32, 4, True): Config(64, 128, 32, 4, 3),
-    Shape("correlate", 16, 32, 32, 4, True): Config(128, 128, 128, 4, 2, 256),
-    Shape("halve", 32, 1, 32, 4, True): Config(128, 32, 16, 4, 3),
-    Shape("double", 32, 1, 32, 4, True): Config(128, 16, 128, 4, 1),
-    Shape("correlate_few", 32, 1, 32, 4, True): Config(128, 32, 16, 2, 2),
-    Shape("halve", 8, 32, 64, 2, False): Config(128, 64, 64, 4, 2),
-    Shape("double", 8, 32, 64, 2, False): Config(64, 64, 64, 4, 1),
-    Shape("correlate", 8, 32, 64, 2, False): Config(128, 128, 64, 4, 2, 2048),
-    Shape("halve", 4, 64, 64, 2, False): Config(64, 64, 64, 4, 3),
-    Shape("double", 4, 64, 64, 2, False): Config(64, 128, 64, 4, 1),
-    Shape("correlate", 4, 64, 64, 2, False): Config(128, 128, 64, 4, 3),
+    Shape("conv_down", 32, 1, 32, 4, False): Config(128, 32, 16, 4, 3),
+    Shape("weight_gradient_few", 32, 1, 32, 4, False): Config(128, 32, 16, 2, 1),
+    Shape("conv_down", 16, 32, 32, 4, False): Config(128, 32, 32, 4, 4),
+    Shape("conv_up", 16, 32, 32, 4, False): Config(128, 64, 128, 4, 1),
+    Shape("weight_gradient", 16, 32, 32, 4, False): Config(128, 128, 128, 4, 2, 256),
+    Shape("conv_down", 8, 32, 64, 4, False): Config(128, 64, 32, 4, 4),
+    Shape("conv_up", 8, 32, 64, 4, False): Config(128, 128, 64, 8, 3),
+    Shape("weight_gradient", 8, 32, 64, 4, False): Config(128, 128, 64, 4, 2, 256),
+    Shape("conv_down", 4, 64, 64, 4, False): Config(128, 64, 64, 8, 4),
+    Shape("conv_up", 4, 64, 64, 4, False): Config(128, 128, 64, 8, 3),
+    Shape("weight_gradient", 4, 64, 64, 4, False): Config(128, 128, 128, 4, 2, 512),
+    Shape("conv_down", 4, 64, 64, 4, True): Config(128, 64, 64, 8, 4),
+    Shape("conv_up", 4, 64, 64, 4, True): Config(128, 128, 32, 8, 4),
+    Shape("weight_gradient", 4, 64, 64, 4, True): Config(128, 128, 128, 4, 2, 512),
+    Shape("conv_down", 8, 32, 64, 4, True): Config(128, 64, 32, 8, 4),
+    Shape("conv_up", 8, 32, 64, 4, True): Config(128, 128, 64, 8, 3),
+    Shape("weight_gradient", 8, 32, 64, 4, True): Config(128, 128, 128, 4, 3, 256),
+    Shape("conv_down", 16, 32, 32, 4, True): Config(256, 32, 32, 8, 4),
+    Shape("conv_up", 16, 32, 32, 4, True): Config(64, 128, 32, 4, 3),
+    Shape("weight_gradient", 16, 32, 32, 4, True): Config(128, 128, 128, 4, 2, 256),
+    Shape("conv_down", 32, 1, 32, 4, True): Config(128, 32, 16, 4, 3),
+    Shape("conv_up", 32, 1, 32, 4, True): Config(128, 16, 128, 4, 1),
+    Shape("weight_gradient_few", 32, 1, 32, 4, True): Config(128, 32, 16, 2, 2),
+    Shape("conv_down", 8, 32, 64, 2, False): Config(128, 64, 64, 4, 2),
+    Shape("conv_up", 8, 32, 64, 2, False): Config(64, 64, 64, 4, 1),
+    Shape("weight_gradient", 8, 32, 64, 2, False): Config(128, 128, 64, 4, 2, 2048),
+    Shape("conv_down", 4, 64, 64, 2, False): Config(64, 64, 64, 4, 3),
+    Shape("conv_up", 4, 64, 64, 2, False): Config(64, 128, 64, 4, 1),
+    Shape("weight_gradient", 4, 64, 64, 2, False): Config(128, 128, 64, 4, 3),
 }
 """The fastest of a grid on an H200 in bfloat16, 64 members, batch 64: ``bench/kernels.py``."""
 
@@ -93,7 +93,7 @@ def config(shape: Shape, item: int, capability: tuple[int, int], rows: int, memb
 
 def programs(how: Config, shape: Shape, rows: int, members: int) -> int:
     """How many programs a launch has."""
-    if shape.kernel.startswith("correlate"):
+    if shape.kernel.startswith("weight_gradient"):
         return tiles(how, shape) * splits(how, shape, rows, members) * members
     return -(-rows // how.bm) * -(-extent(shape)[0] // how.bn) * members
 
@@ -117,7 +117,7 @@ def _usual(shape: Shape, item: int, capability: tuple[int, int]) -> Config:
     # Numbers of twice the size, half as many of them at a time: shared memory stays the same.
     deep = 128 // item
     n, k = extent(shape)
-    if shape.kernel.startswith("correlate"):
+    if shape.kernel.startswith("weight_gradient"):
         return Config(deep, block(n, 64), block(k, 128), 4, 3)
     return Config(128, block(n, 64), block(k, deep), 4, 3)
 
@@ -125,10 +125,10 @@ def _usual(shape: Shape, item: int, capability: tuple[int, int]) -> Config:
 def _smaller(how: Config, shape: Shape) -> Iterator[Config]:
     """The same with more and more programs, for few members.
 
-    The depth ``bk`` of `halve` and `double` stays: a model adds up in the same order alone as among
-    others.
+    The depth ``bk`` of `conv_down` and `conv_up` stays: a model adds up in the same order alone as
+    among others.
     """
-    if shape.kernel.startswith("correlate"):
+    if shape.kernel.startswith("weight_gradient"):
         for side, least, bm in ((64, 8, 256), (64, 4, 256), (64, 2, 256), (32, 2, 64)):
             small = replace(how, bm=min(how.bm, bm), bn=min(how.bn, side), bk=min(how.bk, side))
             yield replace(small, least=least, warps=min(how.warps, 4))
@@ -141,7 +141,7 @@ def _smaller(how: Config, shape: Shape) -> Iterator[Config]:
 def extent(shape: Shape) -> tuple[int, int]:
     """How far a kernel's n and k go."""
     taps = shape.size * shape.size
-    if shape.kernel in ("double", "correlate"):
+    if shape.kernel in ("conv_up", "weight_gradient"):
         return 4 * shape.cb, taps // 4 * shape.cs
     return shape.cs, taps * shape.cb
 

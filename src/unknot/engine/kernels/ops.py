@@ -12,20 +12,20 @@ import torch
 from torch import Tensor
 
 from unknot.engine.kernels.configs import Config, Shape, config, splits, tiles
-from unknot.engine.kernels.correlate import (
+from unknot.engine.kernels.conv_down import conv_down_kernel
+from unknot.engine.kernels.conv_up import conv_up_kernel
+from unknot.engine.kernels.weight_gradient import (
     add_up_kernel,
-    correlate_few_kernel,
-    correlate_kernel,
+    weight_gradient_few_kernel,
+    weight_gradient_kernel,
 )
-from unknot.engine.kernels.double import double_kernel
-from unknot.engine.kernels.halve import halve_kernel
 
 FEW = 4
 """Up to so many channels of the big image, its windows cost less than the small image's."""
 
 
-@torch.library.custom_op("unknot::halve", mutates_args=())
-def halve(
+@torch.library.custom_op("unknot::conv_down", mutates_args=())
+def conv_down(
     big: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -47,11 +47,11 @@ def halve(
         relu: Followed by a ReLU whose gradient the next layer takes.
         rectified: The big images are the output of a ReLU whose gradient this layer takes.
     """
-    return run_halve(big, weight, bias, mask, kernel, phases, relu)
+    return run_conv_down(big, weight, bias, mask, kernel, phases, relu)
 
 
-@torch.library.custom_op("unknot::double", mutates_args=())
-def double(
+@torch.library.custom_op("unknot::conv_up", mutates_args=())
+def conv_up(
     small: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -61,29 +61,29 @@ def double(
     relu: bool,
     rectified: bool,  # noqa: ARG001
 ) -> Tensor:
-    """Big images ``[p, b, 2 h, 2 w, cb]`` from small ones ``[p, b, h, w, cs]``; see `halve`."""
-    return run_double(small, weight, bias, mask, kernel, phases, relu)
+    """Big images ``[p, b, 2 h, 2 w, cb]`` from small ones ``[p, b, h, w, cs]``; see `conv_down`."""
+    return run_conv_up(small, weight, bias, mask, kernel, phases, relu)
 
 
-@torch.library.custom_op("unknot::correlate", mutates_args=())
-def correlate(
+@torch.library.custom_op("unknot::weight_gradient", mutates_args=())
+def weight_gradient(
     big: Tensor, small: Tensor, weight: Tensor, kernel: int, phases: bool
 ) -> tuple[Tensor, Tensor]:
     """Gradients of a weight, which gives shape and type, and of its bias."""
-    return run_correlate(big, small, weight, kernel, phases)
+    return run_weight_gradient(big, small, weight, kernel, phases)
 
 
-@halve.register_fake
+@conv_down.register_fake
 def _(big, weight, bias, mask, kernel, phases, relu, rectified):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
     return big.new_empty(_small(big, weight, phases))
 
 
-@double.register_fake
+@conv_up.register_fake
 def _(small, weight, bias, mask, kernel, phases, relu, rectified):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
     return small.new_empty(_big(small, weight, phases, kernel))
 
 
-@correlate.register_fake
+@weight_gradient.register_fake
 def _(big, small, weight, kernel, phases):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
     channels = (big if phases else small).shape[-1]
     return torch.empty_like(weight), weight.new_empty(len(weight), channels)
@@ -94,30 +94,30 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: A
     ctx.save_for_backward(image, weight)
 
 
-def _halve_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+def _conv_down_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
     big, weight = ctx.saved_tensors
     gradient = gradient.contiguous()
     mask = big if ctx.rectified else None
     back = None
     if ctx.needs_input_grad[0]:
-        back = double(gradient, weight, None, mask, ctx.kernel, ctx.phases, False, False)
-    taps, sums = correlate(big, gradient, weight, ctx.kernel, ctx.phases)
+        back = conv_up(gradient, weight, None, mask, ctx.kernel, ctx.phases, False, False)
+    taps, sums = weight_gradient(big, gradient, weight, ctx.kernel, ctx.phases)
     return back, taps, sums, None, None, None, None, None
 
 
-def _double_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+def _conv_up_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
     small, weight = ctx.saved_tensors
     gradient = gradient.contiguous()
     mask = small if ctx.rectified else None
     back = None
     if ctx.needs_input_grad[0]:
-        back = halve(gradient, weight, None, mask, ctx.kernel, ctx.phases, False, False)
-    taps, sums = correlate(gradient, small, weight, ctx.kernel, ctx.phases)
+        back = conv_down(gradient, weight, None, mask, ctx.kernel, ctx.phases, False, False)
+    taps, sums = weight_gradient(gradient, small, weight, ctx.kernel, ctx.phases)
     return back, taps, sums, None, None, None, None, None
 
 
-halve.register_autograd(_halve_backward, setup_context=_save)
-double.register_autograd(_double_backward, setup_context=_save)
+conv_down.register_autograd(_conv_down_backward, setup_context=_save)
+conv_up.register_autograd(_conv_up_backward, setup_context=_save)
 
 
 def _small(big: Tensor, weight: Tensor, phases: bool) -> tuple[int, ...]:
@@ -136,7 +136,7 @@ def _precision() -> str:
     return "tf32" if torch.backends.cuda.matmul.allow_tf32 else "ieee"
 
 
-def run_halve(
+def run_conv_down(
     big: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -146,12 +146,12 @@ def run_halve(
     relu: bool,
     how: Config | None = None,
 ) -> Tensor:
-    """`halve` without gradients, cut as asked."""
+    """`conv_down` without gradients, cut as asked."""
     small = big.new_empty(_small(big, weight, phases))
     p, b, height, width, cs = small.shape
     cb, rows = big.shape[-1], b * height * width
-    how = how or _config(big, Shape("halve", height, cb, cs, kernel, phases), rows, p)
-    halve_kernel[-(-rows // how.bm), -(-cs // how.bn), p](
+    how = how or _config(big, Shape("conv_down", height, cb, cs, kernel, phases), rows, p)
+    conv_down_kernel[-(-rows // how.bm), -(-cs // how.bn), p](
         big, weight, small if bias is None else bias, small if mask is None else mask, small, rows,
         height, width, cb, cs, kernel, phases,
         bias is not None, relu, mask is not None, _precision(),
@@ -160,7 +160,7 @@ def run_halve(
     return small
 
 
-def run_double(
+def run_conv_up(
     small: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -170,13 +170,13 @@ def run_double(
     relu: bool,
     how: Config | None = None,
 ) -> Tensor:
-    """`double` without gradients, cut as asked."""
+    """`conv_up` without gradients, cut as asked."""
     p, b, height, width, cs = small.shape
     big = small.new_empty(_big(small, weight, phases, kernel))
     cb = big.shape[-1]
     rows = b * _windows(height, width, kernel)
-    how = how or _config(small, Shape("double", height, cb, cs, kernel, phases), rows, p)
-    double_kernel[-(-rows // how.bm), -(-4 * cb // how.bn), p](
+    how = how or _config(small, Shape("conv_up", height, cb, cs, kernel, phases), rows, p)
+    conv_up_kernel[-(-rows // how.bm), -(-4 * cb // how.bn), p](
         small, weight, big if bias is None else bias, big if mask is None else mask, big, b,
         height, width, cb, cs, kernel, phases,
         bias is not None, relu, mask is not None, _precision(),
@@ -185,7 +185,7 @@ def run_double(
     return big
 
 
-def run_correlate(
+def run_weight_gradient(
     big: Tensor,
     small: Tensor,
     weight: Tensor,
@@ -193,11 +193,13 @@ def run_correlate(
     phases: bool,
     how: Config | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """`correlate`, cut as asked."""
+    """`weight_gradient`, cut as asked."""
     p, b, height, width, cs = small.shape
     cb, size = big.shape[-1], weight[0].numel()
     few = cb <= FEW
-    shape = Shape("correlate_few" if few else "correlate", height, cb, cs, kernel, phases)
+    shape = Shape(
+        "weight_gradient_few" if few else "weight_gradient", height, cb, cs, kernel, phases
+    )
     rows = b * (height * width if few else _windows(height, width, kernel))
     how = how or _config(big, shape, rows, p)
     chunk = -(-rows // (splits(how, shape, rows, p) * how.bm)) * how.bm
@@ -205,7 +207,7 @@ def run_correlate(
     lines, channels = (4 * parted, cb) if phases else (parted, cs)
     parts = weight.new_empty(p, parted, size, dtype=torch.float32)
     sums = weight.new_empty(p, lines, channels, dtype=torch.float32)
-    (correlate_few_kernel if few else correlate_kernel)[tiles(how, shape), parted, p](
+    (weight_gradient_few_kernel if few else weight_gradient_kernel)[tiles(how, shape), parted, p](
         big, small, parts, sums, b,
         height, width, cb, cs, kernel, phases, chunk, _precision(),
         how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
@@ -218,7 +220,7 @@ def run_correlate(
 
 
 def _windows(height: int, width: int, kernel: int) -> int:
-    """Windows of `double` in an image."""
+    """Windows of `conv_up` in an image."""
     return (height + kernel // 2 - 1) * (width + kernel // 2 - 1)
 
 
@@ -232,8 +234,8 @@ def trial(device: torch.device) -> None:
     for kernel, dtype in ((4, torch.float32), (2, torch.bfloat16)):
         big, small = (torch.ones(1, 1, n, n, 16, dtype=dtype, device=device) for n in (4, 2))
         weight, bias = big.new_ones(1, kernel * kernel * 16, 16), big.new_ones(1, 16)
-        halve(big, weight, bias, None, kernel, False, True, False)
-        double(small, weight, None, big, kernel, False, False, False)
-        correlate(big, small, weight, kernel, False)
+        conv_down(big, weight, bias, None, kernel, False, True, False)
+        conv_up(small, weight, None, big, kernel, False, False, False)
+        weight_gradient(big, small, weight, kernel, False)
     thin = weight.new_ones(1, 64, 4)
-    double(small, thin, thin[:, 0, :1].contiguous(), None, 4, True, False, False)
+    conv_up(small, thin, thin[:, 0, :1].contiguous(), None, 4, True, False, False)

@@ -10,7 +10,7 @@ from unknot.engine.kernels.taps import address
 
 @jit
 @no_type_check
-def correlate_kernel(
+def weight_gradient_kernel(
     big, small, parts, sums, images,
     HEIGHT: tl.constexpr, WIDTH: tl.constexpr, CB: tl.constexpr, CS: tl.constexpr,
     KERNEL: tl.constexpr, PHASES: tl.constexpr, CHUNK: tl.constexpr, PRECISION: tl.constexpr,
@@ -18,7 +18,7 @@ def correlate_kernel(
 ):  # fmt: skip
     """``parts[k, n]`` = sum over windows (r, s) of ``small[window, k] * big[block, n]``.
 
-    Windows k = (t, u, cs) and blocks n = (i, j, cb) are those of `double`. A program sums over
+    Windows k = (t, u, cs) and blocks n = (i, j, cb) are those of `conv_up`. A program sums over
     CHUNK windows of a member, BM at a time, for BK of the k and BN of the n; `add_up_kernel` then
     adds the partial sums, always in the same order. Weights are written in the layer's layout.
 
@@ -74,7 +74,7 @@ def correlate_kernel(
 
 @jit
 @no_type_check
-def correlate_few_kernel(
+def weight_gradient_few_kernel(
     big, small, parts, sums, images,
     HEIGHT: tl.constexpr, WIDTH: tl.constexpr, CB: tl.constexpr, CS: tl.constexpr,
     KERNEL: tl.constexpr, PHASES: tl.constexpr, CHUNK: tl.constexpr, PRECISION: tl.constexpr,
@@ -83,8 +83,9 @@ def correlate_few_kernel(
     """The same for a big image with few channels, by its windows rather than the small image's.
 
     ``parts[k, cs]`` = sum over pixels of ``big[window, k] * small[pixel, cs]``, where
-    k = (ky, kx, cb) as in `halve`: a pixel of the small image is read once, not in four windows.
-    For PHASES, each pixel of the big image is seen once through the taps with ky and kx in (1, 2).
+    k = (ky, kx, cb) as in `conv_down`: a pixel of the small image is read once, not in four
+    windows. For PHASES, each pixel of the big image is seen once through the taps with ky and kx
+    in (1, 2).
     """
     PAD: tl.constexpr = KERNEL // 2 - 1
     SPAN: tl.constexpr = KERNEL * CB

@@ -10,7 +10,7 @@ from unknot.engine.kernels.taps import address
 
 @jit
 @no_type_check
-def halve_kernel(
+def conv_down_kernel(
     big, weight, bias, mask, small, rows,
     HEIGHT: tl.constexpr, WIDTH: tl.constexpr, CB: tl.constexpr, CS: tl.constexpr,
     KERNEL: tl.constexpr, PHASES: tl.constexpr,

@@ -10,7 +10,7 @@ from unknot.engine.kernels.taps import address
 
 @jit
 @no_type_check
-def double_kernel(
+def conv_up_kernel(
     small, weight, bias, mask, big, images,
     HEIGHT: tl.constexpr, WIDTH: tl.constexpr, CB: tl.constexpr, CS: tl.constexpr,
     KERNEL: tl.constexpr, PHASES: tl.constexpr,
@@ -27,7 +27,7 @@ def double_kernel(
 
     A program computes BM blocks of a member in BN of the 4 * CB numbers n = (i, j, cb) of a block:
     a product of windows and weights over k = (t, u, cs). Each row of a window or a block is
-    numbers that lie side by side in memory. BIAS, RELU and MASK are as in `halve`.
+    numbers that lie side by side in memory. BIAS, RELU and MASK are as in `conv_down`.
     """
     PAD: tl.constexpr = KERNEL // 2 - 1
     T: tl.constexpr = PAD + 1
