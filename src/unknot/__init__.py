@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from unknot.core.dataset import FactorDataset as FactorDataset
     from unknot.core.errors import UnknotError as UnknotError
     from unknot.core.factors import FactorSpace as FactorSpace
-    from unknot.core.hyper import Cosine as Cosine
-    from unknot.core.hyper import Cyclic as Cyclic
     from unknot.core.hyper import Hyper as Hyper
-    from unknot.core.hyper import Linear as Linear
     from unknot.core.objective import Adam as Adam
     from unknot.core.objective import Adversarial as Adversarial
     from unknot.core.objective import Batchwise as Batchwise
@@ -48,10 +45,7 @@ _HOMES = {
     "Study": "unknot.study.study",
     "FactorSpace": "unknot.core.factors",
     "FactorDataset": "unknot.core.dataset",
-    "Cosine": "unknot.core.hyper",
-    "Cyclic": "unknot.core.hyper",
     "Hyper": "unknot.core.hyper",
-    "Linear": "unknot.core.hyper",
     "Adam": "unknot.core.objective",
     "Adversarial": "unknot.core.objective",
     "Batchwise": "unknot.core.objective",

@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex
 from unknot.core import registry
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Schedule
+from unknot.core.hyper import Hyper
 from unknot.engine.device import Precision
 from unknot.study import config, run
 from unknot.study.run import Run
@@ -43,7 +43,7 @@ def train(
     *,
     steps: int = 20_000,
     batch: int = 64,
-    lr: float | Schedule = 1e-4,
+    lr: Hyper = 1e-4,
     seeds: int | Iterable[SupportsIndex] = 0,
     order_seed: int | None = None,
     draw: str | Mapping[str, Any] | None = None,

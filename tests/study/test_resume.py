@@ -33,7 +33,7 @@ def test_resuming_extends_the_curves(options, tmp_path):
 
 def test_a_schedule_goes_on_where_it_was(options, tmp_path):
     """Omega falls over the whole run: a run that began it anew would end otherwise."""
-    falls = unknot.Linear(1.0, 0.5, 40.0)
+    falls = unknot.schedules.linear(1.0, 0.5, 40.0)
     settings = {**options, "objective": "ada_tvae", "steps": 40, "omega": falls}
     settings["checkpoint_every"] = 10
     whole = unknot.train(**settings, out=tmp_path / "whole")

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import unknot
+from unknot import schedules
 from unknot.core.errors import ConfigError, DataError, ShapeError, StoreError
 from unknot.core.toml import read_toml
 from unknot.engine.checkpoint import read_weights
@@ -201,7 +202,7 @@ def test_settings_given_twice_or_to_the_wrong_one_of_two_are_told_where_they_bel
 
 
 def test_schedules_and_arrays_of_seeds_are_welcome(options):
-    lr, beta = unknot.Cosine(1e-3, 1e-5, 30.0), unknot.Linear(0.0, 2.0, 30.0)
+    lr, beta = schedules.cosine(1e-3, 1e-5, 30.0), schedules.linear(0.0, 2.0, 30.0)
     trained = unknot.train(**options, lr=lr, beta=beta, seeds=np.arange(2), order_seed=1)
     assert trained.spec.seeds == (0, 1)
     assert (trained.spec.optim.lr, trained.spec.objective.settings.beta) == (lr, beta)
