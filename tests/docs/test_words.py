@@ -42,7 +42,6 @@ RETIRED = {
 """Patterns of retired words, by what to write instead."""
 
 PENDING: dict[str, set[str]] = {
-    "architecture.md": {"im2col"},
     "study_numbers.py": {
         *("configuration", "lower is better", "probability of being best again"),
         *("sampled again", "uncertain"),
