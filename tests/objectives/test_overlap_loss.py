@@ -138,10 +138,10 @@ def test_words_of_the_command_line_make_one():
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ({"kind": "overlab"}, "objective.likelihood.kind names no loss: 'overlab'; did you mean"),
+        ({"kind": "overlab"}, "objective.likelihood.kind has no choice 'overlab'; did you mean"),
         ({"kind": "overlap", "radios": 3}, "Unknown key 'objective.likelihood.radios'; did you"),
         ({"kind": "overlap", "radius": 2.5}, "objective.likelihood.radius should be"),
-        ({"kernel": "box"}, "objective.likelihood.kind names no loss: None; known: overlap"),
+        ({"kernel": "box"}, "objective.likelihood.kind has no choice None; known: overlap"),
     ],
 )
 def test_bad_tables_get_one_clear_line(table, said):
