@@ -24,7 +24,7 @@ def test_lists_as_tables_and_as_json(unknot):
     assert rows["arrays"]["images"] == ""
 
 
-def test_samplers_are_listed_with_those_of_other_packages(unknot, monkeypatch):
+def test_samplers_are_listed_with_those_of_other_packages(unknot, monkeypatch, tmp_path):
     from importlib import metadata
 
     from unknot.core import registry
@@ -45,6 +45,7 @@ def test_samplers_are_listed_with_those_of_other_packages(unknot, monkeypatch):
         return [metadata.EntryPoint(n, at, group) for n, at in own if group == "unknot.samplers"]
 
     monkeypatch.setattr(registry, "entry_points", entries)
+    monkeypatch.syspath_prepend(tmp_path)  # so that entry points are read again
     rows = {row["name"]: row for row in json.loads(unknot("list", "samplers", "--json")[1])}
     assert list(rows) == ["broken", "pairs", "singles", "triplets", "walks"]
     assert rows["walks"]["settings"] == rows["pairs"]["settings"]

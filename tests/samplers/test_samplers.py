@@ -193,12 +193,13 @@ def test_samplers_are_found_by_name():
         registry.get("samplers", "pair")
 
 
-def test_another_package_adds_a_sampler(monkeypatch):
+def test_another_package_adds_a_sampler(monkeypatch, tmp_path):
     places = {"walks": "unknot.samplers.pairs:Pairs", "broken": "no_such_module:Walks"}
     entries = [EntryPoint(name, at, "unknot.samplers") for name, at in places.items()]
     monkeypatch.setattr(
         registry, "entry_points", lambda group: entries if group == "unknot.samplers" else []
     )
+    monkeypatch.syspath_prepend(tmp_path)  # so that entry points are read again
     assert registry.get("samplers", "walks") is Pairs
     with pytest.raises(ConfigError, match=r"^'broken' of the package .* cannot be imported: Modu"):
         registry.get("samplers", "broken")

@@ -17,7 +17,7 @@ from unknot.objectives.parts.critics import build_critic, check_critic, critic_a
 
 @dataclass(frozen=True)
 class AAE(Adversarial, Recoding):
-    r"""Adversarial autoencoder: its codes try to pass for draws from the prior before a critic.
+    r"""Adversarial autoencoder: a critic pushes the distribution of the codes towards the prior.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] - \lambda\, \mathbb E_{q(z)}[\ln D(z)]$$
 

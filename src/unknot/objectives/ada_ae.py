@@ -12,7 +12,7 @@ from unknot.objectives.parts.sharing import check_unit, count, deltas, share, sh
 
 @dataclass(frozen=True)
 class AdaAE(MultiView, Recoding):
-    r"""Ada-AE: the autoencoder of image pairs, whose codes are averaged where they are close.
+    r"""Ada-AE: autoencoder on image pairs; codes are averaged in latents where they are close.
 
     $$\mathcal L = -\tfrac12 \textstyle\sum_{x \in \{x_a, x_b\}} \ln p(x \mid \tilde z), \qquad
     \tilde z_i = \begin{cases} \frac12 (z_a + z_b)_i & \delta_i < (1 - \eta) \min \delta

@@ -18,7 +18,7 @@ Average: TypeAlias = Literal["variance", "std"]
 
 @dataclass(frozen=True)
 class AdaGVAE(MultiView):
-    r"""Ada-GVAE: the beta-VAE of image pairs, whose posteriors are averaged where they are close.
+    r"""Ada-GVAE: beta-VAE on image pairs; posteriors are averaged in latents where they are close.
 
     $$\mathcal L = \tfrac12 \textstyle\sum_{x \in \{x_a, x_b\}} \mathcal L_{\beta\text{-VAE}}(x;
     \tilde q), \qquad \tilde q_i = \begin{cases} \mathcal N\big(\frac{\mu_a + \mu_b}2,

@@ -18,7 +18,7 @@ Precision: TypeAlias = Literal["mean", "sum"]
 
 @dataclass(frozen=True)
 class AdaMLVAE(MultiView):
-    r"""Ada-ML-VAE: the Ada-GVAE whose average of close posteriors is their product.
+    r"""Ada-ML-VAE: Ada-GVAE that averages close posteriors by their product.
 
     $$\mathcal L = \tfrac12 \textstyle\sum_{x \in \{x_a, x_b\}} \mathcal L_{\beta\text{-VAE}}(x;
     \tilde q), \qquad \bar\sigma^{-2} = \tfrac12 (\sigma_a^{-2} + \sigma_b^{-2}), \quad

@@ -15,7 +15,7 @@ from unknot.schedules import linear
 
 @dataclass(frozen=True)
 class AdaTAE(MultiView, Recoding):
-    r"""Ada-TAE: the TAE in which latents that anchor and negative share push them apart less.
+    r"""Ada-TAE: TAE that pushes anchor and negative apart less in latents that they share.
 
     $$\mathcal L = \tfrac13 \textstyle\sum_{x \in \{x_a, x_p, x_n\}} \mathcal L_{\mathrm{AE}}(x)
     + \alpha \max(0, \psi + \|z_a - z_p\| - \|w \odot (z_a - z_n)\|), \qquad

@@ -14,7 +14,7 @@ from unknot.schedules import linear
 
 @dataclass(frozen=True)
 class AdaTVAE(MultiView):
-    r"""Ada-TVAE: the TVAE in which latents that anchor and negative share push them apart less.
+    r"""Ada-TVAE: TVAE that pushes anchor and negative apart less in latents that they share.
 
     $$\mathcal L = \tfrac13 \textstyle\sum_{x \in \{x_a, x_p, x_n\}} \mathcal
     L_{\beta\text{-VAE}}(x) + \alpha \max(0, \psi + \|\mu_a - \mu_p\| - \|w \odot (\mu_a -

@@ -25,7 +25,7 @@ TIE = 1e-11
 
 @dataclass(frozen=True)
 class AdaTVAEUnsupervised(Batchwise):
-    r"""Unsupervised Ada-TVAE: the Ada-TVAE with triplets of the batch, ordered by squared error.
+    r"""Unsupervised Ada-TVAE: Ada-TVAE on triplets from the batch, ordered by squared error.
 
     $$\mathcal L = \mathcal L_{\beta\text{-VAE}}(x) + \alpha \max(0, \psi + \|\mu_a - \mu_p\|
     - \|w \odot (\mu_a - \mu_n)\|), \qquad \|x_a - x_p\|^2 \le \|x_a - x_n\|^2$$

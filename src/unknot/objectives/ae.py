@@ -9,7 +9,7 @@ from unknot.losses import Likelihood, reconstruction
 
 @dataclass(frozen=True)
 class AE(Recoding):
-    r"""Autoencoder: reconstruction alone, from a code without noise.
+    r"""Autoencoder: reconstruction only, with a deterministic code.
 
     $$\mathcal L = -\ln p(x \mid z = \mu(x))$$
 

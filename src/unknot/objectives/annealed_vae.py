@@ -10,7 +10,7 @@ from unknot.schedules import linear
 
 @dataclass(frozen=True)
 class AnnealedVAE:
-    r"""AnnealedVAE: the divergence is held at a capacity, in nats, that is raised step by step.
+    r"""AnnealedVAE: VAE whose KL divergence follows a capacity, in nats, that grows in training.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)]
     + \gamma\, |\mathrm{KL}(q(z|x) \| p(z)) - C(t)|$$

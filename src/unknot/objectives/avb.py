@@ -16,7 +16,7 @@ from unknot.objectives.parts.critics import build_critic, check_critic, critic_a
 
 @dataclass(frozen=True)
 class AVB(Adversarial):
-    r"""Adversarial variational Bayes: the VAE whose divergence is estimated by a critic.
+    r"""Adversarial variational Bayes: VAE whose KL divergence is estimated by a critic.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z) - T(x, z)], \qquad
     T^* = \ln q(z|x) - \ln p(z)$$

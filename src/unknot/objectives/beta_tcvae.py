@@ -22,7 +22,7 @@ Reading: TypeAlias = Literal["weights", "beta_minus_1", "extra_tc"]
 
 @dataclass(frozen=True)
 class BetaTCVAE(Batchwise):
-    r"""beta-TCVAE: the VAE whose divergence is split in three, total correlation weighted by beta.
+    r"""beta-TCVAE: VAE whose KL divergence is split in three; total correlation has weight beta.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \alpha\, I_q(z; x)
     + \beta\, \mathrm{KL}(q(z) \| \textstyle\prod_j q(z_j))

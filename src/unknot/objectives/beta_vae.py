@@ -9,7 +9,7 @@ from unknot.losses import Likelihood, kl_normal, reconstruction
 
 @dataclass(frozen=True)
 class BetaVAE:
-    r"""beta-VAE: the VAE with its divergence weighted by beta; at beta 1 it is the VAE.
+    r"""beta-VAE: VAE whose KL divergence has weight beta; beta 1 is the VAE.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \beta\, \mathrm{KL}(q(z|x) \| p(z))$$
 

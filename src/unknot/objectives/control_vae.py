@@ -14,7 +14,7 @@ from unknot.objectives.parts.control import controlled_terms, gains, position, t
 
 @dataclass(frozen=True)
 class ControlVAE(Stateful):
-    r"""ControlVAE: a beta-VAE whose beta a PI controller moves until the divergence is on target.
+    r"""ControlVAE: beta-VAE whose beta a PI controller adjusts to reach a target KL divergence.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \beta(t)\, \mathrm{KL}(t), \qquad
     \beta(t) = \frac{K_p}{1 + \exp e(t)} - K_i \sum_{\tau \le t} e(\tau) + \beta_{\min}, \qquad

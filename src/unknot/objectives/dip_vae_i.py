@@ -20,7 +20,7 @@ from unknot.objectives.parts.moments import (
 
 @dataclass(frozen=True)
 class DIPVAEI(Stateful, Batchwise):
-    r"""DIP-VAE-I: the VAE with the covariance of the posterior means pulled to the identity.
+    r"""DIP-VAE-I: VAE that pulls the covariance of the posterior means towards the identity.
 
     $$\mathcal L = \mathcal L_{\mathrm{VAE}} + \lambda_{od} \textstyle\sum_{i \ne j} S_{ij}^2
     + \lambda_d \textstyle\sum_i (S_{ii} - 1)^2, \quad S = \mathrm{Cov}_{p(x)}[\mu(x)]$$

@@ -27,7 +27,7 @@ Third: TypeAlias = Literal["analytic", "sampled"]
 
 @dataclass(frozen=True)
 class DIPVAEII(Stateful, Batchwise):
-    r"""DIP-VAE-II: the VAE with the covariance of all codes pulled to the identity.
+    r"""DIP-VAE-II: VAE that pulls the covariance of the sampled codes towards the identity.
 
     $$\mathcal L = \mathcal L_{\mathrm{VAE}} + \lambda_{od} \textstyle\sum_{i \ne j} S_{ij}^2
     + \lambda_d \textstyle\sum_i (S_{ii} - 1)^2 + \lambda_3 \textstyle\sum_{ijk} T_{ijk}^2, \quad

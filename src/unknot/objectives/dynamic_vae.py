@@ -14,7 +14,7 @@ from unknot.objectives.parts.control import controlled_terms, gains, incremental
 
 @dataclass(frozen=True)
 class DynamicVAE(Stateful):
-    r"""DynamicVAE: a beta-VAE whose beta is led down from a large value, the divergence on target.
+    r"""DynamicVAE: beta-VAE whose beta falls from a large value, towards a target KL divergence.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \beta(t)\, \mathrm{KL}(t), \qquad
     \beta(t) = \beta(t-1) + K_p [\varsigma(-e(t)) - \varsigma(-e(t-1))] - K_i\, e(t)$$

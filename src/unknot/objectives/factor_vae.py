@@ -28,7 +28,7 @@ RUNAWAY = 1e4
 
 @dataclass(frozen=True)
 class FactorVAE(Adversarial, MultiView, Batchwise):
-    r"""FactorVAE: the VAE with a penalty on the total correlation, which a critic estimates.
+    r"""FactorVAE: VAE with a penalty on total correlation, estimated by a critic.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \mathrm{KL}(q(z|x) \| p(z))
     + \gamma\, \mathrm{KL}(q(z) \| \textstyle\prod_j q(z_j))$$

@@ -20,7 +20,7 @@ OPEN = 2.0
 
 @dataclass(frozen=True)
 class FlowVAE(Stateful, Recoding):
-    r"""Flow VAE: the VAE with a posterior bent by inverse autoregressive flow (IAF).
+    r"""Flow VAE: VAE whose posterior is transformed by inverse autoregressive flow (IAF).
 
     $$\mathcal L = -\ln p(x|z_T) + \ln q(z_T|x) - \ln p(z_T), \qquad
     z_0 = \mu_0 + \sigma_0 \odot \epsilon, \qquad z_t = \mu_t + \sigma_t \odot z_{t-1}$$

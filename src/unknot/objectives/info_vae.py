@@ -11,7 +11,7 @@ from unknot.objectives.parts.mmd import Kernel, Scales, check_kernel, prior_mmd
 
 @dataclass(frozen=True)
 class InfoVAE(Batchwise):
-    r"""InfoVAE: the VAE with its divergence traded for one between all codes and the prior.
+    r"""InfoVAE: VAE that trades its KL divergence for one between all codes and the prior.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \beta\, \mathrm{KL}(q(z|x) \| p(z))
     + \lambda\, \mathrm{MMD}^2(q(z), p(z))$$

@@ -15,7 +15,7 @@ from unknot.losses.overlap import Overlap
 
 @dataclass(frozen=True)
 class IWAE:
-    r"""IWAE: a bound of the likelihood by several samples of each image; with one it is the VAE's.
+    r"""IWAE: likelihood bound from several samples per image; one sample gives the VAE.
 
     $$\mathcal L = -\mathbb E\Big[\ln \frac1L \sum_{l=1}^L w_l\Big], \qquad
     w_l = \frac{p(x|z_l)\, p(z_l)}{q(z_l|x)}, \qquad z_l \sim q(z|x)$$

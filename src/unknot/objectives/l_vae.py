@@ -14,7 +14,7 @@ from unknot.losses import Likelihood, kl_normal, reconstruction
 
 @dataclass(frozen=True)
 class LVAE(Stateful):
-    r"""L-VAE: the VAE whose two terms are weighted by numbers that are learnt with the net.
+    r"""L-VAE: VAE whose two loss weights are learnt with the network.
 
     $$\mathcal L = \frac{R}{\sigma_0^2} + \frac{\mathrm{KL}(q(z|x) \| p(z))}{\sigma_1^2} +
     \sigma_0^2 + \sigma_1^2, \qquad \hat\beta = \sigma_0^2 / \sigma_1^2$$

@@ -50,7 +50,7 @@ FORMS: dict[Variant, Form] = {
 
 @dataclass(frozen=True)
 class MdLVAE(Stateful):
-    r"""mdL-VAE: the VAE with a learnt weight for the reconstruction and for each latent.
+    r"""mdL-VAE: VAE with a learnt weight for the reconstruction and for each latent.
 
     $$\mathcal L = f(\sigma_r) R + \sum_j f(\sigma_j)\, \mathrm{KL}_j + r_r(\sigma_r) +
     \sum_j r(\sigma_j)$$

@@ -20,7 +20,7 @@ LOWEST = -6.0
 
 @dataclass(frozen=True)
 class SigmaVAE(Stateful, Calibrated):
-    r"""sigma-VAE: the VAE with a Gaussian decoder whose variance is found with the weights.
+    r"""sigma-VAE: VAE with a Gaussian decoder whose variance is learnt or computed.
 
     $$\mathcal L = D \ln \sigma + \frac{1}{2 \sigma^2} R + \mathrm{KL}(q(z|x) \| p(z)), \qquad
     R = \mathbb E_{q(z|x)} \lVert x - \hat x(z) \rVert^2$$

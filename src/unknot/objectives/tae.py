@@ -13,7 +13,7 @@ from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet_ter
 
 @dataclass(frozen=True)
 class TAE(MultiView, Recoding):
-    r"""TAE: the autoencoder of three images whose codes are to keep the order of their distances.
+    r"""TAE: autoencoder on triplets whose codes should keep the order of their distances.
 
     $$\mathcal L = \tfrac13 \textstyle\sum_{x \in \{x_a, x_p, x_n\}} \mathcal L_{\mathrm{AE}}(x)
     + \alpha \max(0, \psi + \|z_a - z_p\| - \|z_a - z_n\|)$$

@@ -12,7 +12,7 @@ from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet_ter
 
 @dataclass(frozen=True)
 class TVAE(MultiView):
-    r"""TVAE: the beta-VAE of three images whose means are to keep the order of their distances.
+    r"""TVAE: beta-VAE on triplets whose posterior means should keep the order of their distances.
 
     $$\mathcal L = \tfrac13 \textstyle\sum_{x \in \{x_a, x_p, x_n\}} \mathcal
     L_{\beta\text{-VAE}}(x) + \alpha \max(0, \psi + \|\mu_a - \mu_p\| - \|\mu_a - \mu_n\|)$$

@@ -8,7 +8,7 @@ from unknot.losses import Likelihood, kl_normal, reconstruction
 
 @dataclass(frozen=True)
 class VAE:
-    r"""VAE: reconstruction plus the divergence of the posterior from a standard normal prior.
+    r"""VAE: reconstruction plus KL divergence of the posterior from a standard normal prior.
 
     $$\mathcal L = -\mathbb E_{q(z|x)}[\ln p(x|z)] + \mathrm{KL}(q(z|x) \| p(z))$$
 

@@ -12,7 +12,7 @@ from unknot.objectives.parts.mmd import Kernel, Scales, check_kernel, prior_mmd
 
 @dataclass(frozen=True)
 class WAEMMD(Recoding, Batchwise):
-    r"""WAE-MMD: an autoencoder whose codes, all together, are drawn towards the prior.
+    r"""WAE-MMD: autoencoder that pulls the distribution of its codes towards the prior (MMD).
 
     $$\mathcal L = \mathbb E_{q(z|x)} \lVert x - G(z) \rVert^2
     + \lambda\, \mathrm{MMD}^2(q(z), p(z))$$
