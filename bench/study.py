@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from unknot.analysis.cells import cells
+from unknot.analysis import Results
 from unknot.report.study_curves import bands
 from unknot.study import execute
 from unknot.study.machine import machine
@@ -49,14 +49,18 @@ def main() -> None:
         made_up(folder, text, options.scores, options.logged)
         study = Study.open(folder)
         rows = study.table()
-        found_cells = cells(rows)
+        configurations = Results(rows).configurations
         command = [sys.executable, "-m", "unknot", "study"]
         found = {
             "plan": least(options.rounds, lambda: shards(plan(StudyFile.parse(text)), members=16)),
             "status": least(options.rounds, study.status),
             "table": least(options.rounds, study.table),
-            "cells of the table": least(options.rounds, lambda: cells(rows)),
-            "curves of all cells": least(options.rounds, lambda: bands(study, found_cells)),
+            "configurations of the table": least(
+                options.rounds, lambda: Results(rows).configurations
+            ),
+            "curves of all configurations": least(
+                options.rounds, lambda: bands(study, configurations)
+            ),
             "`python -c 'import torch'`": whole(
                 options.rounds, [sys.executable, "-c", "import torch"]
             ),

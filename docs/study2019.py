@@ -19,10 +19,8 @@ from typing import Any
 
 from places import filled
 
-from unknot.analysis import published
-from unknot.analysis.cells import cells as settings
+from unknot.analysis import Results, published
 from unknot.analysis.comparison import Comparison, Difference, compare
-from unknot.analysis.statistics import summaries
 from unknot.core.csv_files import csv_text, read_csv
 from unknot.report.study_figures import beside_published
 from unknot.report.style import png
@@ -159,7 +157,7 @@ def by_seed(rows: list[dict[str, Any]], found: Comparison) -> Iterator[str]:
     yield "|---" * (len(seeds) + 1) + "|"
     for score, words in SCORES.items():
         off: dict[int, list[float]] = {seed: [] for seed in seeds}
-        for cell in settings(rows):
+        for cell in Results(rows).configurations:
             theirs = published_of[cell.label, score]
             if stdev(theirs) < NO_SPREAD:
                 continue
@@ -195,7 +193,7 @@ def beside(file: str | Path) -> Comparison:
     """Our runs beside the published ones."""
     tables = runs(), published.read(file)
     # Of each cell the mean and its error, no intervals.
-    return compare(*(summaries(table, list(SCORES), draws=2) for table in tables))
+    return compare(*(Results(table, list(SCORES), draws=2).summaries() for table in tables))
 
 
 def made(page: str, found: Comparison) -> str:

@@ -64,7 +64,7 @@ _HOMES = {
     "Term": "unknot.core.objective",
     "UnknotError": "unknot.core.errors",
 }
-_MODULES = ("losses", "metrics", "schedules")
+_MODULES = ("analysis", "losses", "metrics", "schedules")
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 
 

@@ -4,11 +4,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from analysis.tables import summaries
 from metrics import study2019
 
-from unknot.analysis import published
-from unknot.analysis.statistics import summaries
-from unknot.metrics import split_table
+from unknot.analysis import published, split_table
 
 FILES = {"dsprites": "dsprites_full", "smallnorb": "smallnorb", "cars3d": "cars3d"}
 SEVEN = published.SEVEN

@@ -1,4 +1,6 @@
-"""Tables of studies, written by hand."""
+"""Tables of studies, written by hand, and what is asked of them most often."""
+
+from unknot.analysis import Results
 
 
 def run(objective="beta_vae", **values):
@@ -8,3 +10,31 @@ def run(objective="beta_vae", **values):
 
 def seeds(values, objective="beta_vae", **setting):
     return [run(objective, seed=i, mig=v, **setting) for i, v in enumerate(values)]
+
+
+def configurations(table, **options):
+    return Results(table, **options).configurations
+
+
+def summaries(table, scores=None, **options):
+    return Results(table, scores, **options).summaries()
+
+
+def ranking(table, scores=None, **options):
+    return Results(table, scores, **options).ranking
+
+
+def best_strengths(table, scores=None, **options):
+    return Results(table, scores, **options).best_strengths
+
+
+def front(table, score, **options):
+    return Results(table, **options).front(score)
+
+
+def correlations(table, scores=None):
+    return Results(table, scores).agreement()
+
+
+def shares(table, scores=None):
+    return Results(table, scores).variance_shares()

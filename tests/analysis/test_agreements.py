@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from metrics import study2019
 
+from unknot.analysis import agreement, split_table
 from unknot.core.errors import ConfigError
-from unknot.metrics import agreement, split_table
 
 # Spearman's correlation times 100 over 1,800 published models: dSprites, smallNORB, Cars3D.
 PUBLISHED = {

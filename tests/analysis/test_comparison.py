@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from analysis.tables import seeds
+from analysis.tables import seeds, summaries
 from scipy import stats
 
 from unknot.analysis.comparison import compare
-from unknot.analysis.statistics import summaries
 
 
 def published_and_ours(theirs, ours, **setting):

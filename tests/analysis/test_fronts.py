@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from analysis.tables import run, seeds
+from analysis.tables import front, run, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unknot.analysis.fronts import front, undominated
+from unknot.analysis.fronts import undominated
 from unknot.core.errors import DataError
 
 
@@ -47,6 +47,9 @@ def test_fronts_of_scores_of_which_less_is_better_and_of_nothing():
     more = [*rows, run("c", recon=3.0, loss=2.0)]
     assert front(more, "loss", lower=["loss"]).on.tolist() == [True, True, False]
     found = front([*rows, run("c", recon=3.0)], "loss", lower=["loss"])
-    assert (len(found.cells), found.remarks) == (2, ("1 cells without both were left out",))
-    with pytest.raises(DataError, match="No cell has both 'mig' and 'recon'"):
+    assert (len(found.configurations), found.remarks) == (
+        2,
+        ("1 configurations without both were left out",),
+    )
+    with pytest.raises(DataError, match="No configuration has both 'mig' and 'recon'"):
         front([run(mig=0.1, recon=None), run("b", mig=None, recon=1.0)], "mig")

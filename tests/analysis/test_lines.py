@@ -2,19 +2,18 @@
 
 import itertools
 
-from analysis.tables import run
+from analysis.tables import configurations, run
 
-from unknot.analysis.cells import cells
 from unknot.analysis.lines import MOST_LINES, setting_lines
 
 
 def lines(rows):
-    return [(line.axis, line.apart, line.values) for line in setting_lines(cells(rows))]
+    return [(line.axis, line.apart, line.values) for line in setting_lines(configurations(rows))]
 
 
 def unordered(rows):
-    (line,) = setting_lines(cells(rows))
-    return not line.ordered and len(line.cells) == len(cells(rows))
+    (line,) = setting_lines(configurations(rows))
+    return not line.ordered and len(line.configurations) == len(configurations(rows))
 
 
 def test_one_number_is_one_line_smallest_first():
@@ -39,10 +38,16 @@ def test_the_axis_is_what_makes_the_fewest_lines():
         ("data.visibility", {"objective.beta": b, "data.mode": m}, (0, 0.5, 1))
         for b in (1.4, 4.3) for m in ("fore", "back")
     ]  # fmt: skip
-    for line in setting_lines(cells(rows)):
-        assert [cell.settings["data.visibility"] for cell in line.cells] == list(line.values)
-        assert {cell.settings["data.mode"] for cell in line.cells} == {line.apart["data.mode"]}
-        assert {c.settings["objective.beta"] for c in line.cells} == {line.apart["objective.beta"]}
+    for line in setting_lines(configurations(rows)):
+        assert [cell.settings["data.visibility"] for cell in line.configurations] == list(
+            line.values
+        )
+        assert {cell.settings["data.mode"] for cell in line.configurations} == {
+            line.apart["data.mode"]
+        }
+        assert {c.settings["objective.beta"] for c in line.configurations} == {
+            line.apart["objective.beta"]
+        }
 
 
 def test_where_two_make_as_few_the_objective_goes_before():
@@ -67,7 +72,9 @@ def test_a_line_is_named_by_what_it_has_and_no_more_than_it_takes():
 def test_objectives_and_datasets_have_lines_of_their_own():
     rows = [run("ae", data=d, mig=0.1) for d in "ab"]
     rows += [run(data=d, objective__beta=b, mig=0.1) for d in "ab" for b in (1, 2)]
-    found = [(line.data, line.objective, line.values) for line in setting_lines(cells(rows))]
+    found = [
+        (line.data, line.objective, line.values) for line in setting_lines(configurations(rows))
+    ]
     assert sorted(found) == [
         ("a", "ae", ("",)), ("a", "beta_vae", (1, 2)),
         ("b", "ae", ("",)), ("b", "beta_vae", (1, 2)),

@@ -5,13 +5,12 @@ import csv
 import numpy as np
 import pytest
 from analysis.published_tables import objective, table
+from analysis.tables import configurations, summaries
 from metrics import study2019
 
 from unknot import metrics
 from unknot.analysis import published
-from unknot.analysis.cells import cells
 from unknot.analysis.comparison import compare
-from unknot.analysis.statistics import summaries
 from unknot.core import registry
 from unknot.core.errors import DataError
 from unknot.study import config
@@ -26,11 +25,11 @@ def test_what_is_read():
     assert {key: held[key][0] for key in ("id", "seed", "status", "data", "objective")} == {
         "id": "0", "seed": 0, "status": "done", "data": "dsprites", "objective": "beta_vae",
     }  # fmt: skip
-    assert len({cell.key for cell in cells(held)}) == 36
+    assert len({cell.key for cell in configurations(held)}) == 36
     # Run numbers: dataset * 1800 + model * 300 + setting * 50 + seed.
     models = ("beta_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "beta_tcvae", "annealed_vae")
     for data, place in (("dsprites", 0), ("smallnorb", 4), ("cars3d", 5)):
-        found = cells(table(data))
+        found = configurations(table(data))
         for cell in found:
             own = [c.strength for c in found if c.objective == cell.objective]
             setting = own.index(cell.strength)

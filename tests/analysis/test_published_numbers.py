@@ -15,13 +15,18 @@ from analysis.published_tables import (
     table,
     whole_study,
 )
+from analysis.tables import (
+    best_strengths,
+    configurations,
+    correlations,
+    front,
+    ranking,
+    shares,
+    summaries,
+)
 
-from unknot.analysis.cells import cells, taken
+from unknot.analysis import Results, agreement, split_table
 from unknot.analysis.comparison import compare
-from unknot.analysis.fronts import front
-from unknot.analysis.ranking import best_strengths, ranking
-from unknot.analysis.statistics import beats, correlations, improvement, shares, summaries
-from unknot.metrics import agreement, split_table
 
 BETA = "objective.beta"
 
@@ -167,21 +172,6 @@ def test_spread_over_seeds_of_beta_vae():
         assert by[beta, "kl"].mean == pytest.approx(kl, abs=0.051)
 
 
-def test_a_lucky_seed_beats_the_choice_of_strength():
-    """E5: probability that a random run of beta 1 beats one of beta 16."""
-    known = {
-        "beta_vae": 0.31, "factor_vae": 0.47, "sap": 0.39, "dci.disentanglement": 0.07,
-        "mig": 0.05,
-    }  # fmt: skip
-    for score, chance in known.items():
-        labels, matrix = improvement(objective("beta_vae"), score)
-        i, j = labels.index("beta_vae beta 1"), labels.index("beta_vae beta 16")
-        assert matrix[i, j] == pytest.approx(chance, abs=0.0051), score
-        assert matrix + matrix.T == pytest.approx(np.ones((6, 6)))
-    _, matrix = improvement(objective("beta_vae"), "dci.informativeness")
-    assert round(float(matrix[0, 5]), 3) == 0.004
-
-
 def test_deviation_within_cells():
     """Section 4.1, mean over the 36 cells of dSprites."""
     known = dict(zip(SEVEN, (0.042, 0.073, 0.043, 0.016, 0.050, 0.050, 0.030), strict=True))
@@ -208,9 +198,9 @@ def test_variance_shares_of_all_six_datasets():
 
 @pytest.mark.parametrize("data", FILES)
 def test_variance_shares_by_sums_of_squares(data):
-    groups = cells(table(data))
+    groups = configurations(table(data))
     for found in shares(table(data), SEVEN):
-        held = [taken(cell.runs, found.score).values for cell in groups]
+        held = [cell.sample(found.score).values for cell in groups]
         values = np.concatenate(held)
         total = ((values - values.mean()) ** 2).sum()
         within = sum(((v - v.mean()) ** 2).sum() for v in held)
@@ -286,7 +276,9 @@ def settings(name, strength):
 @pytest.mark.parametrize("row", SEEDS, ids=lambda row: " ".join(map(str, row[:4])))
 def test_seed_counts(row):
     data, score, first, second, known = row
-    found = beats(table(data), settings(*first), settings(*second), score, most=10, draws=4000)
+    found = Results(table(data)).seeds_needed(
+        settings(*first), settings(*second), score, most=10, draws=4000
+    )
     assert found.difference > 0
     ours = [found.probability[n - 1] for n in (1, 3, 5, 10)]
     assert ours == pytest.approx(known, abs=0.03)
@@ -299,7 +291,9 @@ def test_a_contrast_that_is_none():
     by chance and leaves little of the tolerance for ours.
     """
     first, second = settings("beta_vae", 16), settings("beta_vae", 1)
-    found = beats(table("dsprites"), first, second, "factor_vae", most=10, draws=100_000)
+    found = Results(table("dsprites")).seeds_needed(
+        first, second, "factor_vae", most=10, draws=100_000
+    )
     assert found.difference < 0
     exact = (0.529, 0.506, 0.500, 0.490)
     for n, known in zip((1, 3, 5, 10), exact, strict=True):
@@ -315,7 +309,7 @@ def test_the_best_cell_of_all_costs_the_most():
         found = front(table("dsprites"), score, draws=100)
         best, dearest = int(found.gain.argmax()), int(found.price.argmax())
         assert best == dearest
-        assert found.cells[best].label == "annealed_vae c 5"
+        assert found.configurations[best].label == "annealed_vae c 5"
         assert found.on[best]
 
 

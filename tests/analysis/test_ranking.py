@@ -5,10 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from analysis.tables import run, seeds
+from analysis.tables import best_strengths, front, ranking, run, seeds
 
-from unknot.analysis.fronts import front
-from unknot.analysis.ranking import best_strengths, ranking
 from unknot.core.errors import ConfigError
 from unknot.metrics import lower_is_better
 

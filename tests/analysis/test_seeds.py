@@ -5,8 +5,8 @@ import pytest
 import torch
 from metrics import study2019
 
+from unknot.analysis import seeds_needed
 from unknot.core.errors import ConfigError, DataError
-from unknot.metrics import seeds_needed
 
 # Dataset, score, two settings, and the probability that 1, 3, 5 and 10 seeds show the contrast.
 PUBLISHED = [

@@ -5,19 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from analysis.tables import run, seeds
-from scipy import stats
+from analysis.tables import configurations, correlations, run, seeds, shares, summaries
 
-from unknot.analysis.cells import cells
-from unknot.analysis.statistics import (
-    beats,
-    correlations,
-    improvement,
-    resampled,
-    shares,
-    summaries,
-    with_strength,
-)
+from unknot.analysis import Results
+from unknot.analysis.statistics import resampled
 from unknot.core.errors import DataError
 
 # Numbers of a cell
@@ -51,8 +42,8 @@ def test_intervals_by_counting_all_draws():
         # Values of draws are discrete: a quantile is one of them or a neighbour.
         assert getattr(found, f"{name}_low") == pytest.approx(low, abs=0.026)
         assert getattr(found, f"{name}_high") == pytest.approx(high, abs=0.026)
-    (cell,) = cells(seeds(values))
-    (drawn,) = resampled(cell, ["mig"], 60_000)
+    (cell,) = configurations(seeds(values))
+    (drawn,) = resampled(cell, ["mig"], 60_000, 0)
     assert drawn.mean(1).std() == pytest.approx(every.mean(1).std(), rel=0.01)
     assert np.bincount((10 * drawn).round().astype(int).ravel())[[1, 2, 4, 9]] == pytest.approx(
         60_000, rel=0.02
@@ -86,10 +77,10 @@ def test_cells_are_drawn_independently_and_scores_together():
         for b in (1, 2)
         for r in seeds(np.linspace(0, 1, 20).tolist(), objective__beta=b)
     ]
-    first, second = cells(rows)
-    mig, twice = (d.mean(1) for d in resampled(first, ["mig", "twice"], 4000))
+    first, second = configurations(rows)
+    mig, twice = (d.mean(1) for d in resampled(first, ["mig", "twice"], 4000, 0))
     assert twice == pytest.approx(2 * mig)
-    (other,) = (d.mean(1) for d in resampled(second, ["mig"], 4000))
+    (other,) = (d.mean(1) for d in resampled(second, ["mig"], 4000, 0))
     assert abs(np.corrcoef(mig, other)[0, 1]) < 0.05
 
 
@@ -118,32 +109,17 @@ def test_scores_that_do_not_vary_have_no_shares():
     assert [found.score for found in shares(rows)] == ["mig"]
 
 
-def test_strengths_as_a_column():
-    rows = [run(objective__beta=b, seed=s, mig=0.0) for s in (0, 1) for b in (4, 2)]
-    assert with_strength(rows)["strength"] == [2, 2, 4, 4]
-
-
 # Two settings
 
 
-def test_improvement_is_the_share_of_pairs():
-    rng = np.random.default_rng(1)
-    a, b = rng.integers(0, 6, 7).tolist(), rng.integers(2, 8, 9).tolist()
-    labels, chance = improvement([*seeds(a, "a"), *seeds(b, "b"), run("c", seed=0)], "mig")
-    assert labels == ["a", "b", "c"]
-    u = stats.mannwhitneyu(a, b, method="asymptotic").statistic
-    assert chance[0, 1] == pytest.approx(u / 63)
-    assert chance[1, 0] == pytest.approx(1 - u / 63)
-    assert chance[2].tolist() == [0.5] * 3
-    assert np.diag(chance).tolist() == [0.5] * 3
-
-
-def test_beats_says_what_it_left_out():
+def test_a_count_of_seeds_says_what_it_left_out():
     rows = [*seeds([0.5, 0.6, 0.7], objective__beta=4), *seeds([0.1, 0.2], objective__beta=1)]
     rows += [run(objective__beta=1, status="diverged", mig=99.0)]
-    found = beats(rows, {"objective.beta": 4}, {"objective.beta": 1}, "mig", draws=100)
+    found = Results(rows).seeds_needed(
+        {"objective.beta": 4}, {"objective.beta": 1}, "mig", draws=100
+    )
     assert found.difference == pytest.approx(0.45)
     assert found.needed == 1
     assert found.remarks[0] == "1 runs without 'mig' were left out"
     with pytest.raises(DataError, match="at least two seeds"):
-        beats(rows, {"objective.beta": 4}, {"objective.beta": 4, "seed": 0}, "mig")
+        Results(rows).seeds_needed({"objective.beta": 4}, {"objective.beta": 4, "seed": 0}, "mig")

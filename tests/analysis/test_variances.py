@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from metrics import study2019
 from sklearn.linear_model import LinearRegression
 
+from unknot.analysis import split_table, variance_shares
 from unknot.core.errors import DataError
-from unknot.metrics import split_table, variance_shares
 
 
 def one_hot(labels):

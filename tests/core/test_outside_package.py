@@ -8,11 +8,10 @@ import sys
 import pytest
 
 from unknot import metrics
-from unknot.analysis.cells import cells
-from unknot.analysis.ranking import ranking
 from unknot.cli.list_ import What, list_
 from unknot.core import registry
-from unknot.report.study_numbers import winners
+from unknot.core.csv_files import csv_text
+from unknot.report.study_source import read
 
 OBJECTIVE = '''
 from dataclasses import dataclass
@@ -125,6 +124,7 @@ import torch
 import unknot
 from unknot.testing import check_dataset, check_net, check_objective
 from unknot.core import registry
+from unknot.core.csv_files import csv_text
 
 run = unknot.train(
     data="bars", objective="halves", net="tiny", steps=3, batch=4, seeds=[0, 1], weight=2,
@@ -219,19 +219,18 @@ def test_the_command_lists_its_facts(site, monkeypatch, capsys):
     assert rows["mig"]["reads"].startswith("Gap in mutual information")
 
 
-def test_its_metric_of_which_less_is_better_ranks_the_right_way_round(site, monkeypatch):
+def test_its_metric_of_which_less_is_better_ranks_the_right_way_round(site, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(site)
     rows = [
         {"objective": name, "seed": seed, "waste": value + seed, "spread": value + seed}
         for name, value in (("good", 1.0), ("bad", 5.0))
         for seed in range(3)
     ]
-    scores = ["waste", "spread"]
-    _, won = winners(cells(rows), scores)
-    assert won == {"good": ["waste"], "bad": ["spread"]}
+    (tmp_path / "runs.csv").write_text(csv_text(rows))
+    results = read(tmp_path / "runs.csv").results
+    assert {one.score: one.label for one in results.winners} == {"waste": "good", "spread": "bad"}
+    assert results.ranking.winners("waste") == ("good",)
     assert metrics.reading("waste@unknot") == "0: the codes stand still."
-    lower = [name for name in scores if metrics.lower_is_better(name)]
-    assert ranking(rows, scores, lower=lower).winners("waste") == ("good",)
 
 
 def test_a_new_process_lists_it(python):

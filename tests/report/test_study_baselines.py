@@ -3,7 +3,7 @@
 import pytest
 from report.study_pages import rows, study, write
 
-from unknot.analysis.cells import plain_columns
+from unknot.analysis import Results
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import ConfigError
 from unknot.report import study_figures as figures
@@ -12,7 +12,7 @@ from unknot.report.study_baselines import DASHES, baselines
 from unknot.report.style import INK
 from unknot.study.sweep import expand
 
-TABLE = plain_columns(
+TABLE = Results(
     [
         {"objective": "vae", "seed": 0, "mig": 0.1, "recon": 10.0},
         {"objective": "vae", "seed": 1, "mig": 0.3, "recon": 14.0},
@@ -69,8 +69,7 @@ def test_figures_have_lines_at_the_values():
         drawn = draw(TABLE, ["mig", "recon"], baselines=held)
         assert lines(drawn.figure.axes[0], "x") == pytest.approx([0.2, 0.5])
         assert lines(drawn.figure.axes[1], "x") == pytest.approx([12.0])
-    own = {n: [v for v, o in zip(h, TABLE["objective"], strict=True) if o == "beta_vae"]
-           for n, h in TABLE.items()}  # fmt: skip
+    own = TABLE.only("objective", ["beta_vae"])
     drawn = figures.strength_lines(own, ["mig"], baselines=held)
     assert lines(drawn.figure.axes[0], "y") == pytest.approx([0.2, 0.5])
     plain = figures.strength_lines(own, ["mig"])

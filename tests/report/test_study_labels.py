@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from analysis.tables import configurations, summaries
 from report.study_pages import rows, write
 from report.test_study_figures import boxes, overlaps
 
-from unknot.analysis.cells import cells
-from unknot.analysis.statistics import summaries
+from unknot.analysis import Results
 from unknot.core.errors import ConfigError, DataError
 from unknot.report import study_figures as figures
 from unknot.report.study_labels import learners
@@ -39,7 +39,7 @@ def names(drawn):
 
 
 def test_few_settings_have_a_line_each():
-    drawn = figures.accuracy_by_labels(scored())
+    drawn = figures.accuracy_by_labels(Results(scored()))
     assert [axes.get_title(loc="left") for axes in drawn.figure.axes] == [
         "boosted trees", "logistic regression",
     ]  # fmt: skip
@@ -59,7 +59,7 @@ def test_few_settings_have_a_line_each():
 
 def test_intervals_are_those_of_the_page():
     table = scored()
-    drawn = figures.accuracy_by_labels(table)
+    drawn = figures.accuracy_by_labels(Results(table))
     known = {(s.score, s.label): s for s in summaries(table)}
     assert len(drawn.rows) == 2 * 4 * 4
     for row in drawn.rows:
@@ -75,7 +75,7 @@ def test_many_settings_are_lines_of_their_objectives():
     """Of strengths 1 to 5 the mean is 3, and each weighs the same though one lacks two seeds."""
     table = scored(strengths=(1, 2, 3, 4, 5), seeds=1)
     table += [{**row, "seed": s} for row in table if row["objective.beta"] == 5 for s in (1, 2)]
-    drawn = figures.accuracy_by_labels(table)
+    drawn = figures.accuracy_by_labels(Results(table))
     assert names(drawn) == ["vae", "tc"]
     line = drawn.figure.axes[0].lines[0]
     assert line.get_ydata() == pytest.approx([0.1 * i + 0.13 for i in range(4)])
@@ -86,7 +86,7 @@ def test_many_settings_are_lines_of_their_objectives():
 
 
 def test_one_seed_has_no_interval():
-    drawn = figures.accuracy_by_labels(scored(seeds=1))
+    drawn = figures.accuracy_by_labels(Results(scored(seeds=1)))
     assert drawn.figure.get_suptitle() == "Accuracy by number of labels"
     assert all(np.isnan(row["low"]) and np.isnan(row["high"]) for row in drawn.rows)
 
@@ -97,7 +97,7 @@ def test_diverged_runs_and_numbers_that_are_missing_are_left_out():
     for row in table:
         if row["objective"] == "tc":
             row["efficiency.linear_1000"] = None
-    drawn = figures.accuracy_by_labels(table)
+    drawn = figures.accuracy_by_labels(Results(table))
     lines = drawn.figure.axes[1].lines
     assert lines[0].get_ydata()[0] == pytest.approx(value(1, 1, 0, 0) + 0.001 * (1 + 4) / 2)
     assert lines[2].get_xdata().tolist() == [10, 100, 10_000], "the rest is joined"
@@ -111,7 +111,7 @@ def test_panels_have_one_scale_and_titles_that_fit():
         {**row, **{n.replace("linear", "linear_cv"): v for n, v in row.items()}}
         for row in scored(suffix="@study2019")
     ]
-    drawn = figures.accuracy_by_labels(table)
+    drawn = figures.accuracy_by_labels(Results(table))
     first, *others = drawn.figure.axes
     assert all(axes.get_ylim() == first.get_ylim() for axes in others)
     titles = [axes._left_title for axes in drawn.figure.axes]
@@ -125,13 +125,13 @@ def test_which_columns_are_accuracies():
     row = {"objective": "vae", "efficiency.linear": 0.4, "efficiency.linear_10": 0.2,
            "efficiency.linear_cv_100@a": 0.4, "efficiency.linear_cv_20@a": 0.3,
            "efficiency.linear_cv_20": 0.3}  # fmt: skip
-    (found,) = learners(cells([row]))
+    (found,) = learners(configurations([row]))
     assert (found.name, found.protocol) == ("linear_cv", "@a")
     assert list(found.columns) == [20, 100]
     with pytest.raises(DataError, match="the table has none"):
-        figures.accuracy_by_labels([{"objective": "vae", "efficiency": 0.5}])
+        figures.accuracy_by_labels(Results([{"objective": "vae", "efficiency": 0.5}]))
     with pytest.raises(ConfigError, match="runs of one dataset"):
-        figures.accuracy_by_labels([*scored(), *scored(data="cars3d")])
+        figures.accuracy_by_labels(Results([*scored(), *scored(data="cars3d")]))
 
 
 def test_a_page_has_the_section_where_there_are_accuracies(tmp_path):

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
+from analysis.tables import configurations
 from report import small_study
 from report.study_pages import Page, rows
 
-from unknot.analysis.cells import cells
 from unknot.report import (
     pictures,
     study_curves,
@@ -39,7 +39,7 @@ def test_the_page_of_a_study_shows_its_models(trained, page_of_study):
     assert "40 steps of 8 images" in page.text
     assert "small <study>" in page.text
     assert "on cpu" in page.text
-    best = study_models.chosen(cells(trained.table()), "mig")
+    best = study_models.chosen(configurations(trained.table()), "mig")
     assert [one.cell.objective for one in best] == ["beta_vae", "beta_tcvae"]
     for one in best:
         assert one.id in page.text
@@ -58,7 +58,7 @@ def test_the_page_of_a_study_shows_its_models(trained, page_of_study):
 
 
 def test_curves_are_medians_and_ranges_over_seeds(trained):
-    own = [cell for cell in cells(trained.table()) if cell.objective == "beta_vae"]
+    own = [cell for cell in configurations(trained.table()) if cell.objective == "beta_vae"]
     drawn = training_curves(own, bands(trained, own))
     held = [r for r in drawn.rows if (r["strength"], r["term"]) == (4.0, "recon")]
     curves = [trained.curves(name) for name in own[1].runs["id"]]
@@ -76,7 +76,7 @@ def test_curves_of_a_population_are_read_once(trained, monkeypatch):
     read = []
     true = study_curves.RunFolder
     monkeypatch.setattr(study_curves, "RunFolder", lambda path: read.append(path) or true(path))
-    own = cells(trained.table())
+    own = configurations(trained.table())
     bands(trained, own)
     populations = {row["population"] for row in trained.table()}
     assert len(populations) < len(trained.table())
@@ -96,7 +96,7 @@ def test_the_model_in_the_middle_stands_for_the_best_setting(score):
          score: None if row[score] is None else row[score] + shift}
         for i, row in enumerate(good)
     ]  # fmt: skip
-    (one,) = study_models.chosen(cells([*good, *bad]), score)
+    (one,) = study_models.chosen(configurations([*good, *bad]), score)
     assert one.id.startswith("a")
     # 0.1 0.2 0.5 0.6 0.9: odd, so that there is one in the middle, whichever way is better.
     assert (one.seed, one.value) == (3, 0.5)

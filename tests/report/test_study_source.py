@@ -45,8 +45,8 @@ def test_scores_are_told_from_what_training_logs(tmp_path):
     ]  # fmt: skip
     file.write_text(csv_text(table))
     source = study_source.read(file)
-    assert source.scores == ("mig", "dci", "dci.completeness"), "no part twice, no term"
-    assert set(source.others) == {"recon", "tc", "mig.train", "dci.disentanglement"}
+    assert source.results.scores == ["mig", "dci", "dci.completeness"], "no part twice, no term"
+    assert set(source.results.others) == {"recon", "tc", "mig.train", "dci.disentanglement"}
     with pytest.raises(ConfigError, match="mig"):
         study_source.read(file, ["mgi"])
 
@@ -72,8 +72,8 @@ def test_a_cell_without_a_number_is_missing_and_the_others_count(tmp_path):
     lines = ["objective,seed,mig", *(f"vae,{i},{cell}" for i, cell in enumerate(cells))]
     file.write_text("\ufeff" + "\n".join(lines), encoding="utf-8")
     source = study_source.read(file)
-    assert source.scores == ("mig",)
-    assert source.table["mig"] == [0.1, None, None, 0.3]
+    assert source.results.scores == ["mig"]
+    assert source.results.table["mig"] == [0.1, None, None, 0.3]
 
 
 def test_a_study_of_which_no_run_has_ended(tiny, tmp_path):

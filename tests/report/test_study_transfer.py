@@ -7,12 +7,12 @@ import itertools
 
 import numpy as np
 import pytest
+from analysis.tables import configurations
 from metrics import study2019
 from report.study_pages import rows, study, write
 from report.test_study_figures import boxes, overlaps
 
-from unknot.analysis import published
-from unknot.analysis.cells import cells
+from unknot.analysis import Results, published
 from unknot.core.errors import ConfigError, DataError
 from unknot.report import study_figures as figures
 from unknot.report.study_transfer import MOST_PAIRS, dataset_pairs
@@ -46,7 +46,7 @@ def note(drawn):
 
 
 def test_points_are_means_of_settings_on_either_dataset():
-    drawn = figures.transfer(both(), "mig")
+    drawn = figures.transfer(Results(both()), "mig")
     (axes,) = drawn.figure.axes
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("dsprites", "cars3d")
     vae, tc, rings = points(axes)
@@ -64,7 +64,7 @@ def test_points_are_means_of_settings_on_either_dataset():
 
 
 def test_the_diagonal_is_where_both_are_equal():
-    axes = figures.transfer(both(), "mig").figure.axes[0]
+    axes = figures.transfer(Results(both()), "mig").figure.axes[0]
     (line,) = (line for line in axes.lines if line.get_linestyle() == "-")
     assert tuple(line.get_xdata()) == tuple(line.get_ydata()) == axes.get_xlim()
     assert axes.get_xlim() == axes.get_ylim()
@@ -75,7 +75,7 @@ def test_the_diagonal_is_where_both_are_equal():
 
 def test_levels_far_apart_have_axes_of_their_own():
     table = [*on("dsprites", LEVELS["dsprites"]), *on("cars3d", [50.1, 50.2, 50.3, 50.5])]
-    drawn = figures.transfer(table, "mig")
+    drawn = figures.transfer(Results(table), "mig")
     (axes,) = drawn.figure.axes
     assert axes.get_xlim()[1] < 1
     assert axes.get_ylim()[0] > 50
@@ -86,20 +86,22 @@ def test_levels_far_apart_have_axes_of_their_own():
 
 def test_the_best_of_each_dataset_is_named():
     table = [*on("a", (0.1, 0.2, 0.9, 0.3)), *on("b", (0.8, 0.3, 0.2, 0.3))]
-    (axes,) = figures.transfer(table, "mig").figure.axes
+    (axes,) = figures.transfer(Results(table), "mig").figure.axes
     assert [text.get_text() for text in axes.texts] == ["beta 1", "beta 1"]
     assert points(axes)[-1] == (pytest.approx([0.9, 0.1]), pytest.approx([0.2, 0.8]))
     renamed = [{n.replace("mig", "recon"): v for n, v in row.items()} for row in table]
-    (axes,) = figures.transfer(renamed, "recon").figure.axes
+    (axes,) = figures.transfer(Results(renamed, lower=["recon"]), "recon").figure.axes
     assert points(axes)[-1] == (pytest.approx([0.1, 0.9]), pytest.approx([0.8, 0.2])), "less"
     tied = [*on("a", (1, 1, 0.9, 0.3)), *on("b", (0.8, 0.3, 0.2, 0.3))]
-    (axes,) = figures.transfer(tied, "mig").figure.axes
+    (axes,) = figures.transfer(Results(tied), "mig").figure.axes
     assert points(axes)[-1] == (pytest.approx([1]), pytest.approx([0.8])), "no best one of a tie"
 
 
 @pytest.mark.parametrize("other", [LEVELS["cars3d"], (50.1, 50.2, 50.3, 50.5)])
 def test_words_lie_within_the_picture_and_names_within_their_panel(other):
-    drawn = figures.transfer([*on("dsprites", LEVELS["dsprites"]), *on("cars3d", other)], "mig")
+    drawn = figures.transfer(
+        Results([*on("dsprites", LEVELS["dsprites"]), *on("cars3d", other)]), "mig"
+    )
     (axes,), (legend,) = drawn.figure.axes, drawn.figure.legends
     (words,) = boxes(drawn.figure, [legend.get_title()])
     assert words.x1 < drawn.figure.bbox.x1
@@ -113,12 +115,12 @@ def test_what_goes_along_with_the_dataset_is_no_other_setting():
     a, b = LEVELS.values()
     table = [*on("a", a, steps=10, **{"objective.likelihood": "bernoulli"}),
              *on("b", b, steps=20, **{"objective.likelihood": "gaussian"})]  # fmt: skip
-    (found,) = dataset_pairs(cells(table), "mig")
+    (found,) = dataset_pairs(configurations(table), "mig")
     assert len(found.settings) == 4
     gamma = [*on("a", a, **{"objective.gamma": 1}), *on("b", b, **{"objective.gamma": 2})]
-    assert dataset_pairs(cells(gamma), "mig") == []
+    assert dataset_pairs(configurations(gamma), "mig") == []
     more = [*on("a", a, steps=10), *on("a", b, steps=20), *on("b", b, steps=20)]
-    (found,) = dataset_pairs(cells(more), "mig")
+    (found,) = dataset_pairs(configurations(more), "mig")
     assert found.x == pytest.approx(found.y), "those with as many steps"
 
 
@@ -126,18 +128,18 @@ def test_settings_on_one_dataset_and_runs_that_diverged_are_left_out():
     table = both()
     table[-1] |= {"status": "diverged", "mig": 1e6}
     table[0]["mig"] = table[1]["mig"] = None
-    drawn = figures.transfer(table, "mig")
+    drawn = figures.transfer(Results(table), "mig")
     assert [row["first_mean"] for row in drawn.rows] == pytest.approx([0.2, 0.4, 0.8])
     assert drawn.rows[-1]["second_mean"] == pytest.approx(0.39)
     table[2]["mig"] = table[3]["mig"] = None
     with pytest.raises(DataError, match="No two datasets have 3 settings with 'mig' in common"):
-        figures.transfer(table, "mig")
+        figures.transfer(Results(table), "mig")
     with pytest.raises(ConfigError):
-        figures.transfer(table, "sap")
+        figures.transfer(Results(table), "sap")
 
 
 def test_scores_that_do_not_differ_have_no_correlation():
-    drawn = figures.transfer([*on("a", (0.5,) * 4), *on("b", LEVELS["cars3d"])], "mig")
+    drawn = figures.transfer(Results([*on("a", (0.5,) * 4), *on("b", LEVELS["cars3d"])]), "mig")
     (axes,) = drawn.figure.axes
     assert axes.get_title(loc="left") == "Spearman’s none"
     assert np.isnan(drawn.rows[0]["spearman"])
@@ -146,7 +148,7 @@ def test_scores_that_do_not_differ_have_no_correlation():
 def test_more_pairs_than_there_is_room_for_are_said_and_in_the_file():
     rng = np.random.default_rng(0)
     table = [row for name in "abcde" for row in on(name, rng.random(4))]
-    drawn = figures.transfer(table, "mig")
+    drawn = figures.transfer(Results(table), "mig")
     assert len(drawn.figure.axes) == MOST_PAIRS == 6
     named = [(axes.get_xlabel(), axes.get_ylabel()) for axes in drawn.figure.axes]
     assert named == list(itertools.combinations("abcde", 2))[:6]
@@ -189,7 +191,7 @@ def published_pair(other):
     files = [study2019.FOLDER / f"{name}.csv" for name in ("dsprites_full", other)]
     if not all(file.exists() for file in files):
         pytest.skip(f"no published scores of dsprites and {other} beside the checkout")
-    found = [cell for file in files for cell in cells(published.read(file))]
+    found = [cell for file in files for cell in configurations(published.read(file))]
     return dataset_pairs(found, "mig"), found
 
 

@@ -1,4 +1,4 @@
-"""Our cells beside published ones."""
+"""Our configurations beside published ones."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ FAR = 3.0
 
 @dataclass(frozen=True)
 class Difference:
-    """One score of one of our cells and of the published cell of the same settings."""
+    """One score of one of our configurations and of the published one of the same settings."""
 
     ours: Summary
     published: Summary
@@ -72,7 +72,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Cell by cell, and what has no counterpart."""
+    """Configuration by configuration, and what has no counterpart."""
 
     differences: tuple[Difference, ...]
     only_ours: tuple[str, ...]
@@ -80,17 +80,17 @@ class Comparison:
 
     @property
     def within(self) -> float:
-        """Share of the cells with a z-value that lie within three standard errors; NaN of none."""
+        """Share of those with a z-value that lie within three standard errors; NaN of none."""
         known = [d.flagged for d in self.differences if not math.isnan(d.z)]
         return 1 - sum(known) / len(known) if known else NAN
 
     def rows(self) -> list[dict[str, Any]]:
-        """As plain rows, a cell and score each."""
+        """As plain rows, a configuration and score each."""
         return [difference.row() for difference in self.differences]
 
 
 def compare(ours: Sequence[Summary], published: Sequence[Summary]) -> Comparison:
-    r"""Hold our cells against published ones, score by score.
+    r"""Hold our configurations against published ones, score by score.
 
     $$z = \frac{m_1 - m_2}{s \sqrt{1 / n_1 + 1 / n_2}}, \quad
       s^2 = \frac{(n_1 - 1) s_1^2 + (n_2 - 1) s_2^2}{n_1 + n_2 - 2}$$
@@ -98,12 +98,12 @@ def compare(ours: Sequence[Summary], published: Sequence[Summary]) -> Comparison
     have one of their own, and by that, equal means of three against fifty would be flagged in 7 of
     100, where it is 4 of 1,000.
 
-    Two cells are counterparts when they agree in data, objective and the settings by which the
-    published cells of that objective differ. Other settings that both name may differ, which every
+    Two are counterparts when they agree in data, objective and the settings by which the
+    published ones of that objective differ. Other settings that both name may differ, which every
     row then says: a shorter training is not a reproduction.
 
     Args:
-        ours: From `unknot.analysis.statistics.summaries`.
+        ours: From `Results.summaries`.
         published: The same of a published table; ``sd`` may be NaN where none was printed.
     """
     axes = _axes(published)
@@ -121,7 +121,7 @@ def compare(ours: Sequence[Summary], published: Sequence[Summary]) -> Comparison
 
 
 def _axes(published: Sequence[Summary]) -> dict[tuple[str, str], list[str]]:
-    """For each objective and dataset the settings by which published cells differ."""
+    """For each objective and dataset the settings by which published configurations differ."""
     together: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for one in published:
         together.setdefault((one.data, one.objective), []).append(one.settings)

@@ -1,84 +1,71 @@
-"""Trade-offs: which cells no other beats in a score without a worse reconstruction."""
+"""Trade-offs: which configurations no other beats in a score without a worse reconstruction."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from unknot.analysis.cells import Cell
-from unknot.analysis.plain_table import PlainTable
-from unknot.analysis.ranking import direction, means_of, one_dataset
-from unknot.analysis.statistics import DRAWS
+from unknot.analysis.configurations import Configuration
 from unknot.core.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """Cells by what they gain and cost on average."""
+    """Configurations by what they gain and cost on average."""
 
     score: str
     cost: str
-    cells: tuple[Cell, ...]
+    configurations: tuple[Configuration, ...]
     """Those that have both."""
     gain: Float[np.ndarray, " c"]
     price: Float[np.ndarray, " c"]
     on: Bool[np.ndarray, " c"]
-    """Whether no other cell gains more for no higher price, or as much for a lower one."""
+    """Whether no other gains more for no higher price, or as much for a lower one."""
     share: Float[np.ndarray, " c"]
-    """Of resampled studies in which the cell is on the front."""
+    """Of resampled studies in which it is on the front."""
     remarks: tuple[str, ...] = ()
 
     def rows(self) -> list[dict[str, Any]]:
-        """As plain rows, a cell each."""
+        """As plain rows, a configuration each."""
         return [
             {
-                "objective": cell.objective,
-                "strength": cell.strength,
+                "objective": one.objective,
+                "strength": one.strength,
                 self.cost: float(self.price[i]),
                 self.score: float(self.gain[i]),
                 "on_front": bool(self.on[i]),
                 "share": float(self.share[i]),
             }
-            for i, cell in enumerate(self.cells)
+            for i, one in enumerate(self.configurations)
         ]
 
 
 def front(
-    table: PlainTable,
+    configurations: Sequence[Configuration],
     score: str,
-    *,
-    cost: str = "recon",
-    lower: Iterable[str] = (),
-    draws: int = DRAWS,
-    seed: int = 0,
+    cost: str,
+    sign: float,
+    means: Float[np.ndarray, "c 2"],
+    drawn: Float[np.ndarray, "draws c 2"],
 ) -> Front:
-    """The cells that are worth their price: mean score against mean reconstruction loss.
+    """The configurations that are worth their price: mean score against mean cost.
 
     Args:
-        table: One row a run, of one dataset; see `unknot.analysis.cells`.
+        configurations: Of one dataset.
         score: Name of a column.
         cost: Name of a column of which less is better.
-        lower: Columns of which less is better; `unknot.metrics.lower_is_better` knows.
-        draws: Of the bootstrap.
-        seed: Of the bootstrap.
+        sign: -1 where less of the score is better too, else 1.
+        means: Of score and cost.
+        drawn: Those of resampled seeds.
 
     Raises:
-        ConfigError: There is no such column, or there are several datasets.
-        DataError: No cell has both.
-
-    Example:
-        >>> table = {"objective": list("abc"), "mig": [0.1, 0.3, 0.2], "recon": [1.0, 2.0, 3.0]}
-        >>> front(table, "mig").on.tolist()
-        [True, True, False]
+        DataError: No configuration has both.
     """
-    found, names = one_dataset(table, [score, cost])
-    means, drawn = means_of(found, names, draws, seed)
     there = np.isfinite(means).all(1)
     if not there.any():
-        raise DataError(f"No cell has both '{score}' and '{cost}'.")
-    sign = direction(score, lower)
+        raise DataError(f"No configuration has both '{score}' and '{cost}'.")
     gain, price = means[there].T
     on = undominated(sign * gain, price)
     again = [undominated(sign * study[there, 0], study[there, 1]) for study in drawn]
@@ -86,12 +73,12 @@ def front(
     return Front(
         score,
         cost,
-        tuple(cell for cell, own in zip(found, there, strict=True) if own),
+        tuple(one for one, both in zip(configurations, there, strict=True) if both),
         gain,
         price,
         on,
         np.mean(again, axis=0),
-        (f"{left} cells without both were left out",) if left else (),
+        (f"{left} configurations without both were left out",) if left else (),
     )
 
 

@@ -1,32 +1,32 @@
-"""Lines of a study: cells of an objective that a number puts in order."""
+"""Lines: configurations of an objective that a number puts in order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unknot.analysis.cells import Cell, hashable, setting_names
+from unknot.analysis.configurations import Configuration, hashable, objective_first
 from unknot.core.text import setting_text
 
 MOST_LINES = 8
 """Of one objective on one dataset; nobody can follow more."""
 
 Keys = dict[str, list[Any]]
-"""Of each setting its values, one for each cell."""
+"""Of each setting its values, one for each configuration."""
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Cells that differ in one number and in what goes along with it, smallest first."""
+    """Configurations that differ in one number and in what goes along with it, smallest first."""
 
     objective: str
     data: str
     axis: str
-    """The setting that is this number; what tells the cells apart where none puts them in order."""
+    """The setting that is this number; what tells them apart where none puts them in order."""
     apart: dict[str, Any]
     """The settings that tell it from the objective's other lines."""
     values: tuple[float | str, ...]
     """Of the axis; texts where there is no order."""
-    cells: tuple[Cell, ...]
+    configurations: tuple[Configuration, ...]
 
     @property
     def ordered(self) -> bool:
@@ -34,7 +34,7 @@ class Line:
         return all(isinstance(value, float) for value in self.values)
 
 
-def setting_lines(cells: Sequence[Cell]) -> list[Line]:
+def setting_lines(configurations: Sequence[Configuration]) -> list[Line]:
     """Lines of each objective on each dataset, with as few of them as there can be.
 
     The axis is the number that makes the fewest lines, the objective's own where others make as
@@ -45,33 +45,35 @@ def setting_lines(cells: Sequence[Cell]) -> list[Line]:
     Example:
         >>> grid = [(beta, z) for beta in (4.0, 1.0) for z in (9, 25)]
         >>> found = [{"objective.beta": beta, "net.latents": z} for beta, z in grid]
-        >>> own = setting_lines([Cell("vae", "", "", settings, {}) for settings in found])
+        >>> own = setting_lines([Configuration("vae", "", "", settings, {}) for settings in found])
         >>> [(line.apart, line.values) for line in own]
         [({'net.latents': 9}, (1.0, 4.0)), ({'net.latents': 25}, (1.0, 4.0))]
     """
-    together: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        together.setdefault((cell.data, cell.objective), []).append(cell)
+    together: dict[tuple[str, str], list[Configuration]] = {}
+    for one in configurations:
+        together.setdefault((one.data, one.objective), []).append(one)
     return [line for own in together.values() for line in _lines(own)]
 
 
-def _lines(own: list[Cell]) -> list[Line]:
-    names = setting_names({name: [] for cell in own for name in cell.settings})
-    every = {name: [hashable(cell.settings.get(name)) for cell in own] for name in names}
+def _lines(own: list[Configuration]) -> list[Line]:
+    names = objective_first(name for one in own for name in one.settings)
+    every = {name: [hashable(one.settings.get(name)) for one in own] for name in names}
     varying = {name: held for name, held in every.items() if len(set(held)) > 1}
     ways = [
         _along(own, name, varying) for name, held in varying.items() if all(map(_is_number, held))
     ]
     clear = [
-        way for way in ways if len(way) <= MOST_LINES and all(len(line.cells) > 1 for line in way)
+        way
+        for way in ways
+        if len(way) <= MOST_LINES and all(len(line.configurations) > 1 for line in way)
     ]
     if clear:
         return min(clear, key=len)
-    values = tuple(setting_text(cell.strength) for cell in own)
+    values = tuple(setting_text(one.strength) for one in own)
     return [Line(own[0].objective, own[0].data, own[0].axis, {}, values, tuple(own))]
 
 
-def _along(own: list[Cell], axis: str, varying: Keys) -> list[Line]:
+def _along(own: list[Configuration], axis: str, varying: Keys) -> list[Line]:
     """The lines there are with this axis."""
     x = varying[axis]
     others = {n: held for n, held in varying.items() if not _one_to_one(held, x)}
@@ -102,9 +104,9 @@ def _telling(varying: Keys) -> Keys:
     return kept
 
 
-def _named(cell: Cell, apart: Keys, others: Keys) -> dict[str, Any]:
+def _named(one: Configuration, apart: Keys, others: Keys) -> dict[str, Any]:
     """What is said of a line: no setting that it does not have, but one at least."""
-    own = {name: cell.settings[name] for name in others if cell.settings.get(name) is not None}
+    own = {name: one.settings[name] for name in others if one.settings.get(name) is not None}
     return {n: v for n, v in own.items() if n in apart} or dict(list(own.items())[:1])
 
 

@@ -1,24 +1,17 @@
 """Which objectives and strengths are best at which score, and how sure that is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from unknot.analysis.cells import Cell, cells, chosen_scores, plain_columns, taken
-from unknot.analysis.plain_table import PlainTable
-from unknot.analysis.statistics import DRAWS, LEVEL, NAN, resampled
-from unknot.core.errors import ConfigError
+from unknot.analysis.configurations import Configuration
+from unknot.analysis.statistics import NAN, tails
 
 DIGITS = 12
 """Means that agree to so many places are equal; what is beyond is rounding."""
-
-
-def direction(score: str, lower: Iterable[str]) -> float:
-    """-1 where less is better, else 1."""
-    return -1.0 if score in set(lower) else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +21,7 @@ class Ranking:
     objectives: tuple[str, ...]
     scores: tuple[str, ...]
     means: Float[np.ndarray, "o s"]
-    """Mean over an objective's cells of their means; each strength weighs the same."""
+    """Mean over an objective's configurations of their means; each weighs the same."""
     ranks: Float[np.ndarray, "o s"]
     first: Float[np.ndarray, "o s"]
     """Share of resampled studies in which the objective is first; ties share. With one seed of each
@@ -73,64 +66,48 @@ class Ranking:
 
 
 def ranking(
-    table: PlainTable,
-    scores: Sequence[str] | None = None,
-    *,
-    lower: Iterable[str] = (),
-    level: float = LEVEL,
-    draws: int = DRAWS,
-    seed: int = 0,
+    configurations: Sequence[Configuration],
+    scores: Sequence[str],
+    sign: Float[np.ndarray, " s"],
+    means: Float[np.ndarray, "c s"],
+    drawn: Float[np.ndarray, "draws c s"],
+    level: float,
 ) -> Ranking:
-    """Rank objectives at each score by the mean over their cells, of one dataset.
-
-    The interval of the mean rank is of resampled seeds, with these scores and these strengths.
+    """Rank objectives at each score by the mean over their configurations; see `Results.ranking`.
 
     Args:
-        table: One row a run; see `unknot.analysis.cells`.
-        scores: Names of columns; all that are scores unless given.
-        lower: Columns of which less is better; `unknot.metrics.lower_is_better` knows.
+        configurations: Of one dataset.
+        scores: Names of columns.
+        sign: Of each score, -1 where less is better and else 1.
+        means: Of the configurations.
+        drawn: Means of resampled seeds.
         level: Of the intervals.
-        draws: Of the bootstrap.
-        seed: Of the bootstrap.
-
-    Raises:
-        ConfigError: There is no such score, or there are several datasets.
-
-    Example:
-        >>> rows = {"objective": list("aabb"), "x": [1.0, 2, 3, 4], "y": [1.0, 1, 1, 1]}
-        >>> found = ranking(rows)
-        >>> found.winners("x"), found.winners("y"), found.mean_rank.tolist()
-        (('b',), ('a', 'b'), [1.75, 1.25])
     """
-    found, names = one_dataset(table, scores)
-    objectives = tuple(dict.fromkeys(cell.objective for cell in found))
-    sign = np.array([direction(name, lower) for name in names])
-    means, drawn = means_of(found, names, draws, seed)
-    own = [[cell.objective == name for cell in found] for name in objectives]
-    # A score that a cell has no run of is missing for the whole objective: nothing to compare.
-    mean = np.stack([means[mask].mean(0) for mask in own])
-    again = np.stack([drawn[:, mask].mean(1) for mask in own], axis=1)
+    objectives = tuple(dict.fromkeys(one.objective for one in configurations))
+    masks = [[one.objective == name for one in configurations] for name in objectives]
+    # A score of which a configuration has no run is missing for the whole objective.
+    mean = np.stack([means[mask].mean(0) for mask in masks])
+    again = np.stack([drawn[:, mask].mean(1) for mask in masks], axis=1)
     ranks, every = _ranks(mean * sign, 0), _ranks(again * sign, 1)
     first = every == np.where(np.isnan(every), np.inf, every).min(1, keepdims=True)
     share = (first / np.maximum(first.sum(1, keepdims=True), 1)).mean(0)
-    several = any(len(taken(cell.runs, name).values) > 1 for cell in found for name in names)
+    several = any(len(one.sample(name).values) > 1 for one in configurations for name in scores)
     whole = ~np.isnan(ranks).any(0)
-    mean_rank, tails = np.full(len(objectives), NAN), np.full((2, len(objectives)), NAN)
+    mean_rank, ends = np.full(len(objectives), NAN), np.full((2, len(objectives)), NAN)
     if whole.any():
         mean_rank = ranks[:, whole].mean(1)
     if whole.any() and several:
-        ends = [(1 - level) / 2, (1 + level) / 2]
-        tails = np.quantile(every[:, :, whole].mean(2), ends, axis=0)
-    missing = [name for name, all_there in zip(names, whole, strict=True) if not all_there]
+        ends = np.quantile(every[:, :, whole].mean(2), tails(level), axis=0)
+    missing = [name for name, all_there in zip(scores, whole, strict=True) if not all_there]
     return Ranking(
         objectives,
-        tuple(names),
+        tuple(scores),
         mean,
         ranks,
         share if several else np.full_like(share, NAN),
         mean_rank,
-        tails[0],
-        tails[1],
+        ends[0],
+        ends[1],
         (f"not in the mean rank, for want of runs: {', '.join(missing)}",) if missing else (),
     )
 
@@ -161,81 +138,113 @@ class Best:
 
 
 def best_strengths(
-    table: PlainTable,
-    scores: Sequence[str] | None = None,
-    *,
-    lower: Iterable[str] = (),
-    level: float = LEVEL,
-    draws: int = DRAWS,
-    seed: int = 0,
+    configurations: Sequence[Configuration],
+    scores: Sequence[str],
+    sign: Float[np.ndarray, " s"],
+    means: Float[np.ndarray, "c s"],
+    drawn: Float[np.ndarray, "draws c s"],
+    level: float,
 ) -> list[Best]:
-    """For each objective and score the best strength, and how often seeds would choose it again.
-
-    Takes what `ranking` takes. The interval of the mean is that of the strength which was chosen
-    for its mean, so that its lower end is the one to trust.
-
-    Raises:
-        ConfigError: There is no such score, or there are several datasets.
-    """
-    found, names = one_dataset(table, scores)
-    means, drawn = means_of(found, names, draws, seed)
+    """For each objective and score the best swept value; takes what `ranking` takes."""
     chosen = []
-    for objective in dict.fromkeys(cell.objective for cell in found):
-        own = [i for i, cell in enumerate(found) if cell.objective == objective]
-        for k, score in enumerate(names):
-            sign = direction(score, lower)
-            there = [i for i in own if np.isfinite(means[i, k])]
+    for objective in dict.fromkeys(one.objective for one in configurations):
+        group = [i for i, one in enumerate(configurations) if one.objective == objective]
+        for k, score in enumerate(scores):
+            there = [i for i in group if np.isfinite(means[i, k])]
             if not there:
                 continue
-            place = there[int(np.argmax(sign * means[there, k]))]
-            ranks = _ranks(sign * drawn[:, there, k], 1)
-            first = ranks == ranks.min(1, keepdims=True)
-            share = (first / first.sum(1, keepdims=True)).mean(0)
-            ends = np.quantile(drawn[:, place, k], [(1 - level) / 2, (1 + level) / 2])
-            alone = len(taken(found[place].runs, score).values) < 2
+            place = there[int(np.argmax(sign[k] * means[there, k]))]
+            share = first_share(_ranks(sign[k] * drawn[:, there, k], 1))
+            ends = np.quantile(drawn[:, place, k], tails(level))
+            best = configurations[place]
+            alone = len(best.sample(score).values) < 2
             by_share = np.argsort(-share, kind="stable")
             enough = int(np.searchsorted(share[by_share].cumsum(), level - 1e-9)) + 1
+            likely = (configurations[there[i]].strength for i in by_share[:enough])
             chosen.append(
                 Best(
                     objective,
                     score,
-                    found[place].axis,
-                    found[place].strength,
+                    best.axis,
+                    best.strength,
                     float(means[place, k]),
                     *((NAN, NAN) if alone else (float(ends[0]), float(ends[1]))),
                     NAN if alone else float(share[there.index(place)]),
-                    () if alone else tuple(found[there[i]].strength for i in by_share[:enough]),
-                    {found[i].strength: float(s) for i, s in zip(there, share, strict=True)},
+                    () if alone else tuple(likely),
+                    {
+                        configurations[i].strength: float(s)
+                        for i, s in zip(there, share, strict=True)
+                    },
                 )
             )
     return chosen
 
 
-def one_dataset(table: PlainTable, scores: Sequence[str] | None) -> tuple[list[Cell], list[str]]:
-    """Cells and scores of a table of one dataset; levels of two cannot be averaged."""
-    given = plain_columns(table)
-    found = cells(given)
-    data = list(dict.fromkeys(cell.data for cell in found))
-    if len(data) > 1:
-        raise ConfigError(
-            f"Expected the runs of one dataset; got {', '.join(data)}. Split the table with "
-            "unknot.metrics.split_table(table, 'data')."
+@dataclass(frozen=True)
+class Winner:
+    """The configuration with the best mean of a score, and the one with the worst."""
+
+    score: str
+    best: Configuration
+    tied: int
+    """Configurations whose mean equals the best one, itself among them."""
+    mean: float
+    low: float
+    high: float
+    """Ends of the interval of its mean; NaN where nothing can be resampled."""
+    share: float
+    """Of resampled studies in which it is best again; NaN where nothing can be resampled."""
+    worst: Configuration
+    worst_mean: float
+
+    @property
+    def label(self) -> str:
+        """Which configuration it is, or how many."""
+        return self.best.label if self.tied == 1 else f"{self.tied} settings alike"
+
+
+def winners(
+    configurations: Sequence[Configuration],
+    scores: Sequence[str],
+    sign: Float[np.ndarray, " s"],
+    means: Float[np.ndarray, "c s"],
+    drawn: Float[np.ndarray, "draws c s"],
+    level: float,
+) -> list[Winner]:
+    """The best configuration of each score that any has; takes what `ranking` takes."""
+    chosen = []
+    for k, score in enumerate(scores):
+        there = np.flatnonzero(np.isfinite(means[:, k]))
+        if not len(there):
+            continue
+        place = int(there[np.argmax(sign[k] * means[there, k])])
+        worst = int(there[np.argmin(sign[k] * means[there, k])])
+        tied = int((means[there, k].round(DIGITS) == means[place, k].round(DIGITS)).sum())
+        share = first_share(-sign[k] * drawn[:, there, k])[int(np.flatnonzero(there == place)[0])]
+        low, high = np.quantile(drawn[:, place, k], tails(level)).tolist()
+        if not np.ptp(drawn[:, place, k]):
+            low = high = share = NAN
+        chosen.append(
+            Winner(
+                score,
+                configurations[place],
+                tied,
+                float(means[place, k]),
+                low,
+                high,
+                float(share),
+                configurations[worst],
+                float(means[worst, k]),
+            )
         )
-    return found, chosen_scores(given, scores)
+    return chosen
 
 
-def means_of(
-    found: Sequence[Cell], scores: Sequence[str], draws: int, seed: int
-) -> tuple[Float[np.ndarray, "c s"], Float[np.ndarray, "draws c s"]]:
-    """Means of cells by score, and those of resampled seeds; NaN where no run has the score."""
-    means = np.full((len(found), len(scores)), NAN)
-    drawn = np.full((draws, len(found), len(scores)), NAN)
-    for i, cell in enumerate(found):
-        for k, again in enumerate(resampled(cell, scores, draws, seed)):
-            if again.shape[1]:
-                means[i, k] = taken(cell.runs, scores[k]).values.mean()
-                drawn[:, i, k] = again.mean(1)
-    return means, drawn
+def first_share(ranks: Float[np.ndarray, "draws c"]) -> Float[np.ndarray, " c"]:
+    """How often each column has the smallest entry of a row; equals share it."""
+    first = ranks == ranks.min(1, keepdims=True)
+    share: np.ndarray = (first / first.sum(1, keepdims=True)).mean(0)
+    return share
 
 
 def _ranks(values: Float[np.ndarray, "*n"], axis: int) -> Float[np.ndarray, "*n"]:

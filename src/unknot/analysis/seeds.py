@@ -1,14 +1,21 @@
 """How many seeds a comparison needs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from unknot.analysis import bootstrap
+from unknot.analysis.configurations import Configuration
 from unknot.core.errors import ConfigError, DataError
 
+AT = (1, 3, 5, 10)
+"""Numbers of seeds that tables of pairs have."""
+PAIR_DRAWS = 2_000
 FEW = 5
 """From fewer seeds than this nothing can be learnt about their spread."""
 
@@ -110,3 +117,67 @@ def _means(
     index = bootstrap.indices(seed, f"metric/seeds/{name}", draws, most, high=len(scores))
     means: np.ndarray = scores[index].cumsum(1) / np.arange(1, most + 1)
     return means
+
+
+def contrasts(
+    configurations: Sequence[Configuration], score: str, sign: float
+) -> list[tuple[Configuration, Configuration]]:
+    """Pairs of configurations that people ask about, the better first.
+
+    Of each objective its best and its weakest; then the best of each objective and the next best
+    objective's.
+    """
+
+    def value(one: Configuration) -> float:
+        return sign * float(np.mean(one.sample(score).values))
+
+    by_objective: dict[str, list[Configuration]] = {}
+    for one in configurations:
+        if len(one.sample(score).values) > 1:
+            by_objective.setdefault(one.objective, []).append(one)
+    tops = [max(group, key=value) for group in by_objective.values()]
+    inside = [
+        (top, min(group, key=value))
+        for top, group in zip(tops, by_objective.values(), strict=True)
+        if len(group) > 1
+    ]
+    order = sorted(tops, key=lambda one: -value(one))
+    return [*inside, *pairwise(order)]
+
+
+def every_pair(
+    configurations: Sequence[Configuration],
+    score: str,
+    sign: float,
+    *,
+    at: Sequence[int] = AT,
+    draws: int = PAIR_DRAWS,
+) -> list[dict[str, Any]]:
+    """A row for each two configurations with two runs or more, the better first.
+
+    The same numbers as `seeds_needed` gives, which draws anew for each pair.
+    """
+    known = [one for one in configurations if len(one.sample(score).values) > 1]
+    known.sort(key=lambda one: -sign * float(np.mean(one.sample(score).values)))
+    values = [one.sample(score).values for one in known]
+    first, second = (
+        [_means(scores, max(at), draws, 0, side) for scores in values]
+        for side in ("first", "second")
+    )
+    means = [float(scores.mean()) for scores in values]
+    columns = [n - 1 for n in at]
+    rows = []
+    for i, j in combinations(range(len(known)), 2):
+        apart = sign * (first[i] - second[j])[:, columns]
+        near = 1e-12 * max(float(np.abs(first[i]).max()), 1e-300)
+        chance = np.where(np.abs(apart) <= near, 0.5, apart > 0).mean(0)
+        rows.append(
+            {
+                "score": score,
+                "better": known[i].label,
+                "worse": known[j].label,
+                "difference": means[i] - means[j],
+                **{f"n={n}": float(p) for n, p in zip(at, chance, strict=True)},
+            }
+        )
+    return rows

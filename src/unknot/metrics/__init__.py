@@ -2,8 +2,8 @@
 
 ``from unknot import metrics; metrics.mig(codes, factors)``: a metric is the function of the file of
 its name, imported when it is first used, and takes plain arrays or a `Representation`. `evaluate`
-computes all of them. `metric` makes one of a function that measures rows. Of a table of scores of
-many models, `agreement`, `variance_shares` and `seeds_needed` tell what it shows.
+computes all of them. `metric` makes one of a function that measures rows. What a table of scores of
+many models shows is for `unknot.analysis`.
 """
 
 import importlib
@@ -14,10 +14,6 @@ from typing import TYPE_CHECKING, Any
 from unknot.core import registry
 
 if TYPE_CHECKING:
-    from unknot.analysis.agreements import agreement as agreement
-    from unknot.analysis.plain_table import split_table as split_table
-    from unknot.analysis.seeds import seeds_needed as seeds_needed
-    from unknot.analysis.variances import variance_shares as variance_shares
     from unknot.metrics.parts.evaluation import Table as Table
     from unknot.metrics.parts.evaluation import evaluate as evaluate
     from unknot.metrics.parts.facts import Facts as Facts
@@ -31,10 +27,6 @@ if TYPE_CHECKING:
     from unknot.metrics.parts.scoring import metric as metric
 
 _HOMES = {
-    "agreement": "unknot.analysis.agreements",
-    "split_table": "unknot.analysis.plain_table",
-    "seeds_needed": "unknot.analysis.seeds",
-    "variance_shares": "unknot.analysis.variances",
     "Table": "unknot.metrics.parts.evaluation",
     "evaluate": "unknot.metrics.parts.evaluation",
     "Facts": "unknot.metrics.parts.facts",

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.axes import Axes
 
-from unknot.analysis.cells import Columns, cells, score_names, taken
+from unknot.analysis import Results
+from unknot.analysis.configurations import score_names
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
 from unknot.report.study_blocks import Grid, value, words
@@ -30,13 +31,13 @@ class Baseline:
         return [{"baseline": self.name, "score": s, "value": v} for s, v in self.values.items()]
 
 
-def baselines(table: Columns, asked: Sequence[str]) -> list[Baseline]:
+def baselines(results: Results, asked: Sequence[str]) -> list[Baseline]:
     """What was asked for: an objective or a setting of the table by name, or ``score=number``.
 
     The value of an objective or setting is the mean over all its runs that have the score.
 
     Args:
-        table: The runs.
+        results: The runs.
         asked: Such as ``vae``, ``beta_vae beta 4`` or ``mig=0.1``; numbers are one baseline.
 
     Raises:
@@ -45,17 +46,17 @@ def baselines(table: Columns, asked: Sequence[str]) -> list[Baseline]:
     Example:
         >>> table = {"objective": ["vae", "vae", "ae"], "seed": [0, 1, 0], "mig": [0.1, 0.3, 0.5]}
         >>> [(b.name, {s: round(v, 3) for s, v in b.values.items()})
-        ...  for b in baselines(table, ["vae", "mig=0.05"])]
+        ...  for b in baselines(Results(table), ["vae", "mig=0.05"])]
         [('vae', {'mig': 0.2}), ('given', {'mig': 0.05})]
     """
-    scores = score_names(table)
+    scores = score_names(results.table, results.settings)
     found: dict[str, dict[str, float]] = {}
     for word in dict.fromkeys(asked):
         score, equals, text = word.partition("=")
         if equals:
             found.setdefault("given", {})[_score(score.strip(), scores)] = _number(word, text)
         else:
-            found[word] = _means(table, word, scores)
+            found[word] = _means(results, word, scores)
     if len(found) > len(DASHES):
         raise ConfigError(
             f"At most {len(DASHES)} baselines can be told apart; got {', '.join(found)}."
@@ -63,22 +64,23 @@ def baselines(table: Columns, asked: Sequence[str]) -> list[Baseline]:
     return [Baseline(name, values) for name, values in found.items()]
 
 
-def known(table: Columns, word: str) -> bool:
-    """Whether a table, such as that of one dataset of several, has what a word asks for."""
+def known(results: Results, word: str) -> bool:
+    """Whether results, such as those of one dataset of several, have what a word asks for."""
     try:
-        return bool(baselines(table, [word]))
+        return bool(baselines(results, [word]))
     except ConfigError:
         return False
 
 
-def _means(table: Columns, word: str, scores: Sequence[str]) -> dict[str, float]:
-    own = [cell for cell in cells(table) if word in (cell.objective, cell.label)]
+def _means(results: Results, word: str, scores: Sequence[str]) -> dict[str, float]:
+    every = results.configurations
+    own = [one for one in every if word in (one.objective, one.label)]
     if not own:
-        known = list(dict.fromkeys(n for c in cells(table) for n in (c.objective, c.label)))
+        known = list(dict.fromkeys(n for c in every for n in (c.objective, c.label)))
         raise ConfigError(f"There is no objective or setting '{word}'{nearest(word, known)}")
     means = {}
     for score in scores:
-        values = np.concatenate([taken(cell.runs, score).values for cell in own])
+        values = np.concatenate([one.sample(score).values for one in own])
         if len(values):
             means[score] = float(values.mean())
     return means

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 
-from unknot.analysis.cells import Cell, has_diverged
+from unknot.analysis.configurations import Configuration, has_diverged
 from unknot.core.text import number
 from unknot.report.figures import curve_names
 from unknot.report.study_style import DASHES, DataFigure, below, panels, strength_words
@@ -28,7 +28,7 @@ Band = dict[str, tuple[Float[np.ndarray, " s"], Float[np.ndarray, "s n"]]]
 """For each term the steps, and the values of the seeds at each."""
 
 
-def bands(study: Study, cells: Sequence[Cell]) -> list[Band]:
+def bands(study: Study, cells: Sequence[Configuration]) -> list[Band]:
     """What the runs of each cell logged, those that diverged left out.
 
     Raises:
@@ -49,7 +49,9 @@ def bands(study: Study, cells: Sequence[Cell]) -> list[Band]:
 
 
 @styled
-def training_curves(cells: Sequence[Cell], found: Sequence[Band], *, across: int = 3) -> DataFigure:
+def training_curves(
+    cells: Sequence[Configuration], found: Sequence[Band], *, across: int = 3
+) -> DataFigure:
     """Each logged term over the steps of one objective's cells: median and range of the seeds.
 
     Args:
@@ -98,7 +100,7 @@ def training_curves(cells: Sequence[Cell], found: Sequence[Band], *, across: int
     return DataFigure(figure, rows)
 
 
-def _members(cell: Cell) -> Iterator[tuple[str, int]]:
+def _members(cell: Configuration) -> Iterator[tuple[str, int]]:
     """Where the weights of a cell's ended and healthy runs are."""
     lost = has_diverged(cell.runs)
     for i, status in enumerate(cell.runs["status"]):
@@ -141,9 +143,9 @@ def _maybe_log(axes: Axes, values: Sequence[np.ndarray]) -> None:
         axes.yaxis.set_major_formatter(lambda v, _: number(v))
 
 
-def objectives(cells: Sequence[Cell]) -> Mapping[str, list[Cell]]:
+def objectives(cells: Sequence[Configuration]) -> Mapping[str, list[Configuration]]:
     """Cells by objective, as they come."""
-    found: dict[str, list[Cell]] = {}
+    found: dict[str, list[Configuration]] = {}
     for cell in cells:
         found.setdefault(cell.objective, []).append(cell)
     return found

@@ -5,13 +5,14 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from unknot.analysis.cells import Taken, cells, chosen_scores, plain_columns, taken
-from unknot.analysis.plain_table import PlainTable, column, split_table
+from unknot.analysis import Results
+from unknot.analysis.configurations import Sample
+from unknot.analysis.plain_table import split_table
 from unknot.core.errors import ConfigError
 from unknot.core.text import setting_text
 from unknot.report.study_baselines import Baseline, mark, named
 from unknot.report.study_boxes import half
-from unknot.report.study_spread import mark_missing, missing_words, run_rows, whole_objectives
+from unknot.report.study_spread import mark_missing, missing_words, run_rows
 from unknot.report.study_style import (
     FEW,
     ROW,
@@ -30,11 +31,11 @@ WORDS = f"Width: density of the runs; bar: median; cross: mean; dots: up to {FEW
 
 
 @styled
-def split_violins(table: PlainTable, score: str, halves: str, *, title: str = "") -> DataFigure:
+def split_violins(results: Results, score: str, halves: str, *, title: str = "") -> DataFigure:
     """One score over seeds, two values of a column back to back at each setting.
 
     Args:
-        table: One row a run.
+        results: Of any number of datasets.
         score: Name of a column.
         halves: Name of a column of two values: the first above, the second below the line.
         title: What is shown.
@@ -42,10 +43,8 @@ def split_violins(table: PlainTable, score: str, halves: str, *, title: str = ""
     Raises:
         ConfigError: There is no such column, or it has not two values.
     """
-    given = plain_columns(table)
-    chosen_scores(given, [score])
-    column(given, halves)
-    parts = split_table(given, halves)
+    results.choose([score, halves])
+    parts = split_table(results.table, halves)
     if len(parts) != 2:
         raise ConfigError(
             f"A violin has two halves; '{halves}' has {len(parts)} values: "
@@ -53,8 +52,8 @@ def split_violins(table: PlainTable, score: str, halves: str, *, title: str = ""
         )
     looked = looks(map(setting_text, parts))
     sides = [
-        {cell.label: cell for cell in cells({n: held for n, held in p.items() if n != halves})}
-        for p in parts.values()
+        {cell.label: cell for cell in results.only(halves, [value]).without(halves).configurations}
+        for value in parts
     ]
     order = list({**sides[1], **sides[0]}.values())
     lines = lines_of(order)
@@ -67,7 +66,7 @@ def split_violins(table: PlainTable, score: str, halves: str, *, title: str = ""
         for cell, place in zip(order, lines.places, strict=True):
             if cell.label not in own:
                 continue
-            runs = taken(own[cell.label].runs, score)
+            runs = own[cell.label].sample(score)
             half(axes, runs.values, float(place), side, looked[setting_text(value)].colour)
             mark_missing(axes, runs, place + 0.25 * side)
             rows += [{halves: value, **row} for row in run_rows(own[cell.label], score)]
@@ -86,7 +85,7 @@ def split_violins(table: PlainTable, score: str, halves: str, *, title: str = ""
 
 @styled
 def split_objectives(
-    table: PlainTable,
+    results: Results,
     scores: Sequence[str] | None = None,
     *,
     across: int = 4,
@@ -95,7 +94,7 @@ def split_objectives(
     """All runs of two objectives back to back, a row for each dataset; crosses are means.
 
     Args:
-        table: One row a run.
+        results: Of any number of datasets.
         scores: A panel each; all there are unless given.
         across: Panels side by side.
         baselines: Lines across the panels.
@@ -103,11 +102,10 @@ def split_objectives(
     Raises:
         ConfigError: There is no such score, or there are not two objectives.
     """
-    given = plain_columns(table)
-    names = chosen_scores(given, scores)
-    parts = split_table(given, "data") if "data" in given else {"": given}
-    found = {where: {c.objective: c for c in whole_objectives(t)} for where, t in parts.items()}
-    looked = looks(map(str, given["objective"]))
+    names = results.choose(scores)
+    parts = results.by_data
+    found = {where: {c.objective: c for c in part.objectives} for where, part in parts.items()}
+    looked = looks(map(str, results.table["objective"]))
     if len(looked) != 2:
         raise ConfigError(f"A violin has two halves; got the objectives {', '.join(looked)}.")
     figure, drawn = panels(
@@ -120,7 +118,7 @@ def split_objectives(
         for place, (where, own) in enumerate(found.items()):
             for side, (objective, look) in zip((-1, 1), looked.items(), strict=True):
                 if objective in own:
-                    runs = taken(own[objective].runs, score)
+                    runs = own[objective].sample(score)
                     half(axes, runs.values, float(place), side, look.colour)
                     _mark_mean(axes, runs, place + 0.2 * side)
                     mark_missing(axes, runs, place + 0.25 * side)
@@ -135,6 +133,6 @@ def split_objectives(
     return DataFigure(figure, rows)
 
 
-def _mark_mean(axes: Axes, own: Taken, y: float) -> None:
+def _mark_mean(axes: Axes, own: Sample, y: float) -> None:
     if len(own.values):
         axes.plot([own.values.mean()], [y], "x", color=INK, markersize=4, zorder=4)

@@ -9,10 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullLocator
 
-from unknot.analysis.cells import Cell, taken
-from unknot.analysis.plain_table import PlainTable
-from unknot.analysis.ranking import means_of, one_dataset
-from unknot.analysis.statistics import DRAWS, LEVEL, NAN
+from unknot.analysis import Results
+from unknot.analysis.configurations import Configuration
+from unknot.analysis.statistics import NAN, tails
 from unknot.core.errors import DataError
 from unknot.core.text import number
 from unknot.report.study_style import SHIFT, DataFigure, Look, legend, looks, means_line, panels
@@ -72,13 +71,14 @@ class Point:
     high: float
 
 
-def learners(found: Sequence[Cell]) -> list[Learner]:
+def learners(found: Sequence[Configuration]) -> list[Learner]:
     """Those of which some run has an accuracy at two numbers of labels or more.
 
     Example:
-        >>> from unknot.analysis.cells import cells
+        >>> from unknot.analysis import Results
         >>> one = {"efficiency.linear_100": 0.7, "efficiency.linear_10": 0.5, "mig": 0.1}
-        >>> own = learners(cells([{"objective": "vae", "efficiency.tree_10": 0.4, **one}]))
+        >>> rows = [{"objective": "vae", "efficiency.tree_10": 0.4, **one}]
+        >>> own = learners(Results(rows).configurations)
         >>> [(learner.words, list(learner.columns)) for learner in own]
         [('logistic regression', [10, 100])]
     """
@@ -92,7 +92,7 @@ def learners(found: Sequence[Cell]) -> list[Learner]:
 
 
 @styled
-def accuracy_by_labels(table: PlainTable) -> DataFigure:
+def accuracy_by_labels(results: Results) -> DataFigure:
     """Accuracy over the number of labels, a panel for each learner of the score ``efficiency``.
 
     A line for each setting, or where there are more than eight for each objective: the mean of the
@@ -101,13 +101,13 @@ def accuracy_by_labels(table: PlainTable) -> DataFigure:
     many have one.
 
     Args:
-        table: One row a run, of one dataset.
+        results: Of one dataset.
 
     Raises:
         ConfigError: There are several datasets.
         DataError: The table has no accuracies at two numbers of labels.
     """
-    found, _ = one_dataset(table, [])
+    found = results.configurations
     shown = learners(found)
     if not shown:
         raise DataError(
@@ -116,7 +116,7 @@ def accuracy_by_labels(table: PlainTable) -> DataFigure:
         )
     groups = _groups(found)
     looked = looks(group.name for group in groups)
-    curves = [[_curve(one, [found[i] for i in g.cells]) for g in groups] for one in shown]
+    curves = [[_curve(results, one, group) for group in groups] for one in shown]
     several = any(point.low == point.low for own in curves for curve in own for point in curve)
     figure, drawn = panels(
         len(shown), across=2, size=(3.5, 2.6), head=1.0,
@@ -140,7 +140,7 @@ def accuracy_by_labels(table: PlainTable) -> DataFigure:
     return DataFigure(figure, rows)
 
 
-def _groups(found: Sequence[Cell]) -> list[Group]:
+def _groups(found: Sequence[Configuration]) -> list[Group]:
     """Each setting by itself, or all of an objective where these are too many to follow."""
     if len(found) <= MOST_SETTINGS:
         return [Group(cell.label, (i,)) for i, cell in enumerate(found)]
@@ -150,17 +150,18 @@ def _groups(found: Sequence[Cell]) -> list[Group]:
     return [Group(name, tuple(places)) for name, places in own.items()]
 
 
-def _curve(one: Learner, own: Sequence[Cell]) -> list[Point]:
+def _curve(results: Results, one: Learner, group: Group) -> list[Point]:
     """Over the settings that have a number; no point where none has."""
-    means, drawn = means_of(own, list(one.columns.values()), DRAWS, 0)
+    own = [results.configurations[i] for i in group.cells]
+    means, drawn = (part[..., group.cells, :] for part in results.means([*one.columns.values()]))
     points = []
     for k, (labels, name) in enumerate(one.columns.items()):
         there = ~np.isnan(means[:, k])
         if not there.any():
             continue
         again = drawn[:, there, k].mean(1)
-        ends = np.quantile(again, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
-        if max(len(taken(cell.runs, name).values) for cell in own) < 2:
+        ends = np.quantile(again, tails(results.level)).tolist()
+        if max(len(cell.sample(name).values) for cell in own) < 2:
             ends = [NAN, NAN]
         mean = float(means[there, k].mean())
         points.append(Point(name, labels, int(there.sum()), _count(own, name), mean, *ends))
@@ -173,23 +174,23 @@ def _draw(axes: Axes, curve: Sequence[Point], look: Look, shift: float) -> None:
     means_line(axes, x, *numbers, look=look, shift=shift)
 
 
-def _count(found: Sequence[Cell], name: str) -> int:
+def _count(found: Sequence[Configuration], name: str) -> int:
     """Runs with a number."""
-    return sum(len(taken(cell.runs, name).values) for cell in found)
+    return sum(len(cell.sample(name).values) for cell in found)
 
 
-def _chance(axes: Axes, found: Sequence[Cell], protocol: str) -> dict[str, str]:
+def _chance(axes: Axes, found: Sequence[Configuration], protocol: str) -> dict[str, str]:
     """A line at what is right without a code, and words for it; by protocol, as rows differ."""
     name = f"efficiency.chance{protocol}"
     if name not in found[0].runs or not _count(found, name):
         return {}
-    chance = float(np.concatenate([taken(cell.runs, name).values for cell in found]).mean())
+    chance = float(np.concatenate([cell.sample(name).values for cell in found]).mean())
     axes.axhline(chance, color=MUTED, linestyle=":", linewidth=1.1, zorder=1.5)
     where = f" under {protocol[1:]}" if protocol else ""
     return {protocol: f"Dotted: the commonest value of each factor{where}, {number(chance)}."}
 
 
-def _notes(found: Sequence[Cell], groups: Sequence[Group]) -> list[str]:
+def _notes(found: Sequence[Configuration], groups: Sequence[Group]) -> list[str]:
     """That lines are of several settings, where they are."""
     if len(groups) == len(found):
         return []

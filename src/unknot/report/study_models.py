@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unknot.analysis.cells import Cell, has_diverged, taken
+from unknot.analysis.configurations import Configuration, has_diverged
 from unknot.analysis.plain_table import numbers
 from unknot.metrics import lower_is_better
 from unknot.report import traversals
@@ -29,19 +29,19 @@ from unknot.study.run import Run
 class Chosen:
     """A run that stands for an objective."""
 
-    cell: Cell
+    cell: Configuration
     id: str
     seed: int
     value: float
 
 
-def chosen(cells: Sequence[Cell], score: str) -> list[Chosen]:
+def chosen(cells: Sequence[Configuration], score: str) -> list[Chosen]:
     """For each objective, of the setting with the best mean the run in the middle of its seeds.
 
     Of an even number, the worse of the two in the middle.
     """
     sign = -1.0 if lower_is_better(score) else 1.0
-    best: dict[str, Cell] = {}
+    best: dict[str, Configuration] = {}
     for cell in cells:
         mean = _mean(cell, score)
         leader = best.get(cell.objective)
@@ -50,12 +50,12 @@ def chosen(cells: Sequence[Cell], score: str) -> list[Chosen]:
     return [_median(cell, score, sign) for cell in best.values()]
 
 
-def _mean(cell: Cell, score: str) -> float:
-    values = taken(cell.runs, score).values
+def _mean(cell: Configuration, score: str) -> float:
+    values = cell.sample(score).values
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _median(cell: Cell, score: str, sign: float) -> Chosen:
+def _median(cell: Configuration, score: str, sign: float) -> Chosen:
     values, lost = numbers(cell.runs, score), has_diverged(cell.runs)
     there = [
         i

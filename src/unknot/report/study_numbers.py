@@ -6,14 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from unknot.analysis.cells import Cell
+from unknot.analysis import Results, seeds_needed
 from unknot.analysis.comparison import FAR, Comparison
-from unknot.analysis.plain_table import PlainTable
-from unknot.analysis.ranking import DIGITS, best_strengths, means_of, ranking
-from unknot.analysis.statistics import DRAWS, LEVEL, Summary
+from unknot.analysis.seeds import AT, PAIR_DRAWS
+from unknot.analysis.statistics import LEVEL, Summary
 from unknot.core.text import decimals, setting_label, setting_text
-from unknot.metrics import lower_is_better
-from unknot.report import study_seeds as seeds
 from unknot.report.study_blocks import (
     Entry,
     FigureFolder,
@@ -27,12 +24,16 @@ from unknot.report.study_blocks import (
     words,
 )
 
+MOST_SEEDS = 30
+"""Seeds of each setting to look at, at most."""
 MOST_CELLS = 100
 """Settings of which the file of seed counts has all pairs."""
 
 
-def overview(found: Sequence[Summary], scores: Sequence[str]) -> Grid:
+def overview(results: Results) -> Grid:
     """A row for each setting, a column of means for each score, darker where it is better."""
+    scores = results.panels
+    found = results.summaries(scores)
     by_cell: dict[str, dict[str, Summary]] = {}
     for one in found:
         by_cell.setdefault(f"{one.label}|{one.settings}", {})[one.score] = one
@@ -45,11 +46,11 @@ def overview(found: Sequence[Summary], scores: Sequence[str]) -> Grid:
             [
                 setting_entry(first, len(rows)),
                 count(first.runs),
-                *(_heat(own[s], ends[s], lower_is_better(s)) for s in scores),
+                *(_heat(own[s], ends[s], s in results.lower) for s in scores),
                 words(lost.missing),
             ]
         )
-    lower = [s for s in scores if lower_is_better(s)]
+    lower = [s for s in scores if s in results.lower]
     note = f"Mean, and below it the {LEVEL:.0%} interval of the mean. Darker is better"
     note += f"; of {', '.join(lower)} less is." if lower else "."
     head = ["setting", "runs", *scores, "missing"]
@@ -58,7 +59,7 @@ def overview(found: Sequence[Summary], scores: Sequence[str]) -> Grid:
     return Grid(head, rows, heat=True, note=note)
 
 
-def details(found: Sequence[Summary], score: str) -> Grid:
+def details(results: Results, score: str) -> Grid:
     """All numbers of one score: a row for each setting."""
     rows = [
         [
@@ -73,7 +74,7 @@ def details(found: Sequence[Summary], score: str) -> Grid:
             value(one.high),
             words(one.missing),
         ]
-        for place, one in enumerate(one for one in found if one.score == score)
+        for place, one in enumerate(results.summaries([score]))
     ]
     head = [
         "setting", "runs", "mean", f"{LEVEL:.0%}", "median", f"{LEVEL:.0%} ", "sd",
@@ -88,50 +89,31 @@ def setting_entry(one: Summary, place: int) -> Entry:
     return Entry(one.objective, f"{one.objective} {place:06d}", said)
 
 
-def winners(cells: Sequence[Cell], scores: Sequence[str]) -> tuple[Grid, dict[str, list[str]]]:
-    """The setting with the best mean of each score and how sure that is; scores by setting."""
-    means, drawn = means_of(cells, scores, DRAWS, 0)
-    rows, won = [], dict[str, list[str]]()
-    for k, score in enumerate(scores):
-        sign = -1.0 if lower_is_better(score) else 1.0
-        there = np.flatnonzero(np.isfinite(means[:, k]))
-        if not len(there):
-            continue
-        place = int(there[np.argmax(sign * means[there, k])])
-        tied = int((means[there, k].round(DIGITS) == means[place, k].round(DIGITS)).sum())
-        label = cells[place].label if tied == 1 else f"{tied} settings alike"
-        again = sign * drawn[:, there, k]
-        best = again == again.max(1, keepdims=True)
-        share = (best / best.sum(1, keepdims=True)).mean(0)[int(np.flatnonzero(there == place)[0])]
-        ends = np.quantile(drawn[:, place, k], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        ranged = interval(*ends.tolist()) if np.ptp(drawn[:, place, k]) else ""
-        worst = int(there[np.argmin(sign * means[there, k])])
-        sure = float(share) if ranged else math.nan
-        rows.append(
-            [
-                words(score),
-                words(label),
-                value(float(means[place, k])),
-                Entry(ranged or "–", _key(float(ends[0])) if ranged else ""),
-                percent(sure),
-                words(cells[worst].label),
-                value(float(means[worst, k])),
-            ]
-        )
-        won.setdefault(label, []).append(score)
+def winners(results: Results) -> Grid:
+    """The setting with the best mean of each score and how sure that is."""
+    rows = [
+        [
+            words(one.score),
+            words(one.label),
+            value(one.mean),
+            Entry(interval(one.low, one.high) or "–", _key(one.low)),
+            percent(one.share),
+            words(one.worst.label),
+            value(one.worst_mean),
+        ]
+        for one in results.winners
+    ]
     head = ["score", "best setting", "mean", f"{LEVEL:.0%}", "best again", "worst setting", "mean "]
     note = (
         "Best again: the share of studies, with seeds drawn anew from these, in which the same "
         "setting is best."
     )
-    return Grid(head, rows, note=note), won
+    return Grid(head, rows, note=note)
 
 
-def ranks(
-    table: PlainTable, scores: Sequence[str], figure_folder: FigureFolder, name: str
-) -> Section | None:
+def ranks(results: Results, figure_folder: FigureFolder, name: str) -> Section | None:
     """Objectives by their mean rank over the scores."""
-    found = ranking(table, scores, lower=[s for s in scores if lower_is_better(s)])
+    found = results.ranking
     if (~np.isnan(found.ranks)).sum(0).max() < 2:
         return None
     wins = found.wins()
@@ -171,18 +153,16 @@ def ranks(
     )
 
 
-def strengths(
-    table: PlainTable, scores: Sequence[str], figure_folder: FigureFolder, name: str
-) -> Section | None:
+def strengths(results: Results, figure_folder: FigureFolder, name: str) -> Section | None:
     """The best strength of each objective for each score."""
-    found = best_strengths(table, scores, lower=[s for s in scores if lower_is_better(s)])
+    found = results.best_strengths
     if all(len(best.shares) < 2 for best in found):
         return None
     by = {(best.objective, best.score): best for best in found}
     objectives = list(dict.fromkeys(best.objective for best in found))
     rows = []
     for objective in objectives:
-        own = [by.get((objective, score)) for score in scores]
+        own = [by.get((objective, score)) for score in results.scores]
         axis = next((setting_label(best.axis) for best in own if best and best.axis), "")
         rows.append(
             [
@@ -207,7 +187,7 @@ def strengths(
         "seeds drawn anew from these would choose it again: a pale cell is a coin toss.",
         [
             Grid(
-                ["objective", "setting", *scores],
+                ["objective", "setting", *results.scores],
                 rows,
                 heat=True,
                 file=figure_folder.table(f"{name}strengths", [best.row() for best in found]),
@@ -216,35 +196,34 @@ def strengths(
     )
 
 
-def seed_counts(
-    cells: Sequence[Cell], scores: Sequence[str], figure_folder: FigureFolder, name: str
-) -> Section | None:
+def seed_counts(results: Results, figure_folder: FigureFolder, name: str) -> Section | None:
     """How likely n seeds show which of two settings is better."""
     grids: dict[str, Grid] = {}
-    for score in scores:
+    for score in results.scores:
         rows, remarks = [], dict[str, None]()
-        for pair in seeds.contrasts(cells, score):
-            found = seeds.counted(pair, score)
+        for pair in results.contrasts(score):
+            sides = (one.sample(score).values for one in pair)
+            found = seeds_needed(*sides, most=MOST_SEEDS, draws=PAIR_DRAWS)
             remarks |= dict.fromkeys(found.remarks)
             rows.append(
                 [
                     words(pair[0].label),
                     words(pair[1].label),
                     value(found.difference),
-                    *(value(found.probability[n - 1], digits=2) for n in seeds.AT),
-                    Entry(f"over {seeds.MOST}", repr(1e9))
+                    *(value(found.probability[n - 1], digits=2) for n in AT),
+                    Entry(f"over {MOST_SEEDS}", repr(1e9))
                     if found.needed is None
                     else count(found.needed),
                 ]
             )
         if rows:
-            numbers = [f"{n} {'seed' if n == 1 else 'seeds'}" for n in seeds.AT]
+            numbers = [f"{n} {'seed' if n == 1 else 'seeds'}" for n in AT]
             head = ["better", "worse", "difference", *numbers, f"seeds for {LEVEL:.0%}"]
             note = f"{'; '.join(remarks)}.".capitalize() if remarks else ""
             grids[score] = Grid(head, rows, note=note, title=score)
     if not grids:
         return None
-    pairs = [row for score in scores for row in seeds.every_pair(cells[:MOST_CELLS], score)]
+    pairs = [row for s in results.scores for row in results.seed_pairs(s, first=MOST_CELLS)]
     file = figure_folder.table(f"{name}seeds", pairs)
     first, *others = grids.values()
     return Section(

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import unknot
-from unknot.analysis.cells import Columns, cells
-from unknot.analysis.plain_table import split_table
+from unknot.analysis.configurations import Columns
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import WriteError
 from unknot.core.files import write_whole
@@ -53,37 +52,35 @@ def write_report(
         WriteError: The disk refused.
     """
     figure_folder, left_out = FigureFolder(folder), list[str]()
-    found = cells(source.table)
-    number = words.counts(source, found)
-    write_whole(folder / FIGURES / "runs.csv", csv_text(_records(source.table)).encode())
-    parts = split_table(source.table, "data") if "data" in source.table else {"": source.table}
+    results = source.results
+    number = words.counts(results)
+    write_whole(folder / FIGURES / "runs.csv", csv_text(_records(results.table)).encode())
+    parts = results.by_data
     keep = trying(figure_folder, left_out)
     held = {}
-    for data, table in parts.items():
+    for data, part in parts.items():
         say(f"drawing {data}" if data else "drawing")
-        held[str(data)] = of_data(
-            source, table, str(data), len(parts) > 1, published, figure_folder, keep
-        )
-    over = sections.over_data(source.table, source.scores, keep) if len(parts) > 1 else None
+        held[data] = of_data(source, part, data, len(parts) > 1, published, figure_folder, keep)
+    over = sections.over_data(results, keep) if len(parts) > 1 else None
     shown = _models(source, held, figure_folder, device, left_out, say) if source.study else []
     beside = write_specs(source.study, folder) if source.study else []
     text = render(
         "study_page.html",
         title=source.title,
-        lead=words.lead(source, found),
+        lead=words.lead(results),
         machine=words.machine(source.study) if source.study else [],
         number=number,
         missing=words.missing(number),
-        failures=words.failures(source),
+        failures=words.failures(results),
         parts=held,
         over=over,
         models=shown,
         study=source.study,
         toml=study_file(source.study) if source.study else "",
-        shared=words.shared_settings(source),
-        readings={s: reading(s) for s in source.scores},
+        shared=words.shared_settings(results),
+        readings={s: reading(s) for s in results.scores},
         runs=_runs(source),
-        others=source.others,
+        others=results.others,
         left_out=left_out,
         published=source.published,
         version=unknot.__version__,
@@ -117,7 +114,7 @@ def _models(
     say: Say,
 ) -> list[dict[str, Any]]:
     """Pictures of one model for each objective and dataset."""
-    study, score = source.study, source.scores[0]
+    study, score = source.study, source.results.scores[0]
     if study is None:
         return []
     shown, keep = [], trying(figure_folder, left_out)
@@ -147,12 +144,12 @@ def _models(
 
 def _runs(source: Source) -> Grid | None:
     """A row for each run, where they have names."""
-    table = source.table
+    table, scores = source.results.table, source.results.scores
     if "id" not in table:
         return None
     n = min(len(table["id"]), MOST_LISTED)
     settings = varied(_records(table))
-    head = ["id", *settings, *(["seed"] if "seed" in table else []), "status", *source.scores]
+    head = ["id", *settings, *(["seed"] if "seed" in table else []), "status", *scores]
     rows = []
     for i in range(n):
         run = str(table["id"][i])
@@ -160,7 +157,7 @@ def _runs(source: Source) -> Grid | None:
         row += [_any(table[name][i]) for name in settings]
         row += [count(int(table["seed"][i]))] if "seed" in table else []
         row.append(entry(str(table.get("status", [""] * n)[i] or "")))
-        row += [_any(table[s][i]) for s in source.scores]
+        row += [_any(table[s][i]) for s in scores]
         rows.append(row)
     whole = len(table["id"])
     note = f"The first {n:,} of {whole:,}; the file has all." if whole > n else ""

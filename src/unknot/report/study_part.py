@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from unknot.analysis.cells import Columns, cells, taken
+from unknot.analysis import Results
 from unknot.analysis.comparison import Comparison, compare
-from unknot.analysis.statistics import Summary, summaries
 from unknot.report import study_numbers as grids
 from unknot.report import study_sections as sections
 from unknot.report import study_words as words
@@ -19,7 +18,7 @@ from unknot.report.study_source import Source
 
 def of_data(
     source: Source,
-    table: Columns,
+    results: Results,
     data: str,
     several: bool,
     published: Source | None,
@@ -30,76 +29,69 @@ def of_data(
 
     Args:
         source: All runs.
-        table: Those of this dataset.
+        results: Those of this dataset.
         data: Its name.
         several: Whether there are others.
         published: Runs to hold these against.
         figure_folder: Takes tables.
         keep: Takes figures.
     """
-    found = cells(table)
-    scores = [s for s in source.scores if any(len(taken(c.runs, s).values) for c in found)]
+    found, scores = results.configurations, results.scores
     name = f"{data}-" if several else ""
     if not scores:
         return {"name": data, "several": several, "said": [], "sections": [], "cells": found}
-    panels = scores if "recon" in scores or "recon" not in table else [*scores, "recon"]
-    panels = [s for s in panels if any(len(taken(c.runs, s).values) for c in found)]
-    every = summaries(
-        table, [*panels, *(s for s in source.others if s in table and s not in panels)]
-    )
+    panels = results.panels
+    every = results.summaries([*panels, *(s for s in results.others if s not in panels)])
     figure_folder.table(f"{name}summary", [one.row() for one in every])
-    held = baselines(table, [word for word in source.baselines if known(table, word)])
+    held = baselines(results, [word for word in source.baselines if known(results, word)])
     if held:
         figure_folder.table(f"{name}baselines", [row for one in held for row in one.rows()])
-    best, won = grids.winners(found, scores)
     blocks: list[Section | None] = [
         Section(
             f"{name}best",
             "The best setting of each score",
             "By the mean over seeds. It was chosen because it came out best, so that its mean is "
             "a little too good.",
-            [best],
+            [grids.winners(results)],
         )
         if len(found) > 1
         else None,
-        _settings(every, panels, name, held),
-        sections.spread(table, found, panels, name, keep, held),
-        sections.strength(table, found, panels, name, keep, held),
-        sections.trade(table, found, scores, name, keep, held),
-        grids.strengths(table, scores, figure_folder, name) if len(found) > 1 else None,
-        grids.ranks(table, scores, figure_folder, name),
-        sections.agreement(table, panels, name, keep),
-        sections.labels(table, found, name, keep),
-        sections.shares(table, found, panels, name, keep),
-        grids.seed_counts(found, scores, figure_folder, name),
-        _beside(source, table, scores, published, name, keep),
-        sections.training(source.study, found, name, keep) if source.study else None,
+        _settings(results, name, held),
+        sections.spread(results, name, keep, held),
+        sections.strength(results, name, keep, held),
+        sections.trade(results, name, keep, held),
+        grids.strengths(results, figure_folder, name) if len(found) > 1 else None,
+        grids.ranks(results, figure_folder, name),
+        sections.agreement(results, name, keep),
+        sections.labels(results, name, keep),
+        sections.shares(results, name, keep),
+        grids.seed_counts(results, figure_folder, name),
+        _beside(source, results, published, name, keep),
+        sections.training(source.study, results, name, keep) if source.study else None,
     ]
     return {
         "name": data,
         "several": several,
-        "said": words.findings(table, found, scores, won),
+        "said": words.findings(results),
         "sections": [block for block in blocks if block is not None],
         "cells": found,
     }
 
 
-def _settings(
-    every: Sequence[Summary], panels: Sequence[str], name: str, held: Sequence[Baseline]
-) -> Section:
-    grid = grids.overview([one for one in every if one.score in panels], panels)
+def _settings(results: Results, name: str, held: Sequence[Baseline]) -> Section:
+    panels = results.panels
     return Section(
         f"{name}settings",
         "All settings",
         "Click on a column’s name to sort by it.",
         [
-            replace(grid, file=f"{name}summary.csv"),
+            replace(grids.overview(results), file=f"{name}summary.csv"),
             *([listed(held, panels, f"{name}baselines.csv")] if held else []),
         ],
         more=[
             More(
                 "Each score by itself: mean, median, intervals and spread",
-                [grids.details(every, score) for score in panels],
+                [grids.details(results, score) for score in panels],
             )
         ],
     )
@@ -107,8 +99,7 @@ def _settings(
 
 def _beside(
     source: Source,
-    table: Columns,
-    scores: Sequence[str],
+    results: Results,
     published: Source | None,
     name: str,
     keep: Try,
@@ -119,13 +110,14 @@ def _beside(
     protocols = source.protocol, published.protocol
     other = None not in protocols and protocols[0] != protocols[1]
     suffix = f"@{published.protocol}" if other else ""
-    own = {score.partition("@")[0]: score.partition("@")[0] + suffix for score in scores}
+    own = {score.partition("@")[0]: score.partition("@")[0] + suffix for score in results.scores}
+    table = results.table
     own = {score: column for score, column in own.items() if column in table} | {
         loss: loss for loss in ("recon", "kl") if loss in table
     }
-    both = [score for score in own if score in published.table]
-    table = {**table, **{score: table[own[score]] for score in both}}
-    ours, theirs = ((summaries(t, both) if both else []) for t in (table, published.table))
+    both = [score for score in own if score in published.results.table]
+    same = Results({**table, **{s: table[own[s]] for s in both}}, both, settings=results.settings)
+    ours, theirs = (of.summaries(both) for of in (same, published.results))
     found = compare([s for s in ours if s.n], theirs)
     title = "Beside published values"
     note = (

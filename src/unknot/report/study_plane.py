@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
-from unknot.analysis.cells import Cell, cells, chosen_scores, plain_columns, taken
-from unknot.analysis.plain_table import PlainTable
+from unknot.analysis import Results
+from unknot.analysis.configurations import Configuration, sample
 from unknot.core.text import number, setting_text
 from unknot.report.labels import place_labels
 from unknot.report.study_style import DataFigure, darker, legend, looks, maybe_log, panels
@@ -16,9 +16,7 @@ from unknot.report.style import MUTED, PAPER, RULE, SMALL, set_panel, styled
 
 
 @styled
-def rate_distortion(
-    table: PlainTable, *, rate: str = "kl", distortion: str = "recon"
-) -> DataFigure:
+def rate_distortion(results: Results, *, rate: str = "kl", distortion: str = "recon") -> DataFigure:
     """Reconstruction loss against divergence, in nats: runs as dots, means of settings as marks.
 
     Along a grey line the ELBO, minus the sum of the two, is the same.
@@ -26,16 +24,15 @@ def rate_distortion(
     Paper: Alemi et al. 2018, "Fixing a broken ELBO", for the plane.
 
     Args:
-        table: One row a run, of one dataset.
+        results: Of one dataset.
         rate: Name of a column.
         distortion: Name of a column.
 
     Raises:
         ConfigError: There is no such column.
     """
-    given = plain_columns(table)
-    chosen_scores(given, [rate, distortion])
-    found = cells(given)
+    results.choose([rate, distortion])
+    found = results.configurations
     looked = looks(cell.objective for cell in found)
     figure, (axes,) = panels(
         1, across=1, size=(6.6, 4.5), head=0.5, title="Rate and distortion, nats"
@@ -106,14 +103,14 @@ def _same_elbo(axes: Axes, x: np.ndarray, y: np.ndarray) -> list[Text]:
     return named
 
 
-def _is_end(marks: list[tuple[float, float, Cell]], i: int) -> bool:
+def _is_end(marks: list[tuple[float, float, Configuration]], i: int) -> bool:
     """Whether a mark is the first or last of its objective."""
     own = [j for j, mark in enumerate(marks) if mark[2].objective == marks[i][2].objective]
     return i in (own[0], own[-1])
 
 
 def _both(
-    cell: Cell, rate: str, distortion: str
+    cell: Configuration, rate: str, distortion: str
 ) -> tuple[list[dict[str, Any]], np.ndarray, np.ndarray]:
     """Rows of all runs, and the two numbers of those that have both and did not diverge."""
     rows: list[dict[str, Any]] = []
@@ -121,7 +118,7 @@ def _both(
     told = [n for n in ("status", "diverged", rate, distortion) if n in cell.runs]
     for i in range(len(cell.runs[rate])):
         run = {name: [cell.runs[name][i]] for name in told}
-        pair = [taken(run, name).values for name in (rate, distortion)]
+        pair = [sample(run, name).values for name in (rate, distortion)]
         whole = all(len(values) for values in pair)
         if whole:
             kept.append([float(values[0]) for values in pair])

@@ -3,11 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from unknot.analysis.cells import Cell, Columns, cells, setting_names, taken
-from unknot.analysis.lines import setting_lines
-from unknot.analysis.plain_table import numbers
+from unknot.analysis import Results
+from unknot.analysis.configurations import Configuration
 from unknot.report import study_figures as figures
 from unknot.report.study_axis import axis_words
 from unknot.report.study_baselines import Baseline
@@ -28,48 +25,42 @@ SIDE_BY_SIDE = 6
 """Scores up to which two maps of them fit beside each other."""
 
 
-def spread(
-    table: Columns,
-    found: Sequence[Cell],
-    shown: Sequence[str],
-    name: str,
-    keep: Try,
-    baselines: Sequence[Baseline] = (),
-) -> Section:
+def spread(results: Results, name: str, keep: Try, baselines: Sequence[Baseline] = ()) -> Section:
     """How scores spread over seeds."""
+    found, shown = results.configurations, results.panels
     by_setting = len(found) <= MOST_ROWS
     by = "setting" if by_setting else "objective"
-    largest = max(len(cell.runs["objective"]) for cell in found)
+    largest = max(one.size for one in found)
     wide = across(len(shown))
     drawn = keep(
         f"{name}spread",
-        lambda: figures.spread(table, shown, by=by, across=wide, baselines=baselines),  # type: ignore[arg-type]
+        lambda: figures.spread(results, shown, by=by, across=wide, baselines=baselines),  # type: ignore[arg-type]
     )
     more = []
-    n = len({cell.objective for cell in found})
+    n = len(results.objectives)
     if n == 2 and len(found) > n:
         split = keep(
             f"{name}split-objective",
-            lambda: figures.split_objectives(table, shown, across=wide, baselines=baselines),
+            lambda: figures.split_objectives(results, shown, across=wide, baselines=baselines),
         )
         more.append(More("All runs of both objectives, back to back", figures=split))
     elif n > 1 and by_setting and len(found) > n:
         pooled = keep(
             f"{name}spread-objectives",
             lambda: figures.spread(
-                table, shown, by="objective", kind="violin", across=wide, baselines=baselines
+                results, shown, by="objective", kind="violin", across=wide, baselines=baselines
             ),
         )
         more.append(More("All runs of each objective, as violins", figures=pooled))
-    if len(table["objective"]) > 2:
+    if len(results.table["objective"]) > 2:
         curves = keep(
-            f"{name}cumulative", lambda: figures.cumulative(table, shown, baselines=baselines)
+            f"{name}cumulative", lambda: figures.cumulative(results, shown, baselines=baselines)
         )
         more.append(More("Cumulative distributions", figures=curves))
-    for halves in _halves(table, found):
+    for halves in _halves(results):
         split = keep(
             f"{name}split-{halves.replace('.', '-')}",
-            lambda halves=halves: figures.split_violins(table, shown[0], halves),  # type: ignore[misc]
+            lambda halves=halves: figures.split_violins(results, shown[0], halves),  # type: ignore[misc]
         )
         more.append(More(f"{shown[0]} by {halves}, back to back", figures=split))
     said = (
@@ -82,25 +73,22 @@ def spread(
 
 
 def strength(
-    table: Columns,
-    found: Sequence[Cell],
-    shown: Sequence[str],
-    name: str,
-    keep: Try,
-    baselines: Sequence[Baseline] = (),
+    results: Results, name: str, keep: Try, baselines: Sequence[Baseline] = ()
 ) -> Section | None:
     """Scores over strength."""
-    lines = [line for line in setting_lines(found) if line.ordered]
+    lines, shown = [line for line in results.lines if line.ordered], results.panels
     drawable = {line.objective for line in lines}
     if not lines or len(lines) > max(MOST_TOGETHER, len(drawable)):
         return None
     # Settings that no number puts in order cannot be a line.
-    kept = [str(name) in drawable for name in table["objective"]]
-    own = {n: [v for v, on in zip(held, kept, strict=True) if on] for n, held in table.items()}
     drawn = keep(
         f"{name}strength",
         lambda: figures.strength_lines(
-            own, shown, across=2 if len(shown) in (2, 4) else 3, baselines=baselines
+            results,
+            shown,
+            objectives=drawable,
+            across=2 if len(shown) in (2, 4) else 3,
+            baselines=baselines,
         ),
     )
     title = f"What {axis_words(lines)} does"
@@ -108,27 +96,22 @@ def strength(
 
 
 def trade(
-    table: Columns,
-    found: Sequence[Cell],
-    scores: Sequence[str],
-    name: str,
-    keep: Try,
-    baselines: Sequence[Baseline] = (),
+    results: Results, name: str, keep: Try, baselines: Sequence[Baseline] = ()
 ) -> Section | None:
     """Scores against reconstruction, and the rate-distortion plane."""
-    held = [s for s in scores if s not in ("recon", "kl", "loss")]
-    pairs = [s for s in held if _cells_with(found, s, "recon") > 1]
+    held = [s for s in results.scores if s not in ("recon", "kl", "loss")]
+    pairs = [s for s in held if _configurations_with(results, s, "recon") > 1]
     drawn = [
         shown
         for score in pairs
         for shown in keep(
             f"{name}trade-off-{score.replace('.', '-')}",
-            lambda score=score: figures.trade_off(table, score, baselines=baselines),  # type: ignore[misc]
+            lambda score=score: figures.trade_off(results, score, baselines=baselines),  # type: ignore[misc]
         )
     ]
     plane = []
-    if _cells_with(found, "kl", "recon") and _runs_with(table, "kl", "recon") > 1:
-        plane = keep(f"{name}rate-distortion", lambda: figures.rate_distortion(table))
+    if _configurations_with(results, "kl", "recon") and results.runs_with("kl", "recon") > 1:
+        plane = keep(f"{name}rate-distortion", lambda: figures.rate_distortion(results))
     open_ = [*drawn[:1], *plane]
     if not open_:
         return None
@@ -142,15 +125,15 @@ def trade(
     return Section(f"{name}trade-offs", "What it costs", words, [], open_, more, paired=True)
 
 
-def agreement(table: Columns, scores: Sequence[str], name: str, keep: Try) -> Section | None:
+def agreement(results: Results, name: str, keep: Try) -> Section | None:
     """Correlations of scores, of ranks and of values."""
-    varied = [s for s in scores if _varies(table, s)]
-    if len(varied) < 2 or _runs_with(table, *varied[:2]) < 4:
+    varied = [s for s in results.panels if results.varies(s)]
+    if len(varied) < 2 or results.runs_with(*varied[:2]) < 4:
         return None
-    ranks = keep(f"{name}correlations", lambda: figures.correlation_map(table, varied))
+    ranks = keep(f"{name}correlations", lambda: figures.correlation_map(results, varied))
     values = keep(
         f"{name}correlations-pearson",
-        lambda: figures.correlation_map(table, varied, kind="pearson"),
+        lambda: figures.correlation_map(results, varied, kind="pearson"),
     )
     words = (
         "Spearman’s correlation over all runs: 100 where two scores order runs alike; Pearson’s: "
@@ -164,15 +147,13 @@ def agreement(table: Columns, scores: Sequence[str], name: str, keep: Try) -> Se
     return Section(f"{name}agreement", title, words, figures=ranks, more=more)
 
 
-def shares(
-    table: Columns, found: Sequence[Cell], scores: Sequence[str], name: str, keep: Try
-) -> Section | None:
+def shares(results: Results, name: str, keep: Try) -> Section | None:
     """Where differences come from."""
-    varied = [s for s in scores if _varies(table, s)]
-    several = max((len(taken(c.runs, s).values) for c in found for s in varied), default=0) > 1
+    found, varied = results.configurations, [s for s in results.panels if results.varies(s)]
+    several = max((len(one.sample(s).values) for one in found for s in varied), default=0) > 1
     if len(found) < 2 or not several or not varied:
         return None
-    drawn = keep(f"{name}shares", lambda: figures.share_bars(table, varied))
+    drawn = keep(f"{name}shares", lambda: figures.share_bars(results, varied))
     words = (
         "Of all differences between runs, the share that goes with the objective, with its "
         "strength, and the rest, which is chance: the seed."
@@ -180,11 +161,11 @@ def shares(
     return Section(f"{name}shares", "Where differences come from", words, figures=drawn)
 
 
-def labels(table: Columns, found: Sequence[Cell], name: str, keep: Try) -> Section | None:
+def labels(results: Results, name: str, keep: Try) -> Section | None:
     """Accuracy over the number of labels, where runs were scored for it."""
-    if not learners(found):
+    if not learners(results.configurations):
         return None
-    drawn = keep(f"{name}labels", lambda: figures.accuracy_by_labels(table))
+    drawn = keep(f"{name}labels", lambda: figures.accuracy_by_labels(results))
     words = (
         "How well factors are told from codes, on images not learnt from. A line that is high on "
         "the left learns from few labels; one that rises late has the factors, but tangled."
@@ -192,9 +173,11 @@ def labels(table: Columns, found: Sequence[Cell], name: str, keep: Try) -> Secti
     return Section(f"{name}labels", "How many labels it takes", words, figures=drawn)
 
 
-def training(study: Study, found: Sequence[Cell], name: str, keep: Try) -> Section | None:
+def training(study: Study, results: Results, name: str, keep: Try) -> Section | None:
     """Training curves of each objective."""
-    ended = [c for c in found if any(s == "done" for s in c.runs["status"])][:CURVED]
+    ended = [c for c in results.configurations if any(s == "done" for s in c.runs["status"])][
+        :CURVED
+    ]
     if not ended:
         return None
     drawn = []
@@ -212,22 +195,22 @@ def training(study: Study, found: Sequence[Cell], name: str, keep: Try) -> Secti
     return Section(f"{name}training", "Training", words, figures=drawn[:2], more=more)
 
 
-def over_data(table: Columns, shown: Sequence[str], keep: Try) -> Section | None:
+def over_data(results: Results, keep: Try) -> Section | None:
     """Strength on several datasets, a figure for each objective; two of them also back to back."""
-    more = []
-    if len(set(table["objective"])) == 2:
-        both = keep("datasets-split", lambda: figures.split_objectives(table, shown))
+    more, shown = [], results.scores
+    if len(results.objectives) == 2:
+        both = keep("datasets-split", lambda: figures.split_objectives(results, shown))
         more += [More("Both objectives, all runs back to back", figures=both)] if both else []
-    for objective in dict.fromkeys(table["objective"]):
-        own = {n: [v for v, o in zip(h, table["objective"], strict=True) if o == objective]
-               for n, h in table.items()}  # fmt: skip
+    for objective in (one.objective for one in results.objectives):
         drawn = keep(
             f"datasets-{objective}",
-            lambda own=own: figures.strength_lines(own, shown, lines="data"),  # type: ignore[misc]
+            lambda name=objective: figures.strength_lines(  # type: ignore[misc]
+                results, shown, lines="data", objectives=[name]
+            ),
         )
         if drawn:
-            more.append(More(str(objective), figures=drawn))
-    more += _transfer(table, shown, keep)
+            more.append(More(objective, figures=drawn))
+    more += _transfer(results, shown, keep)
     if not more:
         return None
     first, *others = more
@@ -238,50 +221,36 @@ def over_data(table: Columns, shown: Sequence[str], keep: Try) -> Section | None
     return Section("datasets", "From dataset to dataset", words, figures=first.figures, more=others)
 
 
-def _transfer(table: Columns, shown: Sequence[str], keep: Try) -> list[More]:
+def _transfer(results: Results, shown: Sequence[str], keep: Try) -> list[More]:
     """Settings on one dataset against the same on another, a figure for each score."""
-    found = cells(table)
     drawn = [
         figure
         for score in shown
-        if dataset_pairs(found, score)
+        if dataset_pairs(results.configurations, score)
         for figure in keep(
             f"datasets-transfer-{score.replace('.', '-')}",
-            lambda score=score: figures.transfer(table, score),  # type: ignore[misc]
+            lambda score=score: figures.transfer(results, score),  # type: ignore[misc]
         )
     ]
     words = "Whether settings that are good on one dataset are good on another"
     return [More(words, figures=drawn)] if drawn else []
 
 
-def _halves(table: Columns, found: Sequence[Cell]) -> list[str]:
+def _halves(results: Results) -> list[str]:
     """Settings other than the objective's own of which there are two values.
 
     Some setting must have both and differ in nothing else: else no violin has two halves.
     """
-    names = [n for n in setting_names(table) if n.partition(".")[0] not in ("objective", "data")]
+    table, found = results.table, results.configurations
+    names = [n for n in results.settings if n.partition(".")[0] not in ("objective", "data")]
     two = [n for n in names if len({str(v) for v in table[n]}) == 2 and None not in table[n]]
     rest = {n: {_key_without(cell, n) for cell in found} for n in two}
     return [n for n in two if len(rest[n]) < len(found)][:2]
 
 
-def _key_without(cell: Cell, name: str) -> str:
+def _key_without(cell: Configuration, name: str) -> str:
     return replace(cell, settings={n: v for n, v in cell.settings.items() if n != name}).key
 
 
-def _cells_with(found: Sequence[Cell], *scores: str) -> int:
-    return sum(
-        all(s in cell.runs and len(taken(cell.runs, s).values) for s in scores) for cell in found
-    )
-
-
-def _runs_with(table: Columns, *scores: str) -> int:
-    if any(s not in table for s in scores):
-        return 0
-    return int(np.all([~np.isnan(numbers(table, s)) for s in scores], axis=0).sum())
-
-
-def _varies(table: Columns, score: str) -> bool:
-    known = numbers(table, score)
-    known = known[~np.isnan(known)]
-    return len(known) > 1 and float(np.ptp(known)) > 0
+def _configurations_with(results: Results, *scores: str) -> int:
+    return sum(one.has(*scores) for one in results.configurations)

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from unknot.analysis import published
-from unknot.analysis.cells import Columns, chosen_scores, has_diverged, plain_columns, score_names
+from unknot.analysis import Results, published
+from unknot.analysis.configurations import Columns, has_diverged, score_names
 from unknot.analysis.plain_table import numbers
 from unknot.core import registry
 from unknot.core.csv_files import read_table
 from unknot.core.errors import ConfigError, DataError, StoreError
+from unknot.metrics import lower_is_better
 from unknot.report import study_baselines
 from unknot.study.study import Study
 
@@ -23,14 +24,11 @@ MOST = 12
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Runs as columns, and what a page says of them."""
+    """Runs, and what a page says of them."""
 
     title: str
-    table: Columns
-    scores: tuple[str, ...]
-    """Those that have figures."""
-    others: tuple[str, ...]
-    """Those that have none."""
+    results: Results
+    """Its scores have figures, its others have none."""
     study: Study | None = None
     published: bool = False
     baselines: tuple[str, ...] = ()
@@ -54,7 +52,7 @@ def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[st
     """
     source = _read(path, scores)
     wanted = tuple(baselines) or source.baselines
-    study_baselines.baselines(source.table, wanted)
+    study_baselines.baselines(source.results, wanted)
     return replace(source, baselines=wanted)
 
 
@@ -69,8 +67,8 @@ def _read(path: Path, scores: Sequence[str] | None) -> Source:
         return _of_study(path, scores)
     if is_published(path):
         return _of_2019(path, scores)
-    table = read_table(path)
-    return _source(path.stem, table, scores, _registered(table))
+    results = Results(read_table(path))
+    return _source(path.stem, results, scores, _registered(results))
 
 
 def is_published(file: Path) -> bool:
@@ -88,39 +86,39 @@ def _of_study(path: Path, scores: Sequence[str] | None) -> Source:
     rows = study.table()
     if not rows:
         raise StoreError(f"The study in {path} has no runs.")
-    table = plain_columns(rows)
-    ended = [state in ("done", "diverged") for state in table["status"]]
+    ended = [row["status"] in ("done", "diverged") for row in rows]
     if not any(ended):
         raise StoreError(
             f"No run of the study in {path} is finished; resume with `unknot study run {path}`."
         )
-    source = _source(study.name, table, scores, study.scores(), study)
+    results = Results(rows, settings=study.setting_names())
+    source = _source(study.name, results, scores, study.scores(), study)
     protocol = study.store.facts()["protocol"]
     return replace(source, baselines=study.baselines(), protocol=protocol)
 
 
 def _of_2019(path: Path, scores: Sequence[str] | None) -> Source:
     title = "Published runs of the 2019 study"
-    source = _source(title, published.read(path), scores, PUBLISHED)
+    source = _source(title, Results(published.read(path)), scores, PUBLISHED)
     return replace(source, published=True, protocol="study2019")
 
 
 def _source(
     title: str,
-    table: Columns,
+    results: Results,
     scores: Sequence[str] | None,
     known: Sequence[str],
     study: Study | None = None,
 ) -> Source:
-    given = plain_columns(table)
+    given = results.table
     if "objective" not in given:
         raise ConfigError(
             "A table needs a column 'objective' that says what each run was trained with; got "
             f"{', '.join(list(given)[:12])}."
         )
-    every = score_names(given)
+    every = score_names(given, results.settings)
     if scores is not None:
-        chosen_scores(given, scores)
+        results.choose(scores)
         if strange := [name for name in scores if name not in every]:
             raise ConfigError(
                 f"The column '{strange[0]}' holds no scores; there are {_some(every)}"
@@ -135,7 +133,9 @@ def _source(
     if all(has_diverged(given)):
         raise DataError(f"All {len(given['objective'])} runs diverged: there is nothing to show.")
     others = tuple(name for name in every if name not in chosen and _there(given, name))
-    return Source(title, given, tuple(chosen), others, study)
+    lower = [name for name in every if lower_is_better(name)]
+    found = Results(given, chosen, settings=results.settings, others=others, lower=lower)
+    return Source(title, found, study)
 
 
 def _headline(given: Columns, names: Sequence[str]) -> list[str]:
@@ -156,9 +156,9 @@ def _there(given: Columns, name: str) -> bool:
     return any(v == v and not out for v, out in zip(found, has_diverged(given), strict=True))
 
 
-def _registered(table: Columns) -> list[str]:
+def _registered(results: Results) -> list[str]:
     """Columns named after scores of ours; all that hold numbers where there is none."""
-    every = score_names(plain_columns(table))
+    every = score_names(results.table, results.settings)
     metrics = registry.names("metrics")
     own = [n for n in every if n.partition("@")[0].partition(".")[0] in metrics]
     return own or [name for name in every if name not in TERMS]

@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from unknot.analysis.cells import Cell, Taken, cells, chosen_scores, plain_columns, taken
-from unknot.analysis.plain_table import PlainTable, split_table
+from unknot.analysis import Results
+from unknot.analysis.configurations import Configuration, Sample
 from unknot.report.study_baselines import Baseline, mark, named
 from unknot.report.study_boxes import Row, draw
 from unknot.report.study_style import (
@@ -26,7 +26,7 @@ from unknot.report.style import ALARM, SMALL, footnote, set_panel, styled
 
 @styled
 def spread(
-    table: PlainTable,
+    results: Results,
     scores: Sequence[str] | None = None,
     *,
     kind: Literal["box", "violin"] = "box",
@@ -40,7 +40,7 @@ def spread(
     run within one and a half boxes, runs beyond are dots. Of ten runs and fewer all are dots.
 
     Args:
-        table: One row a run, of one dataset.
+        results: Of one dataset.
         scores: A panel each; all there are unless given.
         kind: Boxes, or violins, whose width is the density of the runs.
         by: What has a box of its own.
@@ -50,9 +50,8 @@ def spread(
     Raises:
         ConfigError: There is no such score.
     """
-    given = plain_columns(table)
-    names = chosen_scores(given, scores)
-    found = cells(given) if by == "setting" else whole_objectives(given)
+    names = results.choose(scores)
+    found = results.configurations if by == "setting" else results.objectives
     lines, looked = lines_of(found), looks(cell.objective for cell in found)
     size = (2.15, ROW * (lines.length + 1.5) + 0.35)
     figure, drawn = panels(len(names), across=across, size=size, head=0.75, title=f"Scores by {by}")
@@ -61,7 +60,7 @@ def spread(
         mark(axes, baselines, score, "x")
         held: dict[str, list[Row]] = {}
         for cell, place in zip(found, lines.places, strict=True):
-            own = taken(cell.runs, score)
+            own = cell.sample(score)
             held.setdefault(cell.objective, []).append((place, own.values))
             mark_missing(axes, own, place)
             rows += run_rows(cell, score)
@@ -76,7 +75,7 @@ def spread(
 
 @styled
 def cumulative(
-    table: PlainTable,
+    results: Results,
     scores: Sequence[str] | None = None,
     *,
     by: Literal["setting", "objective"] = "objective",
@@ -89,7 +88,7 @@ def cumulative(
     above 0 has lost as many.
 
     Args:
-        table: One row a run, of one dataset.
+        results: Of one dataset.
         scores: A panel each; all there are unless given.
         by: What has a line of its own.
         across: Panels side by side.
@@ -98,9 +97,8 @@ def cumulative(
     Raises:
         ConfigError: There is no such score.
     """
-    given = plain_columns(table)
-    names = chosen_scores(given, scores)
-    found = cells(given) if by == "setting" else whole_objectives(given)
+    names = results.choose(scores)
+    found = results.configurations if by == "setting" else results.objectives
     looked = looks(cell.label for cell in found)
     figure, drawn = panels(
         len(names), across=across, size=(2.9, 2.1), head=0.85,
@@ -109,7 +107,7 @@ def cumulative(
     rows = []
     for score, axes in zip(names, drawn, strict=True):
         for cell in found:
-            own = taken(cell.runs, score)
+            own = cell.sample(score)
             values = np.sort(own.values)
             share = (own.runs - len(values) + np.arange(1, len(values) + 1)) / own.runs
             look = looked[cell.label]
@@ -135,24 +133,17 @@ def cumulative(
     return DataFigure(figure, rows)
 
 
-def whole_objectives(given: dict[str, list[Any]]) -> list[Cell]:
-    """All runs of each objective as one cell."""
-    parts = split_table(given, "objective")
-    return [Cell(str(name), "", "", {}, runs) for name, runs in parts.items()]
-
-
-def mark_missing(axes: Axes, own: Taken, y: float) -> None:
+def mark_missing(axes: Axes, own: Sample, y: float) -> None:
     """Say at the right of a row how many runs it lacks."""
-    lost = own.runs - len(own.values)
-    if lost:
+    if own.missing:
         axes.annotate(
-            f"−{lost}", (1, y), xycoords=axes.get_yaxis_transform(), xytext=(1, 0),
+            f"−{own.missing}", (1, y), xycoords=axes.get_yaxis_transform(), xytext=(1, 0),
             textcoords="offset points", va="center", fontsize=SMALL, color=ALARM,
             annotation_clip=False,
         )  # fmt: skip
 
 
-def run_rows(cell: Cell, score: str) -> list[dict[str, Any]]:
+def run_rows(cell: Configuration, score: str) -> list[dict[str, Any]]:
     """The runs of a cell as rows of a CSV file."""
     names = ("seed", "status")
     return [
@@ -173,21 +164,21 @@ def _legend_words(kind: str) -> str:
     return f"Box: middle half; bar: median; cross: mean; dots: far runs, or all of up to {FEW}."
 
 
-def missing_words(found: Sequence[Cell], scores: Sequence[str]) -> str:
+def missing_words(found: Sequence[Configuration], scores: Sequence[str]) -> str:
     """What `mark_missing` has counted."""
     said = lost(found, scores)
     return f"Not shown, counted at the right of their rows: {said}." if said else ""
 
 
-def _lost_words(found: Sequence[Cell], scores: Sequence[str]) -> str:
+def _lost_words(found: Sequence[Configuration], scores: Sequence[str]) -> str:
     said = lost(found, scores)
     return f"Counted as below all others: {said}." if said else ""
 
 
-def lost(found: Sequence[Cell], scores: Sequence[str]) -> str:
+def lost(found: Sequence[Configuration], scores: Sequence[str]) -> str:
     """How many runs of these cells lack a score, by what became of them."""
     most = {
-        why: sum(max(getattr(taken(c.runs, s), why) for s in scores) for c in found)
+        why: sum(max(getattr(c.sample(s), why) for s in scores) for c in found)
         for why in ("diverged", "undefined", "unfinished")
     }
     return ", ".join(f"{n} {why}" for why, n in most.items() if n)

@@ -1,19 +1,16 @@
 """Figures of a study: what strength does, and what it costs."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from unknot.analysis.cells import Cell, cells, chosen_scores, hashable, plain_columns, taken
-from unknot.analysis.fronts import front
+from unknot.analysis import Results
+from unknot.analysis.configurations import Configuration, hashable
 from unknot.analysis.lines import Line, setting_lines
-from unknot.analysis.plain_table import PlainTable
-from unknot.analysis.statistics import Summary, summaries
 from unknot.core.errors import ConfigError
 from unknot.core.text import setting_text
-from unknot.metrics import lower_is_better
 from unknot.report.labels import place_labels
 from unknot.report.study_axis import (
     axis_words,
@@ -44,10 +41,11 @@ MARGIN = 0.6
 
 @styled
 def strength_lines(
-    table: PlainTable,
+    results: Results,
     scores: Sequence[str] | None = None,
     *,
     lines: Literal["objective", "data"] = "objective",
+    objectives: Collection[str] | None = None,
     across: int = 3,
     baselines: Sequence[Baseline] = (),
 ) -> DataFigure:
@@ -60,18 +58,18 @@ def strength_lines(
     places, smallest first; where all lines go over the same setting, the numbers stand below.
 
     Args:
-        table: One row a run.
+        results: Of any number of datasets.
         scores: A panel each; all there are unless given.
         lines: What has lines of its own. The other of the two must have one value.
+        objectives: Those that are shown; all there are unless given.
         across: Panels side by side.
         baselines: Lines across the panels.
 
     Raises:
         ConfigError: There is no such score, or a line would mix datasets or objectives.
     """
-    given = plain_columns(table)
-    names = chosen_scores(given, scores)
-    found = setting_lines(cells(given))
+    names = results.choose(scores)
+    found = [line for line in results.lines if objectives is None or line.objective in objectives]
     other = "data" if lines == "objective" else "objective"
     if len(mixed := {getattr(line, other) for line in found}) > 1:
         raise ConfigError(
@@ -80,7 +78,7 @@ def strength_lines(
         )
     said = [_apart(line, found) for line in found]
     looked = _looks([getattr(line, lines) for line in found], said)
-    held = [[_summaries(cell, names) for cell in line.cells] for line in found]
+    held = [[results.summary(one, names) for one in line.configurations] for line in found]
     several = any(one[score].n > 1 for own in held for one in own for score in names)
     figure, drawn = panels(
         len(names), across=across, size=(2.9, 2.1), head=1.0,
@@ -113,7 +111,7 @@ def strength_lines(
 
 @styled
 def trade_off(
-    table: PlainTable,
+    results: Results,
     score: str,
     *,
     cost: str = "recon",
@@ -126,7 +124,7 @@ def trade_off(
     `setting_lines` finds an order; bars are standard errors.
 
     Args:
-        table: One row a run, of one dataset.
+        results: Of one dataset.
         score: Name of a column.
         cost: Name of a column of which less is better.
         baselines: Of the score, and of the cost where they have it.
@@ -135,22 +133,23 @@ def trade_off(
         ConfigError: There is no such column, or there are several datasets.
         DataError: No cell has both.
     """
-    lower = [score] if lower_is_better(score) else []
-    found = front(table, score, cost=cost, lower=lower)
-    looked = looks(cell.objective for cell in found.cells)
+    found = results.front(score, cost)
+    looked = looks(cell.objective for cell in found.configurations)
     figure, (axes,) = panels(
         1, across=1, size=(6.6, 4.5), head=0.5, title=f"{score} against {cost}"
     )
-    errors = np.array([[_se(cell, name) for name in (cost, score)] for cell in found.cells])
+    errors = np.array(
+        [[_se(cell, name) for name in (cost, score)] for cell in found.configurations]
+    )
     order = np.argsort(found.price)
     on = [i for i in order if found.on[i]]
     axes.step(
         found.price[on], found.gain[on], where="post", color=RULE, linewidth=5, zorder=0,
         alpha=0.7, solid_joinstyle="miter",
     )  # fmt: skip
-    place = {id(cell): i for i, cell in enumerate(found.cells)}
-    for line in setting_lines(found.cells):
-        own, look = [place[id(cell)] for cell in line.cells], looked[line.objective]
+    place = {id(cell): i for i, cell in enumerate(found.configurations)}
+    for line in setting_lines(found.configurations):
+        own, look = [place[id(cell)] for cell in line.configurations], looked[line.objective]
         x, y = found.price[own], found.gain[own]
         axes.errorbar(
             x, y, xerr=errors[own, 0], yerr=errors[own, 1], color=look.colour, marker=look.marker,
@@ -174,22 +173,18 @@ def trade_off(
         figure,
         axes,
         [points[i] for i in first],
-        [setting_text(found.cells[i].strength) for i in first],
-        [darker(looked[found.cells[i].objective].colour) for i in first],
+        [setting_text(found.configurations[i].strength) for i in first],
+        [darker(looked[found.configurations[i].objective].colour) for i in first],
         paths=[
             [
                 point
-                for point, cell in zip(points, found.cells, strict=True)
+                for point, cell in zip(points, found.configurations, strict=True)
                 if cell.objective == name
             ]
             for name in looked
         ],
     )
     return DataFigure(figure, found.rows())
-
-
-def _summaries(cell: Cell, scores: Sequence[str]) -> dict[str, Summary]:
-    return {one.score: one for one in summaries(cell.runs, scores)}
 
 
 def _looks(groups: Sequence[str], apart: Sequence[str]) -> list[Look]:
@@ -227,6 +222,6 @@ def _words(group: str, apart: str, line: Line, same: bool) -> str:
     return f"{name}: {last_word(line.axis)} {', '.join(told_apart(line.values))}"
 
 
-def _se(cell: Cell, score: str) -> float:
-    values = taken(cell.runs, score).values
+def _se(cell: Configuration, score: str) -> float:
+    values = cell.sample(score).values
     return float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0

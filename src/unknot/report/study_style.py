@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import offset_copy
 
-from unknot.analysis.cells import Cell
+from unknot.analysis.configurations import Configuration
 from unknot.core.csv_files import csv_text
 from unknot.core.files import write_whole
 from unknot.core.text import setting_label, setting_text
@@ -202,7 +202,7 @@ class Lines:
                 label.set_color(darker(named[label.get_text()].colour))
 
 
-def lines_of(cells: Sequence[Cell]) -> Lines:
+def lines_of(cells: Sequence[Configuration]) -> Lines:
     """Where each cell stands; an objective of one cell needs no line of its own."""
     places, names, heads = [], [], []
     at = 0.0
@@ -219,7 +219,7 @@ def lines_of(cells: Sequence[Cell]) -> Lines:
     return Lines(tuple(places), tuple(names), tuple(heads), at)
 
 
-def strength_words(cell: Cell) -> str:
+def strength_words(cell: Configuration) -> str:
     """A cell's strength with the name of its setting."""
     return " ".join(
         word for word in (setting_label(cell.axis), setting_text(cell.strength)) if word

@@ -6,11 +6,10 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.patches import Patch
 
+from unknot.analysis import Results
 from unknot.analysis.agreements import ScoreAgreement
-from unknot.analysis.cells import Cell
 from unknot.analysis.comparison import FAR, Comparison
-from unknot.analysis.plain_table import PlainTable
-from unknot.analysis.statistics import correlations, shares
+from unknot.analysis.configurations import Configuration
 from unknot.analysis.variances import VarianceShares
 from unknot.core.errors import DataError
 from unknot.core.text import number
@@ -52,7 +51,7 @@ TITLES = {
 
 @styled
 def correlation_map(
-    table: PlainTable,
+    results: Results,
     scores: Sequence[str] | None = None,
     *,
     kind: Literal["spearman", "pearson"] = "spearman",
@@ -63,7 +62,7 @@ def correlation_map(
     Numbers in brackets have a p-value above 0.05. The rows have both kinds, whichever is drawn.
 
     Args:
-        table: One row a run, of one dataset.
+        results: Of one dataset.
         scores: Names of columns; all that are scores unless given.
         kind: Whether of ranks or of the values themselves.
         title: What is shown.
@@ -72,7 +71,7 @@ def correlation_map(
         ConfigError: There is no such score.
         DataError: All runs diverged.
     """
-    found = correlations(table, scores)
+    found = results.agreement(scores)
     ranks = kind == "spearman"
     shown = found.spearman if ranks else found.pearson
     chance = (found.spearman_p if ranks else found.pearson_p) > CHANCE
@@ -104,7 +103,7 @@ def correlation_map(
 
 @styled
 def share_bars(
-    table: PlainTable,
+    results: Results,
     scores: Sequence[str] | None = None,
     *,
     title: str = "",
@@ -112,15 +111,15 @@ def share_bars(
     """Shares of each score's variance that objective, strength and seed account for.
 
     Args:
-        table: One row a run, of one dataset.
+        results: Of one dataset.
         scores: Names of columns; all that are scores unless given.
         title: What is shown.
 
     Raises:
         ConfigError: There is no such score.
-        DataError: All runs diverged, no cell has two seeds, or no score varies.
+        DataError: All runs diverged, no configuration has two seeds, or no score varies.
     """
-    found = shares(table, scores)
+    found = results.variance_shares(scores)
     if not found:
         raise DataError("No score varies over these runs: there is nothing to explain.")
     parts = list(found[0].shares)
@@ -180,7 +179,7 @@ def beside_published(
     if not found.differences:
         raise DataError("No setting is in both tables: there is nothing to compare.")
     order = {
-        (d.ours.label, str(d.ours.settings)): Cell(
+        (d.ours.label, str(d.ours.settings)): Configuration(
             d.ours.objective, d.ours.strength, d.ours.axis, {}, {}
         )
         for d in found.differences

@@ -10,12 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from unknot.analysis import Results
 from unknot.analysis.agreements import FEWEST, agreement
-from unknot.analysis.cells import Cell, cells, chosen_scores, hashable, plain_columns, taken
-from unknot.analysis.plain_table import PlainTable
+from unknot.analysis.configurations import Configuration, hashable
 from unknot.analysis.ranking import DIGITS
 from unknot.core.errors import DataError
-from unknot.metrics import lower_is_better
 from unknot.report.labels import place_labels
 from unknot.report.study_style import (
     DataFigure,
@@ -36,7 +35,7 @@ APART = 3.0
 ROOM = 0.07
 """Share of an axis that stays free at either end."""
 
-Meeting = tuple[Cell, Cell]
+Meeting = tuple[Configuration, Configuration]
 """One setting on two datasets."""
 
 
@@ -70,15 +69,15 @@ class Pair:
         return bool(np.ptp(both) <= APART * max(np.ptp(self.x), np.ptp(self.y)))
 
 
-def dataset_pairs(found: Sequence[Cell], score: str) -> list[Pair]:
+def dataset_pairs(found: Sequence[Configuration], score: str) -> list[Pair]:
     """Pairs of datasets on which three settings or more have the score, as they are first met.
 
     A setting is the same on two datasets if the objective's numbers agree, and all that varies on
     one dataset. What else differs goes along with the dataset, such as steps or the likelihood.
     """
-    known = [c for c in found if score in c.runs and len(taken(c.runs, score).values)]
+    known = [c for c in found if score in c.runs and len(c.sample(score).values)]
     names = _telling(found)
-    held: dict[str, dict[Any, Cell]] = {}
+    held: dict[str, dict[Any, Configuration]] = {}
     for cell in known:
         key = (cell.objective, *(hashable(cell.settings.get(name)) for name in names))
         held.setdefault(cell.data, {})[key] = cell
@@ -91,7 +90,7 @@ def dataset_pairs(found: Sequence[Cell], score: str) -> list[Pair]:
 
 
 @styled
-def transfer(table: PlainTable, score: str) -> DataFigure:
+def transfer(results: Results, score: str) -> DataFigure:
     """Mean score of each setting on one dataset against that on another, a panel for each pair.
 
     Spearman's correlation over settings stands above: 1 where both datasets order settings alike,
@@ -102,16 +101,15 @@ def transfer(table: PlainTable, score: str) -> DataFigure:
     Paper: Hartmann 2021, who asks whether the best strength is that of another dataset.
 
     Args:
-        table: One row a run.
+        results: Of any number of datasets.
         score: Name of a column.
 
     Raises:
         ConfigError: There is no such score.
         DataError: No two datasets have three settings in common.
     """
-    given = plain_columns(table)
-    chosen_scores(given, [score])
-    every = dataset_pairs(cells(given), score)
+    results.choose([score])
+    every = dataset_pairs(results.configurations, score)
     if not every:
         raise DataError(
             f"No two datasets have {FEWEST} settings with '{score}' in common: all must agree but "
@@ -129,14 +127,14 @@ def transfer(table: PlainTable, score: str) -> DataFigure:
              for look in looked.values()]  # fmt: skip
     below(figure, marks, list(looked), across=3, notes=_notes(every, shown))
     for pair, axes in zip(shown, drawn, strict=True):
-        _name_best(figure, axes, pair, score, looked)
+        _name_best(figure, axes, pair, results.sign(score), looked)
     rows = [row for pair in every for row in _rows(pair, score, shown=pair in shown)]
     return DataFigure(figure, rows)
 
 
-def _telling(found: Sequence[Cell]) -> list[str]:
+def _telling(found: Sequence[Configuration]) -> list[str]:
     """Settings that tell one setting from another on whatever dataset."""
-    together: dict[tuple[str, str], list[Cell]] = {}
+    together: dict[tuple[str, str], list[Configuration]] = {}
     for cell in found:
         together.setdefault((cell.data, cell.objective), []).append(cell)
     names = dict.fromkeys(name for cell in found for name in cell.settings)
@@ -147,21 +145,20 @@ def _telling(found: Sequence[Cell]) -> list[str]:
     ]
 
 
-def _is_strength(found: Sequence[Cell], name: str) -> bool:
+def _is_strength(found: Sequence[Configuration], name: str) -> bool:
     """Whether it is a number of objectives: one tuned for each dataset is not the same setting."""
     held = [cell.settings.get(name) for cell in found]
     numbers = any(isinstance(v, int | float) and not isinstance(v, bool) for v in held)
     return numbers and name.partition(".")[0] in ("objective", "strength")
 
 
-def _differs(own: Sequence[Cell], name: str) -> bool:
+def _differs(own: Sequence[Configuration], name: str) -> bool:
     return len({hashable(cell.settings.get(name)) for cell in own}) > 1
 
 
 def _pair(first: str, second: str, both: Sequence[Meeting], score: str) -> Pair:
     x, y = (
-        np.array([taken(meeting[side].runs, score).values.mean() for meeting in both])
-        for side in (0, 1)
+        np.array([meeting[side].sample(score).values.mean() for meeting in both]) for side in (0, 1)
     )
     rho, p = agreement({"x": x.tolist(), "y": y.tolist()}).between("x", "y")
     flat = not (np.ptp(x) and np.ptp(y))
@@ -193,9 +190,10 @@ def _limits(values: np.ndarray) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _name_best(figure: Figure, axes: Axes, pair: Pair, score: str, looked: dict[str, Look]) -> None:
+def _name_best(
+    figure: Figure, axes: Axes, pair: Pair, sign: float, looked: dict[str, Look]
+) -> None:
     """Rings and names for the best setting of each dataset: the others are too many."""
-    sign = -1.0 if lower_is_better(score) else 1.0
     signed = [sign * values for values in (pair.x, pair.y)]
     best = list(dict.fromkeys(i for values in signed for i in _best(values)))
     axes.plot(
@@ -246,8 +244,8 @@ def _rows(pair: Pair, score: str, *, shown: bool) -> list[dict[str, Any]]:
             "objective": cell.objective,
             "strength": cell.strength,
             "axis": cell.axis,
-            "first_n": len(taken(cell.runs, score).values),
-            "second_n": len(taken(other.runs, score).values),
+            "first_n": len(cell.sample(score).values),
+            "second_n": len(other.sample(score).values),
             "first_mean": float(x),
             "second_mean": float(y),
             "spearman": pair.spearman,

@@ -1,20 +1,19 @@
 """What a study's page says in words: what was run, on what, and what came of it."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from unknot.analysis import Results
 from unknot.analysis.agreements import ScoreAgreement
-from unknot.analysis.cells import Cell, Columns, has_diverged, setting_names, taken
+from unknot.analysis.configurations import Columns, has_diverged
 from unknot.analysis.lines import Line
-from unknot.analysis.statistics import correlations, shares
 from unknot.core.errors import UnknotError
 from unknot.core.text import decimals, duration, setting_text
 from unknot.report.study_axis import axis_words
-from unknot.report.study_source import Source
 from unknot.study.folder import RunFolder
 from unknot.study.study import Study
 
@@ -23,9 +22,9 @@ FEW_RUNS = 10
 """Correlations of fewer runs are not worth a sentence."""
 
 
-def counts(source: Source, found: Sequence[Cell]) -> dict[str, int]:
+def counts(results: Results) -> dict[str, int]:
     """Runs by what became of them, and scores that ended runs do not have."""
-    table = source.table
+    table, found = results.table, results.configurations
     states = [str(s) if s is not None else "done" for s in table.get("status", [])]
     states = states or ["done"] * len(table["objective"])
     lost = has_diverged(table)
@@ -33,24 +32,24 @@ def counts(source: Source, found: Sequence[Cell]) -> dict[str, int]:
     return {
         "runs": len(states),
         "settings": len(found),
-        "seeds": max(len(cell.runs["objective"]) for cell in found),
+        "seeds": max(one.size for one in found),
         "done": kinds["done"],
         "diverged": kinds["diverged"],
         "failed": kinds["failed"],
         "unfinished": sum(n for s, n in kinds.items() if s not in (*SAID, "failed")),
-        "undefined": sum(taken(cell.runs, s).undefined for cell in found for s in source.scores),
+        "undefined": sum(one.sample(s).undefined for one in found for s in results.scores),
     }
 
 
-def lead(source: Source, found: Sequence[Cell]) -> str:
+def lead(results: Results) -> str:
     """One or two sentences: what was run.
 
     The counts are of the plan; what became of the runs is said beside.
     """
-    table = source.table
+    table, found = results.table, results.configurations
     n = len(table["objective"])
-    objectives = list(dict.fromkeys(cell.objective for cell in found))
-    sizes = sorted({len(cell.runs["objective"]) for cell in found})
+    objectives = list(dict.fromkeys(one.objective for one in found))
+    sizes = sorted({one.size for one in found})
     seeds = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     what = f"{n:,} {_plural('run', n)}: "
     what += (
@@ -93,19 +92,19 @@ def machine(study: Study) -> list[str]:
     return [f"{where}; {duration(seconds)} of training in all. {told}."]
 
 
-def shared_settings(source: Source) -> dict[str, str]:
+def shared_settings(results: Results) -> dict[str, str]:
     """Settings that all runs have in common."""
-    table = source.table
+    table = results.table
     return {
         name: setting_text(table[name][0])
-        for name in setting_names(table)
+        for name in results.settings
         if table[name][0] is not None and len({str(v) for v in table[name]}) == 1
     }
 
 
-def failures(source: Source) -> list[str]:
+def failures(results: Results) -> list[str]:
     """Messages of runs that failed, each once, and how many runs it stopped."""
-    errors = Counter(str(e) for e in source.table.get("error", []) if e)
+    errors = Counter(str(e) for e in results.table.get("error", []) if e)
     return [f"{n} {_plural('run', n)} failed: {error}" for error, n in errors.items()]
 
 
@@ -127,16 +126,17 @@ def missing(number: dict[str, int]) -> str:
     return said.strip()
 
 
-def findings(
-    table: Columns, found: Sequence[Cell], scores: Sequence[str], won: Mapping[str, Sequence[str]]
-) -> list[str]:
+def findings(results: Results) -> list[str]:
     """What came out, in sentences; each is a count or a number of the tables below."""
-    said = []
+    said, found, scores = [], results.configurations, results.scores
+    won: dict[str, list[str]] = {}
+    for winner in results.winners:
+        won.setdefault(winner.label, []).append(winner.score)
     if len(found) > 1:
         order = sorted(won, key=lambda label: -len(won[label]))
         said += [f"{_have(label)} the best mean of {joined(won[label])}." for label in order]
     try:
-        known = shares(table, scores)
+        known = results.variance_shares()
     except UnknotError:
         known = []
     chance = {one.score: list(one.shares.values())[-1] for one in known}
@@ -145,8 +145,8 @@ def findings(
         low, high = f"{chance[least]:.0%}", f"{chance[most]:.0%}"
         ends = f"{low} ({least}) to {high} ({most})" if low != high else low
         said.append(f"The seed alone accounts for {ends} of all differences between runs.")
-    if len(scores) > 2 and len(table["objective"]) >= FEW_RUNS:
-        said.append(_agreeing(correlations(table, scores)))
+    if len(scores) > 2 and len(results.table["objective"]) >= FEW_RUNS:
+        said.append(_agreeing(results.agreement()))
     return said
 
 
@@ -167,12 +167,13 @@ def lines_words(lines: Sequence[Line]) -> str:
     """What the points of lines are, what order they have, and what may be compared.
 
     Example:
+        >>> from unknot.analysis.configurations import Configuration
         >>> runs = {"objective": ["vae"]}
-        >>> own = tuple(Cell("vae", float(x), "data.spacing", {}, runs) for x in (1, 8))
+        >>> own = tuple(Configuration("vae", float(x), "data.spacing", {}, runs) for x in (1, 8))
         >>> lines_words([Line("vae", "", "data.spacing", {}, (1.0, 8.0), own)])
         'One run of each setting, from the smallest to the largest spacing.'
     """
-    several = any(len(cell.runs["objective"]) > 1 for line in lines for cell in line.cells)
+    several = any(one.size > 1 for line in lines for one in line.configurations)
     over = axis_words(lines)
     said = "Means over seeds with 95 % intervals" if several else "One run of each setting"
     said += (

@@ -198,6 +198,11 @@ class Study:
         """Names of the columns of the table that hold scores, newest measures last."""
         return [*dict.fromkeys(name for of_run in self.store.scores().values() for name in of_run)]
 
+    def setting_names(self) -> list[str]:
+        """Names of the columns of the table that hold settings."""
+        specs = dict.fromkeys(run.spec for run in self.store.runs())
+        return [*dict.fromkeys(path for spec in specs for path in flat(json.loads(spec)))]
+
     def baselines(self) -> tuple[str, ...]:
         """What the study file wants scores to be held against, in words."""
         from unknot.study.study_file import StudyFile

@@ -1,13 +1,14 @@
-"""Cells of a study's table: what differs in nothing but the seed, and what is missing."""
+"""Configurations of a table: what differs in nothing but the seed, and what is missing."""
 
 import itertools
 import math
 
 import pytest
-from analysis.tables import run, seeds
+from analysis.tables import configurations, run, seeds, summaries
 
-from unknot.analysis.cells import cells, converged, pick, score_names, taken
-from unknot.analysis.statistics import summaries
+from unknot.analysis import Results
+from unknot.analysis.configurations import pick
+from unknot.analysis.plain_table import columns
 from unknot.core.errors import ConfigError, DataError
 
 NAN = math.nan
@@ -18,7 +19,7 @@ def test_cells_are_what_differs_in_nothing_but_the_seed():
         run(objective__beta=b, seed=s, steps=100, mig=b + s, id=f"{b}{s}")
         for s, b in itertools.product((0, 1), (16, 2, 4))
     ]
-    found = cells(rows)
+    found = configurations(rows)
     assert [(c.label, c.strength, c.axis) for c in found] == [
         ("beta_vae beta 2", 2, "objective.beta"),
         ("beta_vae beta 4", 4, "objective.beta"),
@@ -33,12 +34,15 @@ def test_an_axis_that_others_follow_is_the_strength():
         run("dip", objective__decay=0.0, objective__od=od, objective__d=10 * od, mig=0.1)
         for od in (5, 1)
     ]
-    assert [(c.label, c.strength) for c in cells(rows)] == [("dip od 1", 1), ("dip od 5", 5)]
+    assert [(c.label, c.strength) for c in configurations(rows)] == [
+        ("dip od 1", 1),
+        ("dip od 5", 5),
+    ]
 
 
 def test_two_axes_that_cross_are_named_both():
     rows = [run(objective__a=a, objective__b=b, mig=1.0) for a in (1, 2) for b in (3, 4)]
-    found = cells(rows)
+    found = configurations(rows)
     assert [c.strength for c in found] == ["a 1, b 3", "a 1, b 4", "a 2, b 3", "a 2, b 4"]
     assert {c.axis for c in found} == {""}
 
@@ -47,7 +51,7 @@ def test_axes_of_one_dataset_and_objective_are_its_own():
     """Beta is all that differs on one dataset, though datasets differ too."""
     rows = [run(data=d, objective__beta=b, mig=1.0) for d in ("cars3d", "dsprites") for b in (1, 4)]
     rows += [run("ae", data="dsprites", mig=1.0)]
-    found = [(c.data, c.label, c.strength) for c in cells(rows)]
+    found = [(c.data, c.label, c.strength) for c in configurations(rows)]
     assert found == [
         ("cars3d", "beta_vae beta 1", 1),
         ("cars3d", "beta_vae beta 4", 4),
@@ -63,13 +67,15 @@ def test_schedules_are_settings_of_their_own():
         "objective.c": [{"kind": "linear", "end": 25.0}, {"kind": "linear", "end": 5.0}],
         "mig": [0.1, 0.2],
     }
-    assert [c.label for c in cells(table)] == ["annealed_vae c 5", "annealed_vae c 25"]
-    assert cells(table)[0].axis == "objective.c.end"
+    assert [c.label for c in configurations(table)] == ["annealed_vae c 5", "annealed_vae c 25"]
+    assert configurations(table)[0].axis == "objective.c.end"
 
 
 def test_settings_and_scores_are_told_apart():
-    (cell,) = cells([run(seed=0, seconds=3.0, steps=5, mig=0.1, dci__completeness=0.2, id="a")])
-    assert score_names(cell.runs) == ["mig", "dci.completeness"]
+    (cell,) = configurations(
+        [run(seed=0, seconds=3.0, steps=5, mig=0.1, dci__completeness=0.2, id="a")]
+    )
+    assert Results(cell.runs).scores == ["mig", "dci.completeness"]
 
 
 def test_what_is_missing_is_counted_by_its_reason():
@@ -83,8 +89,8 @@ def test_what_is_missing_is_counted_by_its_reason():
         run(status="planned"),
         run(status="done", mig=math.inf, diverged=False),
     ]
-    (cell,) = cells(rows)
-    found = taken(cell.runs, "mig")
+    (cell,) = configurations(rows)
+    found = cell.sample("mig")
     assert found.values.tolist() == [0.5]
     assert (found.runs, found.diverged, found.undefined, found.unfinished) == (8, 2, 3, 2)
     (summary,) = summaries(rows, ["mig"])
@@ -94,7 +100,7 @@ def test_what_is_missing_is_counted_by_its_reason():
 
 def test_tables_that_do_not_tell():
     with pytest.raises(ConfigError, match="no column 'objective'"):
-        cells({"mig": [0.1]})
+        configurations({"mig": [0.1]})
     with pytest.raises(ConfigError, match="did you mean 'mig'"):
         summaries(seeds([0.1]), ["migs"])
     with pytest.raises(ConfigError, match="The table has no scores"):
@@ -102,8 +108,8 @@ def test_tables_that_do_not_tell():
     with pytest.raises(ConfigError, match=r"such as 0\.95"):
         summaries(seeds([0.1]), level=95.0)
     with pytest.raises(ConfigError, match=r"no setting .+; did you mean"):
-        pick(seeds([0.1], objective__beta=1), {"objective.betas": 1})
+        pick(columns(seeds([0.1], objective__beta=1)), {"objective.betas": 1})
     with pytest.raises(ConfigError, match=r"no run with objective\.beta 3"):
-        pick(seeds([0.1], objective__beta=1), {"objective.beta": 3})
+        pick(columns(seeds([0.1], objective__beta=1)), {"objective.beta": 3})
     with pytest.raises(DataError, match="All 2 runs of the table diverged"):
-        converged([run(status="diverged")] * 2)
+        Results([run(status="diverged", mig=1.0)] * 2).agreement()

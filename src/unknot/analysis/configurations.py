@@ -1,0 +1,257 @@
+"""Configurations: the runs of a table that differ in nothing but the seed.
+
+A table (`unknot.analysis.plain_table`) has one row for each run, with columns ``seed``, ``status``,
+``diverged``, ``objective``, settings (``objective.beta``, ``data``, ``steps``) and scores. Where
+nobody says which columns are settings, their names decide (`unknot.core.dotted.is_setting`);
+everything else that holds numbers is a score.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from unknot.analysis.plain_table import PlainTable, column, columns, numbers, numeric
+from unknot.core.dotted import is_setting
+from unknot.core.errors import ConfigError
+from unknot.core.registry import nearest
+from unknot.core.text import setting_label, setting_text
+
+FACTS = ("id", "seed", "status", "diverged", "seconds", "member", "population", "version")
+"""Columns that say what became of a run."""
+FINISHED = ("done", "diverged")
+
+Columns = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What some runs have of one score, and what is missing of it and why."""
+
+    values: Float[np.ndarray, " n"]
+    """Of runs that ended well and have the score, in the order of the table."""
+    runs: int
+    diverged: int
+    undefined: int
+    """Ended well but have no number."""
+    unfinished: int
+    """Failed, or not yet there."""
+
+    @property
+    def missing(self) -> int:
+        """Runs without a value."""
+        return self.runs - len(self.values)
+
+
+@dataclass(eq=False)
+class Configuration:
+    """Runs that differ in nothing but the seed; remembers the samples it was asked for."""
+
+    objective: str
+    strength: float | str
+    """Its swept value: what tells it from the objective's others; a number where one setting does.
+    """
+    axis: str
+    """The setting that this is a value of; empty where there is none, or more than one."""
+    settings: dict[str, Any]
+    runs: Columns
+    data: str = ""
+    _samples: dict[str, Sample] = field(default_factory=dict, repr=False)
+
+    @property
+    def label(self) -> str:
+        """Objective and swept value, for people.
+
+        Example:
+            >>> Configuration("beta_vae", 16.0, "objective.beta", {}, {}).label
+            'beta_vae beta 16'
+        """
+        words = [self.objective, setting_label(self.axis), setting_text(self.strength)]
+        return " ".join(word for word in words if word)
+
+    @property
+    def key(self) -> str:
+        """Its settings as one text, the same on every machine."""
+        return json.dumps(self.settings, sort_keys=True, default=str)
+
+    @property
+    def size(self) -> int:
+        """How many runs it has, whatever became of them."""
+        return len(self.runs["objective"])
+
+    def sample(self, score: str) -> Sample:
+        """The values of a score, and how many runs have none for which reason.
+
+        Raises:
+            ConfigError: There is no such column.
+            DataError: It holds something else than numbers.
+        """
+        if score not in self._samples:
+            self._samples[score] = sample(self.runs, score)
+        return self._samples[score]
+
+    def has(self, *scores: str) -> bool:
+        """Whether it has values of all these scores."""
+        return all(s in self.runs and len(self.sample(s).values) for s in scores)
+
+
+def configurations(table: Columns, settings: Sequence[str]) -> list[Configuration]:
+    """Runs by their settings: data and objectives as they appear, each by swept value.
+
+    Of the settings that differ among an objective's configurations on one dataset, one may decide
+    the others (``lambda_d = 10 lambda_od``); the first such is the axis. Where none does, the swept
+    value is a text of all.
+
+    Args:
+        table: Columns, from `plain_columns`.
+        settings: Names of those that are settings.
+
+    Raises:
+        ConfigError: The table has no column ``objective``.
+    """
+    objectives = [str(name) for name in column(table, "objective")]
+    keys = list(zip(*(map(hashable, table[name]) for name in settings), strict=True))
+    rows: dict[tuple[Any, ...], list[int]] = {}
+    for i, key in enumerate(keys):
+        rows.setdefault(key, []).append(i)
+    data = [str(name) for name in table.get("data", [""] * len(objectives))]
+    together: dict[tuple[str, str], list[list[int]]] = {}
+    for index in rows.values():
+        together.setdefault((data[index[0]], objectives[index[0]]), []).append(index)
+    every = []
+    for (where, objective), groups in together.items():
+        varying = [n for n in settings if len({hashable(table[n][i[0]]) for i in groups}) > 1]
+        axis = next((n for n in varying if _decides(table[n], groups)), "")
+        group = []
+        for index in groups:
+            values = {n: table[n][index[0]] for n in settings if table[n][index[0]] is not None}
+            runs = {name: [cells[i] for i in index] for name, cells in table.items()}
+            strength = _strength(values, axis, varying)
+            group.append(Configuration(objective, strength, axis, values, runs, where))
+        every += sorted(group, key=_order)
+    return every
+
+
+def plain_columns(table: PlainTable) -> Columns:
+    """Columns by name; a setting that is a table of its own becomes one column for each entry."""
+    given = columns(table)
+    if "objective" not in given and "objective.name" in given:
+        given["objective"] = given.pop("objective.name")
+    for name in [n for n, held in given.items() if any(isinstance(c, Mapping) for c in held)]:
+        held = given.pop(name)
+        inner = dict.fromkeys(key for c in held if isinstance(c, Mapping) for key in c)
+        given[name] = [None if isinstance(c, Mapping) else c for c in held]
+        for key in inner:
+            given[f"{name}.{key}"] = [c.get(key) if isinstance(c, Mapping) else None for c in held]
+        if all(c is None for c in given[name]):
+            del given[name]
+    return given
+
+
+def setting_names(table: Columns) -> list[str]:
+    """Names of the columns that are settings, by their first words; the objective's first."""
+    return objective_first(name for name in table if is_setting(name))
+
+
+def objective_first(names: Iterable[str]) -> list[str]:
+    """Names of settings, each once, those of the objective before others."""
+    return sorted(dict.fromkeys(names), key=lambda name: not name.startswith("objective"))
+
+
+def score_names(table: Columns, settings: Sequence[str]) -> list[str]:
+    """Names of the columns that hold scores, or values that training logged."""
+    return [name for name in numeric(table) if name not in settings and name not in FACTS]
+
+
+def has_diverged(given: Columns) -> list[bool]:
+    """Whether each run diverged: by its status, or by a mark of its own."""
+    n = len(next(iter(given.values())))
+    marks = given.get("diverged", [None] * n)
+    states = given.get("status", [None] * n)
+    return [
+        state == "diverged" or (mark is not None and mark == mark and bool(mark))
+        for mark, state in zip(marks, states, strict=True)
+    ]
+
+
+def sample(runs: Columns, score: str) -> Sample:
+    """The values of a score, and how many runs have none for which reason."""
+    values = numbers(runs, score)
+    gone = np.array(has_diverged(runs), dtype=bool)
+    states = runs.get("status", [None] * len(values))
+    ended = np.array([state is None or state in FINISHED for state in states], dtype=bool)
+    there = ended & ~gone
+    known = there & ~np.isnan(values)
+    return Sample(
+        values[known],
+        len(values),
+        int(gone.sum()),
+        int((there & ~known).sum()),
+        int((~ended & ~gone).sum()),
+    )
+
+
+def keep(table: Columns, wanted: Sequence[bool]) -> Columns:
+    """The rows of a table that are wanted."""
+    return {
+        name: [cell for cell, on in zip(cells, wanted, strict=True) if on]
+        for name, cells in table.items()
+    }
+
+
+def pick(table: Columns, settings: Mapping[str, Any]) -> Columns:
+    """The runs of certain settings.
+
+    Raises:
+        ConfigError: There is no such setting, or no such run.
+
+    Example:
+        >>> table = {"objective": ["vae", "ae"], "mig": [0.1, 0.2]}
+        >>> pick(table, {"objective": "ae"})["mig"]
+        [0.2]
+    """
+    for name in settings:
+        if name not in table:
+            raise ConfigError(f"The table has no setting '{name}'{nearest(name, list(table))}")
+    wanted = [
+        all(table[name][i] == value for name, value in settings.items())
+        for i in range(len(next(iter(table.values()))))
+    ]
+    if not any(wanted):
+        text = ", ".join(f"{name} {setting_text(value)}" for name, value in settings.items())
+        raise ConfigError(f"The table has no run with {text}.")
+    return keep(table, wanted)
+
+
+def hashable(value: Any) -> Any:  # noqa: ANN401 - a setting of any kind
+    """A setting as a key of a dictionary; NaN is the same as none.
+
+    Example:
+        >>> hashable([{"kind": "within"}]), hashable(float("nan"))
+        ('[{"kind": "within"}]', None)
+    """
+    if isinstance(value, float) and value != value:
+        return None
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, sort_keys=True, default=str)
+    return value
+
+
+def _strength(settings: dict[str, Any], axis: str, varying: list[str]) -> float | str:
+    if not axis:
+        return ", ".join(f"{setting_label(n)} {setting_text(settings.get(n))}" for n in varying)
+    held = settings.get(axis)
+    number = isinstance(held, int | float) and not isinstance(held, bool)
+    return float(held) if number else setting_text(held)  # type: ignore[arg-type]
+
+
+def _decides(held: list[Any], groups: list[list[int]]) -> bool:
+    return len({hashable(held[index[0]]) for index in groups}) == len(groups)
+
+
+def _order(one: Configuration) -> tuple[bool, float]:
+    """Smallest first; texts after numbers, as they are first met."""
+    return (False, one.strength) if isinstance(one.strength, float) else (True, 0.0)

@@ -1,0 +1,25 @@
+"""Pairs of configurations: how likely n seeds show which of the two is better."""
+
+from report.study_pages import study
+
+from unknot.analysis import Results, seeds_needed
+from unknot.analysis.seeds import AT
+
+
+def test_all_pairs_are_what_one_at_a_time_gives():
+    results = Results(study(6), lower=["recon"])
+    pairs = {(r["better"], r["worse"]): r for r in results.seed_pairs("recon", draws=500)}
+    assert len(pairs) == 6 * 5 / 2
+    by_label = {one.label: one.sample("recon").values for one in results.configurations}
+    for a, b in (
+        ("beta_vae beta 1", "beta_vae beta 16"),
+        ("beta_vae beta 1", "dip_vae_i lambda_od 1"),
+    ):
+        one = seeds_needed(by_label[a], by_label[b], draws=500, most=10)
+        assert [pairs[a, b][f"n={n}"] for n in AT] == [one.probability[n - 1] for n in AT]
+
+
+def test_contrasts_put_the_better_first():
+    for better, worse in Results(study(3), lower=["recon"]).contrasts("recon"):
+        means = [one.sample("recon").values.mean() for one in (better, worse)]
+        assert means[0] <= means[1], "of recon less is better"
