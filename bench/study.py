@@ -21,7 +21,7 @@ import torch
 from safetensors.torch import save_file
 
 from unknot.analysis import Results
-from unknot.report.study_curves import bands
+from unknot.report.study.figures.training import bands
 from unknot.study import execute
 from unknot.study.machine import machine
 from unknot.study.plan import members_for, plan, shards

@@ -22,7 +22,7 @@ from places import filled
 from unknot.analysis import Results, published
 from unknot.analysis.comparison import Comparison, Difference, compare
 from unknot.core.csv_files import csv_text, read_csv
-from unknot.report.study_figures import beside_published
+from unknot.report.study.figures import published as figure
 from unknot.report.style import png
 from unknot.study.study import Study
 
@@ -223,7 +223,7 @@ def main(*studies: str, file: str) -> None:
     )
     found = beside(file)
     title = "Ours beside the published runs: dSprites"
-    FIGURE.write_bytes(png(beside_published(found, title=title).figure))
+    FIGURE.write_bytes(png(figure.draw(found, title=title).figure))
     PAGE.write_text(made(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
 
 

@@ -41,16 +41,7 @@ RETIRED = {
 }
 """Patterns of retired words, by what to write instead."""
 
-PENDING: dict[str, set[str]] = {
-    "study_numbers.py": {
-        *("configuration", "lower is better", "probability of being best again"),
-        *("sampled again", "uncertain"),
-    },
-    "study_page.html": {"finished", "seeds per configuration"},
-    "study_part.py": {"biased upwards", "compare with", "configuration"},
-    "study_sections.py": {"cannot reconstruct", "the seed matters more"},
-    "study_strength.py": {"lower is better"},
-}
+PENDING: dict[str, set[str]] = {}
 """Words that still have to be replaced, by file name. An entry that is no longer needed fails."""
 
 

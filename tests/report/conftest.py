@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
+from unknot.core.errors import UnknotError
 from unknot.core.factors import FactorSpace
 from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
@@ -15,6 +16,7 @@ from unknot.engine.device import runtime
 from unknot.engine.population import Context
 from unknot.nets.linear import Linear
 from unknot.objectives.beta_vae import BetaVAE
+from unknot.report import study_blocks
 from unknot.report.style import STYLE
 from unknot.study.curves import Curves
 from unknot.study.run import Run
@@ -26,6 +28,12 @@ from unknot.study.training import Training
 def few_pixels(monkeypatch):
     """Pages hold dozens of figures: coarse ones are drawn in a fifth of the time."""
     monkeypatch.setitem(STYLE, "savefig.dpi", 40)
+
+
+@pytest.fixture(autouse=True)
+def strict(monkeypatch):
+    """A figure that fails for a mistake of ours fails its test; people get the rest of the page."""
+    monkeypatch.setattr(study_blocks, "TOLERATED", (UnknotError,))
 
 
 SPACE = FactorSpace(("shade", "corner", "size"), (4, 3, 2), ("ordered", "nominal", "ordered"))

@@ -13,9 +13,10 @@ from scipy import stats
 from unknot.analysis import Results
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
-from unknot.report import study_factors, study_figures, study_page
+from unknot.report import study_factors, study_page
 from unknot.report.latents import explained_variance, measure_latents
-from unknot.report.study_sections import SIDE_BY_SIDE
+from unknot.report.study import figures
+from unknot.report.study.figures.correlations import SIDE_BY_SIDE
 
 RUNS = 12
 
@@ -40,7 +41,7 @@ def scores_of(n):
 def test_each_cell_of_a_map_is_the_correlation_of_its_kind(kind, known, title):
     table = scores_of(4)
     names = [name for name in table if name != "objective"]
-    drawn = study_figures.correlation_map(Results(table), names, kind=kind)
+    drawn = figures.correlations.draw(Results(table), names, kind=kind)
     (axes,) = drawn.figure.axes
     (image,) = axes.images
     assert [label.get_text() for label in axes.get_xticklabels()] == names
@@ -63,7 +64,7 @@ def test_what_curves_is_no_line():
     """A score and its exponential: ranks agree in full, values do not."""
     table = Results(scores_of(2))
     shown = {
-        kind: study_figures.correlation_map(table, kind=kind).figure.axes[0].images[0]
+        kind: figures.correlations.draw(table, kind=kind).figure.axes[0].images[0]
         for kind in ("spearman", "pearson")
     }
     assert shown["spearman"].get_array()[0, 1] == pytest.approx(1)
@@ -71,7 +72,7 @@ def test_what_curves_is_no_line():
 
 
 def test_a_map_where_all_is_sure_has_no_brackets():
-    said = study_figures.correlation_map(Results(scores_of(2))).figure.get_supxlabel()
+    said = figures.correlations.draw(Results(scores_of(2))).figure.get_supxlabel()
     assert said == "Over 12 runs."
 
 

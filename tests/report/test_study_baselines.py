@@ -6,8 +6,8 @@ from report.study_pages import rows, study, write
 from unknot.analysis import Results
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import ConfigError
-from unknot.report import study_figures as figures
 from unknot.report import study_source
+from unknot.report.study import figures
 from unknot.report.study_baselines import DASHES, baselines
 from unknot.report.style import INK
 from unknot.study.sweep import expand
@@ -65,16 +65,16 @@ def lines(axes, along):
 
 def test_figures_have_lines_at_the_values():
     held = baselines(TABLE, ["vae", "mig=0.5"])
-    for draw in (figures.spread, figures.cumulative):
+    for draw in (figures.spread.draw, figures.cumulative.draw):
         drawn = draw(TABLE, ["mig", "recon"], baselines=held)
         assert lines(drawn.figure.axes[0], "x") == pytest.approx([0.2, 0.5])
         assert lines(drawn.figure.axes[1], "x") == pytest.approx([12.0])
     own = TABLE.only("objective", ["beta_vae"])
-    drawn = figures.strength_lines(own, ["mig"], baselines=held)
+    drawn = figures.strength.draw(own, ["mig"], baselines=held)
     assert lines(drawn.figure.axes[0], "y") == pytest.approx([0.2, 0.5])
-    plain = figures.strength_lines(own, ["mig"])
+    plain = figures.strength.draw(own, ["mig"])
     assert lines(plain.figure.axes[0], "y") == []
-    drawn = figures.trade_off(own, "mig", baselines=held)
+    drawn = figures.trade_off.draw(own, "mig", baselines=held)
     assert lines(drawn.figure.axes[0], "y") == pytest.approx([0.2, 0.5])
     assert lines(drawn.figure.axes[0], "x") == pytest.approx([12.0])
     assert len(DASHES) == 3

@@ -14,8 +14,8 @@ from report import study_pages
 from unknot.analysis import Results
 from unknot.analysis.comparison import compare
 from unknot.core.errors import ConfigError, DataError
-from unknot.report import study_figures as figures
 from unknot.report.labels import place_labels
+from unknot.report.study import figures
 from unknot.report.study_boxes import density
 from unknot.report.study_style import DataFigure, looks, panels
 from unknot.report.style import RULE, png
@@ -59,7 +59,7 @@ def overlaps(found):
 
 @pytest.mark.parametrize("kind", ["box", "violin"])
 def test_a_row_for_each_setting_in_which_no_words_overlap(table, kind):
-    drawn = figures.spread(Results(table), ["mig", "recon"], kind=kind)
+    drawn = figures.spread.draw(Results(table), ["mig", "recon"], kind=kind)
     left, right = drawn.figure.axes
     names = [label.get_text() for label in left.get_yticklabels()]
     assert len(names) == 36 + 6
@@ -74,7 +74,7 @@ def test_a_row_for_each_setting_in_which_no_words_overlap(table, kind):
 
 
 def test_diverged_runs_move_no_axis_and_are_counted(table):
-    drawn = figures.spread(Results(table), ["mig"])
+    drawn = figures.spread.draw(Results(table), ["mig"])
     (axes,) = drawn.figure.axes
     assert axes.get_xlim()[1] < 1
     assert "1 diverged" in drawn.figure.get_supxlabel()
@@ -85,7 +85,7 @@ def test_diverged_runs_move_no_axis_and_are_counted(table):
 def test_boxes_from_their_quartiles():
     values = [0.0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 40]
     rows = [{"objective": "vae", "seed": i, "mig": v} for i, v in enumerate(values)]
-    (axes,) = figures.spread(Results(rows), ["mig"]).figure.axes
+    (axes,) = figures.spread.draw(Results(rows), ["mig"]).figure.axes
     (box,) = axes.patches
     q1, middle, q3 = np.quantile(values, (0.25, 0.5, 0.75))
     assert (box.get_x(), box.get_x() + box.get_width()) == pytest.approx((q1, q3))
@@ -99,13 +99,13 @@ def test_boxes_from_their_quartiles():
 
 def test_few_runs_are_dots():
     rows = [{"objective": "vae", "seed": i, "mig": i / 10} for i in range(5)]
-    (axes,) = figures.spread(Results(rows), ["mig"]).figure.axes
+    (axes,) = figures.spread.draw(Results(rows), ["mig"]).figure.axes
     assert not axes.patches
     assert axes.lines[0].get_xdata() == pytest.approx([0, 0.1, 0.2, 0.3, 0.4])
 
 
 def test_objectives_as_one_box_each(table):
-    (axes,) = figures.spread(Results(table), ["mig"], by="objective").figure.axes
+    (axes,) = figures.spread.draw(Results(table), ["mig"], by="objective").figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == list(OBJECTIVES)
     assert len(axes.patches) == 6
 
@@ -119,7 +119,7 @@ def test_densities():
 
 
 def test_split_violins_back_to_back(table):
-    drawn = figures.split_violins(
+    drawn = figures.split_settings.draw(
         Results([*table, *study(data="cars3d", shift=0.1)]), "mig", "data"
     )
     (axes,) = drawn.figure.axes
@@ -130,13 +130,13 @@ def test_split_violins_back_to_back(table):
     assert {row["data"] for row in drawn.rows} == {"dsprites", "cars3d"}
     assert len(drawn.rows) == 2 * 36 * 12
     with pytest.raises(ConfigError, match="'data' has 1 values: dsprites"):
-        figures.split_violins(Results(table), "mig", "data")
+        figures.split_settings.draw(Results(table), "mig", "data")
 
 
 def test_shares_of_runs_up_to_a_score():
     rows = [{"objective": "vae", "seed": i, "mig": v} for i, v in enumerate([0.3, 0.1, 0.2])]
     rows += [{"objective": "vae", "seed": 3, "status": "diverged"}]
-    drawn = figures.cumulative(Results(rows), ["mig"])
+    drawn = figures.cumulative.draw(Results(rows), ["mig"])
     (line,) = drawn.figure.axes[0].lines
     assert line.get_xdata().tolist() == [0.1, 0.1, 0.2, 0.3]
     assert line.get_ydata().tolist() == [0.25, 0.5, 0.75, 1]
@@ -148,7 +148,7 @@ def test_shares_of_runs_up_to_a_score():
 
 
 def test_lines_over_strength_with_their_intervals(table):
-    drawn = figures.strength_lines(Results(table), ["mig", "recon"])
+    drawn = figures.strength.draw(Results(table), ["mig", "recon"])
     found = summaries(table, ["mig"])
     axes = drawn.figure.axes[0]
     assert len(axes.lines) == 6
@@ -163,16 +163,16 @@ def test_lines_over_strength_with_their_intervals(table):
 def test_lines_of_datasets_stand_at_their_strengths(table):
     both = [*table, *study(data="cars3d")]
     beta = [row for row in both if row["objective"] == "beta_vae"]
-    axes = figures.strength_lines(Results(beta), ["mig"], lines="data").figure.axes[0]
+    axes = figures.strength.draw(Results(beta), ["mig"], lines="data").figure.axes[0]
     ticks = [label.get_text() for label in axes.get_xticklabels()]
     assert ticks == ["1", "2", "4", "8", "16", "100"]
     assert axes.get_xlabel() == "beta"
     with pytest.raises(ConfigError, match="needs one data; got cars3d, dsprites"):
-        figures.strength_lines(Results(both), ["mig"])
+        figures.strength.draw(Results(both), ["mig"])
 
 
 def test_the_trade_off_has_its_front_and_words_that_do_not_overlap(table):
-    drawn = figures.trade_off(Results(table), "mig")
+    drawn = figures.trade_off.draw(Results(table), "mig")
     (axes,) = drawn.figure.axes
     assert not overlaps(boxes(drawn.figure, axes.texts))
     on = [(r["recon"], r["mig"]) for r in drawn.rows if r["on_front"]]
@@ -183,7 +183,7 @@ def test_the_trade_off_has_its_front_and_words_that_do_not_overlap(table):
 
 
 def test_rate_and_distortion_with_lines_of_equal_elbo(table):
-    drawn = figures.rate_distortion(Results(table))
+    drawn = figures.rate_distortion.draw(Results(table))
     (axes,) = drawn.figure.axes
     grey = [line for line in axes.lines if line.get_color() == RULE]
     assert len(grey) >= 3
@@ -206,7 +206,7 @@ def test_the_correlation_map_has_each_number():
         "down": -(a**3),
         "noise": np.random.default_rng(0).normal(size=20),
     }
-    drawn = figures.correlation_map(Results(rows))
+    drawn = figures.correlations.draw(Results(rows))
     (axes,) = drawn.figure.axes
     assert words(axes)[:2] == ["100", "−100"]
     assert words(axes)[2].startswith("(")
@@ -218,7 +218,7 @@ def test_the_correlation_map_has_each_number():
 
 
 def test_bars_of_shares_add_up(table):
-    drawn = figures.share_bars(Results(table))
+    drawn = figures.shares.draw(Results(table))
     (axes,) = drawn.figure.axes
     widths = [patch.get_width() for patch in axes.patches]
     for row, found in zip(drawn.rows, shares(table), strict=True):
@@ -229,14 +229,14 @@ def test_bars_of_shares_add_up(table):
     notes = drawn.figure.legends[0].get_title().get_text()
     assert notes == "1 runs that diverged were left out"
     with pytest.raises(DataError, match="No score varies"):
-        figures.share_bars(Results([{"objective": "vae", "mig": 1.0}] * 2))
+        figures.shares.draw(Results([{"objective": "vae", "mig": 1.0}] * 2))
 
 
 def test_ours_beside_published_with_baselines(table):
     ours = [{**row, "mig": row["mig"] + 1, "steps": 10} for row in table if row["seed"] < 3]
     theirs = [{**row, "steps": 99} for row in table]
     found = compare(summaries(ours, ["mig", "recon"]), summaries(theirs, ["mig", "recon"]))
-    drawn = figures.beside_published(found, baselines={"VAE": {"mig": 0.3}})
+    drawn = figures.published.draw(found, baselines={"VAE": {"mig": 0.3}})
     left, right = drawn.figure.axes
     dashed = [line for line in left.lines if line.get_linestyle() == "--"]
     assert [line.get_xdata()[0] for line in dashed] == [0.3]
@@ -251,7 +251,7 @@ def test_ours_beside_published_with_baselines(table):
     assert len(drawn.rows) == 72
     assert not overlaps(boxes(drawn.figure, left.get_yticklabels()))
     with pytest.raises(DataError, match="No setting is in both"):
-        figures.beside_published(compare([], summaries(theirs, ["mig"])))
+        figures.published.draw(compare([], summaries(theirs, ["mig"])))
 
 
 # All of them
@@ -288,7 +288,7 @@ def test_numbers_as_csv(tmp_path):
 
 def test_the_same_bytes_at_every_call():
     rows = study(3)
-    one, again = (figures.trade_off(Results(rows), "mig") for _ in range(2))
+    one, again = (figures.trade_off.draw(Results(rows), "mig") for _ in range(2))
     assert png(one.figure) == png(again.figure)
     assert one.svg == again.svg
     assert one.csv == again.csv

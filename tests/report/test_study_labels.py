@@ -10,8 +10,8 @@ from report.test_study_figures import boxes, overlaps
 
 from unknot.analysis import Results
 from unknot.core.errors import ConfigError, DataError
-from unknot.report import study_figures as figures
-from unknot.report.study_labels import learners
+from unknot.report.study import figures
+from unknot.report.study.figures.labels import learners
 
 LABELS = (10, 100, 1_000, 10_000)
 
@@ -39,7 +39,7 @@ def names(drawn):
 
 
 def test_few_settings_have_a_line_each():
-    drawn = figures.accuracy_by_labels(Results(scored()))
+    drawn = figures.labels.draw(Results(scored()))
     assert [axes.get_title(loc="left") for axes in drawn.figure.axes] == [
         "boosted trees", "logistic regression",
     ]  # fmt: skip
@@ -59,7 +59,7 @@ def test_few_settings_have_a_line_each():
 
 def test_intervals_are_those_of_the_page():
     table = scored()
-    drawn = figures.accuracy_by_labels(Results(table))
+    drawn = figures.labels.draw(Results(table))
     known = {(s.score, s.label): s for s in summaries(table)}
     assert len(drawn.rows) == 2 * 4 * 4
     for row in drawn.rows:
@@ -75,7 +75,7 @@ def test_many_settings_are_lines_of_their_objectives():
     """Of strengths 1 to 5 the mean is 3, and each weighs the same though one lacks two seeds."""
     table = scored(strengths=(1, 2, 3, 4, 5), seeds=1)
     table += [{**row, "seed": s} for row in table if row["objective.beta"] == 5 for s in (1, 2)]
-    drawn = figures.accuracy_by_labels(Results(table))
+    drawn = figures.labels.draw(Results(table))
     assert names(drawn) == ["vae", "tc"]
     line = drawn.figure.axes[0].lines[0]
     assert line.get_ydata() == pytest.approx([0.1 * i + 0.13 for i in range(4)])
@@ -86,7 +86,7 @@ def test_many_settings_are_lines_of_their_objectives():
 
 
 def test_one_seed_has_no_interval():
-    drawn = figures.accuracy_by_labels(Results(scored(seeds=1)))
+    drawn = figures.labels.draw(Results(scored(seeds=1)))
     assert drawn.figure.get_suptitle() == "Accuracy by number of labels"
     assert all(np.isnan(row["low"]) and np.isnan(row["high"]) for row in drawn.rows)
 
@@ -97,7 +97,7 @@ def test_diverged_runs_and_numbers_that_are_missing_are_left_out():
     for row in table:
         if row["objective"] == "tc":
             row["efficiency.linear_1000"] = None
-    drawn = figures.accuracy_by_labels(Results(table))
+    drawn = figures.labels.draw(Results(table))
     lines = drawn.figure.axes[1].lines
     assert lines[0].get_ydata()[0] == pytest.approx(value(1, 1, 0, 0) + 0.001 * (1 + 4) / 2)
     assert lines[2].get_xdata().tolist() == [10, 100, 10_000], "the rest is joined"
@@ -111,7 +111,7 @@ def test_panels_have_one_scale_and_titles_that_fit():
         {**row, **{n.replace("linear", "linear_cv"): v for n, v in row.items()}}
         for row in scored(suffix="@study2019")
     ]
-    drawn = figures.accuracy_by_labels(Results(table))
+    drawn = figures.labels.draw(Results(table))
     first, *others = drawn.figure.axes
     assert all(axes.get_ylim() == first.get_ylim() for axes in others)
     titles = [axes._left_title for axes in drawn.figure.axes]
@@ -129,9 +129,9 @@ def test_which_columns_are_accuracies():
     assert (found.name, found.protocol) == ("linear_cv", "@a")
     assert list(found.columns) == [20, 100]
     with pytest.raises(DataError, match="the table has none"):
-        figures.accuracy_by_labels(Results([{"objective": "vae", "efficiency": 0.5}]))
+        figures.labels.draw(Results([{"objective": "vae", "efficiency": 0.5}]))
     with pytest.raises(ConfigError, match="runs of one dataset"):
-        figures.accuracy_by_labels(Results([*scored(), *scored(data="cars3d")]))
+        figures.labels.draw(Results([*scored(), *scored(data="cars3d")]))
 
 
 def test_a_page_has_the_section_where_there_are_accuracies(tmp_path):

@@ -10,7 +10,7 @@ from report.test_study_figures import boxes, overlaps
 
 from unknot.analysis import Results
 from unknot.core.errors import ConfigError
-from unknot.report import study_figures as figures
+from unknot.report.study import figures
 from unknot.report.study_axis import told_apart
 
 MODELS = ("beta_vae", "ada_gvae")
@@ -47,7 +47,7 @@ def ticks(axes):
 
 
 def test_models_of_two_sizes_are_two_lines_at_their_betas():
-    drawn = figures.strength_lines(Results(derived()), ["mig"])
+    drawn = figures.strength.draw(Results(derived()), ["mig"])
     (axes,) = drawn.figure.axes
     assert names(drawn) == [f"{o}, latents {z}" for o in MODELS for z in (9, 25)]
     for line, (o, z) in zip(axes.lines, itertools.product(MODELS, (9, 25)), strict=True):
@@ -64,7 +64,7 @@ def test_models_of_two_sizes_are_two_lines_at_their_betas():
 
 
 def test_one_look_for_a_model_and_another_for_its_size():
-    axes = figures.strength_lines(Results(derived()), ["mig"]).figure.axes[0]
+    axes = figures.strength.draw(Results(derived()), ["mig"]).figure.axes[0]
     colours = [line.get_color() for line in axes.lines]
     assert same_color(colours[0], colours[1])
     assert not same_color(colours[0], colours[2])
@@ -77,13 +77,13 @@ def test_lines_that_are_more_than_models_have_the_colours():
         {"objective": o, "objective.beta": b, "net.latents": z, "seed": 0, "mig": b + z}
         for o in MODELS for z in (4, 6, 9) for b in (1, 2, 4, 8)
     ]  # fmt: skip
-    axes = figures.strength_lines(Results(table), ["mig"]).figure.axes[0]
+    axes = figures.strength.draw(Results(table), ["mig"]).figure.axes[0]
     assert len({line.get_color() for line in axes.lines}) == 3
     assert [line.get_linestyle() for line in axes.lines] == ["-"] * 3 + ["--"] * 3
 
 
 def test_the_axis_is_the_spacing_and_says_so():
-    drawn = figures.strength_lines(Results(crossed()), ["mig"])
+    drawn = figures.strength.draw(Results(crossed()), ["mig"])
     (axes,) = drawn.figure.axes
     assert drawn.figure.get_suptitle() == "Scores over spacing, mean and 95 % interval"
     assert axes.get_xlabel() == "spacing"
@@ -114,7 +114,7 @@ def test_ticks_do_not_overlap(values, scores):
     ]
     other = [{**r, "objective": "tc", "objective.beta": 3 * r["objective.beta"]} for r in table]
     for given in (table, [*table, *other]):
-        figure = figures.strength_lines(Results(given), shown).figure
+        figure = figures.strength.draw(Results(given), shown).figure
         for axes in figure.axes:
             figure.draw_without_rendering()
             assert len(ticks(axes)) >= 3
@@ -149,7 +149,7 @@ def test_a_page_of_too_many_lines_has_none(tmp_path):
 
 def test_two_objectives_back_to_back_on_each_dataset():
     both = [*derived(), *derived("xysquares", 12288)]
-    drawn = figures.split_objectives(Results(both), ["mig"])
+    drawn = figures.split_objectives.draw(Results(both), ["mig"])
     (axes,) = drawn.figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["dsprites", "xysquares"]
     halves = [c.get_paths()[0].vertices[:, 1] for c in axes.collections[::2]]
@@ -164,7 +164,7 @@ def test_two_objectives_back_to_back_on_each_dataset():
     assert names(drawn) == list(MODELS)
     three = [*both, {**both[0], "objective": "ae"}]
     with pytest.raises(ConfigError, match="two halves; got the objectives beta_vae, ada_gvae, ae"):
-        figures.split_objectives(Results(three), ["mig"])
+        figures.split_objectives.draw(Results(three), ["mig"])
 
 
 def test_a_page_of_two_objectives_has_them_once(tmp_path):
@@ -180,7 +180,7 @@ def test_a_page_of_two_objectives_has_them_once(tmp_path):
 
 def test_a_trade_off_joins_what_a_line_would():
     table = [{**row, "recon": 10 - row["objective.beta"]} for row in derived()]
-    (axes,) = figures.trade_off(Results(table), "mig").figure.axes
+    (axes,) = figures.trade_off.draw(Results(table), "mig").figure.axes
     joined = [line for line in axes.lines if line.get_linestyle() not in ("None", "none")]
     sizes = sorted(len(line.get_xdata()) for line in joined)
     assert sizes.count(len(BETAS)) == 4, "models of 9 and of 25 latents are lines of their own"

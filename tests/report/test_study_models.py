@@ -10,12 +10,11 @@ from report.study_pages import Page, rows
 
 from unknot.report import (
     pictures,
-    study_curves,
     study_factors,
     study_models,
     study_page,
 )
-from unknot.report.study_curves import bands, training_curves
+from unknot.report.study.figures import training
 from unknot.report.thresholds import pair_deltas
 
 
@@ -59,7 +58,7 @@ def test_the_page_of_a_study_shows_its_models(trained, page_of_study):
 
 def test_curves_are_medians_and_ranges_over_seeds(trained):
     own = [cell for cell in configurations(trained.table()) if cell.objective == "beta_vae"]
-    drawn = training_curves(own, bands(trained, own))
+    drawn = training.draw(own, training.bands(trained, own))
     held = [r for r in drawn.rows if (r["strength"], r["term"]) == (4.0, "recon")]
     curves = [trained.curves(name) for name in own[1].runs["id"]]
     assert [r["step"] for r in held] == curves[0].steps
@@ -74,10 +73,10 @@ def test_curves_are_medians_and_ranges_over_seeds(trained):
 
 def test_curves_of_a_population_are_read_once(trained, monkeypatch):
     read = []
-    true = study_curves.RunFolder
-    monkeypatch.setattr(study_curves, "RunFolder", lambda path: read.append(path) or true(path))
+    true = training.RunFolder
+    monkeypatch.setattr(training, "RunFolder", lambda path: read.append(path) or true(path))
     own = configurations(trained.table())
-    bands(trained, own)
+    training.bands(trained, own)
     populations = {row["population"] for row in trained.table()}
     assert len(populations) < len(trained.table())
     assert sorted(path.name for path in read) == sorted(populations)

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from report.study_pages import one_cell, rows, study, write
 
+from unknot.report import study_blocks
+from unknot.report.study import figures
+
 KINDS = ("png", "svg", "csv")
 
 
@@ -32,6 +35,7 @@ def test_everything_the_page_names_is_there(whole):
 
 def test_figures_come_as_pictures_and_numbers(whole):
     page, out = whole
+    assert "could not be drawn" not in page.text
     files = {path.name for path in (out / "figures").iterdir()}
     drawn = {name.removesuffix(".png") for name in files if name.endswith(".png")}
     assert {"spread", "strength", "rate-distortion", "correlations", "shares"} <= drawn
@@ -44,7 +48,7 @@ def test_figures_come_as_pictures_and_numbers(whole):
 
 def test_what_is_missing_is_counted(whole):
     page, _ = whole
-    assert "24 runs: 2 objectives in 6 settings, 4 seeds each, on dsprites." in page.text
+    assert "24 runs: 2 objectives in 6 configurations, 4 seeds each, on dsprites." in page.text
     assert "1 diverged of 24 runs: counted, shown, not averaged." in page.text
     (summary,) = (
         row
@@ -79,27 +83,27 @@ def test_settings_that_tie_are_not_told_apart(tmp_path):
         for seed in range(2)
     ]
     page, _ = write(table, tmp_path)
-    assert "2 settings alike have the best mean of mig." in page.text
+    assert "2 configurations alike have the best mean of mig." in page.text
 
 
 def test_a_table_of_one_run(tmp_path):
     page, out = write(one_cell(), tmp_path)
-    assert "1 run: vae in 1 setting, 1 seed." in page.text
-    assert "One seed of each setting" in page.text
+    assert "1 run: vae in 1 configuration, 1 seed." in page.text
+    assert "One seed per configuration" in page.text
     assert [path.stem for path in (out / "figures").glob("*.png")] == ["spread"]
     assert "could not be drawn" not in page.text
 
 
 def test_one_setting_of_several_seeds(tmp_path):
     page, out = write(one_cell(5), tmp_path)
-    assert "vae in 1 setting, 5 seeds" in page.text
+    assert "vae in 1 configuration, 5 seeds" in page.text
     assert {path.stem for path in (out / "figures").glob("*.png")} == {"spread", "cumulative"}
     assert "could not be drawn" not in page.text
 
 
 def test_one_seed_of_each_setting_claims_nothing_about_chance(tmp_path):
     page, out = write(study(1)[:-1], tmp_path)
-    assert "One seed of each setting" in page.text
+    assert "One seed per configuration" in page.text
     assert "The seed alone" not in page.text
     assert not any(row["share"] for row in rows(out, "strengths"))
     assert {row["mean_rank_low"] for row in rows(out, "ranking")} == {""}
@@ -152,7 +156,8 @@ def test_a_figure_that_fails_is_listed_and_the_rest_is_there(tmp_path, monkeypat
     def broken(*_, **__):
         raise ValueError("alpha is outside 0-1 range")
 
-    monkeypatch.setattr("unknot.report.study_figures.strength_lines", broken)
+    monkeypatch.setattr(study_blocks, "TOLERATED", (Exception,))
+    monkeypatch.setattr(figures.strength, "draw", broken)
     page, out = write(study(2), tmp_path)
     assert "strength: ValueError: alpha is outside 0-1 range" in page.text
     assert (out / "figures" / "spread.png").exists()
@@ -183,7 +188,7 @@ def test_settings_of_two_axes_have_a_line_for_each_value_of_the_other(tmp_path):
         ("vae, lr 0.2", "1.0"): pytest.approx(0.305),
         ("vae, lr 0.2", "2.0"): pytest.approx(0.405),
     }
-    assert "Settings that differ in something else too have lines of their own." in page.text
+    assert "Configurations that also differ in something else have lines of their own." in page.text
     assert "vae beta 2, optim.lr 0.2 has the best mean of mig." in page.text
 
 

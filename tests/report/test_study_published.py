@@ -36,7 +36,7 @@ def test_published_values_of_other_settings(tmp_path):
     theirs = tmp_path / "theirs.csv"
     theirs.write_text(csv_text([{**row, "objective": "vae"} for row in one_cell(3)]))
     page, _ = write([{**row, "objective": "ae"} for row in one_cell(3)], tmp_path, published=theirs)
-    assert "No setting here is in that table" in page.text
+    assert "No configuration here is in that table" in page.text
 
 
 @pytest.mark.parametrize(("ours", "difference"), [("study2019", 0.5), ("unknot", 0.25)])
@@ -102,6 +102,6 @@ def test_the_published_table_alone_gives_the_known_numbers(tmp_path):
     ):
         assert chance[score, better, worse] == pytest.approx(known, abs=0.03)
     page = Page((out / "index.html").read_text())
-    lead = "1,800 runs: 6 objectives in 36 settings, 50 seeds each, on dsprites with the net"
+    lead = "1,800 runs: 6 objectives in 36 configurations, 50 seeds each, on dsprites with the net"
     assert f"{lead} locatello." in page.text
     assert json.dumps(page.links).count("://") == 0

@@ -14,8 +14,8 @@ from report.test_study_figures import boxes, overlaps
 
 from unknot.analysis import Results, published
 from unknot.core.errors import ConfigError, DataError
-from unknot.report import study_figures as figures
-from unknot.report.study_transfer import MOST_PAIRS, dataset_pairs
+from unknot.report.study import figures
+from unknot.report.study.figures.transfer import MOST_PAIRS, dataset_pairs
 
 LEVELS = {"dsprites": (0.1, 0.2, 0.4, 0.8), "cars3d": (0.2, 0.1, 0.3, 0.4)}
 
@@ -46,7 +46,7 @@ def note(drawn):
 
 
 def test_points_are_means_of_settings_on_either_dataset():
-    drawn = figures.transfer(Results(both()), "mig")
+    drawn = figures.transfer.draw(Results(both()), "mig")
     (axes,) = drawn.figure.axes
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("dsprites", "cars3d")
     vae, tc, rings = points(axes)
@@ -64,7 +64,7 @@ def test_points_are_means_of_settings_on_either_dataset():
 
 
 def test_the_diagonal_is_where_both_are_equal():
-    axes = figures.transfer(Results(both()), "mig").figure.axes[0]
+    axes = figures.transfer.draw(Results(both()), "mig").figure.axes[0]
     (line,) = (line for line in axes.lines if line.get_linestyle() == "-")
     assert tuple(line.get_xdata()) == tuple(line.get_ydata()) == axes.get_xlim()
     assert axes.get_xlim() == axes.get_ylim()
@@ -75,7 +75,7 @@ def test_the_diagonal_is_where_both_are_equal():
 
 def test_levels_far_apart_have_axes_of_their_own():
     table = [*on("dsprites", LEVELS["dsprites"]), *on("cars3d", [50.1, 50.2, 50.3, 50.5])]
-    drawn = figures.transfer(Results(table), "mig")
+    drawn = figures.transfer.draw(Results(table), "mig")
     (axes,) = drawn.figure.axes
     assert axes.get_xlim()[1] < 1
     assert axes.get_ylim()[0] > 50
@@ -86,20 +86,20 @@ def test_levels_far_apart_have_axes_of_their_own():
 
 def test_the_best_of_each_dataset_is_named():
     table = [*on("a", (0.1, 0.2, 0.9, 0.3)), *on("b", (0.8, 0.3, 0.2, 0.3))]
-    (axes,) = figures.transfer(Results(table), "mig").figure.axes
+    (axes,) = figures.transfer.draw(Results(table), "mig").figure.axes
     assert [text.get_text() for text in axes.texts] == ["beta 1", "beta 1"]
     assert points(axes)[-1] == (pytest.approx([0.9, 0.1]), pytest.approx([0.2, 0.8]))
     renamed = [{n.replace("mig", "recon"): v for n, v in row.items()} for row in table]
-    (axes,) = figures.transfer(Results(renamed, lower=["recon"]), "recon").figure.axes
+    (axes,) = figures.transfer.draw(Results(renamed, lower=["recon"]), "recon").figure.axes
     assert points(axes)[-1] == (pytest.approx([0.1, 0.9]), pytest.approx([0.8, 0.2])), "less"
     tied = [*on("a", (1, 1, 0.9, 0.3)), *on("b", (0.8, 0.3, 0.2, 0.3))]
-    (axes,) = figures.transfer(Results(tied), "mig").figure.axes
+    (axes,) = figures.transfer.draw(Results(tied), "mig").figure.axes
     assert points(axes)[-1] == (pytest.approx([1]), pytest.approx([0.8])), "no best one of a tie"
 
 
 @pytest.mark.parametrize("other", [LEVELS["cars3d"], (50.1, 50.2, 50.3, 50.5)])
 def test_words_lie_within_the_picture_and_names_within_their_panel(other):
-    drawn = figures.transfer(
+    drawn = figures.transfer.draw(
         Results([*on("dsprites", LEVELS["dsprites"]), *on("cars3d", other)]), "mig"
     )
     (axes,), (legend,) = drawn.figure.axes, drawn.figure.legends
@@ -128,18 +128,20 @@ def test_settings_on_one_dataset_and_runs_that_diverged_are_left_out():
     table = both()
     table[-1] |= {"status": "diverged", "mig": 1e6}
     table[0]["mig"] = table[1]["mig"] = None
-    drawn = figures.transfer(Results(table), "mig")
+    drawn = figures.transfer.draw(Results(table), "mig")
     assert [row["first_mean"] for row in drawn.rows] == pytest.approx([0.2, 0.4, 0.8])
     assert drawn.rows[-1]["second_mean"] == pytest.approx(0.39)
     table[2]["mig"] = table[3]["mig"] = None
     with pytest.raises(DataError, match="No two datasets have 3 settings with 'mig' in common"):
-        figures.transfer(Results(table), "mig")
+        figures.transfer.draw(Results(table), "mig")
     with pytest.raises(ConfigError):
-        figures.transfer(Results(table), "sap")
+        figures.transfer.draw(Results(table), "sap")
 
 
 def test_scores_that_do_not_differ_have_no_correlation():
-    drawn = figures.transfer(Results([*on("a", (0.5,) * 4), *on("b", LEVELS["cars3d"])]), "mig")
+    drawn = figures.transfer.draw(
+        Results([*on("a", (0.5,) * 4), *on("b", LEVELS["cars3d"])]), "mig"
+    )
     (axes,) = drawn.figure.axes
     assert axes.get_title(loc="left") == "Spearman’s none"
     assert np.isnan(drawn.rows[0]["spearman"])
@@ -148,7 +150,7 @@ def test_scores_that_do_not_differ_have_no_correlation():
 def test_more_pairs_than_there_is_room_for_are_said_and_in_the_file():
     rng = np.random.default_rng(0)
     table = [row for name in "abcde" for row in on(name, rng.random(4))]
-    drawn = figures.transfer(Results(table), "mig")
+    drawn = figures.transfer.draw(Results(table), "mig")
     assert len(drawn.figure.axes) == MOST_PAIRS == 6
     named = [(axes.get_xlabel(), axes.get_ylabel()) for axes in drawn.figure.axes]
     assert named == list(itertools.combinations("abcde", 2))[:6]

@@ -13,11 +13,12 @@ import torch
 from PIL import Image
 from report import study_pages
 
-from unknot.report import study_figures
+from unknot.analysis import Results
 from unknot.report.distances import matrices_figure
 from unknot.report.figures import curves_figure, factor_figure
 from unknot.report.latents import Latents
 from unknot.report.sheet import Row, sheet
+from unknot.report.study import figures
 from unknot.report.study_covariance import covariance_maps
 from unknot.report.study_latents import Posteriors
 from unknot.report.style import STYLE, png
@@ -71,21 +72,21 @@ def images():
 
 
 def table():
-    return study_pages.study(12)
+    return Results(study_pages.study(12))
 
 
 FIGURES = {
-    "boxes": lambda: study_figures.spread(table(), ["mig", "recon"]).figure,
-    "correlations": lambda: study_figures.correlation_map(table()).figure,
+    "boxes": lambda: figures.spread.draw(table(), ["mig", "recon"]).figure,
+    "correlations": lambda: figures.correlations.draw(table()).figure,
     "covariances": covariances,
     "curves": curves,
     "distances": distances,
     "factors": factors,
     "images": images,
-    "shares": lambda: study_figures.share_bars(table()).figure,
-    "strength": lambda: study_figures.strength_lines(table(), ["mig", "recon"]).figure,
+    "shares": lambda: figures.shares.draw(table()).figure,
+    "strength": lambda: figures.strength.draw(table(), ["mig", "recon"]).figure,
     "thresholds": thresholds,
-    "trade_off": lambda: study_figures.trade_off(table(), "mig").figure,
+    "trade_off": lambda: figures.trade_off.draw(table(), "mig").figure,
 }
 
 

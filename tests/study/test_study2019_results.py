@@ -9,7 +9,7 @@ from analysis.published_tables import table
 from metrics import study2019
 from scripts import script
 
-from unknot.analysis import published
+from unknot.analysis import Results, published
 
 FILE = study2019.FOLDER / "dsprites_full.csv"
 MODELS = {"beta_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "beta_tcvae", "annealed_vae"}
@@ -41,7 +41,7 @@ def test_all_settings_are_there_with_their_seeds(page):
     assert {(run["status"], run["steps"], run["precision"]) for run in runs} == {
         ("done", 300_000, "bf16")
     }
-    seeds = [sorted(c.runs["seed"]) for c in page.settings(runs)]
+    seeds = [sorted(c.runs["seed"]) for c in Results(runs).configurations]
     assert Counter(map(len, seeds)) == {5: 13, 3: 23}
     assert all(own == list(range(len(own))) for own in seeds)
     assert {run["objective"] for run in runs} == MODELS
@@ -126,7 +126,7 @@ def test_the_page_says_what_is_beyond_three_errors(page, found, words):
 
 def test_the_page_says_how_unlikely_so_low_a_beta_vae_score_is(page, found, words):
     """Published seeds drawn with replacement stand in for ours, as many in each cell."""
-    theirs = {c.label: c.runs for c in page.settings(published.read(FILE))}
+    theirs = {c.label: c.runs for c in Results(published.read(FILE)).configurations}
     by_seed = {
         label: np.array([v for _, v in sorted(zip(r["seed"], r["beta_vae"], strict=True))])
         for label, r in theirs.items()

@@ -200,7 +200,7 @@ class Winner:
     @property
     def label(self) -> str:
         """Which configuration it is, or how many."""
-        return self.best.label if self.tied == 1 else f"{self.tied} settings alike"
+        return self.best.label if self.tied == 1 else f"{self.tied} configurations alike"
 
 
 def winners(

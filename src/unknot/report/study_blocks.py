@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import UnknotError, WriteError
@@ -13,6 +13,9 @@ from unknot.core.text import decimals
 from unknot.report.html import data_uri
 from unknot.report.study_style import DataFigure
 
+T = TypeVar("T")
+TOLERATED: tuple[type[Exception], ...] = (Exception,)
+"""What may go wrong with one figure; mistakes of ours too, but not in our tests."""
 FIGURES = "figures"
 """Folder of the figures, beside the page."""
 
@@ -115,37 +118,40 @@ class FigureFolder:
         return name
 
 
-Try = Callable[[str, Callable[[], DataFigure]], list[PageFigure]]
+class FigureKeeper:
+    """Draws figures into a folder, and lists why one cannot be drawn.
 
+    A page must not fail for one of many figures; what may go wrong without stopping it is
+    `TOLERATED`.
+    """
 
-def trying(figure_folder: FigureFolder, left_out: list[str]) -> Try:
-    """Keep a figure, or note why it cannot be drawn: a page must not fail for one of many."""
+    def __init__(self, folder: FigureFolder) -> None:
+        self.folder = folder
+        self.left_out: list[str] = []
+        """Names of figures that are missing, and why."""
 
-    def attempt(name: str, draw: Callable[[], DataFigure]) -> list[PageFigure]:
+    def __call__(self, name: str, draw: Callable[[], DataFigure]) -> list[PageFigure]:
+        """Keep a figure, if it can be drawn."""
+        return self.attempt(name, lambda: [self.folder.add(name, draw())])
+
+    def attempt(self, name: str, function: Callable[[], list[T]]) -> list[T]:
+        """What a function gives, or nothing where it fails.
+
+        Raises:
+            WriteError: The disk refused: the next file would not fit either.
+        """
         try:
-            return [figure_folder.add(name, draw())]
+            return function()
         except WriteError:
-            raise  # the next file would not fit either
-        except Exception as error:
-            left_out.append(f"{name}: {reason(error)}")
+            raise
+        except TOLERATED as error:
+            self.left_out.append(f"{name}: {reason(error)}")
             return []
-
-    return attempt
 
 
 def reason(error: Exception) -> str:
     """Why a figure is not there, for the list of these; of whatever kind, mistakes of ours too."""
     return str(error) if isinstance(error, UnknotError) else f"{type(error).__name__}: {error}"
-
-
-def across(n: int) -> int:
-    """Panels side by side, so that rows are about equally long.
-
-    Example:
-        >>> [across(n) for n in (1, 4, 6, 8, 9, 11)]
-        [1, 4, 3, 4, 5, 4]
-    """
-    return n if n <= 4 else -(-n // -(-n // 5))
 
 
 def words(text: str, *, key: str | None = None) -> Entry:

@@ -1,13 +1,15 @@
 """Boxes, violins and dots: how the values of a row are drawn."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
+from unknot.analysis.configurations import Configuration, Sample
 from unknot.report.study_style import FEW
-from unknot.report.style import INK, PAPER
+from unknot.report.style import ALARM, INK, PAPER, SMALL
 
 HALF = 0.4
 """Of the height of a row: half of a violin or box."""
@@ -16,7 +18,7 @@ Row = tuple[float, np.ndarray]
 """Where it stands, and its values."""
 
 
-def draw(axes: Axes, rows: Sequence[Row], kind: str, colour: str) -> None:
+def plot_rows(axes: Axes, rows: Sequence[Row], kind: str, colour: str) -> None:
     """The rows of one colour: a few artists for all, since matplotlib is slow with many."""
     rows = [(y, values) for y, values in rows if len(values)]
     if not rows:
@@ -91,3 +93,43 @@ def density(
     grid = np.linspace(values.min(), values.max(), points)
     wide = gaussian_kde(values)(grid)
     return grid, wide / wide.max()
+
+
+def mark_missing(axes: Axes, own: Sample, y: float) -> None:
+    """Say at the right of a row how many runs it lacks."""
+    if own.missing:
+        axes.annotate(
+            f"−{own.missing}", (1, y), xycoords=axes.get_yaxis_transform(), xytext=(1, 0),
+            textcoords="offset points", va="center", fontsize=SMALL, color=ALARM,
+            annotation_clip=False,
+        )  # fmt: skip
+
+
+def run_rows(cell: Configuration, score: str) -> list[dict[str, Any]]:
+    """The runs of a cell as rows of a CSV file."""
+    names = ("seed", "status")
+    return [
+        {
+            "objective": cell.objective,
+            "strength": cell.strength,
+            **{n: cell.runs[n][i] for n in names if n in cell.runs},
+            "score": score,
+            "value": value,
+        }
+        for i, value in enumerate(cell.runs[score])
+    ]
+
+
+def missing_words(found: Sequence[Configuration], scores: Sequence[str]) -> str:
+    """What `mark_missing` has counted."""
+    said = missing_runs(found, scores)
+    return f"Not shown, counted at the right of their rows: {said}." if said else ""
+
+
+def missing_runs(found: Sequence[Configuration], scores: Sequence[str]) -> str:
+    """How many of these runs lack a score, by what became of them."""
+    most = {
+        why: sum(max(getattr(c.sample(s), why) for s in scores) for c in found)
+        for why in ("diverged", "undefined", "unfinished")
+    }
+    return ", ".join(f"{n} {why}" for why, n in most.items() if n)

@@ -11,8 +11,7 @@ from unknot.objectives.parts.sharing import shared_latents
 from unknot.report import clouds, distances, thresholds
 from unknot.report.figures import factor_figure
 from unknot.report.latents import Latents
-from unknot.report.study_blocks import across
-from unknot.report.study_style import LETTERS, DataFigure
+from unknot.report.study_style import LETTERS, DataFigure, across
 from unknot.report.style import set_title, styled
 from unknot.study.run import Run
 

@@ -11,9 +11,8 @@ from matplotlib.patches import Circle, Ellipse
 from unknot.core import noise
 from unknot.core.errors import DataError
 from unknot.report.latents import UNUSED, measure_latents, sample_rows
-from unknot.report.study_blocks import across
 from unknot.report.study_boxes import density
-from unknot.report.study_style import LETTERS, DataFigure, panels
+from unknot.report.study_style import LETTERS, DataFigure, across, panels
 from unknot.report.style import ACCENT, ALARM, INK, MUTED, RULE, footnote, set_panel, styled
 from unknot.study.run import Run
 

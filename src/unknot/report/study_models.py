@@ -12,7 +12,7 @@ from unknot.metrics import lower_is_better
 from unknot.report import traversals
 from unknot.report.latents import Latents, measure_latents
 from unknot.report.model_card import model_card
-from unknot.report.study_blocks import FigureFolder, Try
+from unknot.report.study_blocks import FigureFolder, FigureKeeper
 from unknot.report.study_covariance import covariance_maps
 from unknot.report.study_factors import along_factors, latent_shares
 from unknot.report.study_latents import (
@@ -68,7 +68,7 @@ def _median(cell: Configuration, score: str, sign: float) -> Chosen:
 
 
 def show_model(
-    run: Run, name: str, title: str, figure_folder: FigureFolder, keep: Try
+    run: Run, name: str, title: str, figure_folder: FigureFolder, keep: FigureKeeper
 ) -> dict[str, Any]:
     """A model's card and figures, which are also written as files.
 

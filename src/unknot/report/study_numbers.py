@@ -16,7 +16,6 @@ from unknot.report.study_blocks import (
     FigureFolder,
     Grid,
     More,
-    Section,
     count,
     interval,
     percent,
@@ -24,6 +23,7 @@ from unknot.report.study_blocks import (
     words,
 )
 
+AGAIN = "probability of being best again"
 MOST_SEEDS = 30
 """Seeds of each setting to look at, at most."""
 MOST_CELLS = 100
@@ -52,8 +52,8 @@ def overview(results: Results) -> Grid:
         )
     lower = [s for s in scores if s in results.lower]
     note = f"Mean, and below it the {LEVEL:.0%} interval of the mean. Darker is better"
-    note += f"; of {', '.join(lower)} less is." if lower else "."
-    head = ["setting", "runs", *scores, "missing"]
+    note += f" (for {', '.join(lower)}, lower is better)." if lower else "."
+    head = ["configuration", "runs", *scores, "missing"]
     if not any(row[-1].text for row in rows):
         head, rows = head[:-1], [row[:-1] for row in rows]
     return Grid(head, rows, heat=True, note=note)
@@ -77,7 +77,7 @@ def details(results: Results, score: str) -> Grid:
         for place, one in enumerate(results.summaries([score]))
     ]
     head = [
-        "setting", "runs", "mean", f"{LEVEL:.0%}", "median", f"{LEVEL:.0%} ", "sd",
+        "configuration", "runs", "mean", f"{LEVEL:.0%}", "median", f"{LEVEL:.0%} ", "sd",
         "lowest", "highest", "missing",
     ]  # fmt: skip
     return Grid(head, rows, title=score)
@@ -89,8 +89,10 @@ def setting_entry(one: Summary, place: int) -> Entry:
     return Entry(one.objective, f"{one.objective} {place:06d}", said)
 
 
-def winners(results: Results) -> Grid:
-    """The setting with the best mean of each score and how sure that is."""
+def winners(results: Results) -> list[Grid]:
+    """The setting with the best mean of each score and how sure that is; none of a single one."""
+    if len(results.configurations) < 2:
+        return []
     rows = [
         [
             words(one.score),
@@ -103,19 +105,24 @@ def winners(results: Results) -> Grid:
         ]
         for one in results.winners
     ]
-    head = ["score", "best setting", "mean", f"{LEVEL:.0%}", "best again", "worst setting", "mean "]
-    note = (
-        "Best again: the share of studies, with seeds drawn anew from these, in which the same "
-        "setting is best."
-    )
-    return Grid(head, rows, note=note)
+    head = [
+        "score",
+        "best configuration",
+        "mean",
+        f"{LEVEL:.0%}",
+        AGAIN,
+        "worst configuration",
+        "mean ",
+    ]
+    note = f"{AGAIN.capitalize()}: by the bootstrap over seeds."
+    return [Grid(head, rows, note=note)]
 
 
-def ranks(results: Results, figure_folder: FigureFolder, name: str) -> Section | None:
+def ranks(results: Results, figure_folder: FigureFolder, name: str) -> list[Grid]:
     """Objectives by their mean rank over the scores."""
     found = results.ranking
     if (~np.isnan(found.ranks)).sum(0).max() < 2:
-        return None
+        return []
     wins = found.wins()
     rows = [
         [
@@ -142,22 +149,18 @@ def ranks(results: Results, figure_folder: FigureFolder, name: str) -> Section |
     ]
     rows.sort(key=lambda row: float(row[1].key or "inf"))
     head = ["objective", "mean rank", f"{LEVEL:.0%}", "wins", *found.scores]
-    note = "; ".join(("1 is best; below, the mean over an objective's settings", *found.remarks))
-    file = figure_folder.table(f"{name}ranking", found.rows())
-    return Section(
-        f"{name}ranking",
-        "Which objective ranks first",
-        "Every strength of an objective weighs the same, those that nobody would choose too: a "
-        "rank says how an objective does over its whole grid. The interval is over seeds.",
-        [Grid(head, rows, heat=True, note=f"{note}.", file=file)],
+    note = "; ".join(
+        ("1 is best; below, the mean over an objective's configurations", *found.remarks)
     )
+    file = figure_folder.table(f"{name}ranking", found.rows())
+    return [Grid(head, rows, heat=True, note=f"{note}.", file=file)]
 
 
-def strengths(results: Results, figure_folder: FigureFolder, name: str) -> Section | None:
+def strengths(results: Results, figure_folder: FigureFolder, name: str) -> list[Grid]:
     """The best strength of each objective for each score."""
     found = results.best_strengths
-    if all(len(best.shares) < 2 for best in found):
-        return None
+    if len(results.configurations) < 2 or all(len(best.shares) < 2 for best in found):
+        return []
     by = {(best.objective, best.score): best for best in found}
     objectives = list(dict.fromkeys(best.objective for best in found))
     rows = []
@@ -180,23 +183,11 @@ def strengths(results: Results, figure_folder: FigureFolder, name: str) -> Secti
                 ),
             ]
         )
-    return Section(
-        f"{name}strengths",
-        "Which strength is best",
-        "The strength with the best mean of each score. Below it, and in its colour, how often "
-        "seeds drawn anew from these would choose it again: a pale cell is a coin toss.",
-        [
-            Grid(
-                ["objective", "setting", *results.scores],
-                rows,
-                heat=True,
-                file=figure_folder.table(f"{name}strengths", [best.row() for best in found]),
-            )
-        ],
-    )
+    file = figure_folder.table(f"{name}strengths", [best.row() for best in found])
+    return [Grid(["objective", "setting", *results.scores], rows, heat=True, file=file)]
 
 
-def seed_counts(results: Results, figure_folder: FigureFolder, name: str) -> Section | None:
+def seed_counts(results: Results, figure_folder: FigureFolder, name: str) -> list[Grid | More]:
     """How likely n seeds show which of two settings is better."""
     grids: dict[str, Grid] = {}
     for score in results.scores:
@@ -222,19 +213,25 @@ def seed_counts(results: Results, figure_folder: FigureFolder, name: str) -> Sec
             note = f"{'; '.join(remarks)}.".capitalize() if remarks else ""
             grids[score] = Grid(head, rows, note=note, title=score)
     if not grids:
-        return None
+        return []
     pairs = [row for s in results.scores for row in results.seed_pairs(s, first=MOST_CELLS)]
     file = figure_folder.table(f"{name}seeds", pairs)
     first, *others = grids.values()
-    return Section(
-        f"{name}seeds",
-        "How many seeds it takes",
-        "The probability that means of n seeds of each setting come out in the order of all that "
-        "are here; 0.5 is a coin toss. Within each objective its best strength and its worst; then "
-        "the best settings of objectives that follow each other. The file has all pairs.",
-        [replace(first, file=file)],
-        more=[More("By the other scores", others)] if others else [],
-    )
+    more = [More("By the other scores", others)] if others else []
+    return [replace(first, file=file), *more]
+
+
+def published_words(found: Comparison | None) -> str:
+    """How many values have a published counterpart, and how near they are to it."""
+    if found is None or not found.differences:
+        return "No configuration here is in that table: data, objective and strength must agree."
+    known = [d for d in found.differences if d.z == d.z]
+    said = f"{len(found.differences)} values have a published counterpart. "
+    if known:
+        within = sum(not d.flagged for d in known)
+        said += f"{within} of {len(known)} lie within three standard errors of it. "
+    differs = sorted({text for d in found.differences for text in d.differs})
+    return said + (f"Not as published: {'; '.join(differs)}." if differs else "")
 
 
 def beside(found: Comparison, file: str) -> Grid:
@@ -251,7 +248,7 @@ def beside(found: Comparison, file: str) -> Grid:
         ]
         for place, d in enumerate(found.differences)
     ]
-    head = ["setting", "score", "ours", "published", "difference", "z", "not the same"]
+    head = ["configuration", "score", "ours", "published", "difference", "z", "not the same"]
     note = f"z: the difference in standard errors, by one spread for both; beyond {FAR:g} marked."
     return Grid(head, rows, note=note, file=file)
 

@@ -1,23 +1,24 @@
 """The page of a study: one file that shows and explains it, and its figures on their own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import unknot
+from unknot.analysis import Results
 from unknot.analysis.configurations import Columns
 from unknot.core.csv_files import csv_text
-from unknot.core.errors import WriteError
 from unknot.core.files import write_whole
 from unknot.metrics import reading
 from unknot.report import study_models as models
-from unknot.report import study_sections as sections
 from unknot.report import study_words as words
 from unknot.report.html import render
-from unknot.report.study_blocks import FIGURES, FigureFolder, Grid, count, reason, trying, value
+from unknot.report.study.catalogue import Part
+from unknot.report.study.sections import over_datasets, sections
+from unknot.report.study_baselines import baselines, known
+from unknot.report.study_blocks import FIGURES, FigureFolder, FigureKeeper, Grid, count, value
 from unknot.report.study_blocks import words as entry
-from unknot.report.study_part import of_data
 from unknot.report.study_source import Source, read
 from unknot.report.study_specs import PAGE, study_file, write_specs
 from unknot.study.export import varied
@@ -51,18 +52,18 @@ def write_report(
         ConfigError: The runs lack something that every page needs.
         WriteError: The disk refused.
     """
-    figure_folder, left_out = FigureFolder(folder), list[str]()
+    keep = FigureKeeper(FigureFolder(folder))
     results = source.results
     number = words.counts(results)
     write_whole(folder / FIGURES / "runs.csv", csv_text(_records(results.table)).encode())
-    parts = results.by_data
-    keep = trying(figure_folder, left_out)
-    held = {}
-    for data, part in parts.items():
+    several = len(results.by_data) > 1
+    parts, pages = dict[str, Part](), dict[str, dict[str, Any]]()
+    for data, of_data in results.by_data.items():
         say(f"drawing {data}" if data else "drawing")
-        held[data] = of_data(source, part, data, len(parts) > 1, published, figure_folder, keep)
-    over = sections.over_data(results, keep) if len(parts) > 1 else None
-    shown = _models(source, held, figure_folder, device, left_out, say) if source.study else []
+        parts[data] = _part(source, of_data, f"{data}-" if several else "", published)
+        pages[data] = {"name": data, "several": several, **_page_of(parts[data], keep)}
+    over = over_datasets(Part(results), keep) if several else None
+    shown = _models(source, parts, device, keep, say) if source.study else []
     beside = write_specs(source.study, folder) if source.study else []
     text = render(
         "study_page.html",
@@ -72,7 +73,7 @@ def write_report(
         number=number,
         missing=words.missing(number),
         failures=words.failures(results),
-        parts=held,
+        parts=pages,
         over=over,
         models=shown,
         study=source.study,
@@ -81,12 +82,12 @@ def write_report(
         readings={s: reading(s) for s in results.scores},
         runs=_runs(source),
         others=results.others,
-        left_out=left_out,
+        left_out=keep.left_out,
         published=source.published,
         version=unknot.__version__,
     )
     write_whole(folder / "index.html", text.encode())
-    return [folder / "index.html", *beside, *figure_folder.files]
+    return [folder / "index.html", *beside, *keep.folder.files]
 
 
 def report(
@@ -105,40 +106,57 @@ def report(
     return write_report(source, out, published=theirs, device=device, say=say)
 
 
+def _part(source: Source, results: Results, prefix: str, published: Source | None) -> Part:
+    """What the part of one dataset is drawn from."""
+    if not results.scores:
+        return Part(results, prefix)
+    found = [word for word in source.baselines if known(results, word)]
+    part = Part(results, prefix, baselines(results, found), source.study)
+    if published is None:
+        return part
+    comparison, note = source.compare(results, published)
+    return replace(part, comparison=comparison, note=note)
+
+
+def _page_of(part: Part, keep: FigureKeeper) -> dict[str, Any]:
+    """Findings and sections of one dataset, and tables beside the page; nothing without scores."""
+    results, name = part.results, part.prefix
+    if not results.scores:
+        return {"said": [], "sections": []}
+    every = [*results.panels, *(s for s in results.others if s not in results.panels)]
+    keep.folder.table(f"{name}summary", [one.row() for one in results.summaries(every)])
+    if part.baselines:
+        rows = [row for one in part.baselines for row in one.rows()]
+        keep.folder.table(f"{name}baselines", rows)
+    return {"said": words.findings(results), "sections": sections(part, keep)}
+
+
 def _models(
-    source: Source,
-    held: dict[str, dict[str, Any]],
-    figure_folder: FigureFolder,
-    device: str,
-    left_out: list[str],
-    say: Say,
+    source: Source, parts: Mapping[str, Part], device: str, keep: FigureKeeper, say: Say
 ) -> list[dict[str, Any]]:
     """Pictures of one model for each objective and dataset."""
     study, score = source.study, source.results.scores[0]
     if study is None:
         return []
-    shown, keep = [], trying(figure_folder, left_out)
-    for data, part in held.items():
-        for one in models.chosen(part["cells"], score):
-            title = one.cell.label + (f" on {data}" if part["several"] else "")
+    shown = []
+    for data, part in parts.items():
+        for one in models.chosen(part.results.configurations, score):
+            title = one.cell.label + (f" on {data}" if part.prefix else "")
             say(f"pictures of {title}")
-            name = (
-                f"{data}-model-{one.cell.objective}"
-                if part["several"]
-                else f"model-{one.cell.objective}"
+            name = f"{part.prefix}model-{one.cell.objective}"
+            pictures = keep.attempt(
+                name,
+                lambda one=one, name=name, title=title: [  # type: ignore[misc]
+                    models.show_model(
+                        study.run(one.id, device=device), name, title, keep.folder, keep
+                    )
+                ],
             )
-            try:
-                run = study.run(one.id, device=device)
-                pictures = models.show_model(run, name, title, figure_folder, keep)
-            except WriteError:
-                raise
-            except Exception as error:
-                left_out.append(f"{name}: {reason(error)}")
-                continue
-            shown.append(
+            shown += [
                 {"title": title, "id": one.id, "seed": one.seed, "score": score,
-                 "value": one.value, "name": name, **pictures}
-            )  # fmt: skip
+                 "value": one.value, "name": name, **picture}
+                for picture in pictures
+            ]  # fmt: skip
     return shown
 
 

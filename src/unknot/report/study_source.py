@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from unknot.analysis import Results, published
+from unknot.analysis import Results, compare, published
+from unknot.analysis.comparison import Comparison
 from unknot.analysis.configurations import Columns, has_diverged, score_names
 from unknot.analysis.plain_table import numbers
 from unknot.core import registry
@@ -35,6 +36,28 @@ class Source:
     """What figures hold scores against; see `unknot.report.study_baselines`."""
     protocol: str | None = None
     """That of the scores without one in their names; None where nobody says."""
+
+    def compare(self, results: Results, published: "Source") -> tuple[Comparison, str]:
+        """Some of its results beside published ones where both have a score by one protocol.
+
+        Also a sentence on protocols where they differ; empty where they do not.
+        """
+        protocols = self.protocol, published.protocol
+        other = None not in protocols and protocols[0] != protocols[1]
+        suffix = f"@{published.protocol}" if other else ""
+        table, names = results.table, [score.partition("@")[0] for score in results.scores]
+        columns = {name: name + suffix for name in names if name + suffix in table} | {
+            loss: loss for loss in ("recon", "kl") if loss in table
+        }
+        both = [name for name in columns if name in published.results.table]
+        renamed = {**table, **{name: table[columns[name]] for name in both}}
+        ours = Results(renamed, both, settings=results.settings).summaries()
+        found = compare([one for one in ours if one.n], published.results.summaries(both))
+        note = (
+            f"Scores here are those of the protocol {protocols[0]} and the published ones of "
+            f"{protocols[1]}; only what is scored by that one too is compared. "
+        )
+        return found, note if other else ""
 
 
 def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[str] = ()) -> Source:

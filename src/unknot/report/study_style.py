@@ -100,6 +100,16 @@ def panels(
     return figure, [figure.add_subplot(down, across, i + 1) for i in range(n)]
 
 
+def across(n: int) -> int:
+    """Panels side by side, so that rows are about equally long.
+
+    Example:
+        >>> [across(n) for n in (1, 4, 6, 8, 9, 11)]
+        [1, 4, 3, 4, 5, 4]
+    """
+    return n if n <= 4 else -(-n // -(-n // 5))
+
+
 def maybe_log(axes: Axes, which: str, values: np.ndarray) -> None:
     """A logarithmic axis for what spans more than a few times its smallest value."""
     low, high = float(values.min()), float(values.max())

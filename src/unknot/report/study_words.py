@@ -53,9 +53,9 @@ def lead(results: Results) -> str:
     seeds = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     what = f"{n:,} {_plural('run', n)}: "
     what += (
-        f"{len(objectives)} objectives in {len(found)} settings"
+        f"{len(objectives)} objectives in {len(found)} configurations"
         if len(objectives) > 1
-        else f"{objectives[0]} in {len(found)} {_plural('setting', len(found))}"
+        else f"{objectives[0]} in {len(found)} {_plural('configuration', len(found))}"
     )
     what += f", {seeds} {_plural('seed', sizes[-1])} {'each' if len(found) > 1 else ''}".rstrip()
     where = _values(table, "data")
@@ -171,18 +171,18 @@ def lines_words(lines: Sequence[Line]) -> str:
         >>> runs = {"objective": ["vae"]}
         >>> own = tuple(Configuration("vae", float(x), "data.spacing", {}, runs) for x in (1, 8))
         >>> lines_words([Line("vae", "", "data.spacing", {}, (1.0, 8.0), own)])
-        'One run of each setting, from the smallest to the largest spacing.'
+        'One run per configuration, from the smallest to the largest spacing.'
     """
     several = any(one.size > 1 for line in lines for one in line.configurations)
     over = axis_words(lines)
-    said = "Means over seeds with 95 % intervals" if several else "One run of each setting"
+    said = "Means over seeds with 95 % intervals" if several else "One run per configuration"
     said += (
         ", from the weakest to the strongest regularisation of each objective."
         if over == "strength"
         else f", from the smallest to the largest {over}."
     )
     if any(line.apart for line in lines):
-        said += " Settings that differ in something else too have lines of their own."
+        said += " Configurations that also differ in something else have lines of their own."
     if len({line.axis for line in lines}) > 1:
         said += (
             " Strengths of two objectives are numbers of different things: compare shapes, not "

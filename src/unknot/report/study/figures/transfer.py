@@ -1,13 +1,13 @@
 """Figure of a study: whether settings that are good on one dataset are good on another."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 
 from unknot.analysis import Results
@@ -16,6 +16,8 @@ from unknot.analysis.configurations import Configuration, hashable
 from unknot.analysis.ranking import DIGITS
 from unknot.core.errors import DataError
 from unknot.report.labels import place_labels
+from unknot.report.study.catalogue import Figure, Part, slug
+from unknot.report.study.figures.correlations import CHANCE
 from unknot.report.study_style import (
     DataFigure,
     Look,
@@ -25,8 +27,14 @@ from unknot.report.study_style import (
     panels,
     strength_words,
 )
-from unknot.report.study_tables import CHANCE
-from unknot.report.style import INK, PAPER, RULE, arrange, set_panel, styled
+from unknot.report.style import (
+    INK,
+    PAPER,
+    RULE,
+    arrange,
+    set_panel,
+    styled,
+)
 
 MOST_PAIRS = 6
 """Pairs of datasets that have panels: all of four datasets."""
@@ -89,8 +97,25 @@ def dataset_pairs(found: Sequence[Configuration], score: str) -> list[Pair]:
     return pairs
 
 
+def over_datasets(part: Part) -> Iterator[Figure]:
+    """For each score of three configurations that two datasets share."""
+    results = part.results
+    for score in results.scores:
+        if pairs := dataset_pairs(results.configurations, score):
+            yield Figure(
+                "datasets", f"datasets-transfer-{slug(score)}", title(score), notes(pairs),
+                lambda score=score: draw(results, score),  # type: ignore[misc]
+                "Whether settings that are good on one dataset are good on another",
+            )  # fmt: skip
+
+
+def title(score: str) -> str:
+    """What stands above the panels."""
+    return f"{score} of each setting, from dataset to dataset"
+
+
 @styled
-def transfer(results: Results, score: str) -> DataFigure:
+def draw(results: Results, score: str) -> DataFigure:
     """Mean score of each setting on one dataset against that on another, a panel for each pair.
 
     Spearman's correlation over settings stands above: 1 where both datasets order settings alike,
@@ -119,13 +144,13 @@ def transfer(results: Results, score: str) -> DataFigure:
     looked = looks(cell.objective for pair in every for cell, _ in pair.settings)
     figure, drawn = panels(
         len(shown), across=2 if len(shown) == 4 else 3, size=(2.9, 3.2), head=0.9,
-        title=f"{score} of each setting, from dataset to dataset",
+        title=title(score),
     )  # fmt: skip
     for pair, axes in zip(shown, drawn, strict=True):
         _draw(axes, pair, looked)
     marks = [Line2D([], [], color=look.colour, marker=look.marker, markersize=5, linestyle="none")
              for look in looked.values()]  # fmt: skip
-    below(figure, marks, list(looked), across=3, notes=_notes(every, shown))
+    below(figure, marks, list(looked), across=3, notes=notes(every))
     for pair, axes in zip(shown, drawn, strict=True):
         _name_best(figure, axes, pair, results.sign(score), looked)
     rows = [row for pair in every for row in _rows(pair, score, shown=pair in shown)]
@@ -191,7 +216,7 @@ def _limits(values: np.ndarray) -> tuple[float, float]:
 
 
 def _name_best(
-    figure: Figure, axes: Axes, pair: Pair, sign: float, looked: dict[str, Look]
+    figure: Canvas, axes: Axes, pair: Pair, sign: float, looked: dict[str, Look]
 ) -> None:
     """Rings and names for the best setting of each dataset: the others are too many."""
     signed = [sign * values for values in (pair.x, pair.y)]
@@ -220,7 +245,9 @@ def _best(values: np.ndarray) -> list[int]:
     return top.tolist() if len(top) == 1 else []
 
 
-def _notes(every: Sequence[Pair], shown: Sequence[Pair]) -> list[str]:
+def notes(every: Sequence[Pair]) -> list[str]:
+    """What marks mean, and how many pairs are shown."""
+    shown = every[:MOST_PAIRS]
     said = ["Each point is a setting; rings: the best on either dataset."]
     if any(pair.together for pair in shown):
         said.append("Grey line: the same score on both.")

@@ -1,17 +1,14 @@
-"""Figures of a study: what strength does, and what it costs."""
+"""Figure of a study: scores over a swept value."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
-import numpy as np
-
 from unknot.analysis import Results
-from unknot.analysis.configurations import Configuration, hashable
-from unknot.analysis.lines import Line, setting_lines
+from unknot.analysis.configurations import hashable
+from unknot.analysis.lines import Line
 from unknot.core.errors import ConfigError
-from unknot.core.text import setting_text
-from unknot.report.labels import place_labels
+from unknot.report.study.catalogue import Figure, Part
 from unknot.report.study_axis import (
     axis_words,
     has_numbers,
@@ -26,21 +23,76 @@ from unknot.report.study_style import (
     SHIFT,
     DataFigure,
     Look,
-    darker,
     legend,
     looks,
-    maybe_log,
     means_line,
     panels,
 )
-from unknot.report.style import INK, RULE, set_panel, styled
+from unknot.report.style import (
+    set_panel,
+    styled,
+)
 
 MARGIN = 0.6
 """Inches beside the places of a panel."""
+MOST_TOGETHER = 16
+"""Lines of a panel, where objectives have several each."""
+
+
+def applies(part: Part) -> Iterator[Figure]:
+    """Where numbers put configurations in order, and lines are few enough to be followed."""
+    results, shown = part.results, part.results.panels
+    # Configurations that no number puts in order cannot be a line.
+    objectives = {line.objective for line in ordered_lines(results)}
+    if objectives:
+        yield Figure(
+            "strength", "strength", *_words_of(results, shown, objectives, part.baselines),
+            lambda: draw(
+                results, shown, objectives=objectives,
+                across=2 if len(shown) in (2, 4) else 3, baselines=part.baselines,
+            ),
+        )  # fmt: skip
+
+
+def over_datasets(part: Part) -> Iterator[Figure]:
+    """A figure for each objective, with lines of each dataset."""
+    results, shown = part.results, part.results.scores
+    for name in (one.objective for one in results.objectives):
+        yield Figure(
+            "datasets", f"datasets-{name}", *_words_of(results, shown, [name], ()),
+            lambda name=name: draw(results, shown, lines="data", objectives=[name]),  # type: ignore[misc]
+            name,
+        )  # fmt: skip
+
+
+def ordered_lines(results: Results) -> list[Line]:
+    """The lines that a figure can have; none where there are too many."""
+    lines = [line for line in results.lines if line.ordered]
+    most = max(MOST_TOGETHER, len({line.objective for line in lines}))
+    return lines if len(lines) <= most else []
+
+
+def title(lines: Sequence[Line], several: bool) -> str:
+    """What stands above the panels."""
+    return f"Scores over {axis_words(lines)}{', mean and 95 % interval' if several else ''}"
+
+
+def _words_of(
+    results: Results,
+    shown: Sequence[str],
+    objectives: Collection[str],
+    baselines: Sequence[Baseline],
+) -> tuple[str, tuple[str, ...]]:
+    lines = [line for line in results.lines if line.objective in objectives]
+    several = any(
+        len(one.sample(score).values) > 1
+        for line in lines for one in line.configurations for score in shown
+    )  # fmt: skip
+    return title(lines, several), (named(baselines, shown),)
 
 
 @styled
-def strength_lines(
+def draw(
     results: Results,
     scores: Sequence[str] | None = None,
     *,
@@ -82,7 +134,7 @@ def strength_lines(
     several = any(one[score].n > 1 for own in held for one in own for score in names)
     figure, drawn = panels(
         len(names), across=across, size=(2.9, 2.1), head=1.0,
-        title=f"Scores over {axis_words(found)}{', mean and 95 % interval' if several else ''}",
+        title=title(found, several),
     )  # fmt: skip
     room = float(figure.get_size_inches()[0]) / min(across, len(names)) - MARGIN
     for score, axes in zip(names, drawn, strict=True):
@@ -98,8 +150,9 @@ def strength_lines(
         _words(getattr(line, lines), apart, line, has_numbers(found))
         for line, apart in zip(found, said, strict=True)
     ]
-    notes = (named(baselines, names),)
-    legend(figure, dict(zip(words, looked, strict=True)), across=2, notes=notes)
+    legend(
+        figure, dict(zip(words, looked, strict=True)), across=2, notes=(named(baselines, names),)
+    )
     rows = [
         {**one[score].row(), "strength": value, "axis": line.axis, "line": word}
         for line, word, own in zip(found, words, held, strict=True)
@@ -107,84 +160,6 @@ def strength_lines(
         for score in names
     ]
     return DataFigure(figure, rows)
-
-
-@styled
-def trade_off(
-    results: Results,
-    score: str,
-    *,
-    cost: str = "recon",
-    baselines: Sequence[Baseline] = (),
-) -> DataFigure:
-    """Mean score against mean reconstruction loss, a point for each setting, and the front.
-
-    Rings mark settings that no other beats in one without losing in the other, and the grey stairs
-    what they leave unreached. Points carry their strength, and are joined by it where
-    `setting_lines` finds an order; bars are standard errors.
-
-    Args:
-        results: Of one dataset.
-        score: Name of a column.
-        cost: Name of a column of which less is better.
-        baselines: Of the score, and of the cost where they have it.
-
-    Raises:
-        ConfigError: There is no such column, or there are several datasets.
-        DataError: No cell has both.
-    """
-    found = results.front(score, cost)
-    looked = looks(cell.objective for cell in found.configurations)
-    figure, (axes,) = panels(
-        1, across=1, size=(6.6, 4.5), head=0.5, title=f"{score} against {cost}"
-    )
-    errors = np.array(
-        [[_se(cell, name) for name in (cost, score)] for cell in found.configurations]
-    )
-    order = np.argsort(found.price)
-    on = [i for i in order if found.on[i]]
-    axes.step(
-        found.price[on], found.gain[on], where="post", color=RULE, linewidth=5, zorder=0,
-        alpha=0.7, solid_joinstyle="miter",
-    )  # fmt: skip
-    place = {id(cell): i for i, cell in enumerate(found.configurations)}
-    for line in setting_lines(found.configurations):
-        own, look = [place[id(cell)] for cell in line.configurations], looked[line.objective]
-        x, y = found.price[own], found.gain[own]
-        axes.errorbar(
-            x, y, xerr=errors[own, 0], yerr=errors[own, 1], color=look.colour, marker=look.marker,
-            linestyle=look.dash if line.ordered else "none", markersize=4.5, linewidth=0.9,
-            elinewidth=0.7,
-        )  # fmt: skip
-    axes.plot(
-        found.price[on], found.gain[on], "o", markersize=9.5, markerfacecolor="none",
-        markeredgecolor=INK, markeredgewidth=1.0,
-    )  # fmt: skip
-    mark(axes, baselines, score, "y")
-    mark(axes, baselines, cost, "x")
-    set_panel(axes, "", grid="both", ticks=5)
-    maybe_log(axes, "x", found.price)
-    axes.set_xlabel(f"{cost}, less is better")
-    axes.set_ylabel(score)
-    legend(figure, looked, notes=(*found.remarks, named(baselines, (score, cost))))
-    points = [(float(x), float(y)) for x, y in zip(found.price, found.gain, strict=True)]
-    first = [*on, *(i for i in range(len(points)) if not found.on[i])]
-    place_labels(
-        figure,
-        axes,
-        [points[i] for i in first],
-        [setting_text(found.configurations[i].strength) for i in first],
-        [darker(looked[found.configurations[i].objective].colour) for i in first],
-        paths=[
-            [
-                point
-                for point, cell in zip(points, found.configurations, strict=True)
-                if cell.objective == name
-            ]
-            for name in looked
-        ],
-    )
-    return DataFigure(figure, found.rows())
 
 
 def _looks(groups: Sequence[str], apart: Sequence[str]) -> list[Look]:
@@ -220,8 +195,3 @@ def _words(group: str, apart: str, line: Line, same: bool) -> str:
     if same or not line.axis:
         return name
     return f"{name}: {last_word(line.axis)} {', '.join(told_apart(line.values))}"
-
-
-def _se(cell: Configuration, score: str) -> float:
-    values = cell.sample(score).values
-    return float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0

@@ -1,6 +1,6 @@
-"""Figures of a study: training curves of each term, a line for each setting, seeds around it."""
+"""Figure of a study: training curves of each term, a line for each setting."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,24 @@ from matplotlib.lines import Line2D
 from unknot.analysis.configurations import Configuration, has_diverged
 from unknot.core.text import number
 from unknot.report.figures import curve_names
-from unknot.report.study_style import DASHES, DataFigure, below, panels, strength_words
-from unknot.report.style import set_panel, styled
+from unknot.report.study.catalogue import Figure, Part
+from unknot.report.study_style import (
+    DASHES,
+    DataFigure,
+    below,
+    panels,
+    strength_words,
+)
+from unknot.report.style import (
+    set_panel,
+    styled,
+)
 from unknot.study.curves import Curves
 from unknot.study.folder import RunFolder
 from unknot.study.study import Study
 
+MOST_CURVES = 60
+"""Configurations whose curves are drawn, at most."""
 POINTS = 200
 """Log steps of a line, at most."""
 MOST_TERMS = 9
@@ -48,10 +60,37 @@ def bands(study: Study, cells: Sequence[Configuration]) -> list[Band]:
     return found
 
 
+def applies(part: Part) -> Iterator[Figure]:
+    """For each objective of a study of which a run has ended; two of them in sight."""
+    every = part.results.configurations if part.study else []
+    groups: dict[str, list[Configuration]] = {}
+    for one in [one for one in every if "done" in one.runs["status"]][:MOST_CURVES]:
+        groups.setdefault(one.objective, []).append(one)
+    drawn = 0
+    for name, group in groups.items():
+        logged = bands(part.study, group) if part.study else []
+        if any(logged):
+            drawn += 1
+            yield Figure(
+                "training", f"training-{name}", title(group), notes(logged),
+                lambda group=group, logged=logged: draw(group, logged),  # type: ignore[misc]
+                "The other objectives" if drawn > 2 else "",
+            )  # fmt: skip
+
+
+def title(cells: Sequence[Configuration]) -> str:
+    """What stands above the panels."""
+    return f"Training of {cells[0].objective}"
+
+
+def notes(found: Sequence[Band]) -> tuple[str, ...]:
+    """What lines and bands are."""
+    several = max(values.shape[1] for band in found for _, values in band.values()) > 1
+    return ("Line: median over seeds; band: from the lowest to the highest." if several else "",)
+
+
 @styled
-def training_curves(
-    cells: Sequence[Configuration], found: Sequence[Band], *, across: int = 3
-) -> DataFigure:
+def draw(cells: Sequence[Configuration], found: Sequence[Band], *, across: int = 3) -> DataFigure:
     """Each logged term over the steps of one objective's cells: median and range of the seeds.
 
     Args:
@@ -66,7 +105,7 @@ def training_curves(
     dashes: list[Any] = [DASHES[i % len(DASHES)] for i in range(len(cells))]
     figure, drawn = panels(
         len(names), across=across, size=(2.9, 2.0), head=0.9,
-        title=f"Training of {cells[0].objective}",
+        title=title(cells),
     )  # fmt: skip
     rows = []
     for name, axes in zip(names, drawn, strict=True):
@@ -88,15 +127,12 @@ def training_curves(
         _maybe_log(axes, [band[name][1] for band in found if name in band])
         axes.xaxis.set_major_formatter(lambda v, _: number(v))
         axes.set_xlabel("step")
-    seeds = [values.shape[1] for band in found for _, values in band.values()]
-    ranged = max(seeds) > 1
-    said = "Line: median over seeds; band: from the lowest to the highest." if ranged else ""
     shown = [
         Line2D([], [], color=colour, linestyle=look, linewidth=1.8)
         for colour, look in zip(colours, dashes, strict=True)
     ]
     labels = [strength_words(cell) or cell.objective for cell in cells]
-    below(figure, shown, labels, across=4, notes=(said,))
+    below(figure, shown, labels, across=4, notes=notes(found))
     return DataFigure(figure, rows)
 
 
@@ -141,11 +177,3 @@ def _maybe_log(axes: Axes, values: Sequence[np.ndarray]) -> None:
         axes.set_yscale("log")
         axes.yaxis.set_minor_formatter(lambda *_: "")
         axes.yaxis.set_major_formatter(lambda v, _: number(v))
-
-
-def objectives(cells: Sequence[Configuration]) -> Mapping[str, list[Configuration]]:
-    """Cells by objective, as they come."""
-    found: dict[str, list[Configuration]] = {}
-    for cell in cells:
-        found.setdefault(cell.objective, []).append(cell)
-    return found

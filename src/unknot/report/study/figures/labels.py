@@ -1,7 +1,7 @@
 """Figure of a study: how well factors are told from codes by the number of labels."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from textwrap import fill
 
@@ -14,8 +14,22 @@ from unknot.analysis.configurations import Configuration
 from unknot.analysis.statistics import NAN, tails
 from unknot.core.errors import DataError
 from unknot.core.text import number
-from unknot.report.study_style import SHIFT, DataFigure, Look, legend, looks, means_line, panels
-from unknot.report.style import MUTED, number_ticks, set_panel, styled
+from unknot.report.study.catalogue import Figure, Part
+from unknot.report.study_style import (
+    SHIFT,
+    DataFigure,
+    Look,
+    legend,
+    looks,
+    means_line,
+    panels,
+)
+from unknot.report.style import (
+    MUTED,
+    number_ticks,
+    set_panel,
+    styled,
+)
 
 MOST_SETTINGS = 8
 """Settings that have lines of their own; of more, objectives have them."""
@@ -91,8 +105,33 @@ def learners(found: Sequence[Configuration]) -> list[Learner]:
     return [Learner(*key, dict(sorted(own.items()))) for key, own in held.items() if len(own) > 1]
 
 
+def applies(part: Part) -> Iterator[Figure]:
+    """Where runs were scored for it."""
+    results, found = part.results, part.results.configurations
+    if columns := [name for one in learners(found) for name in one.columns.values()]:
+        several = any(len(one.sample(name).values) > 1 for one in found for name in columns)
+        yield Figure("labels", "labels", title(several), notes(found), lambda: draw(results))
+
+
+def title(several: bool) -> str:
+    """What stands above the panels."""
+    return f"Accuracy by number of labels{', mean and 95 % interval' if several else ''}"
+
+
+def notes(found: Sequence[Configuration]) -> list[str]:
+    """That lines are of several configurations, where they are, and what is right by chance."""
+    said = []
+    if len(_groups(found)) != len(found):
+        said = [f"Each line is the mean over all settings of an objective, {len(found)} in all."]
+    for protocol in dict.fromkeys(one.protocol for one in learners(found)):
+        where = f" under {protocol[1:]}" if protocol else ""
+        if (guess := chance(found, protocol)) is not None:
+            said.append(f"Dotted: the commonest value of each factor{where}, {number(guess)}.")
+    return said
+
+
 @styled
-def accuracy_by_labels(results: Results) -> DataFigure:
+def draw(results: Results) -> DataFigure:
     """Accuracy over the number of labels, a panel for each learner of the score ``efficiency``.
 
     A line for each setting, or where there are more than eight for each objective: the mean of the
@@ -120,17 +159,17 @@ def accuracy_by_labels(results: Results) -> DataFigure:
     several = any(point.low == point.low for own in curves for curve in own for point in curve)
     figure, drawn = panels(
         len(shown), across=2, size=(3.5, 2.6), head=1.0,
-        title=f"Accuracy by number of labels{', mean and 95 % interval' if several else ''}",
+        title=title(several),
     )  # fmt: skip
-    guesses: dict[str, str] = {}
     for one, own, axes in zip(shown, curves, drawn, strict=True):
         for i, (look, curve) in enumerate(zip(looked.values(), own, strict=True)):
             _draw(axes, curve, look, several * SHIFT * (i - (len(groups) - 1) / 2))
-        guesses |= _chance(axes, found, one.protocol)
+        if (guess := chance(found, one.protocol)) is not None:
+            axes.axhline(guess, color=MUTED, linestyle=":", linewidth=1.1, zorder=1.5)
         set_panel(axes, one.words)
         _label_axis(axes)
     _same_height(drawn)
-    legend(figure, looked, across=2, notes=(*_notes(found, groups), *guesses.values()))
+    legend(figure, looked, across=2, notes=notes(found))
     rows = [
         {"data": found[0].data, "learner": one.name, "line": group.name, **asdict(point)}
         for one, own in zip(shown, curves, strict=True)
@@ -179,22 +218,12 @@ def _count(found: Sequence[Configuration], name: str) -> int:
     return sum(len(cell.sample(name).values) for cell in found)
 
 
-def _chance(axes: Axes, found: Sequence[Configuration], protocol: str) -> dict[str, str]:
-    """A line at what is right without a code, and words for it; by protocol, as rows differ."""
+def chance(found: Sequence[Configuration], protocol: str) -> float | None:
+    """What is right without a code; by protocol, as rows differ."""
     name = f"efficiency.chance{protocol}"
     if name not in found[0].runs or not _count(found, name):
-        return {}
-    chance = float(np.concatenate([cell.sample(name).values for cell in found]).mean())
-    axes.axhline(chance, color=MUTED, linestyle=":", linewidth=1.1, zorder=1.5)
-    where = f" under {protocol[1:]}" if protocol else ""
-    return {protocol: f"Dotted: the commonest value of each factor{where}, {number(chance)}."}
-
-
-def _notes(found: Sequence[Configuration], groups: Sequence[Group]) -> list[str]:
-    """That lines are of several settings, where they are."""
-    if len(groups) == len(found):
-        return []
-    return [f"Each line is the mean over all settings of an objective, {len(found)} in all."]
+        return None
+    return float(np.concatenate([one.sample(name).values for one in found]).mean())
 
 
 def _label_axis(axes: Axes) -> None:

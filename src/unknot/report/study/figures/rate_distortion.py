@@ -1,5 +1,6 @@
 """Figure of a study: what codes say about images against how well images come back."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,45 @@ from unknot.analysis import Results
 from unknot.analysis.configurations import Configuration, sample
 from unknot.core.text import number, setting_text
 from unknot.report.labels import place_labels
-from unknot.report.study_style import DataFigure, darker, legend, looks, maybe_log, panels
-from unknot.report.style import MUTED, PAPER, RULE, SMALL, set_panel, styled
+from unknot.report.study.catalogue import Figure, Part
+from unknot.report.study_style import (
+    DataFigure,
+    darker,
+    legend,
+    looks,
+    maybe_log,
+    panels,
+)
+from unknot.report.style import (
+    MUTED,
+    PAPER,
+    RULE,
+    SMALL,
+    set_panel,
+    styled,
+)
+
+TITLE = "Rate and distortion, nats"
+
+
+def applies(part: Part) -> Iterator[Figure]:
+    """Where two runs have both, and one of them ended well."""
+    results, pair = part.results, ("kl", "recon")
+    both = any(one.has(*pair) for one in results.configurations)
+    if both and results.runs_with(*pair) > 1:
+        lost = sum(len(rows) - len(x) for rows, x, _ in (
+            _both(one, *pair) for one in results.configurations
+        ))  # fmt: skip
+        yield Figure("trade-offs", "rate-distortion", TITLE, notes(lost), lambda: draw(results))
+
+
+def notes(lost: int) -> tuple[str, ...]:
+    """How many runs have no dot."""
+    return (f"{lost} runs that diverged or lack one of the two are not shown." if lost else "",)
 
 
 @styled
-def rate_distortion(results: Results, *, rate: str = "kl", distortion: str = "recon") -> DataFigure:
+def draw(results: Results, *, rate: str = "kl", distortion: str = "recon") -> DataFigure:
     """Reconstruction loss against divergence, in nats: runs as dots, means of settings as marks.
 
     Along a grey line the ELBO, minus the sum of the two, is the same.
@@ -34,9 +68,7 @@ def rate_distortion(results: Results, *, rate: str = "kl", distortion: str = "re
     results.choose([rate, distortion])
     found = results.configurations
     looked = looks(cell.objective for cell in found)
-    figure, (axes,) = panels(
-        1, across=1, size=(6.6, 4.5), head=0.5, title="Rate and distortion, nats"
-    )
+    figure, (axes,) = panels(1, across=1, size=(6.6, 4.5), head=0.5, title=TITLE)
     rows, marks, seen = [], [], []
     for cell in found:
         own, x, y = _both(cell, rate, distortion)
@@ -62,8 +94,7 @@ def rate_distortion(results: Results, *, rate: str = "kl", distortion: str = "re
     axes.set_xlabel(f"rate, {rate}")
     axes.set_ylabel(f"distortion, {distortion}")
     lost = len(rows) - (x.size if seen else 0)
-    said = f"{lost} runs that diverged or lack one of the two are not shown." if lost else ""
-    legend(figure, looked, notes=(said,))
+    legend(figure, looked, notes=notes(lost))
     ends = [mark for i, mark in enumerate(marks) if _is_end(marks, i)]
     place_labels(
         figure,

@@ -1,0 +1,226 @@
+"""Sections of a study's page: one list, with their words, tables and figures."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from unknot.report import study_numbers as tables
+from unknot.report.study import figures
+from unknot.report.study.catalogue import Figure, Part
+from unknot.report.study.figures.strength import ordered_lines
+from unknot.report.study.figures.trade_off import scores_with_cost
+from unknot.report.study_axis import axis_words
+from unknot.report.study_baselines import grid as baseline_table
+from unknot.report.study_blocks import FigureFolder, FigureKeeper, Grid, More, PageFigure, Section
+from unknot.report.study_words import lines_words
+
+Tables = Callable[[Part, FigureFolder], Sequence[Grid | More]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of section; it is left out where it has neither tables nor figures."""
+
+    id: str
+    title: str | Callable[[Part], str]
+    words: str | Callable[[Part], str]
+    tables: Tables = lambda *_: ()
+    files: tuple[str, ...] = ()
+    """Files of the catalogue in the order of their figures; others come after."""
+    paired: bool = False
+    """Whether two figures in sight stand side by side where there is room."""
+    present: Callable[[Part], bool] = lambda _: False
+    """Whether it is there even so."""
+
+
+def _title_strength(part: Part) -> str:
+    return f"What {axis_words(ordered_lines(part.results))} does"
+
+
+def _words_strength(part: Part) -> str:
+    return lines_words(ordered_lines(part.results))
+
+
+def _words_spread(part: Part) -> str:
+    if max(one.size for one in part.results.configurations) == 1:
+        return "One seed per configuration says little: another seed may give another picture."
+    return (
+        "The same configuration with other seeds. Where rows overlap, the seed matters more than "
+        "the configuration."
+    )
+
+
+def _words_trade_offs(part: Part) -> str:
+    if scores_with_cost(part.results):
+        return (
+            "A high score means little if the model cannot reconstruct its images. Rings mark "
+            "configurations that no other beats in the score without a worse reconstruction; grey "
+            "lines join equal ELBOs."
+        )
+    return "What codes say about images (rate) against how badly images come back (distortion)."
+
+
+def _all_settings(part: Part, _: FigureFolder) -> list[Grid | More]:
+    results, name = part.results, part.prefix
+    every = [replace(tables.overview(results), file=f"{name}summary.csv")]
+    if part.baselines:
+        every.append(baseline_table(part.baselines, results.panels, f"{name}baselines.csv"))
+    details = [tables.details(results, score) for score in results.panels]
+    return [*every, More("Each score by itself: mean, median, intervals and spread", details)]
+
+
+def _published(part: Part, _: FigureFolder) -> list[Grid | More]:
+    found = part.comparison
+    if found is None or not found.differences:
+        return []
+    return [tables.beside(found, f"{part.prefix}published.csv")]
+
+
+SECTIONS = (
+    Kind(
+        "best",
+        "The best configuration of each score",
+        "By the mean over seeds. Selected as the maximum, so its mean is biased upwards.",
+        lambda part, _: tables.winners(part.results),
+    ),
+    Kind(
+        "settings", "All configurations", "Click on a column’s name to sort by it.", _all_settings
+    ),
+    Kind(
+        "spread",
+        "How scores spread over seeds",
+        _words_spread,
+        files=("spread", "split_objectives", "cumulative", "split_settings"),
+    ),
+    Kind("strength", _title_strength, _words_strength),
+    Kind(
+        "trade-offs",
+        "What it costs",
+        _words_trade_offs,
+        files=("trade_off", "rate_distortion"),
+        paired=True,
+    ),
+    Kind(
+        "strengths",
+        "Which strength is best",
+        "The strength with the best mean of each score. Shading: bootstrap probability that this "
+        "value is best again. Pale means uncertain.",
+        lambda part, folder: tables.strengths(part.results, folder, part.prefix),
+    ),
+    Kind(
+        "ranking",
+        "Which objective ranks first",
+        "Every strength of an objective weighs the same, those that nobody would choose too: a "
+        "rank says how an objective does over its whole grid. The interval is over seeds.",
+        lambda part, folder: tables.ranks(part.results, folder, part.prefix),
+    ),
+    Kind(
+        "agreement",
+        "Whether scores agree",
+        "Spearman’s correlation over all runs: 100 where two scores order runs alike; Pearson’s: "
+        "100 where they lie on a line. Scores that disagree measure different things, and which "
+        "of them is wanted must be said beforehand.",
+        paired=True,
+    ),
+    Kind(
+        "labels",
+        "How many labels it takes",
+        "How well factors are told from codes, on images not learnt from. A line that is high on "
+        "the left learns from few labels; one that rises late has the factors, but tangled.",
+    ),
+    Kind(
+        "shares",
+        "Where differences come from",
+        "Of all differences between runs, the share that goes with the objective, with its "
+        "strength, and the rest, which is chance: the seed.",
+    ),
+    Kind(
+        "seeds",
+        "How many seeds it takes",
+        "Probability that n seeds per configuration give the same order as all seeds (0.5 is "
+        "chance). Within each objective its best strength and its worst; then the best "
+        "configurations of objectives that follow each other. The file has all pairs.",
+        lambda part, folder: tables.seed_counts(part.results, folder, part.prefix),
+    ),
+    Kind(
+        "published",
+        "Beside published values",
+        lambda part: part.note + tables.published_words(part.comparison),
+        _published,
+        present=lambda part: part.comparison is not None,
+    ),
+    Kind(
+        "training",
+        "Training",
+        "What training logged, batch by batch, of runs that did not diverge.",
+    ),
+)
+DATASETS = Kind(
+    "datasets",
+    "From dataset to dataset",
+    "A strength that is best on one dataset may be the worst on another.",
+    files=("split_objectives", "strength", "transfer"),
+)
+
+
+def sections(part: Part, keep: FigureKeeper) -> list[Section]:
+    """The sections of one dataset."""
+    known = list(_figures("applies", part, keep))
+    return [section for kind in SECTIONS if (section := _section(kind, part, known, keep))]
+
+
+def over_datasets(part: Part, keep: FigureKeeper) -> Section | None:
+    """Strength on several datasets, a figure for each objective; two of them also back to back."""
+    section = _section(DATASETS, part, list(_figures("over_datasets", part, keep)), keep)
+    if section is None or not section.more:
+        return None
+    first, *others = section.more
+    words = f"The same grid on each dataset. Open: {first.summary}. {section.words}"
+    return replace(section, words=words, figures=first.figures, more=others)
+
+
+def _figures(function: str, part: Part, keep: FigureKeeper) -> Iterator[tuple[str, Figure]]:
+    """The figures that files of the catalogue have for a part, with the names of these files."""
+    for file in figures.FILES:
+        name = file.__name__.rpartition(".")[2]
+        if given := getattr(file, function, None):
+            found = keep.attempt(f"{part.prefix}{name}", partial(_listed, given, part))
+            yield from ((name, figure) for figure in found)
+
+
+def _listed(given: Callable[[Part], Iterable[Figure]], part: Part) -> list[Figure]:
+    return list(given(part))
+
+
+def _section(
+    kind: Kind,
+    part: Part,
+    known: Iterable[tuple[str, Figure]],
+    keep: FigureKeeper,
+) -> Section | None:
+    blocks = list(kind.tables(part, keep.folder))
+    order = {name: i for i, name in enumerate(kind.files)}
+    mine = sorted(
+        ((name, figure) for name, figure in known if figure.section == kind.id),
+        key=lambda pair: order.get(pair[0], len(order)),
+    )
+    open_, folded = list[PageFigure](), dict[str, list[PageFigure]]()
+    for _, figure in mine:
+        drawn = keep(f"{part.prefix}{figure.name}", figure.draw)
+        if figure.summary:
+            folded.setdefault(figure.summary, []).extend(drawn)
+        else:
+            open_ += drawn
+    more = [block for block in blocks if isinstance(block, More)]
+    more += [More(summary, figures=drawn) for summary, drawn in folded.items() if drawn]
+    if not (blocks or open_ or more or kind.present(part)):
+        return None
+    return Section(
+        f"{part.prefix}{kind.id}",
+        kind.title if isinstance(kind.title, str) else kind.title(part),
+        kind.words if isinstance(kind.words, str) else kind.words(part),
+        [block for block in blocks if isinstance(block, Grid)],
+        open_,
+        more,
+        kind.paired,
+    )

@@ -1,0 +1,125 @@
+"""The catalogue of a study's figures: what is said of them before anything is drawn."""
+
+import importlib
+import itertools
+import sys
+
+import pytest
+from report.study_pages import study
+
+from unknot.analysis import Results
+from unknot.report import study_blocks
+from unknot.report.study import figures
+from unknot.report.study.catalogue import Figure, Part
+from unknot.report.study.sections import DATASETS, SECTIONS, sections
+from unknot.report.study_baselines import baselines
+from unknot.report.study_blocks import FigureFolder, FigureKeeper
+
+
+def given(results, **options):
+    """All figures of some results, by name."""
+    part = Part(results, **options)
+    every = [file.applies(part) for file in figures.FILES if hasattr(file, "applies")]
+    return {figure.name: figure for figure in itertools.chain(*every)}
+
+
+def over(results):
+    every = [f.over_datasets(Part(results)) for f in figures.FILES if hasattr(f, "over_datasets")]
+    return {figure.name: figure for figure in itertools.chain(*every)}
+
+
+@pytest.fixture(scope="module")
+def known():
+    results = Results(study(4), ["mig", "dci.disentanglement"])
+    return given(results, baselines=baselines(results, ["beta_vae"]))
+
+
+def test_which_figures_a_study_has(known):
+    assert set(known) == {
+        "spread", "split-objective", "cumulative", "strength", "trade-off-mig",
+        "trade-off-dci-disentanglement", "rate-distortion", "correlations",
+        "correlations-pearson", "shares",
+    }  # fmt: skip
+    assert {figure.section for figure in known.values()} <= {kind.id for kind in SECTIONS}
+
+
+def test_one_run_has_one_figure():
+    assert set(given(Results([{"objective": "vae", "mig": 0.1}]))) == {"spread"}
+
+
+def test_captions_without_drawing(known):
+    captions = {name: figure.caption for name, figure in known.items()}
+    assert captions["spread"] == (
+        "Box: middle half; bar: median; cross: mean; dots: far runs, or all of up to 10. "
+        "Not shown, counted at the right of their rows: 1 diverged. Baselines, dashed: beta_vae."
+    )
+    assert captions["cumulative"].startswith("Counted as below all others: 1 diverged.")
+    assert captions["trade-off-mig"] == "Baselines, dashed: beta_vae."
+    assert captions["rate-distortion"].startswith("1 runs that diverged or lack one of the two")
+    assert captions["correlations"].startswith("Over 23 runs.")
+    assert captions["shares"] == "1 runs that diverged were left out"
+
+
+def words(figure):
+    """What stands below the panels of a figure, in its legend or its footnote."""
+    legends = [legend.get_title().get_text() for legend in figure.legends]
+    return [text for text in (*legends, figure.get_supxlabel()) if text]
+
+
+def test_what_is_drawn_is_what_was_said(known):
+    for name, figure in known.items():
+        drawn = figure.draw()
+        assert drawn.figure.get_suptitle() == figure.title, name
+        said = "\n".join(note for note in figure.notes if note)
+        assert words(drawn.figure) == ([said] if said else []), name
+        assert drawn.rows, name
+
+
+def test_figures_over_datasets():
+    table = [*study(2), *study(2, data="cars3d", shift=0.1)]
+    found = over(Results(table, ["mig"]))
+    names = ["datasets-split", "datasets-beta_vae", "datasets-dip_vae_i", "datasets-transfer-mig"]
+    assert set(found) == set(names)
+    assert {figure.section for figure in found.values()} == {DATASETS.id}
+    for name, figure in found.items():
+        assert figure.draw().figure.get_suptitle() == figure.title, name
+    assert "Each point is a setting" in found["datasets-transfer-mig"].caption
+
+
+def test_a_new_file_is_all_it_takes(tmp_path, monkeypatch):
+    """A module that nothing else names has its figure in the section that it asks for."""
+    (tmp_path / "extra_figure.py").write_text(
+        "from unknot.report.study.catalogue import Figure\n"
+        "from unknot.report.study.figures import spread\n\n\n"
+        "def applies(part):\n"
+        "    draw = lambda: spread.draw(part.results, ['mig'])\n"
+        "    yield Figure('shares', 'extra', 'Scores by setting', (), draw)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    file = importlib.import_module("extra_figure")
+    monkeypatch.setattr(figures, "FILES", [file])
+    keep = FigureKeeper(FigureFolder(tmp_path))
+    part = Part(Results([{"objective": "vae", "mig": 0.1}], ["mig"]))
+    made = {section.id: section for section in sections(part, keep)}
+    assert [figure.name for figure in made["shares"].figures] == ["extra"]
+    assert keep.left_out == []
+    del sys.modules["extra_figure"]
+
+
+@pytest.mark.parametrize("lenient", [True, False])
+def test_a_mistake_is_listed_for_people_and_fails_here(tmp_path, monkeypatch, lenient):
+    def broken():
+        raise ValueError("alpha is outside 0-1 range")
+
+    keep = FigureKeeper(FigureFolder(tmp_path))
+    if not lenient:
+        with pytest.raises(ValueError, match="alpha"):
+            keep("broken", broken)
+        return
+    monkeypatch.setattr(study_blocks, "TOLERATED", (Exception,))
+    assert keep("broken", broken) == []
+    assert keep.left_out == ["broken: ValueError: alpha is outside 0-1 range"]
+
+
+def test_empty_notes_are_no_caption():
+    assert Figure("spread", "a", "A", ("", "One.", "", "Two."), lambda: None).caption == "One. Two."
