@@ -41,7 +41,7 @@ def test_an_objective_without_a_critic_says_so():
         net.critic(torch.zeros(4, 10))
     assert str(caught.value) == (
         "net.critic was called with codes of shape (4, 10), but this objective has no "
-        "critic: add a method `critic(self, image, z) -> nn.Module` to it."
+        "critic: declare it `Adversarial`, with a method `critic(self, image, z) -> nn.Module`."
     )
 
 
