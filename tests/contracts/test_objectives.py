@@ -28,17 +28,20 @@ NAMES = registry.names("objectives")
 each_objective = pytest.mark.parametrize("name", NAMES)
 
 
+def scheduled(objective):
+    """With a schedule for each number that may have one."""
+    now = {field: getattr(objective, field) for field in hyper_fields(objective)}
+    numbers = {field: value for field, value in now.items() if isinstance(value, float)}
+    ramps = {f: Linear(value, 2 * value, 20.0, begin=5.0) for f, value in numbers.items()}
+    return replace(objective, **ramps)
+
+
 def variants(name):
-    """The objective as it is, with its other likelihood, and with schedules for numbers."""
+    """The objective with other likelihoods, and its presets."""
     usual = registry.get("objectives", name)()
-    yield usual
     if "likelihood" in {f.name for f in fields(usual)}:
         yield replace(usual, likelihood="gaussian")
         yield replace(usual, likelihood="sigmoid_gaussian")
-    if hyper := hyper_fields(usual):
-        now = {f: getattr(usual, f) for f in hyper}
-        numbers = {f: v for f, v in now.items() if isinstance(v, float)}
-        yield replace(usual, **{f: Linear(v, 2 * v, 20.0, begin=5.0) for f, v in numbers.items()})
     yield from registry.presets("objectives", name).values()
 
 
@@ -49,16 +52,32 @@ def narrow(objective):
 
 
 USUAL = [narrow(registry.get("objectives", name)()) for name in NAMES]
-EACH = [*dict.fromkeys(narrow(o) for n in NAMES for o in variants(n))]
+SCHEDULED = [narrow(scheduled(objective)) for objective in USUAL if hyper_fields(objective)]
+OTHERS = [
+    other
+    for other in dict.fromkeys(narrow(o) for n in NAMES for o in variants(n))
+    if other not in USUAL
+]
 
 
 @pytest.mark.parametrize("check", testing.OBJECTIVE_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("objective", EACH, ids=repr)
+@pytest.mark.parametrize("objective", USUAL, ids=repr)
 def test_contract(objective, check):
-    if check is testing.backends_agree and objective not in USUAL:
-        check(objective, steps=3)  # 50 of each with its defaults
-    else:
-        check(objective)
+    check(objective)
+
+
+@pytest.mark.parametrize("objective", SCHEDULED, ids=repr)
+def test_contract_with_schedules(objective):
+    testing.same_after_a_file(objective)
+    testing.together_as_alone(objective)
+    testing.backends_agree(objective, steps=3)
+
+
+@pytest.mark.parametrize("objective", OTHERS, ids=repr)
+def test_contract_of_other_likelihoods_and_presets(objective):
+    """What differs from the defaults is the formula, which one pass alone and together shows."""
+    testing.same_after_a_file(objective)
+    testing.together_as_alone(objective)
 
 
 @each_objective
