@@ -50,7 +50,7 @@ def test_one_run_has_one_figure():
 def test_captions_without_drawing(known):
     captions = {name: figure.caption for name, figure in known.items()}
     assert captions["spread"] == (
-        "Box: middle half; bar: median; cross: mean; dots: far runs, or all of up to 10. "
+        "Box: middle half; bar: median; cross: mean; dots: outliers, or all of up to 10. "
         "Not shown, counted at the right of their rows: 1 diverged. Baselines, dashed: beta_vae."
     )
     assert captions["cumulative"].startswith("Counted as below all others: 1 diverged.")
@@ -83,7 +83,7 @@ def test_figures_over_datasets():
     assert {figure.section for figure in found.values()} == {DATASETS.id}
     for name, figure in found.items():
         assert figure.draw().figure.get_suptitle() == figure.title, name
-    assert "Each point is a setting" in found["datasets-transfer-mig"].caption
+    assert "Each point is a configuration" in found["datasets-transfer-mig"].caption
 
 
 def test_a_new_file_is_all_it_takes(tmp_path, monkeypatch):

@@ -246,11 +246,11 @@ def test_ours_beside_published_with_baselines(table):
     assert sum(len(c.get_segments()) for c in left.collections) == ticks + 2 * len(own)
     assert len(words(left)) == sum(r["flagged"] for r in drawn.rows if r["score"] == "mig") == 36
     notes = drawn.figure.legends[0].get_title().get_text()
-    assert "Runs of a setting: ours 3, published 11 to 12." in notes
+    assert "Runs per configuration: ours 3, published 11 to 12." in notes
     assert "Not the same: steps 10, not 99." in notes
     assert len(drawn.rows) == 72
     assert not overlaps(boxes(drawn.figure, left.get_yticklabels()))
-    with pytest.raises(DataError, match="No setting is in both"):
+    with pytest.raises(DataError, match="No configuration is in both"):
         figures.published.draw(compare([], summaries(theirs, ["mig"])))
 
 

@@ -82,7 +82,10 @@ def test_many_settings_are_lines_of_their_objectives():
     first = drawn.rows[0]
     assert (first["settings"], first["n"], first["labels"]) == (5, 7, 10)
     (legend,) = drawn.figure.legends
-    assert "the mean over all settings of an objective, 10 in all." in legend.get_title().get_text()
+    assert (
+        "the mean over all configurations of an objective, 10 in all."
+        in legend.get_title().get_text()
+    )
 
 
 def test_one_seed_has_no_interval():

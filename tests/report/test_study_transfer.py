@@ -167,7 +167,7 @@ def test_more_pairs_than_there_is_room_for_are_said_and_in_the_file():
 def test_a_page_of_two_datasets_has_a_figure_for_each_score(tmp_path):
     table = [*study(2), *study(2, data="cars3d", shift=0.1)]
     page, out = write(table, tmp_path, ["mig", "dci.disentanglement"])
-    assert "Whether settings that are good on one dataset are good on another" in page.text
+    assert "Are configurations that are good on one dataset good on another?" in page.text
     assert "could not be drawn" not in page.text
     held = rows(out, "datasets-transfer-mig")
     assert len(held) == 6

@@ -88,13 +88,13 @@ def factor_distances(run: Run, title: str) -> DataFigure:
 
 @styled
 def factor_clouds(run: Run, title: str) -> DataFigure:
-    """Codes while one factor moves, in the two latents that move most."""
+    """Codes along traversals of one factor, in the two latents that move most."""
     (codes,) = run.representations()
     seen = clouds.factor_clouds(codes, traversals=POINTS)
     wide = across(len(seen))
     figure = clouds.cloud_figure(
         [seen[i : i + wide] for i in range(0, len(seen), wide)],
-        title=f"Codes while one factor moves, {title}",
+        title=f"Codes along traversals of one factor, {title}",
         note="About their middles, in the two latents that move most; from light to dark as the "
         "factor goes up.",
     )
@@ -113,7 +113,7 @@ def factor_thresholds(run: Run, title: str) -> DataFigure:
     """Distances of latents between two images that differ in one factor, and what is shared."""
     found = thresholds.pair_deltas(run)
     figure = thresholds.threshold_figure(
-        found, title=f"Latents that two images seem to share, {title}"
+        found, title=f"Latents treated as shared by two images, {title}"
     )
     rows = []
     for factor, delta in found.items():

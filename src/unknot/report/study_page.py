@@ -24,7 +24,7 @@ from unknot.report.study_specs import PAGE, study_file, write_specs
 from unknot.study.export import varied
 
 MOST_LISTED = 500
-"""Runs that the page lists; the file has all."""
+"""Runs that the page lists; the CSV file has all."""
 
 Say = Callable[[str], None]
 
@@ -178,7 +178,7 @@ def _runs(source: Source) -> Grid | None:
         row += [_any(table[s][i]) for s in scores]
         rows.append(row)
     whole = len(table["id"])
-    note = f"The first {n:,} of {whole:,}; the file has all." if whole > n else ""
+    note = f"The first {n:,} of {whole:,}; the CSV file has all." if whole > n else ""
     return Grid(head, rows, note=note, file="runs.csv")
 
 

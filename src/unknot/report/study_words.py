@@ -144,7 +144,7 @@ def findings(results: Results) -> list[str]:
         least, most = min(chance, key=chance.__getitem__), max(chance, key=chance.__getitem__)
         low, high = f"{chance[least]:.0%}", f"{chance[most]:.0%}"
         ends = f"{low} ({least}) to {high} ({most})" if low != high else low
-        said.append(f"The seed alone accounts for {ends} of all differences between runs.")
+        said.append(f"The seed alone accounts for {ends} of the variance between runs.")
     if len(scores) > 2 and len(results.table["objective"]) >= FEW_RUNS:
         said.append(_agreeing(results.agreement()))
     return said

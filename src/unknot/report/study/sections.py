@@ -43,7 +43,7 @@ def _words_strength(part: Part) -> str:
 
 def _words_spread(part: Part) -> str:
     if max(one.size for one in part.results.configurations) == 1:
-        return "One seed per configuration says little: another seed may give another picture."
+        return "There is one seed per configuration: another seed may give another result."
     return (
         "The same configuration with other seeds. Where rows overlap, the seed matters more than "
         "the configuration."
@@ -53,11 +53,11 @@ def _words_spread(part: Part) -> str:
 def _words_trade_offs(part: Part) -> str:
     if scores_with_cost(part.results):
         return (
-            "A high score means little if the model cannot reconstruct its images. Rings mark "
-            "configurations that no other beats in the score without a worse reconstruction; grey "
-            "lines join equal ELBOs."
+            "A high score means little if the model cannot reconstruct its images. Rings mark the "
+            "Pareto front: no other configuration scores better at an equal or better "
+            "reconstruction. Grey lines: equal ELBO."
         )
-    return "What codes say about images (rate) against how badly images come back (distortion)."
+    return "Information in the codes (rate) against reconstruction loss (distortion)."
 
 
 def _all_settings(part: Part, _: FigureFolder) -> list[Grid | More]:
@@ -110,36 +110,36 @@ SECTIONS = (
     Kind(
         "ranking",
         "Which objective ranks first",
-        "Every strength of an objective weighs the same, those that nobody would choose too: a "
-        "rank says how an objective does over its whole grid. The interval is over seeds.",
+        "Mean rank over all configurations of an objective, good and bad ones alike, so it "
+        "describes the whole grid. The interval is over seeds.",
         lambda part, folder: tables.ranks(part.results, folder, part.prefix),
     ),
     Kind(
         "agreement",
         "Whether scores agree",
-        "Spearman’s correlation over all runs: 100 where two scores order runs alike; Pearson’s: "
-        "100 where they lie on a line. Scores that disagree measure different things, and which "
-        "of them is wanted must be said beforehand.",
+        "Correlations over all runs, times 100. Spearman: 100 if two scores order the runs alike. "
+        "Pearson: 100 if they lie on a line. Scores that disagree measure different things: choose "
+        "the one you need before looking at the results.",
         paired=True,
     ),
     Kind(
         "labels",
         "How many labels it takes",
-        "How well factors are told from codes, on images not learnt from. A line that is high on "
-        "the left learns from few labels; one that rises late has the factors, but tangled.",
+        "Accuracy of predicting the factors from the codes, on held-out images. High on the left: "
+        "few labels are enough. Rising late: the factors are encoded, but entangled.",
     ),
     Kind(
         "shares",
         "Where differences come from",
-        "Of all differences between runs, the share that goes with the objective, with its "
-        "strength, and the rest, which is chance: the seed.",
+        "Share of the variance over runs that is explained by the objective and by its strength. "
+        "The rest is the seed.",
     ),
     Kind(
         "seeds",
         "How many seeds it takes",
         "Probability that n seeds per configuration give the same order as all seeds (0.5 is "
-        "chance). Within each objective its best strength and its worst; then the best "
-        "configurations of objectives that follow each other. The file has all pairs.",
+        "chance). Shown are the best and the worst strength of each objective, then the best "
+        "configurations of objectives with neighbouring ranks. The CSV file has all pairs.",
         lambda part, folder: tables.seed_counts(part.results, folder, part.prefix),
     ),
     Kind(
@@ -152,7 +152,7 @@ SECTIONS = (
     Kind(
         "training",
         "Training",
-        "What training logged, batch by batch, of runs that did not diverge.",
+        "Logged values of single batches, for runs that did not diverge.",
     ),
 )
 DATASETS = Kind(

@@ -122,7 +122,9 @@ def notes(found: Sequence[Configuration]) -> list[str]:
     """That lines are of several configurations, where they are, and what is right by chance."""
     said = []
     if len(_groups(found)) != len(found):
-        said = [f"Each line is the mean over all settings of an objective, {len(found)} in all."]
+        said = [
+            f"Each line is the mean over all configurations of an objective, {len(found)} in all."
+        ]
     for protocol in dict.fromkeys(one.protocol for one in learners(found)):
         where = f" under {protocol[1:]}" if protocol else ""
         if (guess := chance(found, protocol)) is not None:

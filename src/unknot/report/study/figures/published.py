@@ -62,7 +62,7 @@ def draw(
         DataError: There is nothing to compare.
     """
     if not found.differences:
-        raise DataError("No setting is in both tables: there is nothing to compare.")
+        raise DataError("No configuration is in both tables: there is nothing to compare.")
     order = {
         (d.ours.label, str(d.ours.settings)): Configuration(
             d.ours.objective, d.ours.strength, d.ours.axis, {}, {}
@@ -123,8 +123,9 @@ def notes(found: Comparison) -> list[str]:
     lost = sum(d.ours.runs - d.ours.n for d in found.differences)
     differs = sorted({words for d in found.differences for words in d.differs})
     return [
-        f"Runs of a setting: ours {ours}, published {theirs}. Ticks are runs, bars two standard "
-        f"errors; {flagged} of {len(found.differences)} differ by more than {FAR:g} of them.",
+        f"Runs per configuration: ours {ours}, published {theirs}. Ticks are runs, bars two "
+        f"standard errors; {flagged} of {len(found.differences)} differ by more than {FAR:g} "
+        "standard errors.",
         f"{lost} values of ours are missing." if lost else "",
         f"Not the same: {'; '.join(differs[:4])}{' ...' if len(differs) > 4 else ''}."
         if differs

@@ -33,7 +33,7 @@ from unknot.report.style import (
 MOST_ROWS = 64
 """Configurations that have a row each; beyond, objectives have one."""
 LEGENDS = {
-    "box": f"Box: middle half; bar: median; cross: mean; dots: far runs, or all of up to {FEW}.",
+    "box": f"Box: middle half; bar: median; cross: mean; dots: outliers, or all of up to {FEW}.",
     "violin": f"Width: density of the runs; notch: median; cross: mean; dots: up to {FEW} runs.",
 }
 

@@ -105,7 +105,7 @@ def over_datasets(part: Part) -> Iterator[Figure]:
             yield Figure(
                 "datasets", f"datasets-transfer-{slug(score)}", title(score), notes(pairs),
                 lambda score=score: draw(results, score),  # type: ignore[misc]
-                "Whether settings that are good on one dataset are good on another",
+                "Are configurations that are good on one dataset good on another?",
             )  # fmt: skip
 
 
@@ -248,11 +248,11 @@ def _best(values: np.ndarray) -> list[int]:
 def notes(every: Sequence[Pair]) -> list[str]:
     """What marks mean, and how many pairs are shown."""
     shown = every[:MOST_PAIRS]
-    said = ["Each point is a setting; rings: the best on either dataset."]
+    said = ["Each point is a configuration. Rings: the best on each dataset."]
     if any(pair.together for pair in shown):
-        said.append("Grey line: the same score on both.")
+        said.append("Grey line: equal scores on both.")
     if not all(pair.together for pair in shown):
-        said.append("Without a grey line: each axis has its own scale, as levels are far apart.")
+        said.append("No grey line: the levels differ, so each axis has its own scale.")
     if any(pair.p > CHANCE for pair in shown):
         said.append(f"In brackets: p above {CHANCE:g}.")
     if len(every) > len(shown):
