@@ -68,7 +68,7 @@ _MODULES = ("analysis", "losses", "metrics", "schedules")
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"unknot.{name}")
     if name in _HOMES:

@@ -17,7 +17,7 @@ from unknot.study.spec import plain_value
 from unknot.study.training import Watcher
 
 
-def dataset(name: str, **settings: Any) -> FactorDataset:  # noqa: ANN401 - its own fields
+def dataset(name: str, **settings: Any) -> FactorDataset:
     """A dataset by name.
 
     Args:
@@ -56,7 +56,7 @@ def train(
     net_settings: Mapping[str, Any] | None = None,
     objective_settings: Mapping[str, Any] | None = None,
     watch: Watcher = lambda _: None,
-    **settings: Any,  # noqa: ANN401 - the objective's own fields
+    **settings: Any,
 ) -> Run:
     """Train one model, or one for each seed side by side.
 

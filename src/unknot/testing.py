@@ -64,7 +64,7 @@ def check_objective(objective: Objective) -> None:
         check(objective)
 
 
-def check_dataset(dataset: Any, *, still: Collection[str] = ()) -> None:  # noqa: ANN401
+def check_dataset(dataset: Any, *, still: Collection[str] = ()) -> None:
     """Run all checks of a dataset, the dataclass with ``load`` that the registry names.
 
     Args:
@@ -93,7 +93,7 @@ def check_net(net: Architecture, image: Shape = (1, 64, 64)) -> None:
         _check_module(f"{_name(net)}.{part}", module, own, given, expected)
 
 
-def same_after_a_file(thing: Any) -> None:  # noqa: ANN401 - any dataclass of settings
+def same_after_a_file(thing: Any) -> None:
     """Settings are a frozen dataclass that is equal after being written as TOML and read."""
     parameters: Any = getattr(type(thing), "__dataclass_params__", None)
     frozen = parameters is not None and parameters.frozen

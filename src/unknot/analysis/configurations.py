@@ -226,7 +226,7 @@ def pick(table: Columns, settings: Mapping[str, Any]) -> Columns:
     return keep(table, wanted)
 
 
-def hashable(value: Any) -> Any:  # noqa: ANN401 - a setting of any kind
+def hashable(value: Any) -> Any:
     """A setting as a key of a dictionary; NaN is the same as none.
 
     Example:

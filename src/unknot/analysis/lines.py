@@ -127,5 +127,5 @@ def _place(key: tuple[Any, ...], apart: Keys) -> tuple[float, ...]:
     )
 
 
-def _is_number(value: Any) -> bool:  # noqa: ANN401 - a setting of any kind
+def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)

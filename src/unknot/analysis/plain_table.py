@@ -19,12 +19,11 @@ class Frame(Protocol):
     """A data frame, as far as it is used."""
 
     @property
-    def columns(self) -> Any:  # noqa: ANN401 - names, in whatever the frame keeps them
+    def columns(self) -> Any:
         """Names of the columns."""
         ...
 
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a column, in the frame's own type
-        ...
+    def __getitem__(self, name: str) -> Any: ...
 
 
 PlainTable: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]] | Frame

@@ -132,11 +132,7 @@ def distances(
 
 
 def check_folder(folder: Path) -> Path:
-    """A folder to write into, checked before the work is done.
-
-    Raises:
-        StoreError: It is a file.
-    """
+    """A folder to write into, checked before the work is done."""
     from unknot.core.errors import StoreError
 
     if folder.exists() and not folder.is_dir():

@@ -7,13 +7,10 @@ from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
 
 
-def check_choices(thing: Any, *names: str) -> None:  # noqa: ANN401 - any dataclass
+def check_choices(thing: Any, *names: str) -> None:
     """Check that fields annotated ``Literal[...]`` hold one of its names; for ``__post_init__``.
 
     Files are checked as they are read; this is for what is made in Python.
-
-    Raises:
-        ConfigError: One does not.
 
     Example:
         >>> from dataclasses import dataclass
@@ -37,5 +34,5 @@ def check_choices(thing: Any, *names: str) -> None:  # noqa: ANN401 - any datacl
 
 
 @cache
-def _choices(kind: Any, name: str) -> list[str]:  # noqa: ANN401
+def _choices(kind: Any, name: str) -> list[str]:
     return list(get_args(get_type_hints(kind)[name]))

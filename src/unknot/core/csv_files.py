@@ -41,7 +41,7 @@ def csv_text(rows: Rows, names: Sequence[str] | None = None) -> str:
     return text.getvalue()
 
 
-def plain_cell(value: Any) -> Any:  # noqa: ANN401 - any value of a table
+def plain_cell(value: Any) -> Any:
     """A value as a cell holds it: None where it is not a number, JSON for lists and tables."""
     if isinstance(value, list | dict):
         return json.dumps(value)
@@ -49,11 +49,7 @@ def plain_cell(value: Any) -> Any:  # noqa: ANN401 - any value of a table
 
 
 def read_csv(file: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file, its cells as text; a mark at the beginning, as of Excel, is no text.
-
-    Raises:
-        DataError: It cannot be read, or a row is longer than the first line.
-    """
+    """The rows of a CSV file, its cells as text, without the mark that Excel puts first."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as opened:
             return parse_csv(opened.read())
@@ -62,11 +58,7 @@ def read_csv(file: Path) -> list[dict[str, str]]:
 
 
 def parse_csv(text: str) -> list[dict[str, str]]:
-    """The rows of a CSV text, its cells as text; a short row ends with empty cells.
-
-    Raises:
-        ValueError: It is no CSV, or a row is longer than the first line.
-    """
+    """The rows of a CSV text, its cells as text; a short row ends with empty cells."""
     try:
         rows = list(csv.DictReader(io.StringIO(text, newline=""), restval=""))
     except csv.Error as error:
@@ -80,9 +72,6 @@ def read_table(file: Path) -> dict[str, list[Any]]:
     """A CSV file as columns: numbers, truth values and words; None for empty cells.
 
     Names of runs stay words, whatever they look like.
-
-    Raises:
-        DataError: It cannot be read, or has no rows.
     """
     if not (rows := read_csv(file)):
         raise DataError(f"The table {file} has no rows.")
@@ -92,7 +81,7 @@ def read_table(file: Path) -> dict[str, list[Any]]:
     }
 
 
-def parse_cell(text: str) -> Any:  # noqa: ANN401 - what the text says
+def parse_cell(text: str) -> Any:
     """What a cell of a CSV file holds.
 
     Example:

@@ -37,12 +37,8 @@ def leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield f"{prefix}{key}", value
 
 
-def get(table: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - whatever is there
-    """The value at a path.
-
-    Raises:
-        KeyError: There is none.
-    """
+def get(table: Mapping[str, Any], path: str) -> Any:
+    """The value at a path."""
     value: Any = table
     for key in path.split("."):
         if not isinstance(value, Mapping) or key not in value:
@@ -51,14 +47,11 @@ def get(table: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - whatever 
     return value
 
 
-def put(table: dict[str, Any], path: str, value: Any) -> None:  # noqa: ANN401 - any plain value
+def put(table: dict[str, Any], path: str, value: Any) -> None:
     """Set the value at a path, in place.
 
     A word or number gives way to a table when something inside of it is set, as a weight does to a
     schedule; the name of a dataset, net, objective or draw stays its name.
-
-    Raises:
-        ConfigError: The path leads into a list.
 
     Example:
         >>> table = {"objective": "vae", "lr": 1.0}
@@ -79,7 +72,7 @@ def put(table: dict[str, Any], path: str, value: Any) -> None:  # noqa: ANN401 -
     table[last] = copy.deepcopy(value)
 
 
-def is_name(value: Any) -> bool:  # noqa: ANN401 - any plain value
+def is_name(value: Any) -> bool:
     """Whether a value is a name, or a list of names for a grid."""
     points = value if isinstance(value, list) else [value]
     return bool(points) and all(isinstance(point, str) for point in points)
@@ -89,9 +82,6 @@ def override(
     table: Mapping[str, Any], changes: Mapping[str, Any], path: str = ""
 ) -> dict[str, Any]:
     """A copy of a table with other values for some of its keys; tables are merged.
-
-    Raises:
-        KeyError: The table has no such key; the error holds its path.
 
     Example:
         >>> override({"seeds": 5, "train": {"steps": 9, "batch": 4}}, {"train": {"steps": 1}})

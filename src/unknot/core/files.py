@@ -26,9 +26,6 @@ def atomic_path(path: Path, name: str = "") -> Iterator[Path]:
     Args:
         path: The file or folder to write; its parents are made.
         name: What to call it in the message of an error; the path unless given.
-
-    Raises:
-        WriteError: It could not be written; what was there before is untouched.
     """
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
@@ -47,11 +44,7 @@ def atomic_path(path: Path, name: str = "") -> Iterator[Path]:
 
 
 def write_whole(path: Path, data: bytes | str) -> None:
-    """Write a file that appears whole or not at all; text as UTF-8.
-
-    Raises:
-        WriteError: It could not be written; what was there before is untouched.
-    """
+    """Write a file that appears whole or not at all; text as UTF-8."""
     with atomic_path(path) as part:
         part.write_bytes(data.encode() if isinstance(data, str) else data)
 

@@ -123,7 +123,7 @@ def _between(schedule: "Linear | Cosine | Cyclic", share: Tensor) -> Tensor:
     return start + (end - start) * share
 
 
-def at_least(thing: Any, bound: int | float, *names: str) -> None:  # noqa: ANN401 - any dataclass
+def at_least(thing: Any, bound: int | float, *names: str) -> None:
     """Check that numbers and schedules never fall below a bound; for ``__post_init__``.
 
     Raises:
@@ -187,7 +187,7 @@ def over_run(thing: T, updates: int, where: str) -> T:
     return replace(thing, **values) if values else thing  # type: ignore[type-var]
 
 
-def endless(thing: Any) -> tuple[str, ...]:  # noqa: ANN401 - any dataclass
+def endless(thing: Any) -> tuple[str, ...]:
     """Names of the schedules of a dataclass that `over_run` has yet to fill in.
 
     Example:
@@ -205,14 +205,14 @@ def endless(thing: Any) -> tuple[str, ...]:  # noqa: ANN401 - any dataclass
     )
 
 
-def hyper_fields(thing: Any) -> tuple[str, ...]:  # noqa: ANN401 - any dataclass or its class
+def hyper_fields(thing: Any) -> tuple[str, ...]:
     """Names of the fields of a dataclass that may differ inside a population."""
     kind: Any = thing if isinstance(thing, type) else type(thing)
     return _hyper_fields(kind)
 
 
 @cache
-def _hyper_fields(kind: Any) -> tuple[str, ...]:  # noqa: ANN401
+def _hyper_fields(kind: Any) -> tuple[str, ...]:
     hints = get_type_hints(kind)
     return tuple(f.name for f in fields(kind) if hints[f.name] == Hyper)
 
@@ -227,7 +227,7 @@ def at(thing: T, t: Tensor, dtype: torch.dtype) -> T:
     return replace(thing, **values)  # type: ignore[type-var]
 
 
-def shape_key(thing: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any dataclass
+def shape_key(thing: Any) -> tuple[Any, ...]:
     """What must agree between two members of one population.
 
     Example:

@@ -27,9 +27,6 @@ Count: TypeAlias = int | Int[Tensor, "..."]
 def words(seed: Count, stream: str, step: Count, n: int) -> Int[Tensor, "*p n"]:
     """``n`` uniform 32-bit words for each seed and step, as int64.
 
-    Raises:
-        ConfigError: The seed has more than 64 bits.
-
     Example:
         >>> words(0, "z", 0, 3).shape
         torch.Size([3])

@@ -52,11 +52,8 @@ def names(room: Room) -> list[str]:
     return sorted({*_ours(room), *_outsiders(room)})
 
 
-def get(room: Room, name: str) -> Any:  # noqa: ANN401 - a class or a function
+def get(room: Room, name: str) -> Any:
     """The class or function registered under a name.
-
-    Raises:
-        ConfigError: No such name; the message gives the nearest one.
 
     Example:
         >>> get("objectives", "beta_vae").__name__
@@ -154,7 +151,7 @@ def nearest(name: str, known: list[str]) -> str:
     return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(known)}."
 
 
-def _load(entry: EntryPoint) -> Any:  # noqa: ANN401
+def _load(entry: EntryPoint) -> Any:
     try:
         return entry.load()
     except Exception as error:  # whatever an outside package does when it is imported

@@ -69,7 +69,7 @@ def duration(seconds: int | float) -> str:
     return " ".join(parts)
 
 
-def setting_text(value: Any) -> str:  # noqa: ANN401 - a setting of any kind
+def setting_text(value: Any) -> str:
     """The value of a setting.
 
     Example:
@@ -87,7 +87,7 @@ def setting_text(value: Any) -> str:  # noqa: ANN401 - a setting of any kind
     return str(value)
 
 
-def cell_text(value: Any) -> str:  # noqa: ANN401 - a setting, a score or a word
+def cell_text(value: Any) -> str:
     """A cell of a table on the screen; empty where there is nothing.
 
     Example:

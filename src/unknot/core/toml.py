@@ -13,11 +13,7 @@ from unknot.core.errors import ConfigError
 
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
-    """What a TOML text says.
-
-    Raises:
-        ConfigError: It is not TOML; the message calls it by the name given.
-    """
+    """What a TOML text says."""
     try:
         return tomllib.loads(text)
     except ValueError as error:  # not TOML, or a number of thousands of digits
@@ -25,20 +21,12 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """What a TOML file says.
-
-    Raises:
-        ConfigError: It is missing or is not TOML.
-    """
+    """What a TOML file says."""
     return parse_toml(read_text(path), str(path))
 
 
 def read_text(path: Path) -> str:
-    """The text of a TOML file.
-
-    Raises:
-        ConfigError: It is missing or is not text.
-    """
+    """The text of a TOML file."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -47,7 +35,7 @@ def read_text(path: Path) -> str:
         raise ConfigError(f"{path} is not TOML: {error}.") from error
 
 
-def parse_value(text: str) -> Any:  # noqa: ANN401 - whatever the text says
+def parse_value(text: str) -> Any:
     """A value as people type it: TOML, and bare words are strings.
 
     Example:
@@ -100,7 +88,7 @@ def edit_toml(text: str, table: Mapping[str, Any]) -> str:
     return to_toml(table)
 
 
-def _update(document: Any, table: Mapping[str, Any]) -> None:  # noqa: ANN401 - a tomlkit container
+def _update(document: Any, table: Mapping[str, Any]) -> None:
     for key in [key for key in document if key not in table]:
         del document[key]
     for key, value in table.items():
@@ -111,14 +99,14 @@ def _update(document: Any, table: Mapping[str, Any]) -> None:  # noqa: ANN401 - 
             document[key] = _section(value) if top else _item(value)
 
 
-def _same(first: Any, second: Any) -> bool:  # noqa: ANN401 - plain values
+def _same(first: Any, second: Any) -> bool:
     """Whether two values are equal and of one type: 1 is neither 1.0 nor true."""
     return json.dumps(first, sort_keys=True, default=repr) == json.dumps(
         second, sort_keys=True, default=repr
     )
 
 
-def _section(value: Any) -> Any:  # noqa: ANN401 - a plain value, and what tomlkit makes of it
+def _section(value: Any) -> Any:
     """A value at the top of a file, where a table has lines of its own."""
     if not isinstance(value, Mapping):
         return _item(value)
@@ -128,7 +116,7 @@ def _section(value: Any) -> Any:  # noqa: ANN401 - a plain value, and what tomlk
     return table
 
 
-def _item(value: Any) -> Any:  # noqa: ANN401 - a plain value, and what tomlkit makes of it
+def _item(value: Any) -> Any:
     if isinstance(value, Mapping):
         inline = tomlkit.inline_table()
         for key, inner in value.items():

@@ -36,9 +36,6 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
 
     It is written under a hidden name and renamed when it is on the disk, so that a process killed
     at any moment leaves the earlier ones as they were.
-
-    Raises:
-        WriteError: It could not be written; the earlier checkpoints are untouched.
     """
     data = pack_tensors({k: t.contiguous() for k, t in checkpoint.tensors.items()})
     facts = {"format": FORMAT, "step": checkpoint.step, **checkpoint.facts}
@@ -62,9 +59,6 @@ def latest(folder: Path) -> Checkpoint | None:
     """The newest whole checkpoint; None when there is none.
 
     Warns where newer ones cannot be read.
-
-    Raises:
-        StoreError: There are checkpoints, but none can be read.
     """
     folders = _folders(folder)
     problems = []
@@ -83,11 +77,7 @@ def latest(folder: Path) -> Checkpoint | None:
 
 
 def load(path: Path) -> Checkpoint:
-    """Read one checkpoint and check that it is what was written.
-
-    Raises:
-        StoreError: It is missing, truncated, altered or of another format.
-    """
+    """Read one checkpoint and check that it is what was written."""
     try:
         facts = json.loads((path / "state.json").read_text(encoding="utf-8"))
         data = (path / "state.safetensors").read_bytes()
@@ -104,21 +94,13 @@ def load(path: Path) -> Checkpoint:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, str]) -> None:
-    """Write a safetensors file that appears whole or not at all.
-
-    Raises:
-        WriteError: It could not be written.
-    """
+    """Write a safetensors file that appears whole or not at all."""
     packed = pack_tensors({k: t.contiguous() for k, t in tensors.items()}, dict(facts))
     write_whole(path, packed)
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read a safetensors file.
-
-    Raises:
-        StoreError: It is missing, truncated or of another kind.
-    """
+    """Read a safetensors file."""
     try:
         return read_tensors(path.read_bytes())
     except (OSError, SafetensorError) as error:

@@ -66,11 +66,7 @@ class Runtime:
 
 
 def runtime(device: str = "auto", precision: Precision = "float32") -> Runtime:
-    """The runtime for a device name: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
-
-    Raises:
-        ConfigError: There is no such device or it cannot compute so.
-    """
+    """The runtime for a device name: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -92,11 +88,7 @@ def runtime(device: str = "auto", precision: Precision = "float32") -> Runtime:
 
 
 def to_read(device: str, precision: Precision) -> Runtime:
-    """The runtime to use trained weights in.
-
-    Raises:
-        ConfigError: There is no such device.
-    """
+    """The runtime to use trained weights in."""
     return Runtime(runtime(device).device, precision).exact
 
 

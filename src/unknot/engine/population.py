@@ -83,11 +83,7 @@ class Context:
     """Whether weights are zeros until others are given; to draw them takes long."""
 
     def rows(self, objective: Objective) -> Rows:
-        """Which images come next; of rows that have nuisance variants, one drawn for each image.
-
-        Raises:
-            ConfigError: The sampler does not fit the data or the objective.
-        """
+        """Which images come next; of rows that have nuisance variants, one drawn for each image."""
         sampler = sampler_for(objective, self.sampler)
         bound = sampler.bind(self.dataset, self.runtime.device)
         samples = self.batch * views_of(objective) // sampler.views
@@ -178,11 +174,7 @@ class Population(Protocol):
 
 
 def carried(losses: Mapping[str, Terms], before: State) -> State:
-    """What a step hands to the next.
-
-    Raises:
-        ConfigError: The objective did not announce it so.
-    """
+    """What a step hands to the next."""
     after = {}
     for name, term in (pair for terms in losses.values() for pair in terms.items()):
         if isinstance(term, Carry):
@@ -240,11 +232,7 @@ def _check(context: Context, objective: Objective) -> None:
 
 
 def populate(context: Context, members: Sequence[Member]) -> Population:
-    """A fresh population on the backend that suits the device.
-
-    Raises:
-        ConfigError: The members are not of one group, or one cannot be trained so.
-    """
+    """A fresh population on the backend that suits the device."""
     for member in members:
         _check(context, member.objective)
     if len(groups(members)) > 1:

@@ -111,11 +111,7 @@ class LearntLoss:
     after: Correlations
 
     def save(self, path: str | Path) -> Overlap:
-        """Write the kernel as a file that appears whole or not at all, and give the loss it makes.
-
-        Raises:
-            WriteError: The disk refused.
-        """
+        """Write the kernel, whole or not at all, and give the loss it makes."""
         facts = {
             "format": "unknot kernel",
             **{
@@ -129,7 +125,7 @@ class LearntLoss:
 
 
 def learn_loss(
-    data: Any,  # noqa: ANN401 - the settings of any dataset
+    data: Any,
     settings: LossSettings,
     *,
     device: str = "auto",
@@ -161,11 +157,6 @@ def learn_loss(
         settings: How to learn.
         device: As in `unknot.train`.
         watch: Told the step and the soft rank correlation now and then.
-
-    Raises:
-        ShapeError: The kernel reaches further than the images do.
-        DataError: The dataset cannot be loaded.
-        ConfigError: It has no factors.
     """
     dataset = data.load().to(runtime(device, "float32").device)
     dataset.require_factors("Learnt losses")
@@ -290,5 +281,5 @@ def agreement(
     return Correlations(mean[0], mean[1], random.linear, random.rank)
 
 
-def _both(found: Any) -> tuple[float, float]:  # noqa: ANN401
+def _both(found: Any) -> tuple[float, float]:
     return found.linear, found.rank

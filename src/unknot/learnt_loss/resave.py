@@ -46,11 +46,6 @@ def resave(
 
     Returns:
         The largest value $m$.
-
-    Raises:
-        ConfigError: The grid is too large to be stored.
-        ShapeError: The kernel reaches further than the images do.
-        WriteError: It could not be written.
     """
     highest, size = 0.0, len(dataset)
     if size > MOST:

@@ -42,7 +42,7 @@ class _Projection(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor) -> Tensor:  # noqa: ANN401
+    def forward(ctx: Any, values: Tensor) -> Tensor:
         from sklearn.isotonic import isotonic_regression
 
         given = values.detach().double().cpu().reshape(-1, values.shape[-1])
@@ -56,7 +56,7 @@ class _Projection(torch.autograd.Function):
         return ranks.reshape(values.shape).to(values)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:  # noqa: ANN401
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
         order, blocks = ctx.saved_tensors
         given = gradient.double().cpu().reshape(order.shape).gather(-1, order)
         sums = torch.zeros_like(given).scatter_add_(-1, blocks, given)

@@ -14,7 +14,7 @@ Likelihood: TypeAlias = Literal["bernoulli", "gaussian", "sigmoid_gaussian"] | O
 with a loss of blurred images beside it, which is a loss but not the logarithm of a likelihood."""
 
 
-def likelihood_of(objective: Any) -> Likelihood:  # noqa: ANN401 - any dataclass
+def likelihood_of(objective: Any) -> Likelihood:
     """The likelihood of an objective; one that names none decodes to means."""
     likelihood: Likelihood = getattr(objective, "likelihood", "gaussian")
     return likelihood

@@ -54,7 +54,7 @@ class _Catalogue(ModuleType):
 sys.modules[__name__].__class__ = _Catalogue
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     if name.startswith("_") or name not in registry.names("metrics"):

@@ -81,9 +81,6 @@ def run_sources(
         run: The trained models.
         member: Which of them.
         loss: Of images and reconstructions; `own_loss` by default.
-
-    Raises:
-        ConfigError: The run has no such member, or there is no such loss.
     """
     check_member(run, member)
     chosen = loss or own_loss(run)

@@ -36,9 +36,6 @@ def write_gallery(
         runs: Finished runs of one seed each, by the name to show.
         folder: Where to write.
         scores: Numbers by name, for each run.
-
-    Raises:
-        WriteError: A file could not be written.
     """
     latents = {name: measure_latents(run)[0] for name, run in runs.items()}
     strips = {name: _strips(run, latents[name]) for name, run in runs.items()}

@@ -10,7 +10,7 @@ from unknot.core.text import number
 from unknot.report import style
 
 
-def render(template: str, **values: Any) -> str:  # noqa: ANN401 - what the template asks for
+def render(template: str, **values: Any) -> str:
     """The text of a page; a value that the template wants and does not get is an error."""
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_template),

@@ -114,11 +114,7 @@ def explained_variance(
 
 
 def check_member(run: Run, member: int) -> int:
-    """The member, if the run has it.
-
-    Raises:
-        ConfigError: It does not.
-    """
+    """The member, if the run has it."""
     members = len(run.spec.seed_list)
     if not 0 <= member < members:
         raise ConfigError(f"This run has members 0 .. {members - 1}; got {member}.")

@@ -25,12 +25,7 @@ SMALL_TRAVERSALS = 10
 
 
 def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
-    """Write the pictures of one member: PNG files and a GIF.
-
-    Raises:
-        ConfigError: The run has no such member.
-        WriteError: A file could not be written.
-    """
+    """Write the pictures of one member: PNG files and a GIF."""
     check_member(run, member)
     latents = measure_latents(run)
     files = {
@@ -65,10 +60,6 @@ def write_page(
             mapping for each member. Those of diverged members may be empty.
         readings: How to read a score, by its name; a few well-known ones are explained anyway.
         notes: Paragraphs to put at the top.
-
-    Raises:
-        ShapeError: There is not one mapping of scores per member.
-        WriteError: A file could not be written.
     """
     path = folder / "index.html"
     write_whole(path, page(run, scores=scores, readings=readings, notes=notes).encode())

@@ -34,9 +34,6 @@ def pixels(dataset: FactorDataset, x: Float[Tensor, "*n c h w"]) -> UInt8[np.nda
     """Images as they look: standardisation undone, clipped to [0, 1], grey as three channels.
 
     Pixels that are not numbers become orange: a broken model must not pass for a black image.
-
-    Raises:
-        ShapeError: The images have neither one channel nor three.
     """
     if x.shape[-3] not in (1, 3):
         raise ShapeError(f"Only images with 1 or 3 channels can be shown; got {tuple(x.shape)}.")

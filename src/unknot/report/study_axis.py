@@ -128,7 +128,7 @@ def _number_axis(axes: Axes, values: Float[np.ndarray, " n"]) -> None:
         axes.xaxis.set_major_locator(LogLocator(numticks=5))
 
 
-def _text(value: Any, digits: int) -> str:  # noqa: ANN401 - a setting of any kind
+def _text(value: Any, digits: int) -> str:
     """A number with so many digits, or another setting."""
     plain = isinstance(value, int | float) and not isinstance(value, bool)
     return number(value, digits) if plain else setting_text(value)

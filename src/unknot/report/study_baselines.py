@@ -40,9 +40,6 @@ def baselines(results: Results, asked: Sequence[str]) -> list[Baseline]:
         results: The runs.
         asked: Such as ``vae``, ``beta_vae beta 4`` or ``mig=0.1``; numbers are one baseline.
 
-    Raises:
-        ConfigError: There is none of that name, or there are more than can be told apart.
-
     Example:
         >>> table = {"objective": ["vae", "vae", "ae"], "seed": [0, 1, 0], "mig": [0.1, 0.3, 0.5]}
         >>> [(b.name, {s: round(v, 3) for s, v in b.values.items()})

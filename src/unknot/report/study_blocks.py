@@ -91,11 +91,7 @@ class FigureFolder:
     files: list[Path] = field(default_factory=list)
 
     def add(self, name: str, drawn: DataFigure, alt: str = "") -> PageFigure:
-        """Write a figure as PNG, SVG and CSV, and give it for the page.
-
-        Raises:
-            WriteError: The disk refused.
-        """
+        """Write a figure as PNG, SVG and CSV, and give it for the page."""
         files = drawn.save(self.folder / FIGURES, name)
         self.files.extend(files)
         width = float(drawn.figure.get_size_inches()[0])
@@ -107,11 +103,7 @@ class FigureFolder:
         return self.file(f"{name}.csv", csv_text(rows).encode())
 
     def file(self, name: str, data: bytes) -> str:
-        """Write a file beside the figures; gives its name.
-
-        Raises:
-            WriteError: The disk refused.
-        """
+        """Write a file beside the figures; gives its name."""
         path = self.folder / FIGURES / name
         write_whole(path, data)
         self.files.append(path)
@@ -135,11 +127,7 @@ class FigureKeeper:
         return self.attempt(name, lambda: [self.folder.add(name, draw())])
 
     def attempt(self, name: str, function: Callable[[], list[T]]) -> list[T]:
-        """What a function gives, or nothing where it fails.
-
-        Raises:
-            WriteError: The disk refused: the next file would not fit either.
-        """
+        """What a function gives, or nothing where it fails."""
         try:
             return function()
         except WriteError:

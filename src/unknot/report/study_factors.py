@@ -48,9 +48,6 @@ def latent_shares(run: Run, found: Latents, title: str) -> DataFigure:
         run: A run of one seed.
         found: Its latents.
         title: Whose they are.
-
-    Raises:
-        ConfigError: The images came without factors.
     """
     run.dataset.require_factors("Maps of latents and factors")
     names = run.dataset.space.names

@@ -151,9 +151,6 @@ def posterior_ellipses(posteriors: Posteriors, *, title: str) -> DataFigure:
     Args:
         posteriors: Of one model.
         title: Whose they are.
-
-    Raises:
-        DataError: There are fewer than two latents.
     """
     if len(posteriors.order) < 2:
         raise DataError(f"Ellipses need two latents; this model has {len(posteriors.order)}.")

@@ -47,10 +47,6 @@ def write_report(
         published: Runs to hold ours against.
         device: For pictures of models.
         say: Told what is being done.
-
-    Raises:
-        ConfigError: The runs lack something that every page needs.
-        WriteError: The disk refused.
     """
     keep = FigureKeeper(FigureFolder(folder))
     results = source.results
@@ -182,7 +178,7 @@ def _runs(source: Source) -> Grid | None:
     return Grid(head, rows, note=note, file="runs.csv")
 
 
-def _any(held: Any) -> Any:  # noqa: ANN401 - a setting or a score
+def _any(held: Any) -> Any:
     number = isinstance(held, int | float) and not isinstance(held, bool)
     if held is None:
         return entry("")

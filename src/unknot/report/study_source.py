@@ -67,11 +67,6 @@ def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[st
         path: Folder or file.
         scores: Those that get figures; chosen by what is there unless given.
         baselines: Objectives, settings or ``score=number``; those of the study file unless given.
-
-    Raises:
-        StoreError: There is nothing, or no study in the folder.
-        DataError: It holds no runs.
-        ConfigError: It holds no scores, or not those or not the baselines asked for.
     """
     source = _read(path, scores)
     wanted = tuple(baselines) or source.baselines

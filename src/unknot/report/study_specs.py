@@ -50,11 +50,7 @@ def settings(study: Study) -> list[Setting]:
 
 
 def study_file(study: Study) -> str:
-    """The text of the study file.
-
-    Raises:
-        DataError: It cannot be read.
-    """
+    """The text of the study file."""
     file = study.path / FILE
     try:
         return file.read_text(encoding="utf-8")
@@ -66,10 +62,6 @@ def write_specs(study: Study, folder: Path) -> list[Path]:
     """Write the page, with an anchor for each run's id, and a copy of the study file.
 
     One file for all runs: there may be ten thousand, and they share few settings.
-
-    Raises:
-        DataError: The study file cannot be read.
-        WriteError: The disk refused.
     """
     page = render("study_specs.html", title=study.name, settings=settings(study))
     write_whole(folder / PAGE, page.encode())

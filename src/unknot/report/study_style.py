@@ -54,11 +54,7 @@ class DataFigure:
         return svg(self.figure)
 
     def save(self, folder: Path, name: str) -> list[Path]:
-        """Write figure and numbers as PNG, SVG and CSV.
-
-        Raises:
-            WriteError: The disk refused.
-        """
+        """Write figure and numbers as PNG, SVG and CSV."""
         parts = {"png": png(self.figure), "svg": self.svg, "csv": self.csv.encode()}
         for ending, data in parts.items():
             write_whole(folder / f"{name}.{ending}", data)

@@ -38,9 +38,6 @@ def pair_deltas(
     """Distance of each latent between two images that differ in one factor, by factor.
 
     The first is in the middle of the grid; in the second the factor has moved by half its values.
-
-    Raises:
-        ConfigError: The run has no such member.
     """
     check_member(run, member)
     space = run.dataset.space

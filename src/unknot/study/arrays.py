@@ -30,9 +30,6 @@ def read(path: Path, member: int | None = None) -> Arrays:
     """The arrays of an npz file by the names of `NAMES`; pickles are never opened.
 
     Codes of several models, ``[models, n, z]``, need a ``member``, and those of one have none.
-
-    Raises:
-        DataError: The file is missing, damaged, or holds no such arrays.
     """
     arrays = _read_known(path)
     models = arrays["codes"].shape[:-2]

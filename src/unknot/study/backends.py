@@ -38,12 +38,7 @@ OURS = {
 def connect(
     name: str, options: Mapping[str, str], workers: int | None
 ) -> AbstractContextManager[Backend]:
-    """The backend of a name, to be used within a ``with``.
-
-    Raises:
-        ConfigError: There is no such backend, it is not installed, or it has no such option.
-        UnknotError: It does not answer.
-    """
+    """The backend of a name, to be used within a ``with``."""
     others = {entry.name: entry for entry in entry_points(group="unknot.backends")}
     if name in OURS:
         module, _, function = OURS[name].partition(":")
@@ -66,10 +61,6 @@ def local(
 
 
 def check_options(name: str, options: Collection[str], known: Collection[str]) -> None:
-    """Check that a backend has the options that were given.
-
-    Raises:
-        ConfigError: It has not.
-    """
+    """Check that a backend has the options that were given."""
     if unknown := [option for option in options if option not in known]:
         raise ConfigError(f"--backend {name} has no option '{unknown[0]}'; see --help.")

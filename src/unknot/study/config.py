@@ -25,9 +25,6 @@ def assign(table: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
 
     Values are TOML; bare words are strings.
 
-    Raises:
-        ConfigError: A word has no ``=``, or sets something inside of a list.
-
     Example:
         >>> assign({"steps": 5}, ["objective.beta=4", "data.name=dsprites"])
         {'steps': 5, 'objective': {'beta': 4}, 'data': {'name': 'dsprites'}}
@@ -43,9 +40,6 @@ def assign(table: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
 
 def seeds(text: str) -> int | list[int]:
     """Seeds as people type them: ``7``, ``0,3,5``, ``0..9`` (both ends count).
-
-    Raises:
-        ConfigError: It is none of these.
 
     Example:
         >>> seeds("7"), seeds("0..3,9")
@@ -71,9 +65,6 @@ def spec(table: Mapping[str, Any], built: dict[str, Any] | None = None) -> Train
         table: The values.
         built: Keeps what its inner tables gave, for whoever comes with the same ones again: the
             settings of a study share most of theirs.
-
-    Raises:
-        ConfigError: A key is unknown (the message gives the nearest), or a value does not fit.
     """
     table = dict(table)
     version = table.pop("version", FORMAT)
@@ -93,11 +84,11 @@ def spec(table: Mapping[str, Any], built: dict[str, Any] | None = None) -> Train
     return TrainSpec.create(**_fields_from(TrainSpec, table))
 
 
-def _optim(given: Any) -> Adam:  # noqa: ANN401
+def _optim(given: Any) -> Adam:
     return build(Adam, _table("optim", given), "optim")
 
 
-def _choice(name: str, room: registry.Room, given: Any) -> Choice:  # noqa: ANN401
+def _choice(name: str, room: registry.Room, given: Any) -> Choice:
     inner = dict(_table(name, given))
     chosen = inner.pop("name", DEFAULTS[name])
     if name == "data" and isinstance(path := inner.get("path"), str):
@@ -108,7 +99,7 @@ def _choice(name: str, room: registry.Room, given: Any) -> Choice:  # noqa: ANN4
     return Choice(chosen, build(registry.get(room, chosen), _preset(room, chosen, inner), name))
 
 
-def _draw(given: Any, objective: Any) -> Choice:  # noqa: ANN401
+def _draw(given: Any, objective: Any) -> Choice:
     """A sampler by name, the objective's own unless it is named."""
     inner = dict(_table("draw", given))
     chosen = inner.pop("name", sampler_of(objective))
@@ -128,7 +119,7 @@ def _preset(room: registry.Room, chosen: str, inner: dict[str, Any]) -> dict[str
     return {**plain(known[preset]), **inner}
 
 
-def _table(name: str, given: Any) -> dict[str, Any]:  # noqa: ANN401
+def _table(name: str, given: Any) -> dict[str, Any]:
     if isinstance(given, str):
         return {"name": given}
     if not isinstance(given, dict):
@@ -137,15 +128,11 @@ def _table(name: str, given: Any) -> dict[str, Any]:  # noqa: ANN401
 
 
 def build(kind: type[T], table: Mapping[str, Any], where: str = "") -> T:
-    """A dataclass from plain values, each checked against its field's type.
-
-    Raises:
-        ConfigError: A key is unknown or missing, or a value does not fit.
-    """
+    """A dataclass from plain values, each checked against its field's type."""
     return kind(**_fields_from(kind, table, where))
 
 
-def _fields_from(kind: Any, table: Mapping[str, Any], where: str = "") -> dict[str, Any]:  # noqa: ANN401
+def _fields_from(kind: Any, table: Mapping[str, Any], where: str = "") -> dict[str, Any]:
     """The fields of a dataclass, each checked against its type."""
     prefix = f"{where}." if where else ""
     needed, hints = _fields(kind)
@@ -158,7 +145,7 @@ def _fields_from(kind: Any, table: Mapping[str, Any], where: str = "") -> dict[s
     return {n: _checked(f"{prefix}{n}", hints[n], v) for n, v in table.items()}
 
 
-def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
+def _checked(name: str, kind: Any, value: Any) -> Any:
     """A value that fits its annotation; whole numbers are welcome where reals are wanted."""
     if isinstance(value, dict) and (kinds := _tagged(kind)):
         return _build_tagged(name, kinds, value)
@@ -173,7 +160,7 @@ def _checked(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401
 
 # A study of thousands of settings asks for the same few types again and again.
 @cache
-def _fields(kind: Any) -> tuple[list[str], dict[str, Any]]:  # noqa: ANN401 - any dataclass
+def _fields(kind: Any) -> tuple[list[str], dict[str, Any]]:
     """Names of the fields without a default, and the annotations of all."""
     hints, every = get_type_hints(kind), fields(kind)
     needed = [f.name for f in every if f.default is MISSING and f.default_factory is MISSING]
@@ -181,14 +168,14 @@ def _fields(kind: Any) -> tuple[list[str], dict[str, Any]]:  # noqa: ANN401 - an
 
 
 @cache
-def _checker(kind: Any) -> Callable[[str, Any], Any]:  # noqa: ANN401 - any annotation
+def _checker(kind: Any) -> Callable[[str, Any], Any]:
     """Checks a value, under its name, against an annotation."""
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     config = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
     adapter: TypeAdapter[Any] = TypeAdapter(kind, config=config)
 
-    def check(name: str, value: Any) -> Any:  # noqa: ANN401
+    def check(name: str, value: Any) -> Any:
         try:
             return adapter.validate_python(value)
         except ValidationError as error:
@@ -199,21 +186,21 @@ def _checker(kind: Any) -> Callable[[str, Any], Any]:  # noqa: ANN401 - any anno
 
 
 @cache
-def _tagged(annotation: Any) -> dict[str, Any]:  # noqa: ANN401 - any annotation
+def _tagged(annotation: Any) -> dict[str, Any]:
     """The dataclasses of a tagged union, those with a class variable ``kind``, by their kind."""
     options = [o for o in get_args(annotation) or (annotation,) if is_dataclass(o)]
     return {kind: option for option in options if (kind := tag(option))}
 
 
 @cache
-def _item(annotation: Any) -> Any:  # noqa: ANN401 - any annotation
+def _item(annotation: Any) -> Any:
     """What a tuple of any length holds, perhaps one that may be None; None for all else."""
     options = annotation, *get_args(annotation)
     tuples = [get_args(option) for option in options if get_origin(option) is tuple]
     return next((inner[0] for inner in tuples if inner[1:] == (...,)), None)
 
 
-def _build_tagged(name: str, kinds: Mapping[str, Any], table: Mapping[str, Any]) -> Any:  # noqa: ANN401
+def _build_tagged(name: str, kinds: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
     """The member of a tagged union that a table names as its ``kind``, from the rest of it."""
     chosen = table.get("kind")
     if not isinstance(chosen, str) or chosen not in kinds:

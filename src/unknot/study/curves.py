@@ -66,11 +66,7 @@ class Curves:
 
     @classmethod
     def from_csv(cls, text: str, members: int) -> "Curves":
-        """Back from a CSV table, the only curves of a run folder of format 1.
-
-        Raises:
-            ValueError: The text is not such a table.
-        """
+        """Back from a CSV table, the only curves of a run folder of format 1."""
         columns: dict[str, list[float]] = {}
         for row in parse_csv(text):
             for name, cell in row.items():

@@ -80,10 +80,6 @@ def evaluate(
         seed: Of everything the scores draw.
         strict: Whether a score that does not apply is an error; else it is left out.
         known: Records of this run; a score among them is not computed again.
-
-    Raises:
-        ConfigError: A score or the protocol is unknown, or a score does not apply.
-        DataError: All members diverged.
     """
     names = everything() if metrics is None else metrics
     request = ScoringRequest(names, protocol, seed, strict)
@@ -104,10 +100,6 @@ def score(
         request: By which scores.
         known: Records; a score among them is not computed again.
         on_score: Called after each score.
-
-    Raises:
-        ConfigError: A score does not apply, or is unknown.
-        DataError: A score does not apply.
     """
     records = recall(model, request, known)
     for _ in records:
@@ -128,12 +120,7 @@ def recall(model: Model, request: ScoringRequest, known: Sequence[Record]) -> di
 
 
 def compute(model: Model, request: ScoringRequest) -> Iterator[Record]:
-    """The record of each score as it comes; of one that does not apply, it says why.
-
-    Raises:
-        ConfigError: A score does not apply or is unknown, and that is an error.
-        DataError: A score does not apply, and that is an error.
-    """
+    """The record of each score as it comes; of one that does not apply, it says why."""
     of_codes = _of_codes(model, request)
     for metric in request.metrics:
         try:
@@ -158,9 +145,6 @@ def everything() -> list[str]:
 def known(names: Sequence[str]) -> list[str]:
     """Names of scores, each once.
 
-    Raises:
-        ConfigError: There is no such score; the message gives the nearest.
-
     Example:
         >>> known(["mig", "sap", "mig"])
         ['mig', 'sap']
@@ -173,11 +157,7 @@ def known(names: Sequence[str]) -> list[str]:
 
 
 def models(training: Training, request: ScoringRequest) -> list[Model]:
-    """The members of a population that did not diverge.
-
-    Raises:
-        DataError: There is none.
-    """
+    """The members of a population that did not diverge."""
     names = [*zip(training.ids, training.seeds, strict=True)]
     if len(training.diverged) == len(names):
         raise DataError("No member can be scored: all of them diverged.")

@@ -29,12 +29,7 @@ WRITE_EVERY = 2.0
 
 @contextmanager
 def driver(folder: Path) -> Iterator[Store]:
-    """Hold a study's folder to write its records.
-
-    Raises:
-        StoreError: Another process is at work on it.
-        WriteError: The disk refused.
-    """
+    """Hold a study's folder to write its records."""
     refusal = f"Another process is running the study in {folder}; wait for it or stop it first."
     with lock.hold(folder, refusal):
         store = create(folder)
@@ -53,10 +48,6 @@ def save_plan(store: Store, asked: Plan, here: Machine, *, update: bool = False)
         asked: The plan.
         here: Where it will run.
         update: Allow another plan than the one that is there.
-
-    Raises:
-        ConfigError: The plan is another one, and that was not allowed.
-        WriteError: The disk refused.
     """
     facts = store.facts()
     known = {run.id: bool(run.wanted) for run in store.runs()}
@@ -132,12 +123,6 @@ def run(
         pool: Who performs the tasks; processes of this machine unless given.
         begun: Told when the plan is written down and work begins.
         watch: Told of every event.
-
-    Raises:
-        ConfigError: The file makes no sense, or asks for something else than what is there.
-        StoreError: There is nothing to resume, or another process is at work on it.
-        WriteError: The disk refused.
-        KeyboardInterrupt: Asked to stop; the same call resumes.
     """
     known = _facts(folder)
     if study is None:
@@ -200,10 +185,6 @@ def execute(
         here: The machine.
         pool: Who performs the tasks; processes of this machine unless given.
         watch: Told of every event.
-
-    Raises:
-        KeyboardInterrupt: Asked to stop; workers have saved what they were at.
-        WriteError: The disk refused.
     """
     # Workers that share this machine's GPU share its cores, too, when they score.
     share = max(1, scoring.spare() // here.workers) if here.gpu and pool is None else None

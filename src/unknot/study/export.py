@@ -33,12 +33,7 @@ def telling(rows: Rows, scores: Sequence[str]) -> list[str]:
 
 
 def write_parquet(rows: Rows, path: Path) -> None:
-    """Write a Parquet file.
-
-    Raises:
-        ConfigError: pyarrow is not installed.
-        WriteError: It could not be written.
-    """
+    """Write a Parquet file."""
     try:
         arrow = importlib.import_module("pyarrow")
         parquet = importlib.import_module("pyarrow.parquet")
@@ -58,12 +53,7 @@ def write_parquet(rows: Rows, path: Path) -> None:
 
 
 def extract(study: Study, start: str, out: Path | None = None, *, device: str = "auto") -> Path:
-    """Write one model as a run folder of its own, with its scores.
-
-    Raises:
-        StoreError: There is no such run, it is not trained yet, or the folder is not empty.
-        WriteError: It could not be written.
-    """
+    """Write one model as a run folder of its own, with its scores."""
     from unknot.study import records
 
     name = study.find(start)

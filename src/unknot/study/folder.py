@@ -79,20 +79,12 @@ class RunFolder:
 
     @property
     def is_trained(self) -> bool:
-        """Whether the run was trained to its end and all of it is there.
-
-        Raises:
-            StoreError: `status.json` is damaged.
-        """
+        """Whether the run was trained to its end and all of it is there."""
         ended = self.record().get("status") in ("done", "diverged")
         return ended and self.weights_file.exists()
 
     def check_free(self) -> None:
-        """Check that a run may be written here.
-
-        Raises:
-            StoreError: It holds a run already, or something else.
-        """
+        """Check that a run may be written here."""
         if self.spec_file.exists():
             raise StoreError(
                 f"{self.path} already holds a run. Resume it with `unknot resume {self.path}`, "
@@ -102,44 +94,25 @@ class RunFolder:
             raise StoreError(f"{self.path} is not an empty folder; choose another with --out.")
 
     def claim(self, spec: TrainSpec) -> None:
-        """Make the folder and write down what was asked.
-
-        Raises:
-            StoreError: It holds a run already, or something else.
-            WriteError: A file could not be written.
-        """
+        """Make the folder and write down what was asked."""
         self.check_free()
         write_whole(self.spec_file, to_toml(spec.table()).encode())
 
     @contextmanager
     def lock(self, *, patience: float = 0.0) -> Iterator[None]:
-        """Keep other processes from training here.
-
-        Raises:
-            StoreError: Another process trains here, still after ``patience`` seconds.
-            WriteError: A file could not be written.
-        """
+        """Keep other processes from training here."""
         refusal = f"Another process is training in {self.path}; wait for it or stop it first."
         with lock.hold(self.path, refusal, patience=patience):
             yield
 
     def spec(self) -> TrainSpec:
-        """What was asked.
-
-        Raises:
-            StoreError: There is no run here.
-            ConfigError: Its file does not make sense.
-        """
+        """What was asked."""
         if not self.spec_file.is_file():
             raise StoreError(f"{self.path} holds no run: there is no {self.spec_file.name} in it.")
         return config.spec(read_toml(self.spec_file))
 
     def record(self) -> dict[str, Any]:
-        """What `status.json` holds; empty before the first step.
-
-        Raises:
-            StoreError: It is damaged, or of a later format.
-        """
+        """What `status.json` holds; empty before the first step."""
         files = (self.status_file, self.path / "population.json")
         file = next((file for file in files if file.exists()), None)
         if file is None:
@@ -158,11 +131,7 @@ class RunFolder:
         return dict(facts)
 
     def curves(self) -> Curves:
-        """What training logged.
-
-        Raises:
-            StoreError: The file is missing or damaged.
-        """
+        """What training logged."""
         record = self.record()
         try:
             if not self.curves_file.exists():
@@ -179,10 +148,6 @@ class RunFolder:
             training: A fresh one.
             watch: Told after every few steps.
             stop: Asked after every few steps.
-
-        Raises:
-            StoreError: The checkpoints cannot be read, or are of another net, run or dataset.
-            WriteError: A file could not be written; earlier checkpoints are whole.
         """
         saved = checkpoint.latest(self.checkpoints)
         if saved is not None:
@@ -194,11 +159,7 @@ class RunFolder:
             self.save(training)
 
     def save(self, training: Training) -> None:
-        """Write weights and curves; the status comes last and says that all of it is there.
-
-        Raises:
-            WriteError: A file could not be written; checkpoints are whole.
-        """
+        """Write weights and curves; the status comes last and says that all of it is there."""
         note = {"format": "unknot weights, members first"}
         write_tensors(self.weights_file, training.weights(), note)
         write_tensors(self.curves_file, training.curves.tensors(), {})
@@ -219,9 +180,6 @@ class RunFolder:
             specs: What was planned, one for each member; what `run.toml` says when None.
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
             member: One of them, as a training of its own; all of them when None.
-
-        Raises:
-            StoreError: It is not finished, damaged, or of other runs or another net.
         """
         chosen = [self.spec()] if specs is None else list(specs)
         if not self.weights_file.exists():

@@ -33,9 +33,6 @@ def compute(text: str, lookup: Callable[[str], object]) -> int | float:
         text: With its ``=``.
         lookup: Gives the setting of a dotted name.
 
-    Raises:
-        ConfigError: It is no formula, or a name in it is no number.
-
     Example:
         >>> compute("= 10 * (objective.lambda_od + 1)", {"objective.lambda_od": 2}.get)
         30

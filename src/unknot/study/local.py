@@ -140,12 +140,7 @@ class LocalPool:
             self.alive.add(WorkerProcess(self.inbox, self.environment))
 
     def events(self) -> Iterator[Event]:
-        """What becomes of the tasks, until all have come to an end.
-
-        Raises:
-            NoWorkersError: Workers die before they can begin, or none is left.
-            Stopped: Asked to stop.
-        """
+        """What becomes of the tasks, until all have come to an end."""
         while self.left:
             self._start()
             for worker in self.alive:
@@ -226,9 +221,6 @@ def local(tasks: Sequence[Task], *, workers: int, threads: int | None = None) ->
         tasks: Each for one worker at a time.
         workers: The most processes.
         threads: Of each; as many as PyTorch likes when None.
-
-    Raises:
-        NoWorkersError: Workers die before they can begin.
     """
     with LocalPool(tasks, workers=workers, environment=threads_in(threads)) as pool:
         yield from pool.events()

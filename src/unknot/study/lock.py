@@ -21,10 +21,6 @@ def hold(folder: Path, refusal: str, *, patience: float = 0.0) -> Iterator[None]
         folder: Made where it is missing.
         refusal: The message for a second process.
         patience: Seconds to wait until the other process leaves.
-
-    Raises:
-        StoreError: Another process holds it.
-        WriteError: The lock file could not be written.
     """
     lock = FileLock(folder / ".lock", timeout=max(patience, MOMENT))
     try:

@@ -51,9 +51,6 @@ def machine(
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         workers: Processes, where someone decided.
         threads: Of each, where the study has begun: another number would give other bits.
-
-    Raises:
-        ConfigError: There is no such device, or no worker at all.
     """
     if workers is not None and workers < 1:
         raise ConfigError(f"A study needs a worker or more; got {workers}.")
@@ -71,9 +68,6 @@ def device_elsewhere(device: str, *, auto: str | None) -> str:
     Args:
         device: As the user said.
         auto: What ``auto`` means; it is refused when None.
-
-    Raises:
-        ConfigError: It is not for the user to choose, or no device at all.
     """
     chosen = auto if device == "auto" else device
     if chosen is None:

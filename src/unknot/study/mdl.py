@@ -78,11 +78,7 @@ class MdlRuns:
 
     @property
     def chosen(self) -> Run:
-        """The run to go on with, where one run has all members.
-
-        Raises:
-            ConfigError: Some members are strong and others weak.
-        """
+        """The run to go on with, where one run has all members."""
         runs = [run for run, _ in self.by_seed.values()]
         if any(run is not runs[0] for run in runs):
             raise ConfigError(
@@ -116,11 +112,6 @@ def train_mdl(
             again goes on from what is there.
         device: As in `unknot.train`.
         watch: As in `unknot.train`, told of one run after the other.
-
-    Raises:
-        ConfigError: The objective is another one, or epsilon is not above 0.
-        StoreError: The folder holds runs of other settings.
-        KeyboardInterrupt: Asked to stop.
     """
     settings = spec.objective.settings
     if not isinstance(settings, MdLVAE) or settings.variant != "strong":

@@ -39,10 +39,6 @@ def perform(
         task: What to do.
         tell: Called after every few steps and scores.
         stop: Asked after every few steps and scores.
-
-    Raises:
-        Stopped: Asked to stop; what is on the disk is enough to go on from.
-        UnknotError: A setting, the data or the disk refused.
     """
     folder, specs = RunFolder(Path(task.folder)), task.specs()
     # A killed driver's worker needs a moment to notice.
@@ -133,9 +129,6 @@ def run_task(
         tell: Told how far it is.
         stop: Asked whether to stop.
         ask: Gives rows of codes to scores of a model that is elsewhere.
-
-    Raises:
-        Stopped: Asked to stop; what is on the disk is enough to go on from.
     """
     try:
         if isinstance(task, ScoreTask):
@@ -160,9 +153,6 @@ def run_remote_task(
         version: Of the driver.
         tell: Told how far it is.
         stop: Asked whether to stop.
-
-    Raises:
-        Stopped: Asked to stop; what is on the disk is enough to go on from.
     """
     folder = Path(task.folder)
     try:

@@ -64,11 +64,7 @@ class Plan:
 
 
 def plan(file: StudyFile) -> Plan:
-    """Check every setting of a study and name its runs.
-
-    Raises:
-        ConfigError: A setting does not make sense; the message says in which grid.
-    """
+    """Check every setting of a study and name its runs."""
     settings: list[TrainSpec] = []
     runs: list[Planned] = []
     known: set[str] = set()

@@ -78,10 +78,6 @@ def connected(address: str | None = None, *, workers: int | None = None) -> Iter
         address: ``HOST:PORT`` of its head; the environment's ``RAY_ADDRESS``, or the cluster that
             this machine is a node of, when None.
         workers: The most populations at a time; as many as there is room for when None.
-
-    Raises:
-        ConfigError: Ray is not installed.
-        UnknotError: No cluster answers there.
     """
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
@@ -111,7 +107,7 @@ def backend(options: Mapping[str, str], workers: int | None) -> AbstractContextM
     return connected(options.get("address"), workers=workers)
 
 
-def _ray() -> Any:  # noqa: ANN401 - the module, which is not always there
+def _ray() -> Any:
     return importlib.import_module("ray")
 
 
@@ -147,11 +143,7 @@ def _machine(
 
 
 def _pool(tasks: Sequence[Task], *, workers: int | None = None) -> Iterator[Event]:
-    """Perform tasks on the cluster; closing the iterator stops them with a checkpoint.
-
-    Raises:
-        UnknotError: The cluster is gone.
-    """
+    """Perform tasks on the cluster; closing the iterator stops them with a checkpoint."""
     ray = _ray()
     waiting, deaths = collections.deque(tasks), DeathPolicy()
     running: dict[Any, tuple[Task, Any]] = {}
@@ -231,7 +223,7 @@ def _start(task: Task) -> tuple[Any, Any]:
     return performer, performer.perform.remote(task.json(), unknot.__version__)
 
 
-def _answered(promise: Any) -> list[Place] | None:  # noqa: ANN401 - Ray's
+def _answered(promise: Any) -> list[Place] | None:
     """What was promised, if it is there; who died is found out by its answer."""
     ray = _ray()
     if not ray.wait([promise], timeout=0)[0]:

@@ -36,18 +36,14 @@ class Record:
         return self.id, self.metric, json.dumps([self.protocol, self.unknot], sort_keys=True)
 
 
-def plain(protocol: Any) -> dict[str, Any]:  # noqa: ANN401
+def plain(protocol: Any) -> dict[str, Any]:
     """A protocol as a record keeps it."""
     kept: dict[str, Any] = json.loads(json.dumps(dict(protocol), default=str))
     return kept
 
 
 def read(folder: Path) -> list[Record]:
-    """The records of a run folder.
-
-    Raises:
-        StoreError: A line of the file is not a record.
-    """
+    """The records of a run folder."""
     path = folder / "scores.jsonl"
     if not path.exists():
         return []
@@ -66,9 +62,6 @@ def append(folder: Path, records: Sequence[Record]) -> int:
 
     Returns:
         How many were new.
-
-    Raises:
-        WriteError: The disk refused; the file is as it was.
     """
     kept = {record.key: record for record in read(folder)}
     before = len(kept)

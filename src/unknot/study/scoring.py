@@ -63,11 +63,6 @@ def score(
             single model, all is done here. Close the iterator to end them.
         on_score: Called with the number of scores done so far, of all models.
         stop: Asked after every score, and several times a second where workers score.
-
-    Raises:
-        Stopped: Asked to stop.
-        ConfigError: A score does not apply or is unknown, and that is an error.
-        DataError: A score does not apply, and that is an error.
     """
     if processes > 1:
         models = [*models]

@@ -88,7 +88,7 @@ class Job:
             sys.exit(1)
         write_whole(Path(answer), json.dumps(fact).encode())
 
-    def checkpoint(self, *words: str) -> Any:  # noqa: ANN401 - submitit's
+    def checkpoint(self, *words: str) -> Any:
         """What to call in its place when it goes on: the same."""
         return importlib.import_module("submitit").helpers.DelayedSubmission(self, *words)
 
@@ -96,7 +96,7 @@ class Job:
 class SentTask:
     """A task and its job."""
 
-    def __init__(self, task: Task, job: Any) -> None:  # noqa: ANN401 - submitit's
+    def __init__(self, task: Task, job: Any) -> None:
         self.task, self.job = task, job
         self.missed: float | None = None
         """When it was first missed."""
@@ -117,10 +117,6 @@ def slurm(
         options: Of sbatch: ``partition``, ``account``, ``time``, ``mem``, ...
         workers: The most jobs at a time.
         cluster: ``slurm``, or ``local`` for submitit's processes of this machine, to try it out.
-
-    Raises:
-        ConfigError: submitit is not installed.
-        UnknotError: There is no SLURM here, or it does not answer.
     """
     try:
         importlib.import_module("submitit")
@@ -164,11 +160,7 @@ def _machine(
 def _pool(
     options: Mapping[str, Any], tasks: Sequence[Task], *, workers: int, cluster: str
 ) -> Iterator[Event]:
-    """Perform tasks as jobs; closing the iterator stops them with a checkpoint.
-
-    Raises:
-        UnknotError: sbatch refuses them.
-    """
+    """Perform tasks as jobs; closing the iterator stops them with a checkpoint."""
     if not tasks:
         return
     folder = Path(tasks[0].folder).parent.parent / "slurm"
@@ -229,11 +221,7 @@ def _earlier(folder: Path, tasks: Sequence[Task], cluster: str) -> Iterator[tupl
 def _send(
     folder: Path, options: Mapping[str, Any], tasks: Sequence[Task], *, workers: int, cluster: str
 ) -> list[SentTask]:
-    """Tasks as jobs in the queue.
-
-    Raises:
-        UnknotError: sbatch refuses them.
-    """
+    """Tasks as jobs in the queue."""
     submitit = importlib.import_module("submitit")
     first = tasks[0]
     gpu = first.device != "cpu" and not GPUS & {*options}
@@ -276,11 +264,7 @@ def _lost(sent: Mapping[str, SentTask], cluster: str) -> list[str]:
 
 
 def _present(sent: Mapping[str, SentTask], cluster: str) -> set[str]:
-    """Keys of those whose job waits or runs.
-
-    Raises:
-        UnknotError: SLURM does not answer.
-    """
+    """Keys of those whose job waits or runs."""
     if cluster != "slurm":
         return {key for key, of in sent.items() if not of.job.done()}
     queue = _queue()
@@ -288,11 +272,7 @@ def _present(sent: Mapping[str, SentTask], cluster: str) -> set[str]:
 
 
 def _queue() -> set[str]:
-    """Ids of this user's jobs that wait or run.
-
-    Raises:
-        UnknotError: SLURM does not answer.
-    """
+    """Ids of this user's jobs that wait or run."""
     done = _run("squeue", "--noheader", "--array", "--format=%i", f"--user={getpass.getuser()}")
     if done.returncode:
         said = " ".join(done.stderr.split("\n")[:1])
@@ -315,7 +295,7 @@ def _place(population: Path) -> Place | None:
     return None
 
 
-def _last_words(job: Any) -> str:  # noqa: ANN401 - submitit's
+def _last_words(job: Any) -> str:
     """How a job ended, as far as is known."""
     said = ""
     with contextlib.suppress(OSError):

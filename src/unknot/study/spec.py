@@ -80,15 +80,12 @@ class TrainSpec:
         optim: Adam | None = None,
         steps: int = 20_000,
         draw: Choice | None = None,
-        **others: Any,  # noqa: ANN401 - fields as they are
+        **others: Any,
     ) -> "TrainSpec":
         """A spec with all that was left open written out, so that a run's file decides the run.
 
         Schedules over the whole run get its length, and the sampler is the one that the objective
         asks for.
-
-        Raises:
-            ConfigError: A setting does not make sense.
         """
         objective, optim, draw = _write_out(objective, optim or Adam(), draw, steps)
         return cls(data, net, objective, optim, steps, draw=draw, **others)
@@ -169,7 +166,7 @@ def _write_out(
     return replace(objective, settings=settings), over_run(optim, updates, "optim"), draw
 
 
-def plain(settings: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+def plain(settings: Any) -> dict[str, Any]:
     """A dataclass of settings as the table that a file holds; what is None has no entry.
 
     Neither have the steps of a schedule over the whole run, before it is known how long that is.
@@ -187,7 +184,7 @@ def plain(settings: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
     return {name: plain_value(value) for name, value in values.items() if value is not None}
 
 
-def plain_value(value: Any) -> Any:  # noqa: ANN401 - any setting
+def plain_value(value: Any) -> Any:
     """A setting as a file holds it: dataclasses as tables, members of unions with their ``kind``.
 
     Example:
@@ -203,6 +200,6 @@ def plain_value(value: Any) -> Any:  # noqa: ANN401 - any setting
     return {**({} if kind is None else {"kind": kind}), **plain(value)}
 
 
-def tag(kind: Any) -> str | None:  # noqa: ANN401 - any class of a dataclass
+def tag(kind: Any) -> str | None:
     """What tells a dataclass from the others of its union: its class variable ``kind``, if any."""
     return None if "kind" in {f.name for f in fields(kind)} else getattr(kind, "kind", None)

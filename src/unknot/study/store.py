@@ -215,11 +215,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: all of it is on the disk at its end, or nothing.
-
-        Raises:
-            WriteError: The disk refused.
-        """
+        """A transaction: all of it is on the disk at its end, or nothing."""
         with _explained(self.folder, "write"), self.db:
             yield self.db
 
@@ -365,12 +361,7 @@ def _numbers(
 
 
 def create(folder: Path) -> Store:
-    """A store to write to; made where there is none.
-
-    Raises:
-        StoreError: It is damaged or of another format.
-        WriteError: The disk refused.
-    """
+    """A store to write to; made where there is none."""
     with _explained(folder, "write"):
         store = Store(folder, sqlite3.connect(folder / FILE, timeout=WAIT))
         store.db.execute("PRAGMA journal_mode = WAL")
@@ -381,11 +372,7 @@ def create(folder: Path) -> Store:
 
 
 def open_to_read(folder: Path) -> Store:
-    """A store to read from.
-
-    Raises:
-        StoreError: There is none, or it is damaged or of another format.
-    """
+    """A store to read from."""
     path = folder / FILE
     if not path.is_file():
         raise StoreError(f"{folder} holds no study: there is no {FILE} in it.")

@@ -40,11 +40,7 @@ class StudyFile:
 
     @classmethod
     def parse(cls, text: str, name: str = "The study file") -> "StudyFile":
-        """The study of a text.
-
-        Raises:
-            ConfigError: It is not TOML.
-        """
+        """The study of a text."""
         table = parse_toml(text, name)
         return cls({key: value for key, value in table.items() if key != "quick"}, text)
 
@@ -55,11 +51,7 @@ class StudyFile:
 
     @cached_property
     def sweep(self) -> Sweep:
-        """The settings of its runs.
-
-        Raises:
-            ConfigError: It makes no sense.
-        """
+        """The settings of its runs."""
         return expand(self.table)
 
     @property
@@ -99,9 +91,6 @@ def read_study(
         metrics: Names with commas between, or ``all``.
         protocol: Of the scores.
         quick: Put what the file has under ``[quick]`` in its place; else that is left out.
-
-    Raises:
-        ConfigError: The file cannot be read, or a flag makes no sense.
     """
     if file is None and not (assignments or grid or seeds or metrics or protocol or quick):
         raise ConfigError(
@@ -128,17 +117,13 @@ def read_study(
 
 
 def find_file(file: Path) -> Path:
-    """A file that is there, or the preset of that name where it is a bare word.
-
-    Raises:
-        ConfigError: There is neither.
-    """
+    """A file that is there, or the preset of that name where it is a bare word."""
     if file.is_file() or file.suffix or len(file.parts) > 1:
         return file
     return presets.file(str(file))
 
 
-def _with_quick(table: Mapping[str, Any], quick: Any) -> dict[str, Any]:  # noqa: ANN401
+def _with_quick(table: Mapping[str, Any], quick: Any) -> dict[str, Any]:
     """The short version of a study, under a name of its own."""
     if not isinstance(quick, dict) or not quick:
         raise ConfigError(
@@ -153,7 +138,7 @@ def _with_quick(table: Mapping[str, Any], quick: Any) -> dict[str, Any]:  # noqa
     return {**shorter, "name": f"{table['name']} quick"}
 
 
-def _with_axes(across: Any, axes: Sequence[str]) -> dict[str, Any]:  # noqa: ANN401
+def _with_axes(across: Any, axes: Sequence[str]) -> dict[str, Any]:
     """The table ``[across]`` with axes such as ``objective.beta=1,2,4``."""
     if not isinstance(across, dict):
         raise ConfigError(f"[across] must be a table of settings; got {across!r}.")

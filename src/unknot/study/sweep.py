@@ -68,10 +68,6 @@ def expand(table: Mapping[str, Any]) -> Sweep:
 
     The first axis is the slowest, and seeds are the fastest.
 
-    Raises:
-        ConfigError: A key is unknown (the message gives the nearest), a grid is empty, an axis
-            comes twice, or axes to be zipped are of unequal lengths.
-
     Example:
         >>> sweep = expand({"grid": [{"objective": {"beta": [1, 2], "likelihood": "gaussian"}}]})
         >>> [setting["objective"] for setting in sweep.settings]
@@ -224,13 +220,13 @@ def _setting(place: str, base: dict[str, Any], point: Sequence[tuple[str, Any]])
     return table
 
 
-def _inner(place: str, given: Any) -> dict[str, Any]:  # noqa: ANN401
+def _inner(place: str, given: Any) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise ConfigError(f"{place} must be a table of settings; got {given!r}.")
     return given
 
 
-def _seeds(given: Any) -> tuple[int, ...]:  # noqa: ANN401
+def _seeds(given: Any) -> tuple[int, ...]:
     read = config.seeds(given) if isinstance(given, str) else given
     listed = read if isinstance(read, list) else [read]
     if not listed or any(isinstance(s, bool) or not isinstance(s, int) or s < 0 for s in listed):
@@ -238,7 +234,7 @@ def _seeds(given: Any) -> tuple[int, ...]:  # noqa: ANN401
     return tuple(listed)
 
 
-def _metrics(given: Any) -> tuple[str, ...] | None:  # noqa: ANN401
+def _metrics(given: Any) -> tuple[str, ...] | None:
     if given == "all":
         return None
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
@@ -246,32 +242,28 @@ def _metrics(given: Any) -> tuple[str, ...] | None:  # noqa: ANN401
     return tuple(evaluate.known(given))
 
 
-def baselines(given: Any) -> tuple[str, ...]:  # noqa: ANN401
-    """The words under ``baseline``, one or a list.
-
-    Raises:
-        ConfigError: They are none.
-    """
+def baselines(given: Any) -> tuple[str, ...]:
+    """The words under ``baseline``, one or a list."""
     words = [given] if isinstance(given, str) else given
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise ConfigError(f'baseline looks like "vae" or ["vae", "mig=0.1"]; got {given!r}.')
     return tuple(words)
 
 
-def _protocol(given: Any) -> str:  # noqa: ANN401
+def _protocol(given: Any) -> str:
     if given not in protocols.MEANINGS:
         hint = registry.nearest(str(given), [*protocols.MEANINGS])
         raise ConfigError(f"There is no protocol {given!r}{hint}")
     return str(given)
 
 
-def _text(key: str, given: Any) -> str:  # noqa: ANN401
+def _text(key: str, given: Any) -> str:
     if not isinstance(given, str) or not given.strip():
         raise ConfigError(f"{key} must be a text; got {given!r}.")
     return given
 
 
-def _whole(key: str, given: Any, least: int) -> int:  # noqa: ANN401
+def _whole(key: str, given: Any, least: int) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not least <= given < 2**63:
         range_text = f"a whole number from {least} on, below 2^63"
         raise ConfigError(f"{key} must be {range_text}; got {given!r}.")

@@ -45,11 +45,7 @@ class Task:
         return cls(**json.loads(line))
 
     def specs(self) -> list[TrainSpec]:
-        """The members as runs of their own.
-
-        Raises:
-            StoreError: They have other ids than in the plan.
-        """
+        """The members as runs of their own."""
         specs = [
             config.spec({**self.settings[member["setting"]], "seeds": member["seed"]})
             for member in self.members

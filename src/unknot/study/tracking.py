@@ -33,11 +33,7 @@ class TrackedRun:
 
 
 def ended_runs(study: Study) -> Iterator[TrackedRun]:
-    """The ended runs of a study, in the order of its plan.
-
-    Raises:
-        StoreError: A file is missing or damaged.
-    """
+    """The ended runs of a study, in the order of its plan."""
     names = study.scores()
     for row in study.table():
         if row["status"] not in ("done", "diverged"):
@@ -60,10 +56,6 @@ def to_tensorboard(study: Study, out: str | None = None) -> str:
     Args:
         study: The study.
         out: A folder; ``tensorboard`` in the study's when None.
-
-    Raises:
-        ConfigError: TensorBoard is not installed.
-        WriteError: The disk refused.
     """
     board = _client("torch.utils.tensorboard", "tensorboard")
     folder = Path(out) if out else study.path / "tensorboard"
@@ -92,10 +84,6 @@ def to_wandb(study: Study, out: str | None = None) -> str:
     Args:
         study: The study.
         out: The project; the environment's ``WANDB_PROJECT``, or the study's name, when None.
-
-    Raises:
-        ConfigError: Its client is not installed.
-        UnknotError: It refused.
     """
     wandb = _client("wandb", "wandb")
     project = out or os.environ.get("WANDB_PROJECT") or study.name
@@ -130,10 +118,6 @@ def to_mlflow(study: Study, out: str | None = None) -> str:
         study: The study.
         out: A tracking URI, such as ``sqlite:///runs.db``; MLflow's own choice when None, which
             the environment's ``MLFLOW_TRACKING_URI`` is.
-
-    Raises:
-        ConfigError: MLflow is not installed.
-        UnknotError: It refused.
     """
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     mlflow = _client("mlflow", "mlflow")
@@ -155,7 +139,7 @@ def to_mlflow(study: Study, out: str | None = None) -> str:
     return f"experiment '{study.name}' of MLflow at {where}"
 
 
-def _log(mlflow: Any, client: Any, number: str, run: TrackedRun) -> None:  # noqa: ANN401 - MLflow's
+def _log(mlflow: Any, client: Any, number: str, run: TrackedRun) -> None:
     entities = mlflow.entities
     tags = {"mlflow.runName": run.id, "unknot.id": run.id, "unknot.status": run.status}
     made = client.create_run(number, tags=tags).info
@@ -179,14 +163,14 @@ def _log(mlflow: Any, client: Any, number: str, run: TrackedRun) -> None:  # noq
     client.set_terminated(name)
 
 
-def _client(module: str, extra: str) -> Any:  # noqa: ANN401 - a module that may not be there
+def _client(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise ConfigError(f"{extra} is not installed: pip install 'unknot[{extra}]'.") from error
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - a setting
+def _plain(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str) else str(value)
 
 

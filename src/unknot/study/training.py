@@ -69,11 +69,6 @@ class Training:
         Args:
             specs: What to train: one spec of all seeds, or one for each member.
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
-
-        Raises:
-            ConfigError: The device or precision is not to be had, the sampler does not fit the
-                data, the file of a learnt kernel has changed, or the members do not fit together.
-            DataError: The dataset cannot be loaded.
         """
         context = training_context(specs[0], device)
         return cls(tuple(specs), context, _populate(context, specs))
@@ -82,11 +77,7 @@ class Training:
     def from_weights(
         cls, specs: Sequence[TrainSpec], context: Context, weights: State, source: str | Path
     ) -> "Training":
-        """A trained population, whose initial weights are not drawn first.
-
-        Raises:
-            StoreError: The weights are of another net.
-        """
+        """A trained population, whose initial weights are not drawn first."""
         context = replace(context, blank=True)
         training = cls(tuple(specs), context, _populate(context, specs))
         state = training.population.state()
@@ -168,11 +159,7 @@ class Training:
         return Checkpoint(self.step, tensors, facts)
 
     def restore(self, saved: Checkpoint, source: Path) -> None:
-        """Continue from a checkpoint.
-
-        Raises:
-            StoreError: It is of another net, run or dataset.
-        """
+        """Continue from a checkpoint."""
         if saved.facts.get("ids") != self.ids:
             raise StoreError(f"The checkpoint in {source} belongs to another run.")
         self._check_images(saved.facts.get("images"), source)
@@ -247,13 +234,7 @@ class Training:
 
 
 def training_context(spec: TrainSpec, device: str = "auto", *, trained: bool = False) -> Context:
-    """Dataset, net, batch and device of a population; `trained` only to use its weights.
-
-    Raises:
-        ConfigError: The device or precision is not to be had, the file of a learnt kernel has
-            changed, or the likelihood does not fit the images.
-        DataError: The dataset cannot be loaded.
-    """
+    """Dataset, net, batch and device of a population; `trained` only to use its weights."""
     chosen = (to_read if trained else runtime)(device, spec.precision)
     dataset = spec.data.settings.load().to(chosen.device)
     likelihood = likelihood_of(spec.objective.settings)

@@ -24,11 +24,7 @@ DIGEST = hashlib.sha256().digest_size
 
 
 def folder() -> Path:
-    """Where files are kept: ``UNKNOT_CACHE``, or ``unknot`` in the user's cache folder.
-
-    Raises:
-        RuntimeError: The user has no home, and so no cache folder.
-    """
+    """Where files are kept: ``UNKNOT_CACHE``, or ``unknot`` in the user's cache folder."""
     if chosen := os.environ.get("UNKNOT_CACHE"):
         return Path(chosen).expanduser()
     path = platformdirs.user_cache_path("unknot", appauthor=False)

@@ -84,10 +84,6 @@ def as_bytes(images: np.ndarray, source: str) -> Bytes:
     Args:
         images: ``[n, h, w]``, ``[n, h, w, c]`` or ``[n, c, h, w]`` with 1 or 3 channels.
         source: Where it came from, for messages.
-
-    Raises:
-        ShapeError: The array is not a stack of images.
-        DataError: It is empty or holds NaN, values outside [0, 1] or another type.
     """
     if images.size == 0:
         raise DataError(f"There are no images in {source}; its shape is {images.shape}.")

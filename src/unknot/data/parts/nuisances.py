@@ -25,11 +25,7 @@ class Seeded(Protocol):
 
 
 def check_seed(settings: Seeded) -> None:
-    """Check the seed of a dataset; for ``__post_init__``.
-
-    Raises:
-        ConfigError: It does not fit 63 bits.
-    """
+    """Check the seed of a dataset; for ``__post_init__``."""
     if not 0 <= settings.seed < 2**63:
         raise ConfigError(
             f"{type(settings).__name__}.seed must be a whole number from 0 to 2**63 - 1; "

@@ -15,9 +15,6 @@ def read_folder(path: str, side: int) -> UInt8[np.ndarray, "n 3 side side"]:
 
     Each is cropped to its largest middle square and scaled bilinearly. Files of other kinds are
     passed over.
-
-    Raises:
-        DataError: There is no such folder, it has no pictures, or one of them cannot be read.
     """
     # Here, so that a dataset without a folder needs no decoder.
     from PIL import Image, ImageOps
@@ -42,11 +39,7 @@ def read_folder(path: str, side: int) -> UInt8[np.ndarray, "n 3 side side"]:
 
 
 def read_picture(path: str, most: tuple[int, int]) -> UInt8[np.ndarray, "3 h w"]:
-    """A PNG or JPEG picture, shrunk to fit a width and a height; a smaller one stays as it is.
-
-    Raises:
-        DataError: There is no such file, or it cannot be read.
-    """
+    """A PNG or JPEG picture, shrunk to fit a width and a height; a smaller one stays as it is."""
     from PIL import Image
 
     file = Path(path).expanduser()

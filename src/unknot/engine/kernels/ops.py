@@ -89,12 +89,12 @@ def _(big, small, weight, kernel, phases):  # type: ignore[no-untyped-def]  # no
     return torch.empty_like(weight), weight.new_empty(len(weight), channels)
 
 
-def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ANN401, ARG001
+def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG001
     image, weight, _, _, ctx.kernel, ctx.phases, _, ctx.rectified = inputs
     ctx.save_for_backward(image, weight)
 
 
-def _conv_down_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+def _conv_down_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     big, weight = ctx.saved_tensors
     gradient = gradient.contiguous()
     mask = big if ctx.rectified else None
@@ -105,7 +105,7 @@ def _conv_down_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]
     return back, taps, sums, None, None, None, None, None
 
 
-def _conv_up_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+def _conv_up_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     small, weight = ctx.saved_tensors
     gradient = gradient.contiguous()
     mask = small if ctx.rectified else None

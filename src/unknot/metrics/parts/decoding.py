@@ -61,12 +61,7 @@ class Draws:
         return Draws(q, self.likelihoods[i], self.ratios[i], self.likelihood, self.binary, own)
 
     def check(self) -> None:
-        """Check that one model can be scored by these draws.
-
-        Raises:
-            ShapeError: They are of several models.
-            DataError: A posterior is not finite.
-        """
+        """Check that one model can be scored by these draws."""
         if self.likelihoods.ndim != 2:
             raise ShapeError(
                 f"A score is of one model; got a net of {len(self.likelihoods)}. Bind the weights "
@@ -115,11 +110,6 @@ def draw(
         draws: Points for each image.
         seed: Of the noise.
         variance: Of a Gaussian likelihood that has another one than 1/2.
-
-    Raises:
-        ConfigError: There is no such likelihood, it has no variance, or nothing is drawn.
-        ShapeError: These are no images.
-        DataError: There are too few of them, or they do not fit the likelihood.
     """
     if likelihood not in (known := get_args(Likelihood)):
         raise ConfigError(f"Likelihoods of pixels are {', '.join(known)}; got '{likelihood}'.")

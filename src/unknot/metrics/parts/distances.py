@@ -172,10 +172,6 @@ def traversal_distances(
         loss: Perceived distance.
         seed: Of the starts.
 
-    Raises:
-        ConfigError: The grid has no such factor.
-        ShapeError: The loss does not return one number per pair.
-
     Example:
         >>> space = FactorSpace(("a", "b"), (2, 3), ("ordered", "ordered"))
         >>> traversal_distances(lambda i: space.factors(i).double(), space, "b").mean(0).tolist()

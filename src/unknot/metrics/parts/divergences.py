@@ -17,10 +17,6 @@ def f_divergence(p: Float[Tensor, " n"], q: Float[Tensor, " n"], f: Convex) -> F
 
     Paper: Mushom 2020, section 2.2.
 
-    Raises:
-        DataError: One of the two is no distribution, or q is 0 where p is not.
-        ShapeError: They have different outcomes.
-
     Example:
         >>> p, q = torch.tensor([0.5, 0.5]).double(), torch.tensor([0.25, 0.75]).double()
         >>> round(f_divergence(p, q, lambda t: (t - 1) ** 2).item(), 4)  # chi square

@@ -79,11 +79,6 @@ def evaluate(
         seed: Of everything drawn.
         test: Test arrays for the scores that learn; else rows are split as the protocol says.
 
-    Raises:
-        ConfigError: A score or the protocol is unknown.
-        DataError: The arrays cannot be scored at all; see `unknot.metrics.parts.rows.take`.
-        ShapeError: The arrays do not fit each other.
-
     Example:
         >>> import numpy as np
         >>> factors = np.indices((5, 6)).reshape(2, -1).T.repeat(20, axis=0)
@@ -115,12 +110,7 @@ def evaluate(
 
 
 def score(name: str, inputs: Inputs, protocol: str) -> Score:
-    """One metric of codes by its name; those of the same inputs share their rows.
-
-    Raises:
-        ConfigError: There is no such metric, it is none of codes, or it lacks the protocol.
-        DataError: The rows cannot be scored.
-    """
+    """One metric of codes by its name; those of the same inputs share their rows."""
     metric, needs = registry.get("metrics", name), facts(name).needs
     if "decoder" in needs:
         raise ConfigError(f"{name} needs a model: metrics.{name}(net, images).")

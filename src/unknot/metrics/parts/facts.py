@@ -66,11 +66,7 @@ LOSSES = ("recon", "loss", "tc", "mmd", "adversary", "off_diagonal", "diagonal")
 
 
 def facts(name: str) -> Facts:
-    """The facts of a metric, ours or another package's; defaults where it says none.
-
-    Raises:
-        ConfigError: There is no such metric.
-    """
+    """The facts of a metric, ours or another package's; defaults where it says none."""
     said = registry.literals("metrics", name)
     if said is not None:
         return Facts(name, **{key: said[key] for key in said.keys() & FIELDS})

@@ -186,9 +186,6 @@ def neighbour_information(
     that repeats its factor gets the factor's entropy (Gao et al. 2017). scikit-learn adds noise
     instead; without repeated values the two agree.
 
-    Raises:
-        ConfigError: There is not a single neighbour to look at.
-
     Example:
         >>> levels = torch.arange(400)[:, None] % 4
         >>> round(neighbour_information(levels.double(), levels, 3).exp().item(), 2)

@@ -105,11 +105,6 @@ def side_by_side(metric: str, codes: Codes, logvar: Codes | None) -> Codes:
         metric: The score that asks, for messages.
         codes: Posterior means ``[n, z]``, or a representation.
         logvar: Log-variances of the same shape, or a representation of them on the same grid.
-
-    Raises:
-        ConfigError: There are no log-variances.
-        ShapeError: The two do not fit each other.
-        DataError: They are not finite.
     """
     if logvar is None:
         raise ConfigError(

@@ -84,11 +84,7 @@ class Groups:
 
     @classmethod
     def of(cls, rows: Rows, levels: Int[Tensor, "n f"]) -> "Groups":
-        """Sort rows by level.
-
-        Raises:
-            DataError: A factor has no value with enough rows, or only one of them.
-        """
+        """Sort rows by level."""
         levels = levels.cpu()
         starts, sizes, usable = [], [], []
         widest = int(levels.max()) + 1

@@ -46,9 +46,6 @@ def pick(
     """The settings of a name, or given settings under the name ``custom``.
 
     They are of the type of the known ones, or of one of ``kinds``.
-
-    Raises:
-        ConfigError: The score has no protocol of this name, or the settings are another score's.
     """
     if not isinstance(wanted, str):
         allowed = tuple(dict.fromkeys([*map(type, known.values()), *kinds]))
@@ -101,7 +98,7 @@ def _text(key: str, value: object) -> str:
     return f"{key} {value:,}" if isinstance(value, int) else f"{key} {value}"
 
 
-def _flat(settings: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any frozen dataclass
+def _flat(settings: Any) -> Iterator[tuple[str, Any]]:
     for field in fields(settings) if is_dataclass(settings) else ():
         value = getattr(settings, field.name)
         if is_dataclass(value):

@@ -64,7 +64,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def __getitem__(self, index: Any) -> "Rows":  # noqa: ANN401 - whatever indexes a tensor
+    def __getitem__(self, index: Any) -> "Rows":
         return replace(
             self,
             codes=self.codes[index],
@@ -133,12 +133,6 @@ def take(codes: Codes, factors: Factors = None, *, samples: int | None, seed: in
         samples: At most so many rows. Given rows beyond it are left out by a seeded draw; a grid is
             drawn with replacement. ``None`` takes all given rows, or 10,000 different grid points.
         seed: Of the draw.
-
-    Raises:
-        ShapeError: An array is not two-dimensional, or the lengths differ.
-        DataError: Codes are not finite, factors are not whole numbers, rows are too few, or no
-            factor varies.
-        ConfigError: Factors are missing, or given beside a representation.
     """
     if isinstance(codes, Representation):
         _check_grid(codes, factors, None)

@@ -107,7 +107,7 @@ class Base(ABC, Generic[S]):
         self.__signature__ = inspect.signature(self.__call__)
 
     @abstractmethod
-    def __call__(self, *args: Any, **options: Any) -> Score:  # noqa: ANN401
+    def __call__(self, *args: Any, **options: Any) -> Score:
         """Score a model, or several."""
 
     def pick(self, protocol: str | S) -> protocols.Protocol[S]:
@@ -168,11 +168,7 @@ class Metric(Base[S]):
     def score(
         self, inputs: Inputs, protocol: str | S = "unknot", interval: float | None = None
     ) -> Score:
-        """The score of inputs that other metrics may share.
-
-        Raises:
-            ConfigError: The metric has no such protocol, or does not take what was given.
-        """
+        """The score of inputs that other metrics may share."""
         name = self.facts.name
         chosen = protocols.pick(name, self.protocols, protocol, self.kinds)
         settings = chosen.settings
@@ -225,12 +221,7 @@ class DecoderMetric(Base[S]):
         return count
 
     def score(self, draws: Draws, *, protocol: str | S, seed: int) -> Score:
-        """The score of one model from its draws, such as those of a population's member.
-
-        Raises:
-            ShapeError: The draws are of several models.
-            DataError: The model diverged.
-        """
+        """The score of one model from its draws, such as those of a population's member."""
         draws.check()
         chosen = self.pick(protocol)
         record = {"likelihood": draws.likelihood, "seed": seed}
@@ -277,21 +268,21 @@ def metric(
     settings: Mapping[str, S],
     *,
     needs: tuple[Literal["decoder"]],
-    **about: Any,  # noqa: ANN401
+    **about: Any,
 ) -> Callable[[Measure[S]], DecoderMetric[S]]: ...
 @overload
 def metric(
     settings: Mapping[str, S],
     *,
     needs: tuple[Literal["models"]],
-    **about: Any,  # noqa: ANN401
+    **about: Any,
 ) -> Callable[[Measure[S]], ModelsMetric[S]]: ...
 @overload
 def metric(
     settings: Mapping[str, S],
     *,
     needs: tuple[CodesNeed, ...] = ...,
-    **about: Any,  # noqa: ANN401
+    **about: Any,
 ) -> Callable[[Measure[S]], Metric[S]]: ...
 def metric(
     settings: Mapping[str, Any], *, needs: tuple[Any, ...] = ("codes", "factors"), **about: Any
@@ -349,11 +340,7 @@ def build(
     interval: tuple[float, float] | None = None,
     ceiling: float | None = None,
 ) -> Score:
-    """A score from what was measured.
-
-    Raises:
-        DataError: A number is not finite.
-    """
+    """A score from what was measured."""
     name = protocol.metric
     values = {f"{name}.{k}" if k else name: float(v) for k, v in measured.values.items()}
     if bad := [k for k, v in values.items() if not abs(v) < float("inf")]:
@@ -370,9 +357,6 @@ def bootstrap(again: Callable[[int], float], value: float, level: float) -> tupl
 
     Repeated rows bias counting estimates upwards, so the plain quantiles would often miss the
     value itself; their spread is what is wanted. ``again`` scores the resample of a number.
-
-    Raises:
-        ConfigError: The level is not between 0 and 1.
     """
     if not 0 < level < 1:
         raise ConfigError(f"interval is a level between 0 and 1, such as 0.95; got {level}.")

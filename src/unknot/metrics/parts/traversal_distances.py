@@ -53,9 +53,6 @@ def mean_matrices(
         traversals: At most so many of each factor, from starts drawn with replacement.
         seed: Of the starts.
 
-    Raises:
-        DataError: A distance is not finite.
-
     Example:
         >>> space = FactorSpace(("a", "b"), (2, 3), ("ordered", "ordered"))
         >>> found = mean_matrices({"factors": of_factors(space)}, space)
@@ -114,9 +111,6 @@ def of_images(images: Images, loss: str | Overlap | Loss = "gaussian") -> Source
     Args:
         images: Images in [0, 1] by row number.
         loss: A name, settings, or a function of images and reconstructions.
-
-    Raises:
-        ConfigError: There is no such loss.
     """
     if not isinstance(loss, str | Overlap):
         return Source(images, loss)

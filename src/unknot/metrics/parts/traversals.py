@@ -112,9 +112,6 @@ def traversals(of: Points, factor: int, most: int) -> Traversals:
 
     Rows need whole traversals or nearly: at least half of the factor's values, and two, with all
     other factors equal. Few points lie on a line whatever the code.
-
-    Raises:
-        DataError: The given rows have no such traversal.
     """
     name, seed = of.rows.names[factor], of.rows.seed
     if of.space:
@@ -145,11 +142,7 @@ def traversals(of: Points, factor: int, most: int) -> Traversals:
 
 
 def resampled(steps: Traversals, name: str, step: int, seed: int) -> Traversals:
-    """As many traversals drawn with replacement, for an interval.
-
-    Raises:
-        DataError: There is a single traversal, which tells nothing about others.
-    """
+    """As many traversals drawn with replacement, for an interval."""
     sizes = torch.bincount(steps.group)
     drawn = _again(len(sizes), name, step, seed)
     length = sizes[drawn]

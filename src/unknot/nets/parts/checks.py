@@ -9,11 +9,7 @@ from unknot.core.errors import ConfigError, ShapeError
 
 
 def check_latents(latents: int) -> None:
-    """Refuse a net without latent dimensions.
-
-    Raises:
-        ConfigError: Fewer than one.
-    """
+    """Refuse a net without latent dimensions."""
     if latents < 1:
         raise ConfigError(f"net.latents must be at least 1; got {latents}.")
 
@@ -25,9 +21,6 @@ def check_image(net: str, image: Shape, sides: Sequence[int]) -> None:
         net: The net's name, for the message.
         image: Channels, height, width.
         sides: Sides of the square images that it takes; none means any size.
-
-    Raises:
-        ShapeError: Another size, or a dimension below one; the message names nets that take it.
     """
     if min(image) >= 1 and _fits(image, sides):
         return

@@ -95,10 +95,6 @@ def initialise(
         seeds: One for each member of the population.
         head: Outputs of each of the layers that the last ``nn.Linear`` holds side by side.
         dtype: Type of the weights; another type changes their rounding, not the draw.
-
-    Raises:
-        ConfigError: There is no such rule, or the module keeps numbers that are not parameters or
-            draws some at random.
     """
     if rule not in get_args(Init):
         raise ConfigError(f"There is no init '{rule}'{nearest(rule, list(get_args(Init)))}")

@@ -17,7 +17,7 @@ from unknot.losses import reconstruction
 
 
 def target_at(
-    objective: Any,  # noqa: ANN401 - one of the two controlled VAEs
+    objective: Any,
     t: Int[Tensor, ""],
     *,
     over: int = 1,
@@ -28,14 +28,14 @@ def target_at(
     return ramped(t, objective.target, start=start, step=step, every=every, over=over)
 
 
-def gains(objective: Any) -> dict[str, Any]:  # noqa: ANN401
+def gains(objective: Any) -> dict[str, Any]:
     """What both controllers are told by an objective's fields."""
     low, high = objective.beta_min, objective.beta_max
     return {"kp": objective.kp, "ki": objective.ki, "low": low, "high": high}
 
 
 def controlled_terms(
-    objective: Any,  # noqa: ANN401
+    objective: Any,
     net: Net,
     step: Step,
     z: Float[Tensor, "*p b z"],

@@ -13,13 +13,13 @@ from unknot.core.hyper import at_least
 from unknot.core.objective import Adam, Note, Term, Terms
 
 
-def build_critic(objective: Any, inputs: int, outputs: int) -> nn.Sequential:  # noqa: ANN401
+def build_critic(objective: Any, inputs: int, outputs: int) -> nn.Sequential:
     """The critic that an objective's fields describe."""
     sizes = {"layers": objective.critic_layers, "width": objective.critic_width}
     return mlp(inputs, outputs, **sizes, slope=objective.critic_slope)
 
 
-def critic_adam(objective: Any) -> Adam:  # noqa: ANN401
+def critic_adam(objective: Any) -> Adam:
     """The optimiser that an objective's fields describe."""
     return Adam(objective.critic_lr, objective.critic_beta1, objective.critic_beta2)
 
@@ -64,12 +64,8 @@ def tell_apart(first: Float[Tensor, "*p n"], second: Float[Tensor, "*p m"]) -> T
     return {"tell": Term(loss), "accuracy": Note(right), "jsd": Note(math.log(2) - loss)}
 
 
-def check_critic(thing: Any) -> None:  # noqa: ANN401 - any dataclass with these fields
-    """Check the fields that describe a critic and its optimiser; for ``__post_init__``.
-
-    Raises:
-        ConfigError: One is out of its range.
-    """
+def check_critic(thing: Any) -> None:
+    """Check the fields that describe a critic and its optimiser; for ``__post_init__``."""
     at_least(thing, 1, "critic_layers", "critic_width")
     at_least(thing, 0, "critic_slope", "critic_lr")
     kind = type(thing).__name__

@@ -65,7 +65,7 @@ def squared_mmd_normal(
 
 
 def prior_mmd(
-    objective: Any,  # noqa: ANN401 - any dataclass with the fields of `check_kernel`
+    objective: Any,
     z: Float[Tensor, "*p b z"],
     step: Step,
 ) -> Float[Tensor, "*p"]:
@@ -76,12 +76,8 @@ def prior_mmd(
     return squared_mmd(z, prior, kernel=objective.kernel, scales=objective.scales)
 
 
-def check_kernel(thing: Any) -> None:  # noqa: ANN401 - any dataclass with these fields
-    """Check the fields that choose a kernel; for ``__post_init__``.
-
-    Raises:
-        ConfigError: One is out of its range.
-    """
+def check_kernel(thing: Any) -> None:
+    """Check the fields that choose a kernel; for ``__post_init__``."""
     check_choices(thing, "kernel")
     kind = type(thing).__name__
     if not thing.scales or not all(scale > 0 for scale in thing.scales):

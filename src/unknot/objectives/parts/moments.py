@@ -70,12 +70,8 @@ def third_moments_of_mixture(q: Posterior) -> Float[Tensor, "*p z z z"]:
     return third_moments(q.mean) + ij + ik + jk
 
 
-def check_decay(objective: Any) -> None:  # noqa: ANN401 - any dataclass with this field
-    """Check the decay of a running mean; for ``__post_init__``.
-
-    Raises:
-        ConfigError: It is out of its range.
-    """
+def check_decay(objective: Any) -> None:
+    """Check the decay of a running mean; for ``__post_init__``."""
     if not 0 <= objective.decay < 1:
         kind = type(objective).__name__
         raise ConfigError(f"{kind}.decay must lie in [0, 1); got {objective.decay}.")
@@ -104,7 +100,7 @@ def running(
 
 
 def covariance_terms(
-    objective: Any,  # noqa: ANN401 - a DIP-VAE
+    objective: Any,
     cov: Float[Tensor, "*p z z"],
     net: Net,
     step: Step,

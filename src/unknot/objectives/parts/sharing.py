@@ -16,12 +16,8 @@ from unknot.losses import kl_normal, reconstruction
 Delta: TypeAlias = Literal["absolute", "kl", "symmetric_kl"]
 
 
-def check_unit(thing: Any, *names: str) -> None:  # noqa: ANN401 - any dataclass
-    """Check that numbers and schedules never leave [0, 1]; for ``__post_init__``.
-
-    Raises:
-        ConfigError: One does.
-    """
+def check_unit(thing: Any, *names: str) -> None:
+    """Check that numbers and schedules never leave [0, 1]; for ``__post_init__``."""
     at_least(thing, 0, *names)
     for name in names:
         held = getattr(thing, name)
@@ -89,7 +85,7 @@ def share(
 
 
 def pair_terms(
-    objective: Any,  # noqa: ANN401 - one of the two adaptive VAEs of pairs
+    objective: Any,
     net: Net,
     step: Step,
     average: Callable[[Posterior, Posterior], Posterior],

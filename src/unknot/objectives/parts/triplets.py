@@ -60,7 +60,7 @@ def violations(
 
 
 def triplet_terms(
-    objective: Any,  # noqa: ANN401 - any dataclass with the fields of a triplet loss
+    objective: Any,
     near: Float[Tensor, "*p n"],
     far: Float[Tensor, "*p n"],
 ) -> Terms:
@@ -73,7 +73,7 @@ def triplet_terms(
 
 
 def adaptive_triplet_terms(
-    objective: Any,  # noqa: ANN401
+    objective: Any,
     a: Posterior,
     p: Posterior,
     n: Posterior,

@@ -37,11 +37,7 @@ class Sampler(Protocol):
 
 
 def sampler_for(objective: Objective, sampler: Sampler | None = None) -> Sampler:
-    """The sampler given, else the one that the objective names, else single rows.
-
-    Raises:
-        ConfigError: It gives another number of views than the objective takes.
-    """
+    """The sampler given, else the one that the objective names, else single rows."""
     if sampler is None:
         sampler = registry.get("samplers", sampler_of(objective))()
     given, wanted = sampler.views, views_of(objective)

@@ -87,10 +87,6 @@ Weight: TypeAlias = Correlated | Within | Without
 def table(space: FactorSpace, weights: tuple[Weight, ...]) -> Float64[Tensor, " size"]:
     """The probability of each row of a grid.
 
-    Raises:
-        ConfigError: A factor or value is not of this grid, no row is left, or the grid is too large
-            to hold a number for every row.
-
     Example:
         >>> space = FactorSpace(("a", "b"), (2, 3), ("ordered", "ordered"))
         >>> table(space, (Without(("a", "b"), (1, 1), (1, 2)),)).tolist()

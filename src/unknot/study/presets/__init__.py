@@ -31,9 +31,6 @@ def names() -> list[str]:
 def file(name: str) -> Path:
     """The study file of a preset.
 
-    Raises:
-        ConfigError: There is none of this name; the message gives the nearest.
-
     Example:
         >>> file("quickstart").name
         'quickstart.toml'

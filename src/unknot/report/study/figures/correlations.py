@@ -79,10 +79,6 @@ def draw(
         results: Of one dataset.
         scores: Names of columns; all that are scores unless given.
         kind: Whether of ranks or of the values themselves.
-
-    Raises:
-        ConfigError: There is no such score.
-        DataError: All runs diverged.
     """
     found = results.agreement(scores)
     ranks = kind == "spearman"

@@ -143,10 +143,6 @@ def draw(results: Results) -> DataFigure:
 
     Args:
         results: Of one dataset.
-
-    Raises:
-        ConfigError: There are several datasets.
-        DataError: The table has no accuracies at two numbers of labels.
     """
     found = results.configurations
     shown = learners(found)

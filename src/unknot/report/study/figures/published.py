@@ -57,9 +57,6 @@ def draw(
         found: From `unknot.analysis.comparison.compare`.
         baselines: Values by name and score, drawn as dashed lines.
         across: Panels side by side.
-
-    Raises:
-        DataError: There is nothing to compare.
     """
     if not found.differences:
         raise DataError("No configuration is in both tables: there is nothing to compare.")

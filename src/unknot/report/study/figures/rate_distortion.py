@@ -61,9 +61,6 @@ def draw(results: Results, *, rate: str = "kl", distortion: str = "recon") -> Da
         results: Of one dataset.
         rate: Name of a column.
         distortion: Name of a column.
-
-    Raises:
-        ConfigError: There is no such column.
     """
     results.choose([rate, distortion])
     found = results.configurations

@@ -55,10 +55,6 @@ def draw(
     Args:
         results: Of one dataset.
         scores: Names of columns; all that are scores unless given.
-
-    Raises:
-        ConfigError: There is no such score.
-        DataError: All runs diverged, no configuration has two seeds, or no score varies.
     """
     found = results.variance_shares(scores)
     if not found:

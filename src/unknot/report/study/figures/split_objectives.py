@@ -78,9 +78,6 @@ def draw(
         scores: A panel each; all there are unless given.
         across: Panels side by side.
         baselines: Lines across the panels.
-
-    Raises:
-        ConfigError: There is no such score, or there are not two objectives.
     """
     names = results.choose(scores)
     parts = results.by_data

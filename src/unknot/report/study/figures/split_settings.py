@@ -86,9 +86,6 @@ def draw(results: Results, score: str, halves: str) -> DataFigure:
         results: Of any number of datasets.
         score: Name of a column.
         halves: Name of a column of two values: the first above, the second below the line.
-
-    Raises:
-        ConfigError: There is no such column, or it has not two values.
     """
     results.choose([score, halves])
     parts = split_table(results.table, halves)

@@ -95,9 +95,6 @@ def draw(
         by: What has a box of its own.
         across: Panels side by side.
         baselines: Lines across the panels.
-
-    Raises:
-        ConfigError: There is no such score.
     """
     names = results.choose(scores)
     found = results.configurations if by == "setting" else results.objectives

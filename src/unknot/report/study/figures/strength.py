@@ -116,9 +116,6 @@ def draw(
         objectives: Those that are shown; all there are unless given.
         across: Panels side by side.
         baselines: Lines across the panels.
-
-    Raises:
-        ConfigError: There is no such score, or a line would mix datasets or objectives.
     """
     names = results.choose(scores)
     found = [line for line in results.lines if objectives is None or line.objective in objectives]

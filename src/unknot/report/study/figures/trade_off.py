@@ -83,10 +83,6 @@ def draw(
         score: Name of a column.
         cost: Name of a column of which lower is better.
         baselines: Of the score, and of the cost where they have it.
-
-    Raises:
-        ConfigError: There is no such column, or there are several datasets.
-        DataError: No cell has both.
     """
     found = results.front(score, cost)
     looked = looks(cell.objective for cell in found.configurations)

@@ -41,11 +41,7 @@ Band = dict[str, tuple[Float[np.ndarray, " s"], Float[np.ndarray, "s n"]]]
 
 
 def bands(study: Study, cells: Sequence[Configuration]) -> list[Band]:
-    """What the runs of each cell logged, those that diverged left out.
-
-    Raises:
-        StoreError: A file is missing or damaged.
-    """
+    """What the runs of each cell logged, those that diverged left out."""
     read: dict[str, tuple[list[int], dict[str, np.ndarray]]] = {}
     found = []
     for cell in cells:

@@ -128,10 +128,6 @@ def draw(results: Results, score: str) -> DataFigure:
     Args:
         results: Of any number of datasets.
         score: Name of a column.
-
-    Raises:
-        ConfigError: There is no such score.
-        DataError: No two datasets have three settings in common.
     """
     results.choose([score])
     every = dataset_pairs(results.configurations, score)
