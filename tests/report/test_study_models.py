@@ -34,7 +34,7 @@ def page_of_study(trained, tmp_path_factory):
 @pytest.mark.slow
 def test_the_page_of_a_study_shows_its_models(trained, page_of_study):
     page, out = page_of_study
-    assert "9 runs: 2 objectives in 3 settings, 3 seeds each" in page.text
+    assert "9 runs: 2 objectives in 3 configurations, 3 seeds each" in page.text
     assert "40 steps of 8 images" in page.text
     assert "small <study>" in page.text
     assert "on cpu" in page.text
