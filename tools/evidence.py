@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -257,6 +258,13 @@ def machine() -> dict[str, str]:
     return {"cpu": cpu, "torch": torch.__version__, "numpy": np.__version__}
 
 
+def alone(value: Any, other: Any) -> Any:
+    """Of two lists what only the first has; anything else as it is."""
+    if isinstance(value, list) and isinstance(other, list):
+        return [*(Counter(map(str, value)) - Counter(map(str, other))).elements()]
+    return value
+
+
 def main() -> int:
     """Freeze or check."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -278,8 +286,8 @@ def main() -> int:
         wrong = [name for name in {**before, **now} if before.get(name) != now.get(name)]
         for name in wrong[:20]:
             print(f"{part}: {name}")
-            for when, facts in (("before", before), ("now", now)):
-                print(f"  {when:<7}{str(facts.get(name))[:300]}")
+            for when, ours, theirs in (("before", before, now), ("now", now, before)):
+                print(f"  {when:<7}{str(alone(ours.get(name), theirs.get(name)))[:300]}")
         print(f"{part}: {len(before)} facts, {len(wrong) or 'none'} differ")
         differences += len(wrong)
     if asked.what == "freeze":
