@@ -12,7 +12,7 @@ from roofline import PRECISIONS
 
 from unknot.core import registry
 from unknot.core.dataset import FactorDataset
-from unknot.core.objective import Adam, Adversarial
+from unknot.core.objective import Adam, Adversarial, views_of
 from unknot.engine import stacked as engine
 from unknot.engine.device import runtime
 from unknot.engine.encode import encode
@@ -130,7 +130,7 @@ class Bench:
         objective = registry.get("objectives", case.objective)()
         if isinstance(objective, Adversarial):  # whose critic is not among the layers counted
             return {"model-steps/s": rate * case.members}
-        net, batch = registry.get("nets", case.net)(), self.batch * objective.views
+        net, batch = registry.get("nets", case.net)(), self.batch * views_of(objective)
         works = roofline.work(net, self.dataset.shape, batch, case.precision)
         flops = sum(w.flops for w in works)
         least = roofline.least_seconds(works, self.roof[case.precision], self.roof["bytes"])

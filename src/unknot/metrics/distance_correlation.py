@@ -112,7 +112,7 @@ def _sample(rows: Rows, settings: Settings) -> Sample:
     ),
 )
 def distance_correlation(sample: Sample, settings: Settings) -> Measured:
-    r"""Distance correlation: do distances between codes follow distances between factors?
+    r"""Distance correlation: how closely distances between codes follow distances of factors.
 
     $$\Big( \prod_k \max(0, \rho_k) \Big)^{1/K}, \qquad
     \rho_k = \mathrm{Spearman}\big( |v_k - v_k'|, \|z - z'\|_1 \big)$$

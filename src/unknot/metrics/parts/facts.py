@@ -97,7 +97,7 @@ def reading(column: str) -> str:
 
     Example:
         >>> reading("dci.completeness@study2019")
-        '1: each factor needs one latent only. 0: all alike.'
+        '1: each factor is predicted from one latent only. 0: from all equally.'
     """
     known, part = _of_column(column)
     return known.reading(part)
