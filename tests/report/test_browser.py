@@ -148,11 +148,11 @@ def test_a_click_sorts_and_another_turns_round(page):
 
 
 def test_keys_sort_too(page):
-    button = head(page, "setting").locator("button")
+    button = head(page, "configuration").locator("button")
     button.focus()
     page.keyboard.press("Enter")
     page.keyboard.press("Space")
-    assert head(page, "setting").get_attribute("aria-sort") == "descending"
+    assert head(page, "configuration").get_attribute("aria-sort") == "descending"
     assert column(page, 1) == sorted(column(page, 1), reverse=True)
 
 

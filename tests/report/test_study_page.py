@@ -193,7 +193,8 @@ def test_settings_of_two_axes_have_a_line_for_each_value_of_the_other(tmp_path):
 
 
 def test_words_from_outside_are_no_code(tmp_path):
-    table = one_cell(3, **{"objective.kind": "<script>alert(1)</script>"})
+    code = "<script>alert(1)</script>"
+    table = [*one_cell(3, **{"objective.kind": code}), *one_cell(3, **{"objective.kind": "plain"})]
     page, _ = write(table, tmp_path)
     assert page.open.count("script") == 1
-    assert "<script>alert(1)</script>" in page.text or "vae" in page.text
+    assert code in page.text

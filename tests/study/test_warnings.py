@@ -11,9 +11,9 @@ from unknot.study.study_file import StudyFile
 WARNING = """
 import warnings
 
-from unknot.study import answer
+from unknot.study import perform as module
 
-perform = answer.perform
+perform = module.perform
 
 
 def warning(task, **options):
@@ -22,7 +22,7 @@ def warning(task, **options):
     return perform(task, **options)
 
 
-answer.perform = warning
+module.perform = warning
 """
 
 

@@ -28,7 +28,7 @@ SAMPLE = 4096
 
 @dataclass(frozen=True)
 class DSpritesImageNet:
-    r"""dSprites with pictures in or behind the sprites: textures by default, or a folder of images.
+    r"""dSprites with pictures in or behind the sprites: generated textures, not ImageNet, or a folder.
 
     With the sprite $m \in \{0, 1\}$, its picture $I$ and the visibility $v$,
     $$x = m (v I + 1 - v) \quad \text{or} \quad x = m + (1 - m) v I$$
