@@ -28,7 +28,7 @@ SAMPLE = 4096
 
 @dataclass(frozen=True)
 class DSpritesImageNet:
-    r"""dSprites with pictures in or behind the sprites: generated textures, not ImageNet, or a folder.
+    r"""dSprites with pictures in or behind the sprites: textures, not ImageNet, or your own images.
 
     With the sprite $m \in \{0, 1\}$, its picture $I$ and the visibility $v$,
     $$x = m (v I + 1 - v) \quad \text{or} \quad x = m + (1 - m) v I$$
