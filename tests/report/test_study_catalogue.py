@@ -50,7 +50,7 @@ def test_one_run_has_one_figure():
 def test_captions_without_drawing(known):
     captions = {name: figure.caption for name, figure in known.items()}
     assert captions["spread"] == (
-        "Box: middle half; bar: median; cross: mean; dots: outliers, or all of up to 10. "
+        "Box: middle 50 %; bar: median; cross: mean; dots: outliers (all runs if ≤ 10). "
         "Not shown, counted at the right of their rows: 1 diverged. Baselines, dashed: beta_vae."
     )
     assert captions["cumulative"].startswith("Counted as below all others: 1 diverged.")
@@ -93,7 +93,7 @@ def test_a_new_file_is_all_it_takes(tmp_path, monkeypatch):
         "from unknot.report.study.figures import spread\n\n\n"
         "def applies(part):\n"
         "    draw = lambda: spread.draw(part.results, ['mig'])\n"
-        "    yield Figure('shares', 'extra', 'Scores by setting', (), draw)\n"
+        "    yield Figure('shares', 'extra', 'Scores by configuration', (), draw)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     file = importlib.import_module("extra_figure")

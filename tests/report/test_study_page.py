@@ -49,7 +49,7 @@ def test_figures_come_as_pictures_and_numbers(whole):
 def test_what_is_missing_is_counted(whole):
     page, _ = whole
     assert "24 runs: 2 objectives in 6 configurations, 4 seeds each, on dsprites." in page.text
-    assert "1 diverged of 24 runs: counted, shown, not averaged." in page.text
+    assert "1 diverged of 24 runs: counted and shown, but not in the means." in page.text
     (summary,) = (
         row
         for row in rows(whole[1], "summary")
@@ -120,7 +120,7 @@ def test_scores_that_some_cells_lack(tmp_path):
             row["mig"] = None
         row.pop("recon")
     page, out = write(table, tmp_path, ["mig", "dci.disentanglement"])
-    assert "9 scores of ended runs are undefined." in page.text
+    assert "9 scores of finished runs are undefined." in page.text
     assert not list((out / "figures").glob("trade-off*"))
     assert {row["better"].split()[0] for row in rows(out, "seeds") if row["score"] == "mig"} == {
         "dip_vae_i"

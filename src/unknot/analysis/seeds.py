@@ -89,7 +89,7 @@ def seeds_needed(
     if abs(difference) <= near:
         remarks.append("the means are equal: no number of seeds shows an order")
     if (few := min(len(a), len(b))) < FEW:
-        remarks.append(f"a guess: {few} seeds tell little about their spread")
+        remarks.append(f"a guess: {few} seeds say little about the spread over seeds")
     return SeedCount(
         difference,
         probability.tolist(),

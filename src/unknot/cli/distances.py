@@ -123,7 +123,7 @@ def distances(
         "thresholds.png": png(
             thresholds.threshold_figure(
                 thresholds.pair_deltas(trained, member),
-                title=f"Latents treated as shared by two images: {whose}",
+                title=f"Latents that Ada-GVAE would treat as shared: {whose}",
             )
         ),
     }

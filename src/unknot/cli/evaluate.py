@@ -15,9 +15,9 @@ def evaluate(
     protocol: Annotated[
         str,
         typer.Option(
-            help="Metric protocol: unknot (our settings), study2019 (Locatello et al. 2019), "
-            "study2019_fast (the same in single precision), carbonneau (Carbonneau et al. 2022) "
-            "or paper (as first published)."
+            help="Metric protocol (named settings): unknot (our choice), study2019 (Locatello et "
+            "al. 2019), study2019_fast (with DCI in float32), carbonneau (Carbonneau et al. 2022) "
+            "or paper (the paper that introduced the metric)."
         ),
     ] = "unknot",
     seed: Annotated[int, typer.Option(help="Random seed for the metrics.", min=0)] = 0,

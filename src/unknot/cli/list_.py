@@ -22,10 +22,12 @@ class What(StrEnum):
 
 
 def list_(
-    what: Annotated[What, typer.Argument(help="Catalogue to list.")],
+    what: Annotated[What, typer.Argument(help="What to list.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List a catalogue with settings and presets, including entries from installed packages.
+    """List objectives, datasets, metrics, nets or samplers with their settings and presets.
+
+    Includes those that other installed packages add.
 
     Change a setting with `--set objective.NAME=VALUE`, `--set net.NAME=VALUE` and so on. A preset
     is a named set of settings, e.g. `--preset study2019`. A sampler chooses the images of each

@@ -13,8 +13,8 @@ def report(
     study: Annotated[
         Path,
         typer.Argument(
-            help="Study folder, CSV table with one row per run, or published runs of Locatello et "
-            "al. 2019 (a file, or a folder of files)."
+            help="Study folder, CSV table with one row per run, or the published runs of Locatello "
+            "et al. 2019 (a file, or a folder of files)."
         ),
     ],
     out: Annotated[
@@ -22,21 +22,24 @@ def report(
         typer.Option(help="Output folder.", show_default="STUDY/report, or reports/TABLE"),
     ] = None,
     published: Annotated[
-        Path | None, typer.Option(help="Published runs, or any table, to compare with.")
+        Path | None, typer.Option(help="Published runs, or any CSV table of runs, to compare with.")
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option(help="Metrics to draw figures for, separated by commas.")
+        str | None, typer.Option(help="Metrics to show in figures, separated by commas.")
     ] = None,
     baseline: Annotated[
         list[str] | None,
         typer.Option(
-            help="Draw a baseline in the figures: an objective, a configuration, or a value such "
-            "as mig=0.1. Repeatable.",
+            help="Draw a line in the figures at the mean of an objective or of a configuration, or "
+            "at a value such as mig=0.1. Repeatable.",
             show_default="the baseline in the study file",
         ),
     ] = None,
     device: Annotated[
-        str, typer.Option(help="Device for pictures of models: cpu, cuda or auto.")
+        str,
+        typer.Option(
+            help="Device that encodes and decodes the images of models: cpu, cuda or auto."
+        ),
     ] = "cpu",
 ) -> None:
     """Write a report of a study: one HTML page, and every figure as a file.

@@ -21,9 +21,9 @@ def score(
     protocol: Annotated[
         str,
         typer.Option(
-            help="Metric protocol: unknot (our settings), study2019 (Locatello et al. 2019), "
-            "study2019_fast (the same in single precision), carbonneau (Carbonneau et al. 2022) "
-            "or paper (as first published)."
+            help="Metric protocol (named settings): unknot (our choice), study2019 (Locatello et "
+            "al. 2019), study2019_fast (with DCI in float32), carbonneau (Carbonneau et al. 2022) "
+            "or paper (the paper that introduced the metric)."
         ),
     ] = "unknot",
     seed: Annotated[int, typer.Option(help="Random seed for the metrics.", min=0)] = 0,
@@ -35,9 +35,9 @@ def score(
 ) -> None:
     """Compute metrics for codes in an npz file; the model may come from any library.
 
-    If the file has `logvars` (posterior log-variances; the codes are then the means), metrics of
-    posteriors are computed too. Metrics that fit a predictor test it on `codes_test` and
-    `factors_test`, or on held-out rows if these are missing.
+    If the file has `logvars` (posterior log-variances; `codes` are then the posterior means),
+    metrics that need posteriors are computed too. Metrics that fit a predictor test it on
+    `codes_test` and `factors_test`, or on held-out rows if these are missing.
 
     Example: `unknot score codes.npz --metrics mig,sap,dci --protocol study2019`
     """

@@ -106,7 +106,11 @@ def plan(
 @app.command("run")
 def run(
     study: Annotated[
-        Path | None, typer.Argument(help="Study file (TOML), preset name, or study folder.")
+        Path | None,
+        typer.Argument(
+            help="Study file (TOML), preset (see `unknot study list`) or study folder. Without it, "
+            "the study is made from --set, --grid and --seeds."
+        ),
     ] = None,
     quick: Quick = False,
     out: Annotated[
@@ -122,7 +126,10 @@ def run(
     backend: Backend = "local",
     backend_option: BackendOption = None,
     update: Annotated[
-        bool, typer.Option("--update", help="Apply a study file that has changed.")
+        bool,
+        typer.Option(
+            "--update", help="Apply changes of the study file or flags; finished runs are kept."
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -134,6 +141,8 @@ def run(
     `unknot study run three-betas.toml --out studies/betas`
 
     `unknot study run quickstart`
+
+    `unknot study run --set train.steps=5000 --grid objective.beta=1,4,16 --seeds 0..4`
 
     `unknot study run studies/betas`
 

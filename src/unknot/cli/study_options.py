@@ -7,18 +7,25 @@ import typer
 
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Set a value, e.g. train.steps=100. Repeatable."),
+    typer.Option("--set", help="Set a value of the study file, e.g. train.steps=100. Repeatable."),
 ]
 Grid = Annotated[
     list[str] | None,
-    typer.Option("--grid", help="Add a grid axis, e.g. objective.beta=1,2,4. Repeatable."),
+    typer.Option(
+        "--grid",
+        help="Run each of these values, e.g. objective.beta=1,2,4. Repeatable; axes multiply.",
+    ),
 ]
 Seeds = Annotated[
-    str | None, typer.Option(help="Seeds: 7 (only seed 7), 0,3,5 (a list) or 0..9 (a range).")
+    str | None,
+    typer.Option(
+        help="Seeds of each configuration: 7 (only seed 7), 0,3,5 (a list) or 0..9 (a range)."
+    ),
 ]
 Metrics = Annotated[str | None, typer.Option(help="Metrics, separated by commas, or all.")]
 Protocol = Annotated[
-    str | None, typer.Option(help="Metric protocol, e.g. study2019 (Locatello et al. 2019).")
+    str | None,
+    typer.Option(help="Metric protocol (named settings), e.g. study2019 (Locatello et al. 2019)."),
 ]
 Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")]
 Workers = Annotated[

@@ -15,16 +15,23 @@ if TYPE_CHECKING:
 
 def train(
     file: Annotated[Path | None, typer.Argument(help="TOML file with settings.")] = None,
-    data: Annotated[str | None, typer.Option(help="Dataset.", show_default="dsprites")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(help="Dataset; see `unknot list datasets`.", show_default="dsprites"),
+    ] = None,
     objective: Annotated[
-        str | None, typer.Option(help="Objective.", show_default="beta_vae")
+        str | None,
+        typer.Option(help="Objective; see `unknot list objectives`.", show_default="beta_vae"),
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(help="Preset of the objective, e.g. study2019; see `unknot list objectives`."),
+        typer.Option(
+            help="Named settings of the objective, e.g. study2019 (Locatello et al. 2019)."
+        ),
     ] = None,
     net: Annotated[
-        str | None, typer.Option(help="Network architecture.", show_default="conv64")
+        str | None,
+        typer.Option(help="Network architecture; see `unknot list nets`.", show_default="conv64"),
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Training steps.", show_default="20000")] = None,
     batch: Annotated[
@@ -35,7 +42,10 @@ def train(
     ] = None,
     seeds: Annotated[
         str | None,
-        typer.Option(help="One model per seed: 7 (only seed 7), 0,3,5 or 0..9.", show_default="0"),
+        typer.Option(
+            help="Train one model per seed: 7 (only seed 7), 0,3,5 (a list) or 0..9 (a range).",
+            show_default="0",
+        ),
     ] = None,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
     precision: Annotated[
@@ -56,9 +66,10 @@ def train(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Train one model, or one per seed side by side, and write a run folder.
+    """Train one model, or one per seed, and write a run folder.
 
-    Flags override the file; `--set` overrides both. Ctrl-C stops the run; resume it with
+    Several seeds are trained together on a GPU and one after the other on a CPU. Flags override
+    the file; `--set` overrides both. Ctrl-C stops the run; resume it with
     `unknot resume`.
 
     Examples:

@@ -92,8 +92,9 @@ def factor_clouds(run: Run, title: str) -> DataFigure:
     figure = clouds.cloud_figure(
         [seen[i : i + wide] for i in range(0, len(seen), wide)],
         title=f"Codes along traversals of one factor, {title}",
-        note="About their middles, in the two latents that move most; from light to dark as the "
-        "factor goes up.",
+        note="Each traversal is centred. Axes: the two latents that vary most.\n"
+        "Light to dark: the factor increases. Above: scores of linearity, axis\n"
+        "alignment and orientation.",
     )
     rows = [
         {"factor": cloud.name, "value": float(value), "first": cloud.axes[0], "x": float(x),
@@ -110,7 +111,7 @@ def factor_thresholds(run: Run, title: str) -> DataFigure:
     """Distances of latents between two images that differ in one factor, and what is shared."""
     found = thresholds.pair_deltas(run)
     figure = thresholds.threshold_figure(
-        found, title=f"Latents treated as shared by two images, {title}"
+        found, title=f"Latents that Ada-GVAE would treat as shared, {title}"
     )
     rows = []
     for factor, delta in found.items():

@@ -88,7 +88,10 @@ def posterior_densities(posteriors: Posteriors, *, title: str) -> DataFigure:
         axes.axvline(0 if what == "mean" else 1, color=INK, linewidth=0.7, linestyle=":")
     footnote(
         figure,
-        (f"One line per latent. Dotted: prior. Active: at least {UNUSED} nats.",),
+        (
+            "Density over images, one line per latent.",
+            f"Dotted: prior. Active: at least {UNUSED} nats.",
+        ),
     )
     return DataFigure(figure, rows)
 
@@ -134,7 +137,14 @@ def aggregate_histograms(posteriors: Posteriors, *, title: str) -> DataFigure:
             for v, h, p in zip(middle, heights, normal, strict=True)
         ]
     note = f"{beyond} of {codes.size:,} codes lie outside of ±{reach:g}." if beyond else ""
-    footnote(figure, ("Line: prior. Grey: passive latents.", note))
+    footnote(
+        figure,
+        (
+            "A code of each image, sampled from its posterior.",
+            "Line: prior. Grey: passive latents.",
+            note,
+        ),
+    )
     return DataFigure(figure, rows)
 
 
@@ -170,7 +180,7 @@ def posterior_ellipses(posteriors: Posteriors, *, title: str) -> DataFigure:
     _frame(axes, mean, sd, marked)
     # Of very sharp posteriors, ellipses are too small to be seen.
     names = [
-        f"z{z}, {posteriors.kl[z]:.2f} nats, median deviation {np.median(own):.2g}"
+        f"z{z}, {posteriors.kl[z]:.2f} nats, median posterior sd {np.median(own):.2g}"
         for z, own in zip(two, sd.T, strict=True)
     ]
     axes.set_xlabel(names[0], color=INK, loc="center")

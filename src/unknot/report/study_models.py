@@ -90,7 +90,7 @@ def show_model(
         figure_folder.file(f"{name}-{kind}.png", png(image))
     always = {
         "posteriors": posterior_densities(seen, title=f"Posteriors, {title}"),
-        "aggregate": aggregate_histograms(seen, title=f"All codes, {title}"),
+        "aggregate": aggregate_histograms(seen, title=f"Histograms of codes, {title}"),
         "covariances": covariance_maps(seen, title=f"Covariances, {title}"),
         **dict(along_factors(run, title)),
     }
@@ -100,7 +100,7 @@ def show_model(
             *keep(f"{name}-factors", lambda: latent_shares(run, latents[0], title)),
             *keep(
                 f"{name}-ellipses",
-                lambda: posterior_ellipses(seen, title=f"Two latents, {title}"),
+                lambda: posterior_ellipses(seen, title=f"Posteriors in two latents, {title}"),
             ),
             *(figure_folder.add(f"{name}-{kind}", drawn) for kind, drawn in always.items()),
         ],

@@ -51,7 +51,7 @@ def overview(results: Results) -> Grid:
             ]
         )
     lower = [s for s in scores if s in results.lower]
-    note = f"Mean, and below it the {LEVEL:.0%} interval of the mean. Darker is better"
+    note = f"Mean over seeds, and below it its {LEVEL:.0%} interval. Darker is better"
     note += f" (for {', '.join(lower)}, lower is better)." if lower else "."
     head = ["configuration", "runs", *scores, "missing"]
     if not any(row[-1].text for row in rows):
@@ -77,8 +77,8 @@ def details(results: Results, score: str) -> Grid:
         for place, one in enumerate(results.summaries([score]))
     ]
     head = [
-        "configuration", "runs", "mean", f"{LEVEL:.0%}", "median", f"{LEVEL:.0%} ", "sd",
-        "lowest", "highest", "missing",
+        "configuration", "runs", "mean", f"{LEVEL:.0%} interval", "median",
+        f"{LEVEL:.0%} interval ", "sd", "lowest", "highest", "missing",
     ]  # fmt: skip
     return Grid(head, rows, title=score)
 
@@ -109,12 +109,15 @@ def winners(results: Results) -> list[Grid]:
         "score",
         "best configuration",
         "mean",
-        f"{LEVEL:.0%}",
+        f"{LEVEL:.0%} interval",
         AGAIN,
         "worst configuration",
         "mean ",
     ]
-    note = f"{AGAIN.capitalize()}: by the bootstrap over seeds."
+    note = (
+        f"{AGAIN.capitalize()}: share of bootstrap resamples of the seeds in which it is best. "
+        "With few seeds it is too confident."
+    )
     return [Grid(head, rows, note=note)]
 
 
@@ -148,9 +151,9 @@ def ranks(results: Results, figure_folder: FigureFolder, name: str) -> list[Grid
         for i, objective in enumerate(found.objectives)
     ]
     rows.sort(key=lambda row: float(row[1].key or "inf"))
-    head = ["objective", "mean rank", f"{LEVEL:.0%}", "wins", *found.scores]
+    head = ["objective", "mean rank", f"{LEVEL:.0%} interval", "wins", *found.scores]
     note = "; ".join(
-        ("1 is best; below, the mean over an objective's configurations", *found.remarks)
+        ("Rank by each score, 1 is best; below it the mean over configurations", *found.remarks)
     )
     file = figure_folder.table(f"{name}ranking", found.rows())
     return [Grid(head, rows, heat=True, note=f"{note}.", file=file)]

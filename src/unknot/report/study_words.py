@@ -87,9 +87,14 @@ def machine(study: Study) -> list[str]:
         places[str(facts.get("device", ""))] += 1
     if not places:
         return []
-    where = joined([f"{n} {_plural('population', n)} on {device}" for device, n in places.items()])
+    where = joined(
+        [
+            f"{n} {_plural('population', n)} ({_plural('training job', n)}) on {device}"
+            for device, n in places.items()
+        ]
+    )
     told = ", ".join(f"{name} {value}" for name, value in versions.items())
-    return [f"{where}; {duration(seconds)} of training in all. {told}."]
+    return [f"{where}; {duration(seconds)} of training in total. {told}."]
 
 
 def shared_settings(results: Results) -> dict[str, str]:
@@ -117,12 +122,12 @@ def missing(number: dict[str, int]) -> str:
     ]
     there = [part for part in parts if part]
     said = (
-        f"{joined(there)} of {number['runs']:,} runs: counted, shown, not averaged."
+        f"{joined(there)} of {number['runs']:,} runs: counted and shown, but not in the means."
         if there
         else ""
     )
     if number["undefined"]:
-        said += f" {number['undefined']} scores of ended runs are undefined."
+        said += f" {number['undefined']} scores of finished runs are undefined."
     return said.strip()
 
 
@@ -144,7 +149,7 @@ def findings(results: Results) -> list[str]:
         least, most = min(chance, key=chance.__getitem__), max(chance, key=chance.__getitem__)
         low, high = f"{chance[least]:.0%}", f"{chance[most]:.0%}"
         ends = f"{low} ({least}) to {high} ({most})" if low != high else low
-        said.append(f"The seed alone accounts for {ends} of the variance between runs.")
+        said.append(f"The seed alone accounts for {ends} of the variance of scores between runs.")
     if len(scores) > 2 and len(results.table["objective"]) >= FEW_RUNS:
         said.append(_agreeing(results.agreement()))
     return said
@@ -185,8 +190,8 @@ def lines_words(lines: Sequence[Line]) -> str:
         said += " Configurations that also differ in something else have lines of their own."
     if len({line.axis for line in lines}) > 1:
         said += (
-            " Strengths of two objectives are numbers of different things: compare shapes, not "
-            "places."
+            " Strengths of two objectives are different quantities: compare the shapes of lines, "
+            "not their positions."
         )
     return said
 

@@ -27,8 +27,9 @@ from unknot.study.run import Run
 
 ETAS = (0.0, 0.1, 0.25, 0.5, 0.75)
 NOTE = (
-    "Bars: distance of each latent between two images that differ in one factor. Line: threshold."
-    "\nDotted bars: latents below the threshold, which are treated as shared and averaged."
+    "Bars: symmetric KL of each latent between two images that differ in one factor.\n"
+    "Line: threshold, a share η of the way from the smallest bar to the largest.\n"
+    "Dotted bars: latents below the threshold, which are treated as shared and averaged."
 )
 
 

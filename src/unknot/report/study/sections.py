@@ -45,17 +45,19 @@ def _words_spread(part: Part) -> str:
     if max(one.size for one in part.results.configurations) == 1:
         return "There is one seed per configuration: another seed may give another result."
     return (
-        "The same configuration with other seeds. Where rows overlap, the seed matters more than "
-        "the configuration."
+        "Runs of one configuration differ in the seed only. Where rows overlap, the seed matters "
+        "more than the configuration."
     )
 
 
 def _words_trade_offs(part: Part) -> str:
     if scores_with_cost(part.results):
         return (
-            "A high score means little if the model cannot reconstruct its images. Rings mark the "
-            "Pareto front: no other configuration scores better at an equal or better "
-            "reconstruction. Grey lines: equal ELBO."
+            "A high score means little if the model cannot reconstruct its images. Score against "
+            "reconstruction: bars are standard errors, and rings mark the Pareto front, where no "
+            "other configuration scores better at an equal or better reconstruction. Rate and "
+            "distortion: marks are means over seeds, small dots are runs, and grey lines join "
+            "points of equal ELBO."
         )
     return "Information in the codes (rate) against reconstruction loss (distortion)."
 
@@ -79,8 +81,9 @@ def _published(part: Part, _: FigureFolder) -> list[Grid | More]:
 SECTIONS = (
     Kind(
         "best",
-        "The best configuration of each score",
-        "By the mean over seeds. Selected as the maximum, so its mean is biased upwards.",
+        "Best configuration by each score",
+        "Configurations are compared by their mean over seeds. The best one is selected by that "
+        "mean, so the mean is biased: expect worse from new seeds.",
         lambda part, _: tables.winners(part.results),
     ),
     Kind(
@@ -95,7 +98,7 @@ SECTIONS = (
     Kind("strength", _title_strength, _words_strength),
     Kind(
         "trade-offs",
-        "What it costs",
+        "Scores against reconstruction",
         _words_trade_offs,
         files=("trade_off", "rate_distortion"),
         paired=True,
@@ -103,23 +106,26 @@ SECTIONS = (
     Kind(
         "strengths",
         "Which strength is best",
-        "The strength with the best mean of each score. Shading: bootstrap probability that this "
-        "value is best again. Pale means uncertain.",
+        "Strength is the swept setting of an objective, e.g. β. The table has the value with the "
+        "best mean of each score. Shading: bootstrap probability that this value is best again. "
+        "Pale means uncertain.",
         lambda part, folder: tables.strengths(part.results, folder, part.prefix),
     ),
     Kind(
         "ranking",
         "Which objective ranks first",
-        "Mean rank over all configurations of an objective, good and bad ones alike, so it "
-        "describes the whole grid. The interval is over seeds.",
+        "For each score, objectives are ranked by their mean over all configurations, good and bad "
+        "ones alike, so a rank describes the whole grid. Mean rank: over scores. Wins: scores on "
+        "which the objective alone ranks first. The interval is over seeds.",
         lambda part, folder: tables.ranks(part.results, folder, part.prefix),
     ),
     Kind(
         "agreement",
         "Whether scores agree",
-        "Correlations over all runs, times 100. Spearman: 100 if two scores order the runs alike. "
-        "Pearson: 100 if they lie on a line. Scores that disagree measure different things: choose "
-        "the one you need before looking at the results.",
+        "Correlations over all runs, times 100. Spearman: 100 if two scores order the runs alike, "
+        "−100 if in reverse. Pearson: 100 if they lie on a rising line. If lower is better for one "
+        "of the two, such as recon, agreement is negative. Scores that disagree may measure "
+        "different things: choose the one you need before looking at the results.",
         paired=True,
     ),
     Kind(
@@ -131,20 +137,22 @@ SECTIONS = (
     Kind(
         "shares",
         "Where differences come from",
-        "Share of the variance over runs that is explained by the objective and by its strength. "
-        "The rest is the seed.",
+        "Share of the variance over runs that is explained by the objective and by its strength "
+        "(the swept setting, e.g. β). The rest is the seed.",
     ),
     Kind(
         "seeds",
         "How many seeds it takes",
-        "Probability that n seeds per configuration give the same order as all seeds (0.5 is "
-        "chance). Shown are the best and the worst strength of each objective, then the best "
-        "configurations of objectives with neighbouring ranks. The CSV file has all pairs.",
+        "Each row compares two configurations: the probability that the means of n seeds of each "
+        "have the same order as the means of all seeds (0.5 is chance). It is estimated by the "
+        "bootstrap, so it assumes that these seeds are typical. Rows: the best against the worst "
+        "strength of each objective, then the best configurations of objectives with neighbouring "
+        "ranks. The CSV file has all pairs.",
         lambda part, folder: tables.seed_counts(part.results, folder, part.prefix),
     ),
     Kind(
         "published",
-        "Beside published values",
+        "Comparison with published values",
         lambda part: part.note + tables.published_words(part.comparison),
         _published,
         present=lambda part: part.comparison is not None,
@@ -152,7 +160,8 @@ SECTIONS = (
     Kind(
         "training",
         "Training",
-        "Logged values of single batches, for runs that did not diverge.",
+        "Terms of the loss, each value from a single batch, for runs that did not diverge. "
+        "The documentation of objectives has the formulas.",
     ),
 )
 DATASETS = Kind(

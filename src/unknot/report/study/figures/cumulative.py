@@ -25,7 +25,7 @@ from unknot.report.style import (
     styled,
 )
 
-TITLE = "Share of runs up to a score"
+TITLE = "Share of runs at or below a score"
 
 
 def applies(part: Part) -> Iterator[Figure]:

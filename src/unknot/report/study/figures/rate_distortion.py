@@ -30,7 +30,7 @@ from unknot.report.style import (
     styled,
 )
 
-TITLE = "Rate and distortion, nats"
+TITLE = "Rate and distortion, in nats"
 
 
 def applies(part: Part) -> Iterator[Figure]:

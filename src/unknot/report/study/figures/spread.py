@@ -33,7 +33,7 @@ from unknot.report.style import (
 MOST_ROWS = 64
 """Configurations that have a row each; beyond, objectives have one."""
 LEGENDS = {
-    "box": f"Box: middle half; bar: median; cross: mean; dots: outliers, or all of up to {FEW}.",
+    "box": f"Box: middle 50 %; bar: median; cross: mean; dots: outliers (all runs if ≤ {FEW}).",
     "violin": f"Width: density of the runs; notch: median; cross: mean; dots: up to {FEW} runs.",
 }
 
@@ -50,7 +50,7 @@ def applies(part: Part) -> Iterator[Figure]:
 
 def title(by: str) -> str:
     """What stands above the panels."""
-    return f"Scores by {by}"
+    return f"Scores by {'configuration' if by == 'setting' else by}"
 
 
 def notes(
