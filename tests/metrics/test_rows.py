@@ -6,6 +6,7 @@ from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import mig
+from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT
 from unknot.metrics.parts.rows import Rows, take, take_two
 
 RNG = np.random.default_rng(0)
@@ -223,3 +224,14 @@ def test_scores_leave_global_generators_alone():
     take_two(CODES, FACTORS, None, samples=None, test_samples=None, seed=1)
     assert torch.equal(torch.get_rng_state(), before[0])
     np.testing.assert_array_equal(np.random.get_state()[1], before[1])  # noqa: NPY002
+
+
+def test_what_rows_remember_belongs_to_one_way_of_counting_and_to_these_rows():
+    shared = rows()
+    for counting in (STUDY, CARBONNEAU, UNKNOT):
+        remembered, computed = shared.information(counting), rows().information(counting)
+        assert torch.equal(remembered.mutual, computed.mutual)
+        assert shared.information(counting) is remembered
+    part = shared[torch.arange(30)]
+    expected = rows(CODES[:30], FACTORS[:30]).information(STUDY)
+    assert torch.equal(part.information(STUDY).mutual, expected.mutual)
