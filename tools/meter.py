@@ -6,8 +6,8 @@ A code line is a line with code on it: no docstring, blank, comment or import. M
 one importer are candidates for joining it; catalogue entries are found by name and have none.
 """
 
+import argparse
 import ast
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -40,7 +40,9 @@ def imports(text: str, modules: set[str]) -> set[str]:
 
 def main() -> None:
     """Print the sizes of a package's rooms and in all."""
-    src = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[1] / "src")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("src", type=Path, nargs="?", default=Path(__file__).parents[1] / "src")
+    src = parser.parse_args().src
     texts = {
         ".".join(path.relative_to(src).with_suffix("").parts).removesuffix(".__init__"): path
         for path in sorted(src.rglob("*.py"))

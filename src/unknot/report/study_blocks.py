@@ -83,12 +83,12 @@ class Section:
     """Whether figures stand side by side where there is room."""
 
 
-@dataclass(frozen=True)
 class FigureFolder:
-    """The folder that figures and tables go to; keeps count of what is there."""
+    """The folder that figures and tables go to, and a list of the files written there."""
 
-    folder: Path
-    files: list[Path] = field(default_factory=list)
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files: list[Path] = []
 
     def add(self, name: str, drawn: DataFigure, alt: str = "") -> PageFigure:
         """Write a figure as PNG, SVG and CSV, and give it for the page."""
