@@ -23,3 +23,28 @@ def test_contrasts_put_the_better_first():
     for better, worse in Results(study(3), lower=["recon"]).contrasts("recon"):
         means = [one.sample("recon").values.mean() for one in (better, worse)]
         assert means[0] <= means[1], "of recon less is better"
+
+
+def test_contrasts_are_best_and_weakest_then_the_best_of_neighbouring_objectives():
+    means = {("a", 1): 0.1, ("a", 2): 0.4, ("b", 1): 0.9, ("c", 1): 0.2, ("c", 2): 0.3, ("c", 4): 0}
+    rows = [
+        {"objective": name, "objective.beta": beta, "seed": seed, "mig": mean + 0.01 * seed}
+        for (name, beta), mean in means.items()
+        for seed in range(3)
+    ]
+
+    def pairs(lower):
+        return [(a.label, b.label) for a, b in Results(rows, lower=lower).contrasts("mig")]
+
+    assert pairs(()) == [
+        ("a beta 2", "a beta 1"),
+        ("c beta 2", "c beta 4"),
+        ("b", "a beta 2"),
+        ("a beta 2", "c beta 2"),
+    ]
+    assert pairs({"mig"}) == [
+        ("a beta 1", "a beta 2"),
+        ("c beta 4", "c beta 2"),
+        ("c beta 4", "a beta 1"),
+        ("a beta 1", "b"),
+    ]
