@@ -12,9 +12,14 @@ gallery: .venv/core
 	$(BIN)/unknot gallery
 
 # Two workers with one torch thread each, the idle one taking over from the other: the fastest way
-# through the suite on two cores. Tests of whole programs do not check shapes at every call.
+# through the suite on two cores. Whole programs, trainings and tables of numbers are tested without
+# checks of shapes at every call; other tests call every function of theirs with the checks.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q
-PROGRAMS := tests/cli tests/docs tests/report tests/study
+NUMBERS := $(addprefix tests/objectives/test_,curves.py l_vae.py vae.py) \
+	$(addprefix tests/metrics/test_,aggregate_posterior.py beta_vae.py boosting.py dci.py \
+	distances_datasets.py docs.py efficiency.py explicitness.py factor_vae.py golden.py infomec.py \
+	peer_defects.py representations.py)
+PROGRAMS := tests/cli tests/docs tests/report tests/runs tests/studies $(NUMBERS)
 
 test: .venv/dev
 	$(PYTEST) --durations=10 $(addprefix --ignore=,$(PROGRAMS))
@@ -23,8 +28,8 @@ test: .venv/dev
 # What `test` skips for want of packages: studies on Ray and SLURM, and exports to trackers.
 clusters: .venv/dev
 	$(PIP) -e '.[ray,slurm,parquet,tensorboard,wandb,mlflow]'
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/study/test_ray.py tests/study/test_slurm.py \
-		tests/study/test_tracking.py tests/cli/test_clusters.py
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/studies/test_ray.py tests/studies/test_slurm.py \
+		tests/studies/test_tracking.py tests/cli/study/test_clusters.py
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -40,7 +40,7 @@ def plain(dataset, batch: int, *, compiled: bool = False, channels_last: bool = 
     if channels_last:
         encoder.to(memory_format=torch.channels_last)
         decoder.to(memory_format=torch.channels_last)
-    optimiser = torch.optim.Adam(
+    optimizer = torch.optim.Adam(
         [*encoder.parameters(), *decoder.parameters()], lr=1e-4, fused=channels_last or None
     )
 
@@ -58,9 +58,9 @@ def plain(dataset, batch: int, *, compiled: bool = False, channels_last: bool = 
             x = dataset.batch(torch.randint(0, len(dataset), (batch,)))
             if channels_last:
                 x = x.to(memory_format=torch.channels_last)
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss(x).backward()
-            optimiser.step()
+            optimizer.step()
 
     return steps
 

@@ -59,7 +59,7 @@ def scores(space: FactorSpace) -> dict[str, dict[str, float]]:
     whole = Representation.whole(space, codes)
     logvars = Representation.whole(space, torch.full_like(codes, -4.0))
     rows: dict[str, dict[str, float]] = {}
-    for name in evaluation.names():
+    for name in evaluation.code_metrics():
         for protocol in ("study2019", "unknot"):
             if protocol not in protocols_for(name):
                 continue

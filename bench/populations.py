@@ -82,7 +82,7 @@ class Bench:
         """What anyone would write first: one model, eager, PyTorch's Adam, data on the card."""
         net, shape, batch = Conv64(), self.dataset.shape, self.batch
         encoder, decoder = net.encoder(shape).to(self.device), net.decoder(shape).to(self.device)
-        optimiser = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=1e-4)
+        optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=1e-4)
         fast = precision != "float32"
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = fast
 
@@ -90,7 +90,7 @@ class Bench:
             for _ in range(n):
                 rows = torch.randint(0, len(self.dataset), (batch,), device=self.device)
                 x = self.dataset.batch(rows)
-                optimiser.zero_grad()
+                optimizer.zero_grad()
                 with torch.autocast(self.device.type, torch.bfloat16, precision == "bf16"):
                     mean, logvar = encoder(x).float().chunk(2, 1)
                     z = mean + torch.randn_like(mean) * (0.5 * logvar).exp()
@@ -98,7 +98,7 @@ class Bench:
                 recon = F.binary_cross_entropy_with_logits(y, x, reduction="sum") / batch
                 kl = 0.5 * (mean**2 + logvar.exp() - 1 - logvar).sum() / batch
                 (recon + 4 * kl).backward()
-                optimiser.step()
+                optimizer.step()
 
         return steps
 

@@ -23,8 +23,9 @@ import torch
 import unknot
 from unknot.core.representation import CodeCache
 from unknot.metrics.parts import evaluation
-from unknot.study import evaluate, scoring
-from unknot.study.evaluate import Model, ScoringRequest
+from unknot.runs import evaluate
+from unknot.runs.evaluate import Model, ScoringRequest
+from unknot.studies.execute import scoring
 
 CORES, MEMBERS = 16, 64
 """Of the machine and the population that the last line speaks of."""
@@ -42,7 +43,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    names = [n for n in evaluation.names() if n not in options.without]
+    names = [n for n in evaluation.code_metrics() if n not in options.without]
     wanted = ScoringRequest(names, options.protocol, strict=False)
     models = encoded(options, wanted)
     print(f"torch {torch.__version__}, scikit-learn {sklearn.__version__}")

@@ -22,12 +22,12 @@ from safetensors.torch import save_file
 
 from unknot.analysis import Results
 from unknot.report.study.figures.training import bands
-from unknot.study import execute
-from unknot.study.machine import machine
-from unknot.study.plan import members_for, plan, shards
-from unknot.study.study import Study
-from unknot.study.study_file import StudyFile
-from unknot.study.task import Outcome
+from unknot.studies.execute import driver
+from unknot.studies.execute.machine import machine
+from unknot.studies.execute.task import Outcome
+from unknot.studies.file.study_file import StudyFile
+from unknot.studies.plan import members_for, plan, shards
+from unknot.studies.study import Study
 
 TERMS = ("loss", "recon", "kl")
 
@@ -82,8 +82,8 @@ def made_up(folder: Path, text: str, scores: int, logged: int) -> None:
     asked, here = plan(StudyFile.parse(text)), machine(1, device="cpu", workers=1)
     size = members_for(len(asked.runs), here.workers, gpu=False)
     values = torch.rand(logged, size, dtype=torch.float64)
-    with execute.driver(folder) as opened:
-        execute.save_plan(opened, asked, here)
+    with driver.driver(folder) as opened:
+        driver.save_plan(opened, asked, here)
         for n, shard in enumerate(shards(asked, members=size)):
             last = dict.fromkeys(TERMS, 1.0 + n)
             outcome = Outcome(

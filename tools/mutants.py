@@ -3,33 +3,43 @@
     python tools/mutants.py --count 200 --seed 0 --out mutants.json
 
 A mutant is one small change of one expression: a swapped operator or comparison, another constant,
-a reduction or an axis exchanged. It is planted in a copy of the repository; first the tests of the
-file run, then those of its room. What no test finds is listed: a person judges whether it changes
-anything that a user could notice. A run that is stopped continues where it was.
+a reduction or an axis exchanged. It is planted in a copy of the repository. Each test file runs
+once without a mutant, which shows the functions that it reaches; with a mutant, only the files run
+that reach its function: those of its name and the quickest first, up to a number of seconds, and
+without the slow tests. What no test finds is listed: a person judges whether it changes anything
+that a user could notice. A run that is stopped continues where it was.
 """
 
 import argparse
 import ast
+import contextlib
+import itertools
 import json
 import os
 import random
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import FrameType
+
+# Once for all test runs, which are forks of this process.
+import pandas as pd  # noqa: F401
+import pytest
+import scipy.stats  # noqa: F401
+import sklearn.linear_model  # noqa: F401
+import torch
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("objectives", "metrics", "analysis")
-TESTS = {
-    "objectives": ["tests/objectives", "tests/contracts/test_objectives.py"],
-    "metrics": ["tests/metrics"],
-    "analysis": ["tests/analysis"],
-}
-"""What runs where the tests of a file found nothing."""
+TESTS = ("tests/objectives", "tests/metrics", "tests/analysis", "tests/contracts")
 OPERATORS = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.Pow: "*", ast.FloorDiv: "*",
     ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Eq: "!=", ast.NotEq: "==",
@@ -44,9 +54,10 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of one expression."""
+    """One change of one expression, and the line of the function that it is in."""
 
     file: str
+    function: int
     line: int
     start: int
     end: int
@@ -65,7 +76,7 @@ def mutants(file: Path) -> Iterator[Mutant]:
     name = str(file.relative_to(ROOT))
 
     def change(node: ast.AST, start: int, end: int, after: str) -> Mutant:
-        return Mutant(name, node.lineno, start, end, data[start:end].decode(), after)
+        return Mutant(name, function, node.lineno, start, end, data[start:end].decode(), after)
 
     def place(node: ast.expr) -> tuple[int, int]:
         return (
@@ -114,47 +125,105 @@ def mutants(file: Path) -> Iterator[Mutant]:
 
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
+            function = min(n.lineno for n in (node, *node.decorator_list))
             for child in node.body:
                 yield from walk(child)
 
 
-def found(mutant: Mutant, tree: Path, limit: float) -> str:
+def run_tests(
+    tree: Path,
+    tests: list[str],
+    limit: float,
+    trace: Callable[[], AbstractContextManager] | None = None,
+) -> tuple[int | None, str]:
+    """The exit code of pytest on these files in a fork, and its output; no code after the limit."""
+    log = tree.parent / "log"
+    pid = os.fork()
+    if not pid:
+        code = 70
+        try:
+            os.setsid()
+            stream = os.open(log, os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
+            os.dup2(stream, 1)
+            os.dup2(stream, 2)
+            os.chdir(tree)
+            sys.path[:0] = [str(tree / "src"), str(tree / "tests")]
+            with trace() if trace else contextlib.nullcontext():
+                options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--tb=no"]
+                code = int(pytest.main([*options, *tests]))
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    end = time.monotonic() + limit
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status), log.read_text(errors="replace")
+        if time.monotonic() > end:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return None, ""
+        time.sleep(0.02)
+
+
+def functions_reached(tree: Path, test: str, limit: float) -> dict:
+    """The seconds that a test file takes, and the functions (file and line) that it calls."""
+    out = tree.parent / "reached"
+
+    @contextlib.contextmanager
+    def trace() -> Iterator[None]:
+        codes = set()
+
+        def note(frame: FrameType, _event: str, _argument: object) -> None:
+            codes.add(frame.f_code)
+
+        threading.settrace(note)
+        sys.settrace(note)
+        yield
+        sys.settrace(None)
+        source = str(tree / "src")
+        places = {
+            (c.co_filename, c.co_firstlineno) for c in codes if c.co_filename.startswith(source)
+        }
+        out.write_text(json.dumps([[str(Path(f).relative_to(tree)), n] for f, n in sorted(places)]))
+
+    start = time.monotonic()
+    code, log = run_tests(tree, [test], limit, trace)
+    if code not in (0, 5):
+        sys.exit(f"{test} fails without a mutant:\n{log}")
+    seconds = round(time.monotonic() - start, 1)
+    return {"seconds": seconds, "functions": json.loads(out.read_text())}
+
+
+def test_that_fails(mutant: Mutant, tree: Path, reach: dict, most: float, limit: float) -> str:
     """The test that fails with a mutant, ``timeout``, or nothing."""
+    function = [mutant.file, mutant.function]
+    tests = [test for test, row in reach.items() if function in row["functions"]]
+    stem = Path(mutant.file).stem
+    tests.sort(key=lambda t: (not Path(t).stem.startswith(f"test_{stem}"), reach[t]["seconds"]))
+    spent = itertools.accumulate(reach[t]["seconds"] for t in tests)
+    tests = [
+        t for i, (t, total) in enumerate(zip(tests, spent, strict=True)) if not i or total < most
+    ]
+    if not tests:
+        return ""
     file = tree / mutant.file
     data = file.read_bytes()
-    changed = data[: mutant.start] + mutant.after.encode() + data[mutant.end :]
-    file.write_bytes(changed)
-    room = Path(mutant.file).parts[2]
-    own = [
-        str(path.relative_to(tree))
-        for path in sorted((tree / "tests" / room).glob(f"test_{file.stem}*.py"))
-    ]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree / 'tests'}",
-        "OMP_NUM_THREADS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--tb=no"]
+    file.write_bytes(data[: mutant.start] + mutant.after.encode() + data[mutant.end :])
     try:
-        for tests in filter(None, (own, TESTS[room])):
-            run = subprocess.run(
-                [sys.executable, "-m", "pytest", *options, *tests],
-                cwd=tree,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=limit,
-                check=False,
-            )
-            if run.returncode not in (0, 5):
-                lines = run.stdout.splitlines()
-                return next((li for li in lines if li.startswith(("FAILED", "ERROR"))), "failed")
-    except subprocess.TimeoutExpired:
-        return "timeout"
+        code, log = run_tests(tree, tests, limit)
     finally:
         file.write_bytes(data)
-    return ""
+    if code is None:
+        return "timeout"
+    if code in (0, 5):
+        return ""
+    lines = log.splitlines()
+    return next((li for li in lines if li.startswith(("FAILED", "ERROR"))), "failed")
 
 
 def main() -> None:
@@ -163,33 +232,46 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("mutants.json"))
+    parser.add_argument("--most", type=float, default=100.0, help="Seconds of tests for a mutant.")
     parser.add_argument("--limit", type=float, default=900.0, help="Seconds for one test run.")
-    given = parser.parse_args()
+    options = parser.parse_args()
     files = [f for room in ROOMS for f in sorted((ROOT / "src/unknot" / room).rglob("*.py"))]
     every = [mutant for file in files for mutant in mutants(file)]
-    chosen = random.Random(given.seed).sample(every, min(given.count, len(every)))
-    print(f"{len(chosen)} of {len(every):,} mutants, seed {given.seed}")
-    known = json.loads(given.out.read_text()) if given.out.exists() else []
-    done = {json.dumps(row["mutant"], sort_keys=True): row for row in known}
+    sample = random.Random(options.seed).sample(every, min(options.count, len(every)))
+    print(f"{len(sample)} of {len(every):,} mutants, seed {options.seed}")
+    state = {"reach": {}, "verdicts": {}}
+    if options.out.exists():
+        state = json.loads(options.out.read_text())
+    torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
-        skip = shutil.ignore_patterns(".git", ".venv", "runs", "studies", ".*_cache", "__pycache__")
-        shutil.copytree(ROOT, tree, ignore=skip)
+        tree.mkdir()
+        shutil.copy(ROOT / "pyproject.toml", tree)
+        for name in ("src", "tests", "docs", "bench"):
+            shutil.copytree(ROOT / name, tree / name)
         if (shared := ROOT.parent / "shared").exists():
             (Path(folder) / "shared").symlink_to(shared)
-        for number, mutant in enumerate(chosen, 1):
+        os.environ["PYTHONPATH"] = f"{tree / 'src'}{os.pathsep}{tree / 'tests'}"
+        # Without the checks of shapes: what is found is found by a test of a value.
+        os.environ |= {"PYTHONDONTWRITEBYTECODE": "1", "UNKNOT_SHAPES": "0"}
+        sys.dont_write_bytecode = True
+        names = [f for t in TESTS for f in sorted((tree / t).rglob("test_*.py"))]
+        for test in [str(name.relative_to(tree)) for name in names]:
+            if test not in state["reach"]:
+                state["reach"][test] = functions_reached(tree, test, options.limit)
+                options.out.write_text(json.dumps(state))
+        print(f"{sum(row['seconds'] for row in state['reach'].values()):.0f} s without a mutant")
+        for number, mutant in enumerate(sample, 1):
             key = json.dumps(asdict(mutant), sort_keys=True)
-            if key not in done:
-                begun = time.monotonic()
-                test = found(mutant, tree, given.limit)
-                seconds = round(time.monotonic() - begun, 1)
-                done[key] = {"mutant": asdict(mutant), "found": test, "seconds": seconds}
-                given.out.write_text(json.dumps([*done.values()], indent=1))
-            row = done[key]
+            if key not in state["verdicts"]:
+                test = test_that_fails(mutant, tree, state["reach"], options.most, options.limit)
+                state["verdicts"][key] = test
+                options.out.write_text(json.dumps(state))
+            test = state["verdicts"][key]
             where = f"{mutant.file}:{mutant.line} {mutant.before!r} -> {mutant.after!r}"
-            print(f"{number:>4} {'found   ' if row['found'] else 'SURVIVED'} {where}", flush=True)
-    rows = [done[json.dumps(asdict(mutant), sort_keys=True)] for mutant in chosen]
-    print(f"{sum(bool(row['found']) for row in rows)} of {len(rows)} found")
+            print(f"{number:>4} {'found   ' if test else 'SURVIVED'} {where} {test}", flush=True)
+    verdicts = [state["verdicts"][json.dumps(asdict(mutant), sort_keys=True)] for mutant in sample]
+    print(f"{sum(map(bool, verdicts))} of {len(verdicts)} found")
 
 
 if __name__ == "__main__":

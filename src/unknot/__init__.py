@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from unknot.core.objective import Term as Term
     from unknot.core.posterior import Posterior as Posterior
     from unknot.core.representation import Representation as Representation
-    from unknot.study.run import Run as Run
-    from unknot.study.run import load as load
-    from unknot.study.run import resume as resume
-    from unknot.study.study import Study as Study
+    from unknot.runs.run import Run as Run
+    from unknot.runs.run import load as load
+    from unknot.runs.run import resume as resume
+    from unknot.studies.study import Study as Study
 
 _HOMES = {
     "train": "unknot.api",
     "dataset": "unknot.api",
-    "Run": "unknot.study.run",
-    "load": "unknot.study.run",
-    "resume": "unknot.study.run",
-    "Study": "unknot.study.study",
+    "Run": "unknot.runs.run",
+    "load": "unknot.runs.run",
+    "resume": "unknot.runs.run",
+    "Study": "unknot.studies.study",
     "FactorSpace": "unknot.core.factors",
     "FactorDataset": "unknot.core.dataset",
     "Hyper": "unknot.core.hyper",

@@ -11,10 +11,10 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
 from unknot.engine.device import Precision
-from unknot.study import config, run
-from unknot.study.run import Run
-from unknot.study.spec import plain_value
-from unknot.study.training import Watcher
+from unknot.runs import config, run
+from unknot.runs.run import Run
+from unknot.runs.spec import plain_value
+from unknot.runs.training import Watcher
 
 
 def dataset(name: str, **settings: Any) -> FactorDataset:
@@ -46,7 +46,7 @@ def train(
     lr: Hyper = 1e-4,
     seeds: int | Iterable[SupportsIndex] = 0,
     order_seed: int | None = None,
-    draw: str | Mapping[str, Any] | None = None,
+    sampler: str | Mapping[str, Any] | None = None,
     device: str = "auto",
     precision: Precision = "float32",
     out: str | Path | None = None,
@@ -69,8 +69,8 @@ def train(
         lr: Learning rate of Adam, a number or a schedule.
         seeds: A number for a lone run; several for a population, whose results come members first.
         order_seed: A number makes all members see the same batches; else each draws its own.
-        draw: Which images go together: ``pairs``, or ``{"name": "pairs", "changed": 2}``; what the
-            objective asks for when None.
+        sampler: Which images go together: ``pairs``, or ``{"name": "pairs", "changed": 2}``; the
+            sampler of the objective when None.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         precision: ``float32``, ``tf32``, ``bf16`` or ``float64``.
         out: A folder to write the run into, resumable; None keeps it in memory.
@@ -90,8 +90,8 @@ def train(
     keywords = [*inspect.signature(train).parameters]
     for name in settings:
         if name not in its_fields:
-            known = registry.nearest(name, [*its_fields, *keywords])
-            raise ConfigError(f"train and {objective} have no setting '{name}'{known}")
+            hint = registry.nearest(name, [*its_fields, *keywords])
+            raise ConfigError(f"train and {objective} have no setting '{name}'{hint}")
         if name in (objective_settings or {}):
             raise ConfigError(f"'{name}' is given twice, as a keyword and in objective_settings.")
     table: dict[str, Any] = {
@@ -114,8 +114,8 @@ def train(
     }
     if order_seed is not None:
         table["order_seed"] = order_seed
-    if draw is not None:
-        table["draw"] = draw if isinstance(draw, str) else dict(draw)
+    if sampler is not None:
+        table["sampler"] = sampler if isinstance(sampler, str) else dict(sampler)
     try:
         spec = config.spec(table)
     except ConfigError as error:

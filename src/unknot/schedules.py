@@ -13,7 +13,7 @@ A schedule stands wherever a `Hyper` field takes a number, so these are typed to
 
 from typing import cast
 
-from unknot.core.hyper import WHOLE_RUN, Constant, Cosine, Cyclic, Hyper, Linear
+from unknot.core.hyper import WHOLE_RUN, Constant, Cosine, Cyclic, Hyper, LinearSchedule
 
 
 def constant(value: float) -> Hyper:
@@ -23,7 +23,7 @@ def constant(value: float) -> Hyper:
 
 def linear(start: float, end: float, steps: float = WHOLE_RUN, begin: float = 0.0) -> Hyper:
     """From ``start`` to ``end`` in a straight line over ``steps`` steps from ``begin`` on."""
-    return cast(Hyper, Linear(start, end, steps, begin))
+    return cast(Hyper, LinearSchedule(start, end, steps, begin))
 
 
 def cosine(start: float, end: float, steps: float = WHOLE_RUN, begin: float = 0.0) -> Hyper:

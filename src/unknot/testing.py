@@ -7,7 +7,7 @@ runners that name them.
 
 import tomllib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from unknot.core import noise
 from unknot.core.architecture import Architecture, Shape
 from unknot.core.dataset import FactorDataset, Images
 from unknot.core.factors import FactorSpace
-from unknot.core.hyper import at, hyper_fields, stack
+from unknot.core.hyper import at, hyper_fields, replace_fields, stack
 from unknot.core.objective import (
     HOOKS,
     Adam,
@@ -43,14 +43,14 @@ from unknot.core.posterior import Posterior
 from unknot.core.toml import to_toml
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
-from unknot.engine.layers import stacked
+from unknot.engine.layers import stack_module
 from unknot.engine.looped import Looped
 from unknot.engine.population import Context, Member, State
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
-from unknot.nets.parts.weights import initial_weights, initialise
-from unknot.study.config import build
-from unknot.study.spec import plain
+from unknot.nets.parts.weights import initial_weights, initialize
+from unknot.runs.config import build
+from unknot.runs.spec import plain
 
 CPU, DOUBLE = torch.device("cpu"), torch.float64
 IMAGE, BATCH, ROWS = (1, 8, 8), 6, 40
@@ -88,9 +88,9 @@ def check_net(net: Architecture, image: Shape = (1, 64, 64)) -> None:
         parts = {"encoder": net.encoder(image), "decoder": net.decoder(image)}
     weights = initial_weights(net, image, torch.tensor(SEEDS), dtype=DOUBLE)
     inputs, outputs = (image, (net.latents,)), ((2 * net.latents,), image)
-    for (part, module), given, expected in zip(parts.items(), inputs, outputs, strict=True):
-        own = {n.removeprefix(f"{part}."): w for n, w in weights.items() if n.startswith(part)}
-        _check_module(f"{_name(net)}.{part}", module, own, given, expected)
+    for (part, module), shape, expected in zip(parts.items(), inputs, outputs, strict=True):
+        mine = {n.removeprefix(f"{part}."): w for n, w in weights.items() if n.startswith(part)}
+        _check_module(f"{_name(net)}.{part}", module, mine, shape, expected)
 
 
 def same_after_a_file(thing: Any) -> None:
@@ -131,7 +131,7 @@ class Case:
             names = [name for name in self.weights if name.startswith(part)]
             return {name.removeprefix(part): self.weights[name] for name in names}
 
-        extra = {**of("own."), **self.carried}
+        extra = {**of("extra."), **self.carried}
         if self.critic is None:
             return Net(encode, decode, no_critic, extra)
         call = _caller(self.critic)
@@ -154,10 +154,10 @@ class Case:
         gradients: dict[str, Tensor | None] = {}
         for critics in {_critics(name) for name in self.weights}:
             loss = total({n: t for n, t in self.terms().items() if _critics(n) == critics}).sum()
-            own = [name for name in self.weights if _critics(name) == critics]
-            inputs = [self.weights[name] for name in own]
-            found = torch.autograd.grad(loss, inputs, allow_unused=True)
-            gradients |= dict(zip(own, found, strict=True))
+            names = [name for name in self.weights if _critics(name) == critics]
+            inputs = [self.weights[name] for name in names]
+            values = torch.autograd.grad(loss, inputs, allow_unused=True)
+            gradients |= dict(zip(names, values, strict=True))
         return gradients
 
 
@@ -173,10 +173,10 @@ def members(objective: Objective) -> list[Objective]:
 
     Shrinking keeps signs and upper bounds, which is all that one can know of a field.
     """
-    held = {name: getattr(objective, name) for name in hyper_fields(objective)}
-    numbers = {name: value for name, value in held.items() if isinstance(value, int | float)}
+    values = {name: getattr(objective, name) for name in hyper_fields(objective)}
+    numbers = {name: value for name, value in values.items() if isinstance(value, int | float)}
     return [
-        replace(objective, **{name: value * 0.9**i for name, value in numbers.items()})  # type: ignore[type-var]
+        replace_fields(objective, {name: value * 0.9**i for name, value in numbers.items()})
         for i in range(len(SEEDS))
     ]
 
@@ -188,10 +188,10 @@ def cases(objective: Objective) -> tuple[Case, list[Case]]:
     if isinstance(objective, Adversarial):
         with torch.device("meta"):
             critic = objective.critic(IMAGE, NET.latents)
-        weights |= initialise(critic, "critic", "torch", seeds, dtype=DOUBLE)
+        weights |= initialize(critic, "critic", "torch", seeds, dtype=DOUBLE)
     context = Context(images(), NET, BATCH, Runtime(CPU, "float64"))
     extra = context.extra_state(stack(members(objective), CPU, DOUBLE), seeds)
-    weights |= {f"own.{name}": value for name, value in extra.learnt.items()}
+    weights |= {f"extra.{name}": value for name, value in extra.learnt.items()}
     x = noise.uniform(seeds, "check", 0, BATCH * views_of(objective), *IMAGE, dtype=DOUBLE)
 
     def case(mine: Objective, weights: State, carried: State, x: Tensor, seed: Tensor) -> Case:
@@ -213,10 +213,10 @@ def hooks_are_declared(objective: Objective) -> None:
     """What has the name of a hook is one: the engine takes no notice of it otherwise."""
     for hook in HOOKS:
         names = [name for name in vars(hook) if not name.startswith("_")]
-        meant = [name for name in names if hasattr(objective, name)]
+        like = next((name for name in names if hasattr(objective, name)), None)
         _require(
-            isinstance(objective, hook) or not meant,
-            f"{_name(objective)} has '{meant and meant[0]}' but does not declare the hook: write "
+            isinstance(objective, hook) or like is None,
+            f"{_name(objective)} has '{like}' but does not declare the hook: write "
             f"`class {_name(objective)}({hook.__name__})`, or choose another name.",
         )
 
@@ -244,8 +244,8 @@ def together_as_alone(objective: Objective) -> None:
         for key, term in case.terms().items():
             _close(together[key].value[i], term.value, f"{_name(objective)} term '{key}'")
         for key, gradient in case.gradients().items():
-            if (beside := gradients[key]) is not None and gradient is not None:
-                _close(beside[i], gradient, f"{_name(objective)} gradient of {key}")
+            if (of_all := gradients[key]) is not None and gradient is not None:
+                _close(of_all[i], gradient, f"{_name(objective)} gradient of {key}")
 
 
 def pure(objective: Objective) -> None:
@@ -256,10 +256,10 @@ def pure(objective: Objective) -> None:
         inputs += [*case.weights.values(), *case.carried.values()]
         before, states = [tensor.detach().clone() for tensor in inputs], _random_states()
         first, second = case.terms(), case.terms()
-        kept = all(torch.equal(a, b) for a, b in zip(inputs, before, strict=True))
-        _require(kept, f"{_name(objective)} changes its inputs in place.")
-        drawn = states != _random_states()
-        _require(not drawn, f"{_name(objective)} draws from a global generator; use step.normal.")
+        same = all(torch.equal(a, b) for a, b in zip(inputs, before, strict=True))
+        _require(same, f"{_name(objective)} changes its inputs in place.")
+        untouched = states == _random_states()
+        _require(untouched, f"{_name(objective)} draws from a global generator; use step.normal.")
         for key, term in first.items():
             again = torch.equal(term.value, second[key].value)
             _require(again, f"{_name(objective)} term '{key}' differs between two calls.")
@@ -272,7 +272,7 @@ def never_waits(objective: Objective) -> None:
     fake = mode.from_tensor
     hyper = {name: fake(getattr(whole.objective, name)) for name in hyper_fields(objective)}
     case = Case(
-        replace(whole.objective, **hyper),  # type: ignore[type-var]
+        replace_fields(whole.objective, hyper),
         whole.critic,
         {name: fake(w.detach()) for name, w in whole.weights.items()},
         {name: fake(value) for name, value in whole.carried.items()},
@@ -297,12 +297,12 @@ def gradients_reach_all_weights(objective: Objective) -> None:
         _require(finite, f"{_name(objective)} gradient of {key} is not finite.")
 
 
-def backends_agree(objective: Objective, *, steps: int = 50) -> None:
+def backends_agree(objective: Objective, *, steps: int = 20) -> None:
     """After training in a population, looped or stacked, a member is what it is alone."""
     context = Context(images(), NET, BATCH, Runtime(CPU, "float64"))
     every = [
-        Member(seed, own, Adam(lr=lr))
-        for seed, own, lr in zip(SEEDS, members(objective), (1e-3, 5e-4, 2e-3), strict=True)
+        Member(seed, mine, Adam(lr=lr))
+        for seed, mine, lr in zip(SEEDS, members(objective), (1e-3, 5e-4, 2e-3), strict=True)
     ]
 
     def trained(backend: type[Looped | Stacked], every: list[Member]) -> State:
@@ -363,12 +363,12 @@ def _some_rows(space: FactorSpace, n: int) -> Tensor:
 
 
 def _check_module(
-    name: str, module: nn.Module, weights: State, given: tuple[int, ...], expected: tuple[int, ...]
+    name: str, module: nn.Module, weights: State, shape: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
     """One part of a net: alone and stacked it is the same function, of each row by itself."""
-    x = noise.normal(torch.tensor(SEEDS), "check", 0, 3, *given, dtype=DOUBLE)
+    x = noise.normal(torch.tensor(SEEDS), "check", 0, 3, *shape, dtype=DOUBLE)
     leaves = {key: w.clone().requires_grad_() for key, w in weights.items()}
-    call, beside = _caller(module), stacked(module)
+    call, many = _caller(module), stack_module(module)
     states = _random_states()
     y = torch.stack([call({k: w[i] for k, w in leaves.items()}, x[i]) for i in range(len(SEEDS))])
     _require(states == _random_states(), f"{name} draws random numbers.")
@@ -377,16 +377,16 @@ def _check_module(
     first = call({k: w[0] for k, w in leaves.items()}, x[0, :1])
     _close(first[0], y[0, 0], f"{name} of one row by itself", tolerance=1e-12)
 
-    packed = {key: beside.pack(key, w).detach().requires_grad_() for key, w in weights.items()}
+    packed = {key: many.pack(key, w).detach().requires_grad_() for key, w in weights.items()}
     for key, w in weights.items():
-        same = torch.equal(beside.unpack(key, packed[key]), w)
+        same = torch.equal(many.unpack(key, packed[key]), w)
         _require(same, f"{name}.{key} is not itself after being packed and unpacked.")
-    other = beside.run(packed, x)
+    other = many.run(packed, x)
     _close(other, y, f"{name} stacked", tolerance=1e-12)
     slopes = torch.autograd.grad(y.square().sum(), list(leaves.values()))
     others = torch.autograd.grad(other.square().sum(), [packed[key] for key in leaves])
     for key, slope, theirs in zip(leaves, slopes, others, strict=True):
-        _close(beside.unpack(key, theirs), slope, f"{name} stacked gradient of {key}")
+        _close(many.unpack(key, theirs), slope, f"{name} stacked gradient of {key}")
 
 
 def _caller(module: nn.Module) -> Callable[[State, Tensor], Tensor]:

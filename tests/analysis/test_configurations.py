@@ -72,10 +72,10 @@ def test_schedules_are_settings_of_their_own():
 
 
 def test_settings_and_scores_are_told_apart():
-    (cell,) = configurations(
+    (one,) = configurations(
         [run(seed=0, seconds=3.0, steps=5, mig=0.1, dci__completeness=0.2, id="a")]
     )
-    assert Results(cell.runs).scores == ["mig", "dci.completeness"]
+    assert Results(one.runs).scores == ["mig", "dci.completeness"]
 
 
 def test_what_is_missing_is_counted_by_its_reason():
@@ -89,8 +89,8 @@ def test_what_is_missing_is_counted_by_its_reason():
         run(status="planned"),
         run(status="done", mig=math.inf, diverged=False),
     ]
-    (cell,) = configurations(rows)
-    found = cell.sample("mig")
+    (one,) = configurations(rows)
+    found = one.sample("mig")
     assert found.values.tolist() == [0.5]
     assert (found.runs, found.diverged, found.undefined, found.unfinished) == (8, 2, 3, 2)
     (summary,) = summaries(rows, ["mig"])

@@ -6,7 +6,7 @@ from analysis.tables import front, run, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unknot.analysis.fronts import undominated
+from unknot.analysis.ranking import undominated
 from unknot.core.errors import DataError
 
 

@@ -39,10 +39,8 @@ def test_the_axis_is_what_makes_the_fewest_lines():
         for b in (1.4, 4.3) for m in ("fore", "back")
     ]  # fmt: skip
     for line in setting_lines(configurations(rows)):
-        assert [cell.settings["data.visibility"] for cell in line.configurations] == list(
-            line.values
-        )
-        assert {cell.settings["data.mode"] for cell in line.configurations} == {
+        assert [one.settings["data.visibility"] for one in line.configurations] == list(line.values)
+        assert {one.settings["data.mode"] for one in line.configurations} == {
             line.apart["data.mode"]
         }
         assert {c.settings["objective.beta"] for c in line.configurations} == {

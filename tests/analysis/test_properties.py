@@ -57,7 +57,9 @@ def test_probabilities_of_being_first_add_up(rows):
         assert sum(best.shares.values()) == pytest.approx(1)
         assert math.isnan(best.share) == (best.likely == ())
     for winner in results_.winners:
-        assert math.isnan(winner.share) or 0 <= winner.share <= 1
+        constant = len({*winner.best.sample(winner.score).values}) == 1
+        assert math.isnan(winner.share) == constant
+        assert constant or 0 <= winner.share <= 1
         means = [one.sample(winner.score).values.mean() for one in results_.configurations]
         assert winner.mean == pytest.approx(max(means))
         assert winner.worst_mean == pytest.approx(min(means))
@@ -128,7 +130,10 @@ def test_shares_of_variance_add_up(rows):
     found = results(rows)
     if max(one.size for one in found.configurations) < 2:
         return
-    for one in found.variance_shares():
+    shares = found.variance_shares()
+    varied = [score for score in ("mig", "sap") if len({row[score] for row in rows}) > 1]
+    assert [one.score for one in shares] == varied
+    for one in shares:
         assert sum(one.shares.values()) == pytest.approx(1)
         assert sum(one.corrected.values()) == pytest.approx(1)
         assert all(share >= -1e-12 for share in one.shares.values())
@@ -137,7 +142,10 @@ def test_shares_of_variance_add_up(rows):
 @given(tables(seeds=st.integers(2, 4)))
 def test_of_a_tie_no_number_of_seeds_shows_an_order(rows):
     equal = [{**row, "mig": 2.0} for row in rows]
-    for pair in results(equal).seed_pairs("mig", draws=20):
+    found = results(equal)
+    pairs = found.seed_pairs("mig", draws=20)
+    assert len(pairs) == math.comb(len(found.configurations), 2)
+    for pair in pairs:
         assert [pair[f"n={n}"] for n in (1, 3, 5, 10)] == [0.5] * 4
         assert pair["difference"] == 0
 

@@ -13,10 +13,10 @@ from unknot.analysis import published
 from unknot.analysis.comparison import compare
 from unknot.core import registry
 from unknot.core.errors import DataError
-from unknot.study import config
-from unknot.study.plan import setting_table
-from unknot.study.spec import plain
-from unknot.study.study import flat
+from unknot.runs import config
+from unknot.runs.spec import plain
+from unknot.studies.plan import configuration_table
+from unknot.studies.study import flat
 
 
 def test_what_is_read():
@@ -25,16 +25,16 @@ def test_what_is_read():
     assert {key: held[key][0] for key in ("id", "seed", "status", "data", "objective")} == {
         "id": "0", "seed": 0, "status": "done", "data": "dsprites", "objective": "beta_vae",
     }  # fmt: skip
-    assert len({cell.key for cell in configurations(held)}) == 36
+    assert len({one.key for one in configurations(held)}) == 36
     # Run numbers: dataset * 1800 + model * 300 + setting * 50 + seed.
     models = ("beta_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "beta_tcvae", "annealed_vae")
     for data, place in (("dsprites", 0), ("smallnorb", 4), ("cars3d", 5)):
         found = configurations(table(data))
-        for cell in found:
-            own = [c.strength for c in found if c.objective == cell.objective]
-            setting = own.index(cell.strength)
-            first = place * 1800 + models.index(cell.objective) * 300 + setting * 50
-            ids = {int(i): s for i, s in zip(cell.runs["id"], cell.runs["seed"], strict=True)}
+        for one in found:
+            own = [c.strength for c in found if c.objective == one.objective]
+            setting = own.index(one.strength)
+            first = place * 1800 + models.index(one.objective) * 300 + setting * 50
+            ids = {int(i): s for i, s in zip(one.runs["id"], one.runs["seed"], strict=True)}
             assert ids == {first + s: s for s in range(50)}
 
 
@@ -49,7 +49,7 @@ def test_all_that_a_run_of_ours_has_otherwise_is_said():
     theirs = summaries(objective("beta_vae"), ["mig"], draws=2)
     said = []
     for spec in specs:
-        run = {**flat(setting_table(spec)), "seed": 0, "mig": 0.1}
+        run = {**flat(configuration_table(spec)), "seed": 0, "mig": 0.1}
         (one,) = compare(summaries([run], ["mig"], draws=2), theirs).differences
         said.append({words.split()[0] for words in one.differs})
     assert said == [set(), {"precision", "net", "net.init", "net.latents", "optim.beta1"}]

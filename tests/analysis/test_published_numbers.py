@@ -33,7 +33,7 @@ BETA = "objective.beta"
 
 @pytest.mark.parametrize("data", FILES)
 def test_means_of_all_cells_to_every_printed_digit(data):
-    """Appendix, 36 cells of 8 columns."""
+    """Appendix, 36 configurations of 8 columns."""
     found, count = cell_means(data), 0
     for where, name, score, means in known_means():
         if where != data:
@@ -127,7 +127,7 @@ def test_exceptions_of_cars3d():
 
 
 def test_strengths_transfer_or_do_not():
-    """E4: Spearman's of 36 cell means of MIG between datasets, and of the six of beta-VAE."""
+    """E4: Spearman's of 36 means of MIG between datasets, and of the six of beta-VAE."""
 
     def order(data):
         return {k: s.mean for k, s in cell_means(data).items() if k[1] == "mig"}
@@ -173,7 +173,7 @@ def test_spread_over_seeds_of_beta_vae():
 
 
 def test_deviation_within_cells():
-    """Section 4.1, mean over the 36 cells of dSprites."""
+    """Section 4.1, mean over the 36 configurations of dSprites."""
     known = dict(zip(SEVEN, (0.042, 0.073, 0.043, 0.016, 0.050, 0.050, 0.030), strict=True))
     found = summaries(table("dsprites"), SEVEN, draws=2)
     for score, sd in known.items():
@@ -200,7 +200,7 @@ def test_variance_shares_of_all_six_datasets():
 def test_variance_shares_by_sums_of_squares(data):
     groups = configurations(table(data))
     for found in shares(table(data), SEVEN):
-        held = [cell.sample(found.score).values for cell in groups]
+        held = [one.sample(found.score).values for one in groups]
         values = np.concatenate(held)
         total = ((values - values.mean()) ** 2).sum()
         within = sum(((v - v.mean()) ** 2).sum() for v in held)
@@ -321,7 +321,7 @@ def test_divergences_equal_capacities():
 
 
 def test_halves_of_a_study_agree():
-    """Even seeds against odd ones: of 252 equal cells a few are three errors apart, not many."""
+    """Even seeds against odd ones: of 252 equal pairs a few are three errors apart, not many."""
     held = table("dsprites")
 
     def half(rest):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from analysis.tables import best_strengths, front, ranking, run, seeds
 
+from unknot.analysis import Results
 from unknot.core.errors import ConfigError
 from unknot.metrics import lower_is_better
 
@@ -123,3 +124,15 @@ def test_strengths_of_one_seed_have_no_interval():
     assert (best.strength, best.likely) == (2, ())
     assert math.isnan(best.share)
     assert math.isnan(best.mean_low)
+
+
+def test_a_winner_is_named_unless_it_shares_its_place():
+    rows = [
+        run("a", objective__beta=beta, seed=seed, mig=value, sap=0.5)
+        for beta, value in ((1, 0.2), (2, 0.7))
+        for seed in range(2)
+    ]
+    assert [winner.label for winner in Results(rows, ["mig", "sap"], draws=20).winners] == [
+        "a beta 2",
+        "2 configurations alike",
+    ]

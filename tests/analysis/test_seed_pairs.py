@@ -20,7 +20,9 @@ def test_all_pairs_are_what_one_at_a_time_gives():
 
 
 def test_contrasts_put_the_better_first():
-    for better, worse in Results(study(3), lower=["recon"]).contrasts("recon"):
+    contrasts = Results(study(3), lower=["recon"]).contrasts("recon")
+    assert contrasts
+    for better, worse in contrasts:
         means = [one.sample("recon").values.mean() for one in (better, worse)]
         assert means[0] <= means[1], "of recon less is better"
 
@@ -48,3 +50,15 @@ def test_contrasts_are_best_and_weakest_then_the_best_of_neighbouring_objectives
         ("c beta 4", "a beta 1"),
         ("a beta 1", "b"),
     ]
+
+
+def test_the_better_of_a_pair_has_the_better_mean_however_many_seeds_it_has():
+    values = {1: [0.9, 0.8], 2: [0.5, 0.6, 0.5, 0.6, 0.5], 4: [0.1, 0.2, 0.3]}
+    rows = [
+        {"objective": "a", "objective.beta": beta, "seed": seed, "mig": value}
+        for beta, every in values.items()
+        for seed, value in enumerate(every)
+    ]
+    pairs = [(r["better"], r["worse"]) for r in Results(rows).seed_pairs("mig", draws=50)]
+    one, two, four = "a beta 1", "a beta 2", "a beta 4"
+    assert pairs == [(one, two), (one, four), (two, four)]

@@ -29,7 +29,9 @@ PUBLISHED = [
 def test_the_published_models(row):
     dataset, score, first, second, published = row
     found = seeds_needed(
-        study2019.cell(dataset, *first, score), study2019.cell(dataset, *second, score), most=10
+        study2019.seed_scores(dataset, *first, score),
+        study2019.seed_scores(dataset, *second, score),
+        most=10,
     )
     assert found.difference > 0
     ours = [found.probability[n - 1] for n in (1, 3, 5, 10)]

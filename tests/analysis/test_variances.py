@@ -19,8 +19,8 @@ def one_hot(labels):
 def test_regression_of_the_published_models(dataset, score):
     """R squared of one-hot predictors, as the study explains its scores."""
     table = study2019.table(dataset)
-    cells = list(zip(table["objective"], table["strength"], strict=True))
-    fits = [one_hot(labels) for labels in (table["objective"], cells)]
+    groups = list(zip(table["objective"], table["strength"], strict=True))
+    fits = [one_hot(labels) for labels in (table["objective"], groups)]
     r2 = [LinearRegression().fit(x, table[score]).score(x, table[score]) for x in fits]
     found = variance_shares(table, score)
     assert found.groups == {"objective": 6, "strength": 36}
@@ -36,7 +36,7 @@ def test_the_seed_is_what_is_left_within_settings():
     settings_ = list(zip(table["objective"], table["strength"], strict=True))
     published = {"beta_vae": 0.042, "factor_vae": 0.073, "mig": 0.043, "sap": 0.016, "dci.d": 0.050}
     for score, mean in published.items():
-        parts = split_table({"cell": settings_, score: table[score]}, "cell").values()
+        parts = split_table({"setting": settings_, score: table[score]}, "setting").values()
         spread = [np.std(part[score], ddof=1) for part in parts]
         assert np.mean(spread) == pytest.approx(mean, abs=0.0006), score
         within = 49 * np.sum(np.square(spread)) / (1800 * np.var(table[score]))
@@ -64,11 +64,11 @@ def test_nested_sums_of_squares_of_any_table(seed):
 def test_chance_is_taken_off():
     """Of pure noise 35 of 107 degrees of freedom explain a third; corrected, nothing."""
     rng = np.random.default_rng(0)
-    cell = np.arange(108) // 3
+    setting = np.arange(108) // 3
     shares, corrected = [], []
     for _ in range(200):
         found = variance_shares(
-            {"objective": cell // 6, "strength": cell, "x": rng.normal(size=108)}, "x"
+            {"objective": setting // 6, "strength": setting, "x": rng.normal(size=108)}, "x"
         )
         shares.append(1 - found.shares["seed"])
         corrected.append(1 - found.corrected["seed"])

@@ -1,9 +1,15 @@
 """The command itself: its verbs, its help, and how it leaves."""
 
+import errno
+import re
 import subprocess
 import sys
 
 import pytest
+
+from unknot.cli.main import main
+from unknot.core import registry
+from unknot.core.errors import ConfigError, StoreError, WriteError
 
 VERBS = [
     "demo",
@@ -40,12 +46,46 @@ def test_help_names_every_verb_and_each_has_an_example(unknot):
 
 
 def test_debug_shows_the_traceback(monkeypatch):
-    from unknot.cli.main import main
-    from unknot.core.errors import StoreError
-
     monkeypatch.setattr(sys, "argv", ["unknot", "--debug", "resume", "nowhere"])
     with pytest.raises(StoreError):
         main()
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (
+            KeyError("no\nsuch thing"),
+            70,
+            r"unknot: KeyError: 'no\\nsuch thing' \(.*test_cli\.py:\d+\)\. This is a bug of "
+            r"unknot; to report it with the traceback, run: unknot --debug \.\.\.\n",
+        ),
+        (ConfigError("steps must be positive."), 2, r"unknot: steps must be positive\.\n"),
+        (WriteError("Could not write x: disk full."), 1, "unknot: Could not write x: disk full.\n"),
+        (MemoryError(), 1, "unknot: not enough memory; .*\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, ""),
+    ],
+)
+def test_an_error_is_one_line_and_the_exit_code_says_whose_fault_it_is(
+    monkeypatch, capsys, error, code, text
+):
+    def fail():
+        raise error
+
+    monkeypatch.setattr(registry, "names", lambda _: fail())
+    monkeypatch.setattr(sys, "argv", ["unknot", "list", "nets"])
+    monkeypatch.setattr(sys, "stdout", sys.stdout)  # which a broken pipe replaces
+    monkeypatch.setattr(sys, "stderr", sys.stderr)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == code
+    assert re.fullmatch(text, capsys.readouterr().err)
+    if code == 70:
+        assert end.value.__cause__ is error
+        monkeypatch.setattr(sys, "argv", ["unknot", "--debug", "list", "nets"])
+        with pytest.raises(KeyError):
+            main()
 
 
 def test_import_and_help_leave_torch_alone():

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from report import small_study
 
-from unknot.study import presets, study_file
-from unknot.study.plan import plan
-from unknot.study.study_file import StudyFile
+from unknot.studies.file import presets, study_file
+from unknot.studies.file.study_file import StudyFile
+from unknot.studies.plan import plan
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import json
 
-from unknot.study import evaluate
+from unknot.runs import evaluate
 
 WORDS = (
     *("--data", "xysquares", "--net", "linear"),

@@ -13,7 +13,7 @@ def test_lists_as_tables_and_as_json(unknot):
         r for r in json.loads(unknot("list", "objectives", "--json")[1]) if r["name"] == "beta_vae"
     ]
     assert beta["settings"] == {"beta": "4.0", "likelihood": "'bernoulli'"}
-    assert "path standardise=False" in unknot("list", "datasets")[1].replace("\n", " ")
+    assert "path standardize=False" in unknot("list", "datasets")[1].replace("\n", " ")
     said = unknot("list", "objectives")[1]
     assert "  Kim and Mnih 2018\n" in said
     assert "presets: study2019, mushom" in said
@@ -24,6 +24,16 @@ def test_lists_as_tables_and_as_json(unknot):
     assert rows["arrays"]["images"] == ""
 
 
+def test_names_that_few_readers_know_are_explained_where_they_are_listed(unknot):
+    documents = ("Michlo 2022: a dissertation", "Mushom 2020: an MSc", "Özcan 2024: a PhD")
+    for room, count in (("nets", 3), ("objectives", 3), ("samplers", 1)):
+        out = unknot("list", room)[1]
+        assert [document in out for document in documents] == [True] * count + [False] * (3 - count)
+    assert "study2019 means the settings of its" in unknot("list", "objectives")[1]
+    rows = json.loads(unknot("study", "list", "--json")[1])
+    assert all("(dissertation)" in row["about"] for row in rows if "Michlo" in row["about"])
+
+
 def test_samplers_are_listed_with_those_of_other_packages(unknot, monkeypatch, tmp_path):
     from importlib import metadata
 
@@ -32,13 +42,13 @@ def test_samplers_are_listed_with_those_of_other_packages(unknot, monkeypatch, t
     rows = {row["name"]: row for row in json.loads(unknot("list", "samplers", "--json")[1])}
     assert list(rows) == ["pairs", "singles", "triplets"]
     assert rows["pairs"]["settings"] == {
-        "changed": "None", "sampler": "'exact'", "weights": "None",
+        "changed": "None", "rule": "'exact'", "weights": "()",
     }  # fmt: skip
     assert [rows[name]["views"] for name in rows] == [2, 1, 3]
     assert rows["triplets"]["paper"] == "Michlo 2022"
     said = unknot("list", "samplers")[1]
     assert "singles  Single images" in said
-    assert "changed=None sampler='exact'" in said
+    assert "changed=None rule='exact'" in said
 
     def entries(group):
         own = [("walks", "unknot.samplers.pairs:Pairs"), ("broken", "no_such_module:Draw")]

@@ -8,7 +8,8 @@ from report import small_study
 
 from unknot.core.errors import WriteError
 from unknot.engine.device import threads
-from unknot.report import study_page, study_style
+from unknot.report.study import style as study_style
+from unknot.studies.study import Study
 
 
 @pytest.fixture
@@ -44,22 +45,6 @@ def test_what_it_cannot_do_is_no_success(unknot, scores, tmp_path, monkeypatch):
     assert (code, "No space left" in err) == (1, True)
 
 
-def test_it_draws_with_one_thread_and_leaves_the_number_as_it_was(
-    unknot, scores, tmp_path, monkeypatch
-):
-    counts, report = [], study_page.report
-
-    def counted(*args, **options):
-        counts.append(torch.get_num_threads())
-        return report(*args, **options)
-
-    monkeypatch.setattr(study_page, "report", counted)
-    with threads(2):
-        assert unknot("report", scores, "--out", tmp_path / "page", "--metrics", "mig")[0] == 0
-        assert torch.get_num_threads() == 2
-    assert counts == [1]
-
-
 def test_published_values_are_held_against(unknot, scores, tmp_path):
     code, _, _ = unknot("report", scores, "--published", scores, "--out", tmp_path / "page")
     assert code == 0
@@ -77,11 +62,22 @@ def test_baselines_by_name_and_number(unknot, scores, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_study_keeps_its_page_in_its_folder(unknot, tiny, tmp_path):
+def test_a_study_keeps_its_page_in_its_folder(unknot, tiny, tmp_path, monkeypatch):
+    """Its models are drawn with one thread, and the number is left as it was."""
     options = {"seeds": "[0]", "steps": 10, "grids": small_study.ANOTHER}
     small_study.train(tmp_path / "study", tiny, **options)
-    code, out, _ = unknot("report", tmp_path / "study")
+    counts, run = [], Study.run
+
+    def counted(*args, **options):
+        counts.append(torch.get_num_threads())
+        return run(*args, **options)
+
+    monkeypatch.setattr(Study, "run", counted)
+    with threads(2):
+        code, out, _ = unknot("report", tmp_path / "study")
+        assert torch.get_num_threads() == 2
     assert code == 0
+    assert counts == [1]
     assert (tmp_path / "study" / "report" / "index.html").exists()
     assert "study/report/index.html" in out
 

@@ -5,6 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from unknot.report.run.page import stored_scores
+from unknot.runs.run import load
+
 
 def test_evaluate_adds_nothing_twice(unknot, train, tmp_path):
     train("--seeds", "0,1")
@@ -20,6 +23,12 @@ def test_evaluate_adds_nothing_twice(unknot, train, tmp_path):
     assert {(r["seed"], r["metric"]) for r in records} == {
         (s, m) for s in (0, 1) for m in ("mig", "modularity")
     }
+    by_member = stored_scores(load(tmp_path / "run", device="cpu"))
+    assert [set(scores) for scores in by_member] == [
+        {"mig", "modularity", "mig (study2019)", "modularity (study2019)"}
+    ] * 2
+    for record in records:
+        assert by_member[record["seed"]][record["metric"]] == record["values"][record["metric"]]
 
 
 def test_evaluate_tells_what_it_skipped_and_remarks(unknot, train, tmp_path):

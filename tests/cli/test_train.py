@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from unknot.cli.main import main
 from unknot.cli.screen import watcher
-from unknot.cli.train import free_folder
-from unknot.study.training import Progress
+from unknot.runs.folder import free_folder
+from unknot.runs.training import Progress
 
 
 def test_train_writes_a_run_that_the_other_verbs_use(unknot, train, tmp_path):
@@ -91,7 +90,7 @@ def test_what_is_refused_leaves_no_folder(unknot, tmp_path, monkeypatch):
 
 
 def test_too_little_memory_is_said(unknot, tmp_path, monkeypatch):
-    from unknot.study import run
+    from unknot.runs import run
 
     monkeypatch.chdir(tmp_path)
 
@@ -106,8 +105,8 @@ def test_too_little_memory_is_said(unknot, tmp_path, monkeypatch):
     )
 
 
-def test_an_error_of_the_device_is_not_called_too_little_memory(tmp_path, monkeypatch):
-    from unknot.study import run
+def test_an_error_of_the_device_is_not_called_too_little_memory(unknot, tmp_path, monkeypatch):
+    from unknot.runs import run
 
     monkeypatch.chdir(tmp_path)
 
@@ -115,9 +114,8 @@ def test_an_error_of_the_device_is_not_called_too_little_memory(tmp_path, monkey
         raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
     monkeypatch.setattr(run, "train", broken)
-    monkeypatch.setattr(sys, "argv", ["unknot", "train", "--data", "xysquares", "--net", "linear"])
     with pytest.raises(RuntimeError, match="illegal memory access"):
-        main()
+        unknot("train", "--data", "xysquares", "--net", "linear")
 
 
 def test_nothing_is_announced_before_it_is_checked(unknot, train, tmp_path, monkeypatch):

@@ -8,10 +8,10 @@ from unknot import testing
 from unknot.core import registry
 
 OTHERS = [
-    ("dsprites", {"standardise": True}),
-    ("xyobject", {"standardise": True}),
+    ("dsprites", {"standardize": True}),
+    ("xyobject", {"standardize": True}),
     ("xysquares", {"spacing": 1}),
-    ("xysquares", {"spacing": 5, "standardise": True}),
+    ("xysquares", {"spacing": 5, "standardize": True}),
     ("xysquares", {"square": 1, "spacing": 1}),
 ]
 # A small sprite looks the same after a small turn, and all do after a full one; see below.

@@ -7,11 +7,13 @@ import torch
 
 from unknot import testing
 from unknot.core import registry
+from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
 from unknot.core.objective import (
     HOOKS,
     Adam,
     Adversarial,
+    Batchwise,
     Calibrated,
     Carry,
     ExtraState,
@@ -30,9 +32,9 @@ from unknot.engine.looped import Looped
 from unknot.engine.population import Context, Member, populate
 from unknot.engine.stacked import Stacked
 from unknot.losses import bernoulli, kl_normal
-from unknot.study import config
-from unknot.study.evaluate import evaluate
-from unknot.study.run import train
+from unknot.runs import config
+from unknot.runs.evaluate import evaluate
+from unknot.runs.run import train
 
 CPU = torch.device("cpu")
 
@@ -73,6 +75,7 @@ def test_all_hooks_are_here():
         "critic_terms",
         "decoder_variance",
         "extra_state",
+        "least_batch",
         "recode",
         "sampler",
         "steps_per_update",
@@ -129,11 +132,18 @@ def test_the_kit_names_what_is_not_declared(name):
         testing.hooks_are_declared(kind())
 
 
-@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize("hook", [hook for hook in HOOKS if hook is not Batchwise])
 def test_a_hook_that_is_declared_must_be_there(hook):
     missing = make_dataclass("Empty", [], bases=(hook,), frozen=True)
     with pytest.raises(TypeError, match="abstract"):
         missing()
+
+
+def test_who_compares_the_images_of_a_batch_needs_two():
+    empty = make_dataclass("Empty", [], bases=(Batchwise,), frozen=True)()
+    empty.check_batch(2, 10)
+    with pytest.raises(ConfigError, match="Empty compares the images of a batch and needs 2 or"):
+        empty.check_batch(1, 10)
 
 
 def test_declared_hooks_work_together():

@@ -12,7 +12,7 @@ from unknot import testing
 from unknot.core import noise, registry
 from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
-from unknot.core.hyper import Constant, Cosine, Cyclic, Linear, hyper_fields
+from unknot.core.hyper import Constant, Cosine, Cyclic, LinearSchedule, hyper_fields
 from unknot.core.objective import Adam, Objective
 from unknot.core.toml import to_toml
 from unknot.data.parts.images import Bits
@@ -21,8 +21,8 @@ from unknot.engine.looped import Looped
 from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv64 import Conv64
-from unknot.study import config
-from unknot.study.spec import Choice, TrainSpec
+from unknot.runs import config
+from unknot.runs.spec import Choice, TrainSpec
 
 NAMES = registry.names("objectives")
 each_objective = pytest.mark.parametrize("name", NAMES)
@@ -32,7 +32,7 @@ def scheduled(objective):
     """With a schedule for each number that may have one."""
     now = {field: getattr(objective, field) for field in hyper_fields(objective)}
     numbers = {field: value for field, value in now.items() if isinstance(value, float)}
-    ramps = {f: Linear(value, 2 * value, 20.0, begin=5.0) for f, value in numbers.items()}
+    ramps = {f: LinearSchedule(value, 2 * value, 20.0, begin=5.0) for f, value in numbers.items()}
     return replace(objective, **ramps)
 
 
@@ -130,7 +130,7 @@ number = st.floats(0.01, 1)  # inside the bounds of every field
 hyper = st.one_of(
     number,
     st.builds(Constant, number),
-    st.builds(Linear, number, number, number, number),
+    st.builds(LinearSchedule, number, number, number, number),
     st.builds(Cosine, number, number, number, number),
     st.builds(Cyclic, number, number, number, st.floats(0.1, 1)),
 )

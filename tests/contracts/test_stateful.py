@@ -1,6 +1,7 @@
 """Objectives with tensors of their own: learnt by the optimiser, or carried from step to step."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 import torch
@@ -27,7 +28,6 @@ from unknot.engine.looped import Looped
 from unknot.engine.population import Context, Member, populate
 from unknot.engine.stacked import Stacked
 from unknot.losses import bernoulli, kl_normal
-from unknot.objectives.parts.batches import check_least_batch
 
 CPU = torch.device("cpu")
 
@@ -38,6 +38,7 @@ class Remembering(Stateful, Recoding, Batchwise):
 
     start: Hyper = 2.0
     rate: Hyper = 0.1
+    least_batch: ClassVar[int] = 3
 
     def extra_state(self, z, seed):
         ones = torch.ones(*seed.shape, z, dtype=torch.float64)
@@ -45,9 +46,6 @@ class Remembering(Stateful, Recoding, Batchwise):
             {"scale": lift(self.start, 1) * ones, "shift": noise.normal(seed, "shift", 0, z)},
             {"sum": torch.zeros(seed.shape), "means": torch.zeros(*seed.shape, z)},
         )
-
-    def check_batch(self, batch, n_data):
-        check_least_batch(self, batch, 3)
 
     def recode(self, net, q):
         return Posterior(q.mean + net.extra["shift"].unsqueeze(-2), q.logvar)

@@ -10,7 +10,6 @@ PARENTS = {
     "UnknotError": "Exception",
     "ConfigError": "UnknotError",
     "DataError": "UnknotError",
-    "ChecksumError": "DataError",
     "ShapeError": "UnknotError",
     "StoreError": "UnknotError",
     "WriteError": "StoreError",

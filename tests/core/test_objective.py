@@ -7,7 +7,7 @@ import torch
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Linear
+from unknot.core.hyper import LinearSchedule
 from unknot.core.objective import Adam, Adversarial, Net, Objective, Step, Term, no_critic, total
 from unknot.objectives.vae import VAE
 
@@ -76,13 +76,15 @@ def test_settings_of_adam_out_of_range_are_refused(field, value):
         Adam(**{field: value})
 
 
-@pytest.mark.parametrize("lr", [float("nan"), Linear(-1.0, 0.1, 2.0), Linear(0.1, -1e-9, 2.0)])
+@pytest.mark.parametrize(
+    "lr", [float("nan"), LinearSchedule(-1.0, 0.1, 2.0), LinearSchedule(0.1, -1e-9, 2.0)]
+)
 def test_a_learning_rate_is_a_number_and_never_negative(lr):
     with pytest.raises(ConfigError, match="lr must be"):
         Adam(lr=lr)
 
 
 def test_the_learning_rate_may_be_a_schedule_or_one_per_member():
-    schedule = Linear(1e-3, 1e-4, 100.0)
+    schedule = LinearSchedule(1e-3, 1e-4, 100.0)
     assert Adam(lr=schedule).lr == schedule
     assert Adam(lr=torch.tensor([1e-3, 1e-4])).lr.shape == (2,)

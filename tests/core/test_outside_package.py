@@ -11,7 +11,7 @@ from unknot import metrics
 from unknot.cli.list_ import What, list_
 from unknot.core import registry
 from unknot.core.csv_files import csv_text
-from unknot.report.study_source import read
+from unknot.report.study.source import read
 
 OBJECTIVE = '''
 from dataclasses import dataclass

@@ -1,10 +1,12 @@
-"""Posterior: the reparametrised sample and its views."""
+"""Posterior: the reparametrised sample, its views, and divergences between two."""
 
 import math
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import integrate, stats
 
 from unknot.core import noise
 from unknot.core.posterior import Posterior
@@ -47,3 +49,27 @@ def test_views_are_laid_one_after_the_other(members, n, batch):
         rows = slice(i * batch, (i + 1) * batch)
         assert torch.equal(view.mean, q.mean[..., rows, :])
         assert torch.equal(view.logvar, q.logvar[..., rows, :])
+
+
+def test_symmetric_divergence_is_the_mean_of_two_integrals():
+    first, second = ((0.3, 0.7), (-0.9, 1.6))
+
+    def divergence(p, q):
+        p, q = (stats.norm(mean, deviation) for mean, deviation in (p, q))
+        return integrate.quad(lambda z: p.pdf(z) * (p.logpdf(z) - q.logpdf(z)), -12, 12)[0]
+
+    expected = (divergence(first, second) + divergence(second, first)) / 2
+    a, b = (
+        Posterior(torch.tensor([[mean]]), torch.tensor([[2 * math.log(deviation)]]))
+        for mean, deviation in (first, second)
+    )
+    assert a.symmetric_kl(b).item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_symmetric_divergence_against_torch_and_its_sides():
+    a, b = (Posterior(*normals) for normals in normal(2, 2, 20, 6))
+    p, q = (torch.distributions.Normal(x.mean, (x.logvar / 2).exp()) for x in (a, b))
+    both = [torch.distributions.kl_divergence(*pair) for pair in ((p, q), (q, p))]
+    assert torch.allclose(a.symmetric_kl(b), (both[0] + both[1]) / 2)
+    assert torch.equal(a.symmetric_kl(b), b.symmetric_kl(a))
+    assert (a.symmetric_kl(a) == 0).all()

@@ -37,7 +37,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def fetch(build, sha256=SHA256):
-    return cache.cached("numbers", build, shape=ARRAY.shape, sha256=sha256)
+    return cache.load_cached("numbers", build, shape=ARRAY.shape, sha256=sha256)
 
 
 def only_file(folder):
@@ -119,7 +119,7 @@ def test_a_process_killed_while_writing_leaves_no_cache_and_its_rest_is_swept(fo
     program = (
         "import os, numpy as np; from unknot.data.parts import cache;"
         "os.fsync = lambda fd: os._exit(9);"
-        f"cache.cached('numbers', lambda: np.zeros((30, 200), np.uint8), shape=(30, 200),"
+        f"cache.load_cached('numbers', lambda: np.zeros((30, 200), np.uint8), shape=(30, 200),"
         f"sha256='{SHA256}')"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9

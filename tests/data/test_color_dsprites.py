@@ -32,8 +32,8 @@ def test_a_sprite_has_one_colour_and_the_rest_is_black(data, variant):
     assert (x[~inside] == 0).all()
     assert (x[inside] >= 0.5).all()
     assert (x[inside] <= 1).all()
-    colour = data.images.paint.colour(ROWS + SIZE * variant)[..., None, None].expand_as(x)
-    assert torch.equal(x[inside], colour[inside])
+    color = data.images.paint.color(ROWS + SIZE * variant)[..., None, None].expand_as(x)
+    assert torch.equal(x[inside], color[inside])
 
 
 def test_fingerprint(data):
@@ -63,30 +63,30 @@ def test_the_last_variant_fits_and_is_another(data):
 def test_colours_are_uniform_over_rows_and_over_variants(data):
     """Six tests at once, so that one of them may well lie below 0.01; one of seed 0 does."""
     for index in (torch.arange(20_000) * 31, 5 + SIZE * torch.arange(20_000)):
-        colour = data.images.paint.colour(index)
-        for channel in colour.T:
+        color = data.images.paint.color(index)
+        for channel in color.T:
             assert stats.kstest(channel.numpy(), stats.uniform(0.5, 0.5).cdf).pvalue > 0.001
 
 
 def test_colours_of_neighbours_channels_and_factors_are_independent(data):
     n = 20_000
     rows = 300_000 + torch.arange(n + 1)
-    colour = data.images.paint.colour(rows).numpy()
-    again = data.images.paint.colour(rows + SIZE).numpy()
-    pairs = [(colour[:-1], colour[1:]), (colour, again), (colour, np.roll(colour, 1, axis=1))]
+    color = data.images.paint.color(rows).numpy()
+    again = data.images.paint.color(rows + SIZE).numpy()
+    pairs = [(color[:-1], color[1:]), (color, again), (color, np.roll(color, 1, axis=1))]
     for a, b in pairs:
         for channel in range(3):
             found = np.corrcoef(a[:, channel], b[:, channel])[0, 1]
             assert abs(found) < 4 / n**0.5
     index = torch.arange(0, SIZE, 7)
     shape = data.space.factors(index)[:, 0]
-    table = torch.bincount(shape * 8 + (data.images.paint.colour(index)[:, 0] * 16 - 8).long())
+    table = torch.bincount(shape * 8 + (data.images.paint.color(index)[:, 0] * 16 - 8).long())
     assert stats.chi2_contingency(table.reshape(3, 8).numpy()).pvalue > 0.01
 
 
 def test_another_seed_gives_other_colours(data):
     other = ColorDSprites(seed=1).load()
-    assert (data.images.paint.colour(ROWS) != other.images.paint.colour(ROWS)).any(1).all()
+    assert (data.images.paint.color(ROWS) != other.images.paint.color(ROWS)).any(1).all()
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63])

@@ -15,7 +15,7 @@ from unknot.data.parts.images import Bits, Bytes, as_bytes
 RNG = np.random.default_rng(0)
 CPU = torch.device("cpu")
 WITH_A_FILE = {"arrays", "dsprites_file", "scream_dsprites"}
-# Their paper does not standardise them, and hardly any of their images is black or white alone.
+# Their paper does not standardize them, and hardly any of their images is black or white alone.
 WITH_NUISANCES = {"color_dsprites", "noisy_dsprites"}
 GENERATED = [name for name in registry.names("datasets") if name not in WITH_A_FILE]
 
@@ -93,7 +93,7 @@ def named(request):
     kind = registry.get("datasets", request.param)
     plain = kind().load()
     standardised = request.param not in WITH_NUISANCES
-    return request.param, plain, kind(standardise=True).load() if standardised else plain
+    return request.param, plain, kind(standardize=True).load() if standardised else plain
 
 
 def test_registered_datasets_agree_with_their_names(named):

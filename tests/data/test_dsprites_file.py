@@ -114,10 +114,13 @@ def test_any_altered_byte_is_refused_or_harmless(images, tmp_path, save):
     save(path, imgs=images)
     raw = path.read_bytes()
     rng = np.random.default_rng(0)
+    harmless = 0
     for at in [*rng.integers(0, 200, 100), *rng.integers(len(raw) - 100, len(raw), 50)]:
         path.write_bytes(raw[:at] + bytes([raw[at] ^ rng.integers(1, 256)]) + raw[at + 1 :])
         with contextlib.suppress(DataError):
             assert np.array_equal(load(path).batch(torch.arange(24))[:, 0].numpy(), images)
+            harmless += 1
+    assert 0 < harmless < 75
 
 
 def test_an_array_longer_or_shorter_than_its_header_is_refused(images, tmp_path):

@@ -34,9 +34,9 @@ def sprites():
 def folder(tmp_path):
     """Three pictures of one colour each, one of them deeper, and a file that is none."""
     (tmp_path / "deep").mkdir()
-    for name, colour in [("b.png", "red"), ("a.JPG", "white"), ("deep/c.jpeg", "lime")]:
+    for name, color in [("b.png", "red"), ("a.JPG", "white"), ("deep/c.jpeg", "lime")]:
         kind = "png" if name.endswith("png") else "jpeg"
-        Image.new("RGB", (100, 64), colour).save(tmp_path / name, kind)
+        Image.new("RGB", (100, 64), color).save(tmp_path / name, kind)
     (tmp_path / "notes.txt").write_text("no picture")
     return tmp_path
 
@@ -164,7 +164,7 @@ def test_a_folder_that_is_none_or_empty(tmp_path):
 
 @pytest.mark.parametrize("mode", ["foreground", "background"])
 def test_standardised_images_have_mean_0_and_deviation_1_within_an_image(mode):
-    data = DSpritesImageNet(mode, 0.75, standardise=True).load()
+    data = DSpritesImageNet(mode, 0.75, standardize=True).load()
     x = data.batch(torch.arange(5, 737_280, 1499)).double().flatten(2)
     for found, expected in ((x.mean(2), 0), (x.std(2), 1)):
         error = found.std(0) / len(x) ** 0.5

@@ -42,10 +42,10 @@ def test_the_formula(data, pixels, variant):
     index = ROWS + SIZE * variant
     x, m = data.batch(index).double(), DSprites().load().batch(ROWS).double()
     top, left = data.images.paint.corner(index)
-    colour = noise.uniform(0, "data/scream_dsprites/colour", index, 3).double()
+    color = noise.uniform(0, "data/scream_dsprites/colour", index, 3).double()
     painting = torch.from_numpy(pixels).permute(2, 0, 1).double() / 255
     pieces = [painting[:, i : i + 64, j : j + 64] for i, j in zip(top, left, strict=True)]
-    behind = (torch.stack(pieces) + colour[..., None, None]) / 2
+    behind = (torch.stack(pieces) + color[..., None, None]) / 2
     assert data.shape == (3, 64, 64)
     assert torch.allclose(x, (1 - m) * behind + m * (1 - behind), rtol=0, atol=1e-7)
     recovered = torch.where(m > 0, 1 - x, x)
@@ -76,8 +76,8 @@ def test_pieces_and_colours_of_neighbours_are_independent(data):
     rows = 300_000 + torch.arange(n + 1)
 
     def drawn(index):
-        colour = noise.uniform(0, "data/scream_dsprites/colour", index, 3)
-        return torch.stack([*data.images.paint.corner(index), *colour.T]).numpy()
+        color = noise.uniform(0, "data/scream_dsprites/colour", index, 3)
+        return torch.stack([*data.images.paint.corner(index), *color.T]).numpy()
 
     here, again = drawn(rows), drawn(rows + SIZE)
     together = np.concatenate([here[:, :-1], here[:, 1:], again[:, :-1]])

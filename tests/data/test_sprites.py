@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unknot.data.parts.sprites import SIDE, fill, on_raster, outline, posed
+from unknot.data.parts.sprites import SIDE, fill, on_raster, outline, pose
 
 
 def inside(x, y, column, row):
@@ -119,16 +119,16 @@ def test_poses_scale_and_turn_against_the_clock_on_screen():
     """With y down, an angle of -2 pi j / 39 turns the first corner of the ellipse upwards."""
     for scale in range(6):
         radius = (0.5 + 0.1 * scale) * 9.6 * 1.33
-        assert np.allclose(posed(1, scale, 0)[0], [radius, 0])
+        assert np.allclose(pose(1, scale, 0)[0], [radius, 0])
         angle = 2 * math.pi * 9 / 39
         expected = [radius * math.cos(angle), -radius * math.sin(angle)]
-        assert np.allclose(posed(1, scale, 9)[0], expected)
-    assert np.allclose(posed(2, 3, 39), posed(2, 3, 0))
+        assert np.allclose(pose(1, scale, 9)[0], expected)
+    assert np.allclose(pose(2, 3, 39), pose(2, 3, 0))
 
 
 @pytest.mark.parametrize(("shape", "scale", "orientation"), [(0, 5, 7), (1, 2, 20), (2, 0, 33)])
 def test_sprites_agree_with_the_reference(shape, scale, orientation):
-    corners = posed(shape, scale, orientation)
+    corners = pose(shape, scale, orientation)
     x = on_raster(16 + 32 * 11 / 31 + corners[:, 0])
     y = on_raster(16 + 32 * 23 / 31 + corners[:, 1])
     window_x = range(int(x.min() // 256), int(x.max() // 256) + 1)

@@ -8,12 +8,12 @@ import torch
 
 from unknot.core import noise
 from unknot.data.dsprites_imagenet import TEXTURES
-from unknot.data.parts import textures
+from unknot.data.parts import pictures as textures
 
 
 @pytest.fixture(scope="module")
 def bank():
-    return textures.weave()
+    return textures.weave_textures()
 
 
 def test_checksum_of_the_bank(bank):

@@ -106,7 +106,7 @@ def test_grid_is_centred(spacing):
 @pytest.mark.parametrize(("spacing", "square"), ALL)
 def test_constants_are_the_mean_and_the_deviation_within_images(spacing, square):
     raw = XYSquares(spacing, square).load()
-    data = XYSquares(spacing, square, standardise=True).load()
+    data = XYSquares(spacing, square, standardize=True).load()
     index = torch.arange(0, len(raw), len(raw) // 7)
     x = raw.batch(index).double().flatten(2)
     assert torch.allclose(x.mean((0, 2)), torch.tensor(data.mean, dtype=torch.float64), rtol=1e-12)
@@ -117,14 +117,14 @@ def test_constants_are_the_mean_and_the_deviation_within_images(spacing, square)
 
 def test_constants_are_those_of_table_a2():
     for spacing in range(1, 9):
-        data = XYSquares(spacing, standardise=True).load()
+        data = XYSquares(spacing, standardize=True).load()
         assert data.mean == (0.015625,) * 3
         assert all(abs(value - 0.124034734589209) < 1e-15 for value in data.std)
 
 
 def test_a_decoder_of_the_mean_image_has_loss_0_9998_in_standardised_units():
     """4095 / 4096, and the mean image is flat at spacing 8: all places are equally likely."""
-    x = XYSquares(standardise=True).load().batch(torch.arange(0, 262_144, 3641)).double()
+    x = XYSquares(standardize=True).load().batch(torch.arange(0, 262_144, 3641)).double()
     assert abs(x.square().mean().item() - 4095 / 4096) < 1e-6
 
 

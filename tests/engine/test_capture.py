@@ -23,7 +23,7 @@ from unknot.engine import capture, kernels
 from unknot.engine.device import runtime
 from unknot.engine.kernels import SlowerWarning
 from unknot.engine.population import Context, Member
-from unknot.engine.stacked import Stacked, adam
+from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.objectives.beta_vae import BetaVAE
 
@@ -45,7 +45,7 @@ class Recorder:
     def __init__(self, monkeypatch, fails=()):
         self.fails, self.compiled, self.graphs = fails, [], 0
         monkeypatch.setattr(torch, "compile", self.compile)
-        monkeypatch.setattr(capture, "captured", self.capture)
+        monkeypatch.setattr(capture, "capture_graph", self.capture)
         for name in ("Stream", "current_stream"):
             monkeypatch.setattr(torch.cuda, name, lambda: self)
         monkeypatch.setattr(torch.cuda, "stream", lambda _: nullcontext())
@@ -80,9 +80,7 @@ def population(precision="float32", dataset=DATA):
 
 def repeated(ours):
     """The step as on a GPU, in place of the plain one of a CPU."""
-    parts = capture.Parts(ours.rows, ours._images, ours._losses, adam)
-    with ours._rewound():
-        ours.replay = capture.fastest(parts, ours._train, ours.order, ours.t)
+    ours.replay = ours.prepare(graph=True)
     return ours
 
 
@@ -154,17 +152,23 @@ def test_without_kernels_convolutions_are_windows(monkeypatch, kernels_work):
     assert all("cuda:3: ModuleNotFoundError" in str(w.message) for w in said)
 
 
+@dataclass(frozen=True)
+class Broken:
+    """An objective that fails."""
+
+    error: Exception
+
+    def terms(self, net, step):
+        raise self.error
+
+
 @pytest.mark.parametrize("error", [ConfigError("bad"), torch.OutOfMemoryError("CUDA")])
 def test_what_a_slower_way_would_not_help_is_raised(monkeypatch, error):
     recorder = Recorder(monkeypatch)
-
-    def broken(*_):
-        raise error
-
-    ours = population()
-    parts = capture.Parts(ours.rows, ours._images, broken, adam)
+    context = Context(DATA, Linear(latents=2), 8, runtime("cpu"))
+    ours = Stacked.fresh(context, [Member(0, Broken(error), Adam())])
     with pytest.raises(type(error)):
-        capture.fastest(parts, ours._train, ours.order, ours.t)
+        ours.prepare(graph=True)
     assert recorder.graphs == 0
 
 
@@ -210,7 +214,7 @@ def test_a_function_that_the_compiler_alters_is_left_as_it_is(monkeypatch):
         return torch.where(x == 31, 0, x * 3)
 
     trials = [(torch.tensor(i),) for i in range(32)]
-    monkeypatch.setattr(capture, "compiled", lambda _: altered)
+    monkeypatch.setattr(capture, "compile_function", lambda _: altered)
     assert capture.same_bits(draw, trials) is draw
     assert capture.same_bits(draw, trials[:31]) is altered
 
@@ -276,20 +280,25 @@ space = FactorSpace(("row",), (64,), ("nominal",))
 
 torch._inductor.config.cpp.simdlen = 1  # plain loops take the least time to compile
 
-def report(name, function, trials):
-    whole = torch.compile(function, dynamic=False, fullgraph=True)
-    print(name, all(torch.equal(whole(*one), function(*one)) for one in trials), flush=True)
+def report(names, functions, trials):
+    # All in one, as each that is compiled takes seconds.
+    every = lambda *inputs: [function(*inputs) for function in functions]
+    whole = torch.compile(every, dynamic=False, fullgraph=True)
+    pairs = [zip(whole(*one), every(*one), strict=True) for one in trials]
+    for name, *same in zip(names, *([torch.equal(*two) for two in one] for one in pairs)):
+        print(name, all(same), flush=True)
 
-with capture._compiling():
-    for draw in (Singles(weights), Pairs(), Triplets()):
-        rows = draw.bind(data, cpu)
-        steps = [(seeds, torch.tensor(t)) for t in (0, 17, 18, 2**33 + 1, *range(100, 120))]
-        report(draw, lambda order, t: rows(order, t, 16), steps)
-    for images in (
+with capture.compiler_settings():
+    draws = (Singles(weights), Pairs(), Triplets())
+    rows = [draw.bind(data, cpu) for draw in draws]
+    steps = [(seeds, torch.tensor(t)) for t in (0, 17, 18, 2**33 + 1, *range(100, 120))]
+    report(draws, [lambda order, t, row=row: row(order, t, 16) for row in rows], steps)
+    images = (
         FactorDataset("bits", space, Bits(stored, (1, 64, 64))),
         FactorDataset("bytes", space, Bytes(stored.reshape(64, 2, 16, 16))),
         data,
-    ):
-        index = noise.integers(torch.tensor([3, 4]), "order", 0, 16, high=len(images))
-        report(images.name, images.batch, [(index,)])
+    )
+    index = noise.integers(torch.tensor([3, 4]), "order", 0, 16, high=2**40)
+    batches = [lambda index, one=one: one.batch(index % len(one)) for one in images]
+    report([one.name for one in images], batches, [(index,)])
 """

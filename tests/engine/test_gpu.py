@@ -57,7 +57,7 @@ WEIGHTS = (Correlated("x_r", "y_r"), Without(("x_g", "y_g"), (0, 0), (3, 3)))
     [
         Singles(WEIGHTS),
         Pairs(),
-        Pairs(sampler="reference"),
+        Pairs(rule="reference"),
         Pairs(weights=WEIGHTS),
         Triplets(weights=WEIGHTS),
         Triplets(order="factors", ties="redrawn"),

@@ -5,7 +5,7 @@ import torch
 from engine.triton_device import draw, on_device, on_gpu, operators  # noqa: F401 - for all tests
 from torch import nn
 
-from unknot.engine.layers import stacked
+from unknot.engine.layers import stack_module
 
 
 def nets():
@@ -34,7 +34,7 @@ def both(module, shape, dtype=torch.float32, p=3, b=4, compiler=None):
     weights = {n: draw(p, *w.shape, seed=5) / 4 for n, w in module.named_parameters()}
     x, found = draw(p, b, *shape, seed=6), []
     for kernels in (True, False):
-        plan = stacked(module, kernels=kernels)
+        plan = stack_module(module, kernels=kernels)
         packed = {n: plan.pack(n, w).requires_grad_() for n, w in weights.items()}
         image = x.clone().requires_grad_()
 
@@ -60,13 +60,13 @@ def test_a_traced_net_is_the_same_with_kernels_and_without(which):
 @on_device
 def test_numbers_without_a_kernel_take_the_plain_way():
     module, shape = nets()[0]
-    plan = stacked(module.double(), kernels=True)
+    plan = stack_module(module.double(), kernels=True)
     packed = {
         n: plan.pack(n, draw(2, *w.shape, dtype=torch.float64))
         for n, w in module.named_parameters()
     }
     x = draw(2, 3, *shape, dtype=torch.float64)
-    assert torch.equal(plan.run(packed, x), stacked(module).run(packed, x))
+    assert torch.equal(plan.run(packed, x), stack_module(module).run(packed, x))
 
 
 @on_gpu

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from unknot.engine.layers import Conv, ConvTranspose, stacked
+from unknot.engine.layers import Conv, ConvTranspose, stack_module
 
 P, B = 3, 2
 
@@ -24,7 +24,7 @@ def agree(module, *shape):
     module = module.double()
     weights = weights_of(module, generator)
     x = torch.randn(P, B, *shape, dtype=torch.float64, generator=generator, requires_grad=True)
-    plan = stacked(module)
+    plan = stack_module(module)
     packed = {n: plan.pack(n, w).requires_grad_() for n, w in weights.items()}
     for name, value in packed.items():
         assert torch.equal(plan.unpack(name, value.detach()), weights[name])

@@ -8,11 +8,34 @@ import torch
 from unknot.engine import memory
 
 
-@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
-def test_it_works_or_does_nothing(monkeypatch, platform):
+class Glibc:
+    """Remembers what it is asked; refuses a threshold above the one given."""
+
+    gnu_get_libc_version = "2.36"
+
+    def __init__(self, largest):
+        self.largest, self.asked = largest, []
+
+    def mallopt(self, name, value):
+        self.asked.append((name, value))
+        return name != memory.MMAP_THRESHOLD or value <= self.largest
+
+
+@pytest.mark.parametrize("largest", [2**30, 2**25, 0])
+def test_memory_is_trimmed_never_where_blocks_may_be_mapped_rarely(monkeypatch, largest):
+    """The second without the first would do harm."""
+    library = Glibc(largest)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(memory.ctypes, "CDLL", lambda _: library)
+    memory.hold_freed_memory()
+    trimmed = (memory.TRIM_THRESHOLD, memory.LARGEST) in library.asked
+    assert trimmed == (largest > 0)
+
+
+@pytest.mark.parametrize("platform", ["darwin", "win32"])
+def test_other_systems_are_left_alone(monkeypatch, platform):
     monkeypatch.setattr(sys, "platform", platform)
-    if platform != "linux":
-        monkeypatch.setattr(memory.ctypes, "CDLL", None)  # must not be touched
+    monkeypatch.setattr(memory.ctypes, "CDLL", None)  # must not be touched
     memory.hold_freed_memory()
 
 

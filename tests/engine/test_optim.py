@@ -14,16 +14,16 @@ def test_each_member_is_pytorchs_adam():
     settings = Adam(lr=torch.tensor(rates, dtype=torch.float64), beta1=0.5, beta2=0.9, eps=1e-6)
     ours, m, v = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
     theirs = [start[i].clone().requires_grad_() for i in range(3)]
-    optimisers = [
+    optimizers = [
         torch.optim.Adam([p], lr=lr, betas=(0.5, 0.9), eps=1e-6)
         for p, lr in zip(theirs, rates, strict=True)
     ]
     for t in range(200):
         gradient = torch.randn(3, 4, 5, dtype=torch.float64, generator=generator)
         adam([ours], [m], [v], [gradient], settings, torch.tensor(t))
-        for p, optimiser, g in zip(theirs, optimisers, gradient, strict=True):
+        for p, optimizer, g in zip(theirs, optimizers, gradient, strict=True):
             p.grad = g.clone()
-            optimiser.step()
+            optimizer.step()
     torch.testing.assert_close(ours, torch.stack(theirs).detach(), rtol=1e-11, atol=1e-11)
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Cosine, Linear
+from unknot.core.hyper import Cosine, LinearSchedule
 from unknot.core.objective import Adam
 from unknot.data.arrays import Arrays
 from unknot.engine.device import runtime
@@ -56,7 +56,7 @@ def test_a_stacked_member_equals_the_same_run_alone(context):
 def test_a_schedule_over_the_whole_run_has_to_know_how_long_that_is(context):
     """Left as it is, it would stay at its start without a word."""
     with pytest.raises(ConfigError, match=r"BetaVAE.beta lasts the whole run"):
-        populate(context, [Member(0, BetaVAE(beta=Linear(0.0, 4.0)), Adam())])
+        populate(context, [Member(0, BetaVAE(beta=LinearSchedule(0.0, 4.0)), Adam())])
 
 
 @pytest.mark.parametrize("backend", [Looped, Stacked])
@@ -74,8 +74,8 @@ def test_training_moves_every_weight(context):
 
 def test_schedules_reach_each_member(context):
     members = [
-        Member(1, BetaVAE(beta=Linear(0.0, 4.0, 20.0)), Adam(lr=Cosine(1e-3, 1e-5, 20.0))),
-        Member(2, BetaVAE(beta=Linear(2.0, 0.0, 10.0)), Adam(lr=Cosine(1e-2, 0.0, 15.0))),
+        Member(1, BetaVAE(beta=LinearSchedule(0.0, 4.0, 20.0)), Adam(lr=Cosine(1e-3, 1e-5, 20.0))),
+        Member(2, BetaVAE(beta=LinearSchedule(2.0, 0.0, 10.0)), Adam(lr=Cosine(1e-2, 0.0, 15.0))),
     ]
     looped, stacked = (trained(b, context, members, 25) for b in (Looped, Stacked))
     for name in looped:
@@ -88,7 +88,7 @@ def test_members_that_differ_in_structure_are_other_groups():
     other = replace(MEMBERS[0], objective=BetaVAE(beta=1.0, likelihood="gaussian"))
     assert other.group != MEMBERS[0].group
     assert replace(MEMBERS[0], objective=VAE()).group != MEMBERS[0].group
-    scheduled = replace(MEMBERS[0], objective=BetaVAE(beta=Linear(0.0, 1.0, 5.0)))
+    scheduled = replace(MEMBERS[0], objective=BetaVAE(beta=LinearSchedule(0.0, 1.0, 5.0)))
     assert scheduled.group != MEMBERS[0].group
 
 

@@ -83,7 +83,7 @@ WEIGHTS = (Correlated("a", "c"), Within(("b",), (0,), (1,)))
 CASES = [
     (Two, None),
     (Two, Pairs(changed=2)),
-    (Two, Pairs(sampler="reference")),
+    (Two, Pairs(rule="reference")),
     (Two, Singles(WEIGHTS)),
     (Three, None),
     (Three, Triplets(order="recon", ties="redrawn")),

@@ -31,8 +31,8 @@ from unknot.learnt_loss.learn import (
 from unknot.learnt_loss.resave import resave
 from unknot.losses.blur import convolve
 from unknot.losses.overlap import Overlap
-from unknot.metrics.parts.distances import correlations, overlapping
-from unknot.study import config
+from unknot.metrics.parts.distances import correlations
+from unknot.runs import config
 
 QUICK = LossSettings(radius=9, steps=150, batch=24, pairs=200, lr=3e-3)
 
@@ -100,7 +100,7 @@ def test_pixels_alone_do_not_see_the_order():
 
 def test_a_learnt_kernel_brings_the_order(learnt):
     """As in table 6.1 of Michlo 2022: pixels, then the best of the boxes, then a learnt kernel."""
-    box = Overlap(radius=5)
+    box = Overlap.create(radius=5)
     hand = agreement(Dots().load(), lambda x: torch.cat([x, 11 * box.blur(x)], dim=1))
     for rank in ("factor_rank", "random_rank"):
         before, made, after = (getattr(each, rank) for each in (learnt.before, hand, learnt.after))
@@ -146,9 +146,12 @@ def test_its_file_makes_the_loss_that_was_learnt(learnt, tmp_path):
     """What a VAE pays under the saved loss has the correlations that learning ended with."""
     loss = learnt.save(tmp_path / "kernel.safetensors")
     data = Dots().load()
-    found = correlations(
-        data.batch, data.space, traversals=32, pairs=4096, loss=overlapping(loss), seed=0
-    )
+
+    def pays(first, second):
+        apart = first - second
+        return apart.square().flatten(1).mean(1) + loss.blurred_error(apart) / apart[0].numel()
+
+    found = correlations(data.batch, data.space, traversals=32, pairs=4096, loss=pays, seed=0)
     mean = np.mean([found[name].rank for name in data.space.names])
     assert mean == pytest.approx(learnt.after.factor_rank, abs=1e-3)
     assert found["random"].rank == pytest.approx(learnt.after.random_rank, abs=1e-3)
@@ -215,7 +218,7 @@ def test_a_resaved_dataset_shows_the_blurred_images(learnt, tmp_path):
     back = Arrays(str(tmp_path / "dots.npz")).load()
     assert (back.space.names, back.space.sizes) == (data.space.names, data.space.sizes)
     rows = torch.arange(25)
-    blurred = Overlap("learnt", path=learnt.save(tmp_path / "k").path).blur(data.batch(rows))
+    blurred = Overlap.create("learnt", path=learnt.save(tmp_path / "k").path).blur(data.batch(rows))
     assert highest == pytest.approx(blurred.max().item())
     torch.testing.assert_close(back.batch(rows), blurred / highest, rtol=0, atol=0.51 / 255)
     assert told[-1] == 50

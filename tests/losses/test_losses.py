@@ -10,7 +10,7 @@ from torch.distributions import Bernoulli, Normal, kl_divergence
 from unknot.core.errors import ConfigError
 from unknot.core.posterior import Posterior
 from unknot.losses import bernoulli, gaussian, kl_normal, reconstruction
-from unknot.losses.likelihood import of_pixels
+from unknot.losses.likelihood import pixel_likelihood
 
 DRAW = torch.Generator().manual_seed(3)
 
@@ -79,4 +79,4 @@ def test_the_likelihood_chooses_the_loss():
 @pytest.mark.parametrize("name", ["Bernoulli", "bernouli", "normal", None])
 def test_an_unknown_likelihood_is_no_squared_error(name):
     with pytest.raises(ConfigError, match=f"no likelihood '{name}'"):
-        unwrap(of_pixels)(name)
+        unwrap(pixel_likelihood)(name)

@@ -9,7 +9,7 @@ from scipy.signal import convolve2d
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError, ShapeError
-from unknot.losses.likelihood import activated, likelihood_of, of_pixels
+from unknot.losses.likelihood import activate, likelihood_of, pixel_likelihood
 from unknot.losses.overlap import Overlap, read_kernel
 
 
@@ -28,14 +28,14 @@ def kernel_file(tmp_path):
 
 def test_what_is_left_out_is_settled():
     """Radius 31 and alpha 63 squared are the paper's; a sigma of a quarter fits its table 6.1."""
-    assert Overlap() == Overlap(kernel="box", radius=31, alpha=3969.0)
-    assert Overlap(kernel="gaussian") == Overlap("gaussian", 31, 3969.0, 7.75)
-    assert Overlap(radius=15).alpha == 961.0
+    assert Overlap.create() == Overlap.create(kernel="box", radius=31, alpha=3969.0)
+    assert Overlap.create(kernel="gaussian") == Overlap.create("gaussian", 31, 3969.0, 7.75)
+    assert Overlap.create(radius=15).alpha == 961.0
 
 
 def test_a_learnt_kernel_brings_its_radius_and_its_scale(kernel_file):
     _, path = kernel_file
-    loss = Overlap(kernel="learnt", path=str(path))
+    loss = Overlap.create(kernel="learnt", path=str(path))
     assert (loss.radius, loss.alpha) == (2, 1.0)
     assert loss.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -43,7 +43,9 @@ def test_a_learnt_kernel_brings_its_radius_and_its_scale(kernel_file):
 def test_a_learnt_kernel_is_found_from_anywhere(kernel_file, monkeypatch):
     _, path = kernel_file
     monkeypatch.chdir(path.parent)
-    assert Overlap(kernel="learnt", path=path.name) == Overlap(kernel="learnt", path=str(path))
+    assert Overlap.create(kernel="learnt", path=path.name) == Overlap.create(
+        kernel="learnt", path=str(path)
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ def test_a_learnt_kernel_is_found_from_anywhere(kernel_file, monkeypatch):
 )
 def test_settings_that_make_no_sense(settings, said):
     with pytest.raises(ConfigError) as caught:
-        Overlap(**settings)
+        Overlap.create(**settings)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -73,16 +75,25 @@ def test_settings_that_make_no_sense(settings, said):
     ],
 )
 def test_unknown_choices_are_refused_by_name(field, value, message):
-    wrong = Overlap()
+    wrong = Overlap.create()
     object.__setattr__(wrong, field, value)  # past the tests' own check of types
     with pytest.raises(ConfigError) as refused:
         wrong.__post_init__()
     assert str(refused.value) == message
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"radius": 3}, {"alpha": 9.0}, {"kernel": "gaussian", "radius": 3, "alpha": 9.0}],
+)
+def test_a_loss_is_never_half_settled(settings):
+    with pytest.raises(ConfigError, match=r"make it with Overlap\.create"):
+        Overlap(**settings)
+
+
 def test_a_radius_that_is_not_the_files_is_refused(kernel_file):
     with pytest.raises(ConfigError, match="has radius 2, not 3"):
-        Overlap(kernel="learnt", path=str(kernel_file[1]), radius=3)
+        Overlap.create(kernel="learnt", path=str(kernel_file[1]), radius=3)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +117,7 @@ def test_files_that_hold_no_kernel(tensors, tmp_path):
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(DataError, match="No such file"):
-        Overlap(kernel="learnt", path=str(tmp_path / "none.safetensors"))
+        Overlap.create(kernel="learnt", path=str(tmp_path / "none.safetensors"))
     (tmp_path / "text").write_text("kernel")
     with pytest.raises(DataError, match="not a safetensors file"):
         read_kernel(str(tmp_path / "text"))
@@ -114,7 +125,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_a_changed_file_is_noticed(kernel_file):
     kernel, path = kernel_file
-    loss = Overlap(kernel="learnt", path=str(path))
+    loss = Overlap.create(kernel="learnt", path=str(path))
     loss.check_file()
     save_file({"kernel": kernel + 1e-6}, path)
     with pytest.raises(ConfigError, match="is not the kernel that these settings name"):
@@ -123,14 +134,14 @@ def test_a_changed_file_is_noticed(kernel_file):
     with pytest.raises(ConfigError, match="No such file"):
         loss.check_file()
     # A finished model is looked at without it.
-    again = Overlap("learnt", loss.radius, loss.alpha, None, loss.path, loss.sha256)
+    again = Overlap.create("learnt", loss.radius, loss.alpha, None, loss.path, loss.sha256)
     assert again == loss
 
 
 def test_a_kernel_larger_than_the_image_allows_gets_one_line():
-    Overlap(radius=63).check((3, 64, 64))
+    Overlap.create(radius=63).check((3, 64, 64))
     with pytest.raises(ShapeError, match="A blur of radius 64 reaches further than images of 64"):
-        Overlap(radius=64).check((3, 64, 64))
+        Overlap.create(radius=64).check((3, 64, 64))
 
 
 def kernels(path):
@@ -138,9 +149,9 @@ def kernels(path):
     reach = torch.arange(-3, 4).double()
     square = reach[:, None] ** 2 + reach**2
     bell = (-square / (2 * 1.3**2)).exp()
-    yield Overlap(radius=3, alpha=2.0), torch.full((7, 7), 1 / 49).double()
-    yield Overlap("gaussian", 3, 5.0, 1.3), bell / bell.sum()
-    yield Overlap("learnt", alpha=0.5, path=str(path)), read_kernel(str(path))[0].double()
+    yield Overlap.create(radius=3, alpha=2.0), torch.full((7, 7), 1 / 49).double()
+    yield Overlap.create("gaussian", 3, 5.0, 1.3), bell / bell.sum()
+    yield Overlap.create("learnt", alpha=0.5, path=str(path)), read_kernel(str(path))[0].double()
 
 
 def test_the_blurred_error_against_scipy(kernel_file):
@@ -159,7 +170,7 @@ def test_the_blurred_error_against_scipy(kernel_file):
 
 def test_the_pixels_decide_what_outputs_are():
     y = torch.tensor([0.0])
-    assert activated(Overlap(pixels="gaussian"), y).item() == 0
-    assert activated(Overlap(pixels="bernoulli"), y).item() == 0.5
-    assert of_pixels(Overlap(pixels="sigmoid_gaussian")) == "sigmoid_gaussian"
+    assert activate(Overlap.create(pixels="gaussian"), y).item() == 0
+    assert activate(Overlap.create(pixels="bernoulli"), y).item() == 0.5
+    assert pixel_likelihood(Overlap.create(pixels="sigmoid_gaussian")) == "sigmoid_gaussian"
     assert likelihood_of(object()) == "gaussian"

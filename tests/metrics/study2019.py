@@ -45,7 +45,7 @@ def table(dataset: str) -> dict[str, list[Any]]:
     }
 
 
-def cell(dataset: str, objective: str, strength: float, score: str) -> list[float]:
+def seed_scores(dataset: str, objective: str, strength: float, score: str) -> list[float]:
     """A score of the 50 seeds of one setting."""
     rows = table(dataset)
     settings = zip(rows["objective"], rows["strength"], rows[score], strict=True)

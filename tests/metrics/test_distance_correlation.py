@@ -17,8 +17,8 @@ NAME = "distance_correlation"
 SQUARES = FactorSpace(tuple("abcdef"), (8,) * 6, ("ordered",) * 6)
 
 
-def cells(index):
-    """As far apart as the images of XYSquares at spacing 8: each square is in one of 64 cells."""
+def places(index):
+    """As far apart as the images of XYSquares at spacing 8: each square is in one of 64 places."""
     places = SQUARES.factors(index).unflatten(-1, (3, 2))
     return torch.nn.functional.one_hot(places[..., 0] * 8 + places[..., 1], 64).flatten(-2)
 
@@ -68,7 +68,7 @@ def test_all_pairs_by_brute_force(protocol, norm):
 def test_both_conventions_of_random_pairs(protocol, linear, rank):
     """Michlo's table 6.1 without a kernel, and what honest pairs give; along factors table 4.2."""
     settings = replace(PROTOCOLS[protocol], pairs=65_536)
-    score = distance_correlation(oracle(), images=cells, protocol=settings)
+    score = distance_correlation(oracle(), images=places, protocol=settings)
     for what in ("data_gt", "latent_data"):
         assert score[f"{NAME}.{what}_global_linear"] == pytest.approx(linear, abs=0.01)
         assert score[f"{NAME}.{what}_global"] == pytest.approx(rank, abs=0.011)

@@ -13,11 +13,11 @@ from unknot.core.registry import names
 from unknot.data.xysquares import XYSquares
 from unknot.losses.overlap import Overlap
 from unknot.metrics.parts.distances import (
+    Source,
     Spread,
     correlations,
     importance,
     mse,
-    overlapping,
     random_distances,
     traversal_distances,
 )
@@ -39,8 +39,8 @@ APART = (STEPS[:, None] - STEPS).abs()
 
 # MSE plus 63 squared times the MSE of blurred images.
 OVERLAPS = {
-    "box": Overlap(kernel="box", radius=31, alpha=63.0**2),
-    "gauss": Overlap(kernel="gaussian", radius=31, sigma=7.75, alpha=63.0**2),
+    "box": Overlap.create(kernel="box", radius=31, alpha=63.0**2),
+    "gauss": Overlap.create(kernel="gaussian", radius=31, sigma=7.75, alpha=63.0**2),
 }
 
 
@@ -49,10 +49,10 @@ def squares(spacing):
     return XYSquares(spacing).load()
 
 
-def cells(index):
+def places(index):
     """Which of 64 places each of the three squares is at."""
-    places = squares(8).space.factors(index).unflatten(-1, (3, 2))
-    return places[..., 0] * 8 + places[..., 1]
+    position = squares(8).space.factors(index).unflatten(-1, (3, 2))
+    return position[..., 0] * 8 + position[..., 1]
 
 
 @cache
@@ -67,18 +67,19 @@ def looked_up(spacing, blur):
 def along_all(spacing, blur):
     """Linear and rank correlation, mean over factors."""
     space = squares(spacing).space
-    found = correlations(cells, space, traversals=512, pairs=10, loss=looked_up(spacing, blur))
+    found = correlations(places, space, traversals=512, pairs=10, loss=looked_up(spacing, blur))
     return np.mean([(found[name].linear, found[name].rank) for name in space.names], axis=0)
 
 
 @pytest.mark.parametrize("blur", ["box", "gauss"])
 def test_a_loss_of_ones_own_and_its_table(blur):
     data = squares(5)
+    blurred = Source.from_images(data.batch, OVERLAPS[blur])
     direct, table = (
         traversal_distances(images, data.space, "y_g", traversals=2, loss=loss)
         for images, loss in (
-            (data.batch, overlapping(OVERLAPS[blur])),
-            (cells, looked_up(5, blur)),
+            (blurred.rows, blurred.distance),
+            (places, looked_up(5, blur)),
         )
     )
     assert direct.double().flatten() == pytest.approx(table.flatten(), rel=1e-4, abs=1e-6)
@@ -133,7 +134,7 @@ def test_table_6_1(blur, factor, published, independent):
     assert along_all(8, blur) == pytest.approx(factor, abs=0.006)
     for convention, row in (("batches of 32", published), ("independent", independent)):
         found = correlations(
-            cells,
+            places,
             squares(8).space,
             traversals=1,
             pairs=2**18,

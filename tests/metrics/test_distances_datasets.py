@@ -8,12 +8,10 @@ from unknot.core.factors import FactorSpace
 from unknot.data.dsprites import DSprites
 from unknot.data.xyobject import XYObject
 from unknot.data.xyobject_shaded import XYObjectShaded
-from unknot.losses.overlap import Overlap
 from unknot.metrics.parts.distances import (
+    Source,
     correlations,
     importance,
-    mse,
-    overlapping,
     traversal_distances,
 )
 
@@ -112,9 +110,8 @@ TABLE_3_1 = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("factor", ["pos_x", "orientation"])
-def test_dsprites_over_all_images(factor):
-    data = DSprites().load()
+def test_dsprites_over_all_images():
+    data, factor = DSprites().load(), "orientation"
     found = traversal_distances(data.batch, data.space, factor, traversals=data.space.size)
     values = found.shape[1]
     apart = found[:, ~torch.eye(values, dtype=torch.bool)]
@@ -174,14 +171,14 @@ TABLE_4_1 = {  # linear and rank of dSprites
 @pytest.mark.parametrize("loss", TABLE_4_1)
 def test_dsprites_table_4_1(loss):
     data = DSprites().load()
-    box = overlapping(Overlap(kernel="box", radius=31, alpha=63.0**2))
+    source = Source.from_images(data.batch, {"mse": "gaussian", "box": "box"}[loss])
     found = correlations(
-        data.batch,
+        source.rows,
         data.space,
         traversals=1024,
         pairs=20_000,
         convention="batches of 32",
-        loss={"mse": mse, "box": box}[loss],
+        loss=source.distance,
     )
     for name, row in TABLE_4_1[loss].items():
         assert (found[name].linear, found[name].rank) == pytest.approx(row, abs=0.02)

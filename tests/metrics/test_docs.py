@@ -32,10 +32,10 @@ def test_the_tables_of_words_are_current(name):
 
 
 def rows(name):
-    """Cells by score; the first two lines are the heading."""
+    """Columns by score; the first two lines are the heading."""
     lines = [line.strip("| ").split(" | ") for line in told(name).splitlines()]
     assert lines[0][1:] == list(script().HEADINGS.values())
-    return {cells[0]: cells[1:] for cells in lines[2:]}
+    return {columns[0]: columns[1:] for columns in lines[2:]}
 
 
 def test_every_score_is_shown_on_every_representation():
@@ -55,11 +55,11 @@ def test_the_table_of_representations_is_current(score, protocol):
     """To the last printed digit, give or take one: learners differ between their versions."""
     table = "representations" + ("" if protocol == "unknot" else f" {protocol}")
     now = script().row(score, protocol).strip("| ").split(" | ")[1:]
-    for name, cell, old in zip(script().HEADINGS, now, rows(table)[score], strict=True):
-        if "error" in (cell, old):
-            assert cell == old, (name, REMAKE)
+    for name, new, old in zip(script().HEADINGS, now, rows(table)[score], strict=True):
+        if "error" in (new, old):
+            assert new == old, (name, REMAKE)
         else:
-            assert float(cell) == pytest.approx(float(old), abs=0.0101), (name, REMAKE)
+            assert float(new) == pytest.approx(float(old), abs=0.0101), (name, REMAKE)
 
 
 def test_the_page_tells_what_every_score_is_for_or_warns_of_it():

@@ -10,22 +10,20 @@ import torch
 from metrics.representations import ACROSS_MODELS, OF_POSTERIORS, SCORES, UNSUPERVISED
 from unknot import metrics
 from unknot.core.errors import UnknotError
+from unknot.metrics.beta_vae import PROTOCOLS as BETA_VAE
 from unknot.metrics.dci import PROTOCOLS as DCI
-from unknot.metrics.parts import protocols
+from unknot.metrics.parts.facts import protocols_for
 
 GRID = np.indices((3, 4, 2)).reshape(3, -1).T
 NAMES = [*SCORES, *OF_POSTERIORS, *ACROSS_MODELS]
 CODES_ALONE = (*UNSUPERVISED, *OF_POSTERIORS, *ACROSS_MODELS)
 # Guesses score 0 on average, not every time.
 FROM_CHANCE = ("beta_vae", "efficiency", "explicitness", "factor_vae")
-# Boosting has its rounds in seconds on a class per row; a few are as awkward.
-FEWER = {name: replace(DCI[name], trees=5) for name in ("study2019", "study2019_fast")}
-# Votes take seconds on the same rows; their input goes through the same door.
-SLOW = {
-    ("beta_vae", "carbonneau"),
-    ("beta_vae", "paper"),
-    ("factor_vae", "carbonneau"),
-    ("factor_vae", "paper"),
+# Boosting has its rounds in seconds on a class per row, and votes take as long; a few are as
+# awkward, and their input goes through the same door.
+FEWER = {
+    "beta_vae": {name: replace(own, points=600, eval_points=300) for name, own in BETA_VAE.items()},
+    "dci": {name: replace(DCI[name], trees=5) for name in ("study2019", "study2019_fast")},
 }
 
 
@@ -78,20 +76,15 @@ CASES = list(awkward())
 
 
 def attempt(name, codes, factors, protocol):
-    chosen = FEWER.get(protocol, protocol) if name == "dci" else protocol
     try:
-        return call(name, codes, factors, protocol=chosen), ""
+        return call(name, codes, factors, protocol=FEWER.get(name, {}).get(protocol, protocol)), ""
     except UnknotError as error:
         return None, str(error)
 
 
 @pytest.mark.parametrize(
     ("name", "protocol"),
-    [
-        pytest.param(n, p, marks=[pytest.mark.slow] if (n, p) in SLOW else [])
-        for n in NAMES
-        for p in protocols.protocols_for(n)
-    ],
+    [(name, protocol) for name in NAMES for protocol in protocols_for(name)],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_awkward_rows(name, protocol):
@@ -125,11 +118,10 @@ ANSWERED = {
 @pytest.mark.parametrize("name", SCORES)
 def test_what_must_be_answered_and_not_refused(name):
     """These rows hold all there is to know: an error would only be a way out."""
-    for what, codes, factors in CASES:
-        if what in ANSWERED:
-            # Enough copies for votes and for learners.
-            codes, factors = np.repeat(codes, 10, axis=0), np.repeat(factors, 10, axis=0)
-            call(name, codes, factors)
+    rows = {what: (codes, factors) for what, codes, factors in CASES}
+    for what in ANSWERED:
+        # Enough copies for votes and for learners.
+        call(name, *(np.repeat(column, 10, axis=0) for column in rows[what]))
 
 
 def broken():

@@ -9,8 +9,8 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import efficiency
-from unknot.metrics.efficiency import PROTOCOLS, Settings, _predict
-from unknot.metrics.parts.learners import binned
+from unknot.metrics.efficiency import PROTOCOLS, Settings, predict
+from unknot.metrics.parts.learners import bin_codes
 
 QUICK = Settings(("linear",), labels=(10, 100, 1_000), test_samples=500)
 
@@ -53,8 +53,8 @@ def test_boosting_of_bins_is_scikit_learns(rows, share):
     codes = rng.normal(size=(rows + 2_000, 3))
     level = np.digitize(codes @ [1.0, 0.5, 0.0] + 0.3 * rng.normal(size=len(codes)), [-1, 0, 1])
     x, x_held = torch.from_numpy(codes).split([rows, 2_000])
-    ours = _predict("boosting", PROTOCOLS["unknot"], x, level[:rows], x_held, 0)
-    few, few_held = binned(x.numpy(), x_held.numpy(), 128)
+    ours = predict("boosting", PROTOCOLS["unknot"], x, level[:rows], x_held, 0)
+    few, few_held = bin_codes(x.numpy(), x_held.numpy(), 128)
     trees = GradientBoostingClassifier(n_estimators=20, random_state=0).fit(few, level[:rows])
     assert np.mean(ours == trees.predict(few_held)) >= share
 

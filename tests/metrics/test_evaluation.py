@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -52,23 +53,28 @@ def test_metrics_are_imported_when_they_are_used():
     assert python(f"{code}; {facts}; print('torch' in sys.modules)") == ["False"]
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "from unknot import metrics; import unknot.metrics.mig",
-        "import unknot.metrics.mig; from unknot import metrics",
-        "import unknot.metrics.mig as mig; from unknot import metrics",
-        "from unknot.metrics import mig; from unknot import metrics; assert metrics.mig is mig",
-        "from unknot.metrics.mig_sup import mig_sup; from unknot import metrics",
-        "import importlib; importlib.import_module('unknot.metrics.mig'); "
-        "from unknot import metrics",
-    ],
-)
-def test_a_metric_is_no_module_however_its_file_was_imported(code):
-    assert python(f"{code}; print(callable(metrics.mig), metrics.mig.facts.name)") == [
-        "True",
-        "mig",
-    ]
+IMPORTS = [
+    "from unknot import metrics; import unknot.metrics.mig",
+    "import unknot.metrics.mig; from unknot import metrics",
+    "import unknot.metrics.mig as mig; from unknot import metrics",
+    "from unknot.metrics import mig; from unknot import metrics; assert metrics.mig is mig",
+    "from unknot.metrics.mig_sup import mig_sup; from unknot import metrics",
+    "import importlib; importlib.import_module('unknot.metrics.mig'); from unknot import metrics",
+]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks")
+def test_a_metric_is_no_module_however_its_file_was_imported():
+    """Each way in a fork of a process that has imported PyTorch, and nothing of ours."""
+    program = f"""
+import os, torch
+for code in {IMPORTS}:
+    if not os.fork():
+        exec(code + "; print(callable(metrics.mig), metrics.mig.facts.name, flush=True)")
+        os._exit(0)
+    assert os.wait()[1] == 0, code
+"""
+    assert python(program) == ["True", "mig"] * len(IMPORTS)
 
 
 def test_the_folder_holds_metrics_and_nothing_else():

@@ -7,7 +7,7 @@ from reference import metrics_rest
 
 from metrics.representations import ALIGNED, expected, get
 from unknot.metrics import explicitness
-from unknot.metrics.parts.learners import area_under_curve
+from unknot.metrics.explicitness import area_under_curve
 
 
 @expected(

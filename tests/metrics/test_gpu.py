@@ -10,7 +10,7 @@ from unknot import metrics
 from unknot.core import noise
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
-from unknot.metrics.parts import protocols
+from unknot.metrics.parts.facts import protocols_for
 
 pytestmark = [
     pytest.mark.gpu,
@@ -27,7 +27,7 @@ def posteriors(score, codes):
 @pytest.mark.parametrize("protocol", ["unknot", "carbonneau", "paper"])
 @pytest.mark.parametrize("name", [*SCORES, *OF_POSTERIORS])
 def test_rows_on_the_device(name, protocol):
-    if protocol not in protocols.protocols_for(name):
+    if protocol not in protocols_for(name):
         pytest.skip(f"{name} has no protocol {protocol}")
     codes, values = (torch.from_numpy(array) for array in get("rotated"))
     # Off the ties: rotated codes of a grid fall on bin edges and know equally much of two factors.

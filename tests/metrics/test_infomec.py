@@ -102,3 +102,13 @@ def test_shares_of_a_stored_table_add_up_to_the_reference(case, entry):
     infom, infoc = best_share(table, dim=1).mean(), best_share(table, dim=0).mean()
     assert infom.item() == pytest.approx(theirs["scores"]["infom"], abs=1e-6)
     assert infoc.item() == pytest.approx(theirs["scores"]["infoc"], abs=1e-6)
+
+
+def test_noise_is_remarked_upon_however_many_factors_there_are():
+    """A little of each of four factors is nothing still; the remark is about their mean."""
+    codes, values = get("noise")
+    codes = codes + 0.18 * (values - values.mean(0)) / values.std(0)
+    score = infomec(codes, values)
+    assert score["infomec.infoe"] < 0.02 < 4 * score["infomec.infoe"]
+    assert any("finds nothing" in remark for remark in score.remarks)
+    assert not any("finds nothing" in remark for remark in infomec(*get("perfect")).remarks)

@@ -8,9 +8,8 @@ from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import beta_vae, factor_vae
-from unknot.metrics.parts.inputs import Inputs
 from unknot.metrics.parts.interventions import CHUNK, Draw, Grid, Groups, batches, source
-from unknot.metrics.parts.rows import take
+from unknot.metrics.parts.rows import Inputs, take
 
 SPACE = FactorSpace(("a", "one", "b"), (4, 1, 6), ("ordered", "nominal", "ordered"))
 POINTS = SPACE.factors(torch.arange(SPACE.size))
@@ -30,7 +29,7 @@ def draw(stream: str = "s") -> Draw:
 
 @pytest.mark.parametrize("points", sources(), ids=["grid", "rows"])
 def test_a_batch_holds_its_factor_and_no_other(points):
-    codes = points.held(FACTOR, 40, draw())
+    codes = points.hold(FACTOR, 40, draw())
     assert codes.shape == (100, 40, 3)
     a, b = codes[..., 0], codes[..., 2]
     assert (a[0::2] == a[0::2, :1]).all()
@@ -41,7 +40,7 @@ def test_a_batch_holds_its_factor_and_no_other(points):
 
 @pytest.mark.parametrize("points", sources(), ids=["grid", "rows"])
 def test_held_values_and_the_others_are_uniform(points):
-    codes = points.held(torch.zeros(3_000).long(), 8, Draw(0, "u", torch.arange(3_000)))
+    codes = points.hold(torch.zeros(3_000).long(), 8, Draw(0, "u", torch.arange(3_000)))
     held = torch.bincount(codes[:, 0, 0].long(), minlength=4) / 3_000
     assert held == pytest.approx(0.25, abs=0.04)
     free = torch.bincount(codes[..., 2].long().flatten(), minlength=6) / 24_000
@@ -60,7 +59,7 @@ def test_pairs_agree_in_their_factor_and_its_value_varies(points):
 def test_pairs_of_rows_are_two_different_rows():
     codes = torch.arange(40.0, dtype=torch.float64)[:, None]
     rows = take(codes, np.arange(40)[:, None] % 2, samples=None, seed=0)
-    first, second = Groups.of(rows, rows.levels).pairs(torch.zeros(100).long(), 30, draw())
+    first, second = Groups.from_rows(rows, rows.levels).pairs(torch.zeros(100).long(), 30, draw())
     assert (first != second).all()
     assert (first % 2 == second % 2).all()
 
@@ -71,15 +70,15 @@ def test_chunks_do_not_change_a_draw():
     assert [len(factor) for factor, _ in chunks] == [CHUNK, 500]
     points = Grid(GRID, (0, 2))
     factor = torch.cat([f for f, _ in chunks])
-    together = points.held(factor, 5, Draw(7, "s", torch.arange(votes)))
-    apart = torch.cat([points.held(f, 5, d) for f, d in chunks])
+    together = points.hold(factor, 5, Draw(7, "s", torch.arange(votes)))
+    apart = torch.cat([points.hold(f, 5, d) for f, d in chunks])
     assert torch.equal(together, apart)
     assert torch.bincount(factor).tolist() == pytest.approx([750, 750], abs=80)
 
 
 def test_binned_factors_need_rows_even_with_a_grid():
     assert isinstance(source(ROWS, 3), Groups)
-    codes = source(ROWS, 3).held(FACTOR, 40, draw())
+    codes = source(ROWS, 3).hold(FACTOR, 40, draw())
     # Six values in three bins: a batch holds two neighbouring values.
     assert ((codes[1::2, :, 2] // 2) == (codes[1::2, :1, 2] // 2)).all()
 
@@ -96,6 +95,6 @@ def test_rows_that_cannot_support_votes_are_refused(score):
 def test_rare_values_are_not_held():
     values = np.concatenate([np.repeat([0, 1], 100), [2, 2, 2]])[:, None]
     rows = take(values.astype(float), values, samples=None, seed=0)
-    groups = Groups.of(rows, rows.levels)
-    codes = groups.held(torch.zeros(100).long(), 15, draw())
+    groups = Groups.from_rows(rows, rows.levels)
+    codes = groups.hold(torch.zeros(100).long(), 15, draw())
     assert sorted(codes.unique().tolist()) == [0, 1]

@@ -8,7 +8,7 @@ from metrics.representations import ALIGNED, expected, factors, get, perfect
 from unknot.core.errors import ConfigError
 from unknot.metrics import mig
 from unknot.metrics.mig import Neighbours
-from unknot.metrics.parts import protocols
+from unknot.metrics.parts.facts import pick_protocol, protocols_for
 
 
 @expected(
@@ -37,11 +37,11 @@ def test_outliers_do_not_matter():
 
 def test_the_record_says_how():
     codes, values = get("noise")
-    score = mig(codes, values, protocol=Neighbours(neighbours=4, samples=500), seed=3)
+    score = mig(codes, values, protocol=Neighbours(neighbors=4, samples=500), seed=3)
     record = score.protocol
-    assert (record["name"], record["neighbours"], record["rows"]) == ("custom", 4, 500)
+    assert (record["name"], record["neighbors"], record["rows"]) == ("custom", 4, 500)
     with pytest.raises(ConfigError, match="its own Settings; got Neighbours"):
-        protocols.pick("mig_sup", protocols.protocols_for("mig_sup"), Neighbours())
+        pick_protocol("mig_sup", protocols_for("mig_sup"), Neighbours())
 
 
 def test_the_interval_covers_the_value():

@@ -18,7 +18,7 @@ from unknot.core.representation import Representation
 from unknot.metrics.explicitness import PROTOCOLS as EXPLICITNESS
 from unknot.metrics.mig import Settings as Mig
 from unknot.metrics.parts import information
-from unknot.metrics.parts.distances import random_pairs
+from unknot.metrics.parts.traversals import random_pairs
 
 SIZES = np.array([3, 6, 40, 32, 32])
 RNG = np.random.default_rng(4)

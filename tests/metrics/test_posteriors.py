@@ -13,7 +13,7 @@ from unknot.core.factors import FactorSpace
 from unknot.core.posterior import Posterior
 from unknot.core.representation import Representation
 from unknot.metrics.parts.information import log_density, mixture_information
-from unknot.metrics.parts.inputs import Inputs
+from unknot.metrics.parts.rows import Inputs
 
 RNG = np.random.default_rng(3)
 MEAN, LOGVAR = RNG.normal(size=(40, 2)), RNG.normal(size=(40, 2))

@@ -7,7 +7,7 @@ from metrics.representations import get
 from unknot import metrics
 from unknot.core.errors import ConfigError, DataError
 from unknot.metrics import Score
-from unknot.metrics.parts import protocols
+from unknot.metrics.parts.facts import Protocol
 from unknot.metrics.parts.rows import take
 from unknot.metrics.parts.scoring import Measured, build
 
@@ -45,7 +45,7 @@ def test_a_level_is_between_zero_and_one(level):
 
 def test_no_number_that_is_not_finite_leaves():
     rows = take(*get("noise"), samples=None, seed=0)
-    chosen = protocols.pick("mig", {"unknot": protocols}, "unknot")
+    chosen = Protocol("mig", "unknot", None)
     with pytest.raises(DataError, match=r"mig.part is not a finite number"):
         build(chosen, Measured({"": 1.0, "part": float("nan")}, {}), rows, {})
 

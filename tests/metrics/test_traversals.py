@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from metrics.representations import ALIGNED, SIZES, expected, factors, get, perfect
 from unknot.core.errors import DataError
@@ -21,8 +22,9 @@ from unknot.metrics.parts.traversals import (
     Traversals,
     covariances,
     grid_traversals,
+    pairs_along,
     points,
-    resampled,
+    resample,
     traversal_shares,
     traversals,
 )
@@ -191,6 +193,19 @@ def test_traversals_of_rows():
         linearity(np.arange(20.0)[:, None], np.stack([np.arange(20), np.arange(20)], 1))
 
 
+def test_pairs_along_traversals_are_uniform_and_stay_within_one():
+    """Of 100 and of 30 rows: both rows of a pair are any of its traversal's, alike."""
+    group = torch.tensor([0] * 100 + [1] * 30)
+    first, second = pairs_along(Traversals(torch.arange(130), group), 130_000, 0, "factor")
+    assert torch.equal(group[first], group[second])
+    assert stats.chisquare(torch.bincount(first, minlength=130)).pvalue > 0.01
+    inside = group[first] == 0
+    assert stats.chisquare(torch.bincount(second[inside], minlength=100)).pvalue > 0.01
+    assert stats.chisquare(torch.bincount(second[~inside] - 100, minlength=30)).pvalue > 0.01
+    later = (second - first) % 100
+    assert stats.chisquare(torch.bincount(later[inside], minlength=100)).pvalue > 0.01
+
+
 def test_covariances_do_not_depend_on_chunks(monkeypatch):
     rng = np.random.default_rng(0)
     codes, group = torch.from_numpy(rng.normal(size=(90, 3))), torch.arange(90) // 30
@@ -231,7 +246,7 @@ def test_resampled_traversals_are_whole_ones():
     whole = {(5, 6), (1, 2, 3), (9,)}
     seen = set()
     for step in range(20):
-        drawn = resampled(steps, "a", step, 0)
+        drawn = resample(steps, "a", step, 0)
         assert drawn.group.unique().tolist() == [0, 1, 2]
         parts = [tuple(drawn.index[drawn.group == g].tolist()) for g in range(3)]
         assert set(parts) <= whole

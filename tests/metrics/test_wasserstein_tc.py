@@ -26,7 +26,7 @@ def test_two_codes_in_closed_form(r, a):
     ours = wasserstein_tc(codes, protocol="study2019")
     raw = a * a * (4 - 2 * (math.sqrt(1 + r) + math.sqrt(1 - r)))
     assert float(ours) == ours["wasserstein_tc.raw"] == pytest.approx(raw, abs=1e-7)
-    assert ours["wasserstein_tc.normalised"] == pytest.approx(raw / (2 * a * a), abs=1e-7)
+    assert ours["wasserstein_tc.normalized"] == pytest.approx(raw / (2 * a * a), abs=1e-7)
 
 
 @given(st.integers(0, 1000), st.integers(1, 6))
@@ -53,15 +53,15 @@ def test_shrinking_codes_lower_the_raw_distance_only():
     codes = with_covariance(np.array([[1, 0.5], [0.5, 1]]))
     large, small = (wasserstein_tc(c, protocol="study2019") for c in (codes, 0.1 * codes))
     assert float(small) == pytest.approx(float(large) / 100)
-    key = "wasserstein_tc.normalised"
+    key = "wasserstein_tc.normalized"
     assert small[key] == pytest.approx(large[key])
 
 
 def test_huge_tiny_and_constant_codes_have_a_number_under_the_study():
     codes = with_covariance(np.array([[1, 0.5], [0.5, 1]]))
-    plain = wasserstein_tc(codes, protocol="study2019")["wasserstein_tc.normalised"]
+    plain = wasserstein_tc(codes, protocol="study2019")["wasserstein_tc.normalized"]
     huge = wasserstein_tc(1e150 * codes, protocol="study2019")
-    assert huge["wasserstein_tc.normalised"] == pytest.approx(plain)
+    assert huge["wasserstein_tc.normalized"] == pytest.approx(plain)
     for nothing in (np.ones((20, 2)), 1e-200 * codes):
         assert float(wasserstein_tc(nothing, protocol="study2019")) == 0
 
@@ -71,6 +71,6 @@ def test_equals_the_study(case):
     """disentanglement_lib 1.5."""
     ours = wasserstein_tc(peers.train(case)[0], protocol="study2019")
     theirs = peers.golden(case)["disentanglement_lib"]["unsupervised"]["scores"]
-    for key, name in (("raw", ""), ("normalised", "_norm")):
+    for key, name in (("raw", ""), ("normalized", "_norm")):
         value = theirs[f"gaussian_wasserstein_correlation{name}"]
         assert ours[f"wasserstein_tc.{key}"] == pytest.approx(value, abs=1e-9)

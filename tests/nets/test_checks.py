@@ -1,7 +1,7 @@
 import pytest
 
 from unknot.core.errors import ConfigError, ShapeError
-from unknot.nets.parts.checks import check_image, check_latents
+from unknot.nets.parts.layers import check_image, check_latents
 
 
 def test_what_fits_passes():

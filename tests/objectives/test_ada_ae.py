@@ -7,12 +7,12 @@ from torch.autograd import gradcheck
 import unknot
 from unknot import testing
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Linear
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
 from unknot.objectives.ada_ae import AdaAE
 from unknot.objectives.ada_gvae import AdaGVAE
 from unknot.objectives.ae import AE
+from unknot.schedules import linear
 
 DRAW = torch.Generator().manual_seed(31)
 UP = torch.randn(4, 4, dtype=torch.float64, generator=DRAW)
@@ -88,7 +88,7 @@ def test_training_on_pairs_lowers_the_loss(tiny):
         data_settings={"path": str(tiny)},
         net_settings={"latents": 5},
         likelihood="gaussian",
-        eta=Linear(0.0, 0.5),
+        eta=linear(0.0, 0.5),
     )
     loss, shared = run.curves["loss"], run.curves["shared"]
     assert loss[-5:].mean() < 0.6 * loss[0].mean()

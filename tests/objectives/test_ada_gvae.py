@@ -13,7 +13,7 @@ from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
 from unknot.losses import kl_normal
-from unknot.objectives.ada_gvae import PRESETS, AdaGVAE, averaged
+from unknot.objectives.ada_gvae import PRESETS, AdaGVAE, average_posteriors
 from unknot.objectives.beta_vae import BetaVAE
 
 DRAW = torch.Generator().manual_seed(11)
@@ -64,19 +64,19 @@ def test_a_pair_by_hand():
 def test_variances_are_averaged_and_deviations_on_request():
     a, b = (Posterior(randn(4, 3), randn(4, 3)) for _ in range(2))
     std_a, std_b = (a.logvar / 2).exp(), (b.logvar / 2).exp()
-    variance, std = averaged(a, b, "variance"), averaged(a, b, "std")
+    variance, std = average_posteriors(a, b, "variance"), average_posteriors(a, b, "std")
     torch.testing.assert_close(variance.logvar.exp(), (std_a**2 + std_b**2) / 2)
     torch.testing.assert_close((std.logvar / 2).exp(), (std_a + std_b) / 2)
     for both in (variance, std):
         torch.testing.assert_close(both.mean, (a.mean + b.mean) / 2)
     for average in ("variance", "std"):
-        same = averaged(a, a, average)
+        same = average_posteriors(a, a, average)
         torch.testing.assert_close(same.logvar, a.logvar)
 
 
 def test_extreme_variances_have_finite_averages_and_gradients():
     logvar = torch.tensor([[-800.0, 800.0]]).double().requires_grad_()
-    both = averaged(Posterior(logvar, logvar), Posterior(-logvar, -logvar), "variance")
+    both = average_posteriors(Posterior(logvar, logvar), Posterior(-logvar, -logvar), "variance")
     (slope,) = torch.autograd.grad(both.logvar.sum(), logvar)
     assert both.logvar.tolist() == [[pytest.approx(800 - math.log(2))] * 2]
     assert slope.isfinite().all()
@@ -85,8 +85,10 @@ def test_extreme_variances_have_finite_averages_and_gradients():
 def test_both_means_enter_the_average():
     """A copy of the published method took the second posterior's mean alone."""
     a, b = Posterior(randn(4, 3), randn(4, 3)), Posterior(randn(4, 3), randn(4, 3))
-    assert not torch.equal(averaged(a, b, "variance").mean, b.mean)
-    assert torch.equal(averaged(a, b, "variance").mean, averaged(b, a, "variance").mean)
+    assert not torch.equal(average_posteriors(a, b, "variance").mean, b.mean)
+    assert torch.equal(
+        average_posteriors(a, b, "variance").mean, average_posteriors(b, a, "variance").mean
+    )
 
 
 def test_the_paper_s_divergence_is_one_sided_and_the_thesis_s_symmetric():

@@ -13,7 +13,7 @@ from unknot import testing
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
-from unknot.objectives.ada_gvae import AdaGVAE, averaged
+from unknot.objectives.ada_gvae import AdaGVAE, average_posteriors
 from unknot.objectives.ada_mlvae import AdaMLVAE, product
 from unknot.objectives.beta_vae import BetaVAE
 
@@ -90,7 +90,7 @@ def test_the_same_latents_are_shared_as_in_the_ada_gvae_with_no_more_variance():
     ours, theirs = case.terms(), AdaGVAE().terms(case.net, case.step)
     assert torch.equal(ours["shared"].value, theirs["shared"].value)
     a, b = Posterior(randn(9, 3), randn(9, 3)), Posterior(randn(9, 3), randn(9, 3))
-    assert (product(a, b, "mean").logvar < averaged(a, b, "variance").logvar).all()
+    assert (product(a, b, "mean").logvar < average_posteriors(a, b, "variance").logvar).all()
 
 
 def test_without_sharing_it_is_the_beta_vae_of_all_views_bit_for_bit():

@@ -9,12 +9,13 @@ from torch.autograd import gradcheck
 import unknot
 from unknot import testing
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Linear, at, over_run
+from unknot.core.hyper import at, over_run
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
 from unknot.objectives.ada_tvae import PRESETS, AdaTVAE
 from unknot.objectives.tvae import PRESETS as TVAES
 from unknot.objectives.tvae import TVAE
+from unknot.schedules import linear
 
 DRAW = torch.Generator().manual_seed(41)
 UP = torch.randn(3, 4, dtype=torch.float64, generator=DRAW)
@@ -208,7 +209,7 @@ def test_training_lowers_the_loss_and_shares_latents(tiny):
     ("settings", "message"),
     [
         ({"omega": 1.5}, "AdaTVAE.omega must be 1 or less; got 1.5."),
-        ({"omega": Linear(1.0, -0.5)}, "AdaTVAE.omega must be 0 or more; got -0.5."),
+        ({"omega": linear(1.0, -0.5)}, "AdaTVAE.omega must be 0 or more; got -0.5."),
         ({"eta": 50.0}, "AdaTVAE.eta must be 1 or less; got 50.0."),
         ({"alpha": -1.0}, "AdaTVAE.alpha must be 0 or more; got -1.0."),
         ({"delta": "skl"}, "AdaTVAE.delta has no choice 'skl'; did you mean 'kl'[?]"),

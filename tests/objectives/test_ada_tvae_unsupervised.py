@@ -20,7 +20,7 @@ from unknot.objectives.ada_tvae_unsupervised import (
     PRESETS,
     AdaTVAEUnsupervised,
     features,
-    ordered,
+    order_triplets,
     swaps,
 )
 from unknot.objectives.beta_vae import BetaVAE
@@ -35,7 +35,7 @@ def randn(*shape):
 def rows_of(order, swap):
     """Row numbers of anchors, positives and negatives, by way of codes that are row numbers."""
     row = torch.arange(order.shape[-2]).double().unsqueeze(-1).expand(*order.shape[:-1], 1)
-    return [q.mean.squeeze(-1).long() for q in ordered(Posterior(row, row), order, swap)]
+    return [q.mean.squeeze(-1).long() for q in order_triplets(Posterior(row, row), order, swap)]
 
 
 @given(st.integers(3, 9), st.integers(1, 4), st.integers(0, 10**6))
@@ -60,7 +60,9 @@ def test_all_ordered_triplets_are_equally_likely():
     assert ((counts - 500) ** 2 / 500).sum() < 60
 
 
-@pytest.mark.parametrize("likelihood", ["gaussian", "bernoulli", Overlap(radius=2, alpha=25.0)])
+@pytest.mark.parametrize(
+    "likelihood", ["gaussian", "bernoulli", Overlap.create(radius=2, alpha=25.0)]
+)
 def test_after_the_swap_every_triplet_is_ordered_by_the_reconstruction_loss(likelihood):
     """Michlo 2022, 5.23 and 5.24; the loss is ours of one image as the other's reconstruction."""
     x = randn(2, 8, 3, 6, 6)
@@ -83,12 +85,12 @@ def test_a_blur_orders_what_pixels_cannot():
         x[i, :, 4:8, 4 * i : 4 * i + 4] = 1
     order = torch.tensor([[0], [2], [1]])  # the anchor 0 meets 2 first
     assert not swaps(features(x, "gaussian"), order)[0]
-    assert swaps(features(x, Overlap(radius=4)), order)[0]
+    assert swaps(features(x, Overlap.create(radius=4)), order)[0]
 
 
 def test_ties_are_decided_by_no_rounding_error():
     """On standardised XYSquares any two places are equally far apart; rounding says otherwise."""
-    data = registry.get("datasets", "xysquares")(standardise=True).load()
+    data = registry.get("datasets", "xysquares")(standardize=True).load()
     rows = data.space.traversal(torch.tensor([0]), 0)[0]
     x = data.batch(rows)
     assert len(x.unique(dim=0)) == 8
@@ -102,7 +104,7 @@ def test_it_is_the_ada_tvae_of_the_triplets_it_makes():
     case = testing.cases(AdaTVAEUnsupervised(omega=0.4, eta=0.3, delta="symmetric_kl"))[1][0]
     q = case.net.encode(case.step.x)
     order = case.step.permutation("triplets", 6, 2)
-    triple = ordered(q, order, swaps(features(case.step.x, "bernoulli"), order))
+    triple = order_triplets(q, order, swaps(features(case.step.x, "bernoulli"), order))
     views = Posterior(*(torch.cat([getattr(v, n) for v in triple]) for n in ("mean", "logvar")))
     bound = Net(lambda x: views, case.net.decode)
     x = torch.zeros(36, 1, 8, 8).double()

@@ -8,11 +8,12 @@ import torch
 import unknot
 from unknot import testing
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Linear, at, stack
+from unknot.core.hyper import at, stack
 from unknot.core.objective import Net, Note, Step, total
 from unknot.core.posterior import Posterior
 from unknot.objectives.annealed_vae import PRESETS, AnnealedVAE
 from unknot.objectives.beta_vae import BetaVAE
+from unknot.schedules import linear
 
 
 def constant(mean, logvar):
@@ -29,7 +30,7 @@ def step(b=2, t=0):
 @pytest.mark.parametrize("c_max", [5.0, 10.0, 25.0, 50.0, 75.0, 100.0])
 def test_the_capacity_of_the_2019_study(c_max):
     """min(c_max, c_max t / T), T = 100,000, at each of its settings."""
-    objective = AnnealedVAE(c=Linear(0.0, c_max, 100_000.0))
+    objective = AnnealedVAE(c=linear(0.0, c_max, 100_000.0))
     for t in (0, 1, 33_333, 50_000, 99_999, 100_000, 100_001, 300_000):
         now = at(objective, torch.tensor(t), torch.float64)
         noted = now.terms(constant([1.0, 2.0], [0.0, 0.0]), step(t=t))["capacity"]
@@ -71,7 +72,7 @@ def test_the_divergence_is_pulled_from_both_sides(c, sign):
 
 
 def test_members_have_schedules_of_their_own():
-    members = [AnnealedVAE(gamma=g, c=Linear(0.0, m, 100.0)) for g, m in [(1.0, 5.0), (2.0, 50.0)]]
+    members = [AnnealedVAE(gamma=g, c=linear(0.0, m, 100.0)) for g, m in [(1.0, 5.0), (2.0, 50.0)]]
     both = at(stack(members, testing.CPU, torch.float64), torch.tensor(50), torch.float64)
     x = torch.zeros(2, 2, 1, 1, 1, dtype=torch.float64)
     each = Step(x, torch.tensor([0, 1]), torch.tensor(50), n_data=100)
@@ -85,7 +86,7 @@ def test_a_negative_weight_or_capacity_is_refused():
     with pytest.raises(ConfigError, match=r"^AnnealedVAE.gamma must be 0 or more; got -1.0.$"):
         AnnealedVAE(gamma=-1.0)
     with pytest.raises(ConfigError, match=r"^AnnealedVAE.c must be 0 or more; got -5.0.$"):
-        AnnealedVAE(c=Linear(0.0, -5.0, 10.0))
+        AnnealedVAE(c=linear(0.0, -5.0, 10.0))
 
 
 def test_training_ends_at_the_capacity(tiny):
@@ -101,7 +102,7 @@ def test_training_ends_at_the_capacity(tiny):
         log_every=4,
         data_settings={"path": str(tiny)},
         net_settings={"latents": 3},
-        c=Linear(0.0, 3.0, 100.0),
+        c=linear(0.0, 3.0, 100.0),
         gamma=100.0,
     ).curves
     assert curves["recon"][-5:].mean() < 0.5 * curves["recon"][0].mean()

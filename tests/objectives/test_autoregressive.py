@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.autograd.functional import jacobian
 
-from unknot.objectives.parts.autoregressive import gated_step, masks
+from unknot.objectives.flow_vae import gated_step, masks
 
 CPU = torch.device("cpu")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from unknot.objectives.parts.control import incremental, position, ramped
+from unknot.objectives.parts.control import incremental, position, ramp_target
 
 GAINS = {"kp": 0.01, "ki": 0.001, "low": 1.0, "high": 3.0}
 
@@ -179,7 +179,7 @@ def test_the_ramp_is_that_of_the_authors_loop(every, over):
         count = t + 1
         if count % every < over and count >= every:
             c += 0.15 / over
-        now = ramped(torch.tensor(t), 3.0, start=0.5, step=0.15, every=every, over=over)
+        now = ramp_target(torch.tensor(t), 3.0, start=0.5, step=0.15, every=every, over=over)
         assert now.item() == pytest.approx(min(c, 3.0), rel=1e-12)
     assert c > 3
 
@@ -187,13 +187,13 @@ def test_the_ramp_is_that_of_the_authors_loop(every, over):
 def test_the_ramps_at_300_000_steps():
     """Moğultay Özcan 2024: targets of 18 are far from reached, 9.5 and 7.9."""
     last = torch.tensor(299_999)
-    assert ramped(last, 18.0, start=0.5, step=0.15, every=5_000).item() == pytest.approx(9.5)
-    slow = ramped(last, 18.0, start=0.5, step=0.15, every=6_000, over=1_000)
+    assert ramp_target(last, 18.0, start=0.5, step=0.15, every=5_000).item() == pytest.approx(9.5)
+    slow = ramp_target(last, 18.0, start=0.5, step=0.15, every=6_000, over=1_000)
     assert slow.item() == pytest.approx(7.85, abs=1e-3)
 
 
 def test_a_ramp_that_starts_above_its_target_is_at_the_target():
-    assert ramped(torch.tensor(3), 0.2, start=0.5, step=0.15, every=10).item() == 0.2
+    assert ramp_target(torch.tensor(3), 0.2, start=0.5, step=0.15, every=10).item() == 0.2
 
 
 def plant(kl, beta):

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Linear, at
+from unknot.core.hyper import at
 from unknot.core.objective import Adam, Carry, ExtraState, Net, Step, total
 from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
@@ -18,6 +18,7 @@ from unknot.nets.linear import Linear as LinearNet
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.control_vae import PRESETS, ControlVAE
 from unknot.objectives.parts.control import target_at
+from unknot.schedules import linear
 
 CPU = torch.device("cpu")
 
@@ -83,7 +84,7 @@ def test_without_gains_it_is_the_beta_vae_at_the_least_weight():
 
 
 def test_a_target_may_be_a_schedule_where_there_is_no_ramp():
-    objective, t = ControlVAE(target=Linear(1.0, 5.0, 100.0), ramp=False), torch.tensor(50)
+    objective, t = ControlVAE(target=linear(1.0, 5.0, 100.0), ramp=False), torch.tensor(50)
     assert target_at(at(objective, t, torch.float64), t).item() == 3.0
 
 
@@ -127,7 +128,7 @@ def test_in_training_the_divergence_settles_at_the_target(tiny):
         ({"beta_min": -1.0}, "ControlVAE.beta_min must be 0 or more; got -1.0."),
         ({"ramp_every": 0}, "ControlVAE.ramp_every must be 1 or more; got 0."),
         ({"ramp_step": -0.1}, "ControlVAE.ramp_step must be 0 or more; got -0.1."),
-        ({"target": Linear(1.0, -2.0, 9.0)}, "ControlVAE.target must be 0 or more; got -2.0."),
+        ({"target": linear(1.0, -2.0, 9.0)}, "ControlVAE.target must be 0 or more; got -2.0."),
     ],
 )
 def test_bad_settings_are_refused_in_one_line(changes, message):

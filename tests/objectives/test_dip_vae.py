@@ -50,6 +50,13 @@ def test_the_first_takes_the_covariance_of_the_means(q):
     assert total(ours).item() == pytest.approx(plain.item() + 2 * off + 7 * on)
 
 
+@both
+def test_both_log_the_mean_variance_of_the_means_and_of_the_noise(q, kind):
+    ours = terms(kind(), q)
+    assert ours["variance.means"].value.item() == pytest.approx(q.mean.var(0, correction=0).mean())
+    assert ours["variance.noise"].value.item() == pytest.approx(q.logvar.exp().mean())
+
+
 def test_the_second_takes_the_covariance_of_the_codes(q):
     many = noise.normal(0, "codes", 0, 20_000, 50, 3, dtype=torch.float64)
     codes = q.sample(many).reshape(-1, 3).numpy()
@@ -70,9 +77,9 @@ def test_noise_enters_the_second_on_the_diagonal_only(q):
 
 
 def test_white_means_cost_nothing_in_the_first_and_white_codes_nothing_in_the_second(q):
-    centred = q.mean - q.mean.mean(0)
-    root = torch.linalg.cholesky(centred.mT @ centred / len(centred))
-    white = centred @ torch.linalg.inv(root).mT
+    centered = q.mean - q.mean.mean(0)
+    root = torch.linalg.cholesky(centered.mT @ centered / len(centered))
+    white = centered @ torch.linalg.inv(root).mT
     first = terms(DIPVAEI(), Posterior(white, q.logvar))
     spread = torch.full_like(white, math.log(0.36))
     second = terms(DIPVAEII(), Posterior(0.8 * white, spread))

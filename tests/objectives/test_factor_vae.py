@@ -10,7 +10,6 @@ import unknot
 from unknot import testing
 from unknot.core import noise, registry
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Linear
 from unknot.core.objective import Adam, Net, Step, total
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
@@ -19,7 +18,8 @@ from unknot.engine.population import Context, Member, populate
 from unknot.engine.stacked import Stacked
 from unknot.objectives.factor_vae import PRESETS, FactorVAE
 from unknot.objectives.vae import VAE
-from unknot.study.spec import Choice, TrainSpec
+from unknot.runs.spec import Choice, TrainSpec
+from unknot.schedules import linear
 
 SMALL = FactorVAE(critic_layers=2, critic_width=32, critic_lr=3e-3)
 either_batch = pytest.mark.parametrize("second", [True, False], ids=["second", "same"])
@@ -250,7 +250,7 @@ def test_the_study_counts_an_update_as_two_steps():
     assert spec(PRESETS["study2019"], steps=300_000).updates == 150_000
     assert spec(FactorVAE(), steps=300_000).updates == 300_000
     assert spec(PRESETS["study2019"], steps=7).updates == 4
-    slow = replace(PRESETS["study2019"], gamma=Linear(0.0, 5.0, 200.0))
+    slow = replace(PRESETS["study2019"], gamma=linear(0.0, 5.0, 200.0))
     with pytest.raises(ConfigError, match="changes until step 200, but the run ends at 150"):
         spec(slow, steps=300)
 
@@ -297,7 +297,7 @@ def test_training_lowers_the_loss(tiny, preset):
     ("settings", "message"),
     [
         ({"gamma": -1.0}, "FactorVAE.gamma must be 0 or more; got -1.0."),
-        ({"gamma": Linear(0.0, -1.0, 9.0)}, "FactorVAE.gamma must be 0 or more; got -1.0."),
+        ({"gamma": linear(0.0, -1.0, 9.0)}, "FactorVAE.gamma must be 0 or more; got -1.0."),
     ],
 )
 def test_what_is_refused(settings, message):

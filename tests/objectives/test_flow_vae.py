@@ -201,7 +201,7 @@ def test_weights_start_small_by_seed_and_the_same_for_any_number_of_steps():
 
 def test_gradients_are_right():
     case = testing.cases(FlowVAE(width=4))[1][0]
-    for name in ("own.latent_weight", "own.out_bias", "encoder.1.weight"):
+    for name in ("extra.latent_weight", "extra.out_bias", "encoder.1.weight"):
 
         def loss(weight, name=name):
             case.weights[name] = weight
@@ -218,7 +218,7 @@ def test_training_lowers_the_loss(tiny):
     assert last["loss"] < 0.5 * first["loss"]
     after = population.state()
     for name in ("latent_weight", "context_weight", "hidden_bias", "out_weight", "out_bias"):
-        assert not torch.equal(before[f"own.{name}"], after[f"own.{name}"])
+        assert not torch.equal(before[f"extra.{name}"], after[f"extra.{name}"])
 
 
 @pytest.mark.parametrize(

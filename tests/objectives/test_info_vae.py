@@ -6,11 +6,11 @@ import torch
 import unknot
 from unknot import testing
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Linear
 from unknot.core.objective import total
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.info_vae import PRESETS, InfoVAE
 from unknot.objectives.parts.mmd import squared_mmd, squared_mmd_normal
+from unknot.schedules import linear
 
 
 def same_as_beta_vae(objective, beta):
@@ -23,18 +23,18 @@ def same_as_beta_vae(objective, beta):
 
 def test_the_paper_s_alpha_and_lambda():
     """The objective is recon + (1 - alpha) KL + (alpha + lambda - 1) MMD."""
-    objective = InfoVAE.of(alpha=0.25, lambda_=100.0)
+    objective = InfoVAE.from_paper(alpha=0.25, lambda_=100.0)
     assert (objective.beta, objective.lambda_mmd) == (0.75, 99.25)
     assert (InfoVAE().beta, InfoVAE().lambda_mmd) == (0, 1000)
-    assert InfoVAE.of(alpha=1.0, lambda_=1000.0) == InfoVAE()
+    assert InfoVAE.from_paper(alpha=1.0, lambda_=1000.0) == InfoVAE()
 
 
 def test_alpha_0_and_lambda_1_is_the_vae_bit_for_bit():
-    same_as_beta_vae(InfoVAE.of(alpha=0.0, lambda_=1.0), 1.0)
+    same_as_beta_vae(InfoVAE.from_paper(alpha=0.0, lambda_=1.0), 1.0)
 
 
 def test_lambda_1_less_alpha_is_a_beta_vae_bit_for_bit():
-    same_as_beta_vae(InfoVAE.of(alpha=-3.0, lambda_=4.0), 4.0)
+    same_as_beta_vae(InfoVAE.from_paper(alpha=-3.0, lambda_=4.0), 4.0)
 
 
 def test_mushom_adds_to_the_negative_elbo():
@@ -96,12 +96,15 @@ def test_training_lowers_the_loss_and_brings_all_codes_to_the_prior(tiny):
     [
         (lambda: InfoVAE(beta=-1.0), "InfoVAE.beta must be 0 or more; got -1.0."),
         (
-            lambda: InfoVAE(lambda_mmd=Linear(5.0, -2.0, 9.0)),
+            lambda: InfoVAE(lambda_mmd=linear(5.0, -2.0, 9.0)),
             "InfoVAE.lambda_mmd must be 0 or more; got -2.0.",
         ),
-        (lambda: InfoVAE.of(alpha=2.0, lambda_=5.0), "InfoVAE.beta must be 0 or more; got -1.0."),
         (
-            lambda: InfoVAE.of(alpha=0.0, lambda_=0.5),
+            lambda: InfoVAE.from_paper(alpha=2.0, lambda_=5.0),
+            "InfoVAE.beta must be 0 or more; got -1.0.",
+        ),
+        (
+            lambda: InfoVAE.from_paper(alpha=0.0, lambda_=0.5),
             "InfoVAE.lambda_mmd must be 0 or more; got -0.5.",
         ),
         (lambda: InfoVAE(scales=()), r"InfoVAE.scales must be numbers above 0; got \(\)."),

@@ -46,30 +46,30 @@ def settled(objective, recon, kl, *, adam=False):
     net, step = constant(recon, kl, own)
 
     def loss():
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         value = total(objective.terms(net, step)).sum()
         value.backward()
         return value
 
     if adam:
-        optimiser = torch.optim.Adam(own.values(), lr=0.05)
+        optimizer = torch.optim.Adam(own.values(), lr=0.05)
         for _ in range(250):
-            optimiser.step(loss)
+            optimizer.step(loss)
     else:
-        optimiser = torch.optim.LBFGS(
+        optimizer = torch.optim.LBFGS(
             own.values(), max_iter=500, tolerance_grad=1e-12, line_search_fn="strong_wolfe"
         )
-        optimiser.step(loss)
+        optimizer.step(loss)
     with torch.no_grad():
         return objective.terms(net, step)
 
 
-parametrisations = pytest.mark.parametrize("parametrisation", ["sigma", "logvar"])
+parametrisations = pytest.mark.parametrize("parametrization", ["sigma", "logvar"])
 
 
 @parametrisations
-def test_it_starts_as_the_vae_plus_two(parametrisation):
-    objective = LVAE(parametrisation=parametrisation)
+def test_it_starts_as_the_vae_plus_two(parametrization):
+    objective = LVAE(parametrization=parametrization)
     own = objective.extra_state(5, torch.tensor(0)).learnt
     terms = objective.terms(*constant(11.77, 14.86, own))
     torch.testing.assert_close(total(terms).item(), 11.77 + 14.86 + 2)
@@ -88,7 +88,7 @@ def test_the_net_moves_as_a_beta_vae_of_the_learnt_ratio(likelihood):
     """Times sigma0^2 the gradient is that of R + beta_hat KL."""
     ours = testing.cases(LVAE(likelihood=likelihood))[1][0]
     with torch.no_grad():
-        ours.weights["own.sigma"].copy_(torch.tensor([1.7, 0.6], dtype=DOUBLE))
+        ours.weights["extra.sigma"].copy_(torch.tensor([1.7, 0.6], dtype=DOUBLE))
     beta = ours.terms()["beta_hat"].value.item()
     assert beta == pytest.approx(1.7**2 / 0.6**2)
     theirs = testing.cases(BetaVAE(beta=beta, likelihood=likelihood))[1][0].gradients()
@@ -107,20 +107,20 @@ def test_the_slope_of_sigma_is_the_closed_form():
 
 @parametrisations
 @pytest.mark.parametrize("penalty", ["square", "log"])
-def test_gradients_are_those_of_finite_differences(parametrisation, penalty):
-    objective = LVAE(parametrisation=parametrisation, penalty=penalty)
+def test_gradients_are_those_of_finite_differences(parametrization, penalty):
+    objective = LVAE(parametrization=parametrization, penalty=penalty)
 
     def loss(own, recon, kl):
-        return total(objective.terms(*constant(recon, kl, {parametrisation: own})))
+        return total(objective.terms(*constant(recon, kl, {parametrization: own})))
 
     inputs = [torch.tensor(v, dtype=DOUBLE) for v in ([0.7, 1.4], 3.0, 2.0)]
     assert torch.autograd.gradcheck(loss, [v.requires_grad_() for v in inputs])
 
 
 @parametrisations
-def test_constant_losses_settle_at_their_square_roots(parametrisation):
+def test_constant_losses_settle_at_their_square_roots(parametrization):
     """R 11.77 and KL 14.86 give sigma0^2 3.431, sigma1^2 3.855 and beta 0.890."""
-    terms = settled(LVAE(parametrisation=parametrisation), 11.77, 14.86, adam=True)
+    terms = settled(LVAE(parametrization=parametrization), 11.77, 14.86, adam=True)
     assert terms["sigma0"].value.item() ** 2 == pytest.approx(3.431, rel=5e-3)
     assert terms["sigma1"].value.item() ** 2 == pytest.approx(3.855, rel=5e-3)
     assert terms["beta_hat"].value.item() == pytest.approx(0.890, rel=5e-3)
@@ -141,8 +141,8 @@ def test_table_6_1_is_consistent_with_the_fixed_point():
 
 
 @parametrisations
-def test_kendalls_penalty_settles_at_twice_the_losses(parametrisation):
-    objective = LVAE(parametrisation=parametrisation, penalty="log")
+def test_kendalls_penalty_settles_at_twice_the_losses(parametrization):
+    objective = LVAE(parametrization=parametrization, penalty="log")
     terms = settled(objective, 3.0, 1.5)
     assert terms["sigma0"].value.item() ** 2 == pytest.approx(6.0, rel=5e-3)
     assert terms["sigma1"].value.item() ** 2 == pytest.approx(3.0, rel=5e-3)
@@ -172,9 +172,9 @@ def test_beta_hat_is_not_free_of_scale():
     [
         ("penalty", "kendall", "LVAE.penalty has no choice 'kendall'; known: square, log."),
         (
-            "parametrisation",
+            "parametrization",
             "log_var",
-            "LVAE.parametrisation has no choice 'log_var'; did you mean 'logvar'?",
+            "LVAE.parametrization has no choice 'log_var'; did you mean 'logvar'?",
         ),
     ],
 )

@@ -46,20 +46,20 @@ def descended(objective, recon, kls, start=1.0, *, adam=0):
     net, step = constant(recon, kls, *own)
 
     def loss():
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         value = total(objective.terms(net, step))
         value.backward()
         return value
 
     if adam:
-        optimiser = torch.optim.Adam(own, lr=0.05)
+        optimizer = torch.optim.Adam(own, lr=0.05)
         for _ in range(adam):
-            optimiser.step(loss)
+            optimizer.step(loss)
     else:
-        optimiser = torch.optim.LBFGS(
+        optimizer = torch.optim.LBFGS(
             own, max_iter=500, tolerance_grad=1e-12, line_search_fn="strong_wolfe"
         )
-        optimiser.step(loss)
+        optimizer.step(loss)
     return [objective.sigmas(s.detach()) for s in own]
 
 
@@ -114,8 +114,8 @@ def test_at_sigma_zero_it_is_the_vae(variant):
 def test_at_sigma_zero_the_net_moves_as_the_vae_does(variant, likelihood):
     ours = testing.cases(MdLVAE(variant, likelihood=likelihood))[1][0]
     with torch.no_grad():
-        ours.weights["own.sigma"].zero_()
-        ours.weights["own.sigma_r"].zero_()
+        ours.weights["extra.sigma"].zero_()
+        ours.weights["extra.sigma_r"].zero_()
     mine = ours.gradients()
     theirs = testing.cases(BetaVAE(beta=1.0, likelihood=likelihood))[1][0].gradients()
     for name, slope in theirs.items():
@@ -300,4 +300,4 @@ def test_two_factors_take_two_latents_and_the_third_has_sigma_zero(halves):
     assert (kl > 1).sum() == 2
     torch.testing.assert_close(curves["kl"], sum(curves[f"kl.{j}"] for j in range(3)))
     state = run.training.population.state()
-    assert state["own.sigma"].shape == (1, 3)
+    assert state["extra.sigma"].shape == (1, 3)

@@ -12,8 +12,8 @@ from unknot.core.posterior import Posterior
 from unknot.objectives.parts.moments import (
     covariance,
     off_identity,
-    running,
-    running_start,
+    running_mean,
+    running_mean_start,
     third_moments,
     third_moments_of_mixture,
 )
@@ -65,9 +65,9 @@ def test_white_codes_are_at_no_distance(randn):
 
 def test_third_moments_are_what_they_say(randn):
     codes = randn(2, 7, 3)
-    centred = codes - codes.mean(1, keepdim=True)
+    centered = codes - codes.mean(1, keepdim=True)
     for i, j, k in itertools.product(range(3), repeat=3):
-        expected = (centred[..., i] * centred[..., j] * centred[..., k]).mean(1)
+        expected = (centered[..., i] * centered[..., j] * centered[..., k]).mean(1)
         torch.testing.assert_close(third_moments(codes)[:, i, j, k], expected)
 
 
@@ -123,14 +123,14 @@ def at_step(t, own):
 def test_the_running_mean_against_one_by_hand(randn):
     """Weights 0.75^k of the batches before, made to sum to 1."""
     batches = [covariance(randn(6, 3)) for _ in range(5)]
-    own = running_start(0.75, 3, torch.tensor(0)).carried
+    own = running_mean_start(0.75, 3, torch.tensor(0)).carried
     for t, batch in enumerate(batches):
-        mean, carry = running(batch, 0.75, *at_step(t, own))
+        mean, carry = running_mean(batch, 0.75, *at_step(t, own))
         weights = [0.75 ** (t - k) for k in range(t + 1)]
         expected = sum(w * b for w, b in zip(weights, batches, strict=False)) / sum(weights)
         torch.testing.assert_close(mean, expected)
         own = {name: state.value for name, state in carry.items()}
-    assert running_start(0.75, 3, torch.zeros(4, 2).long()).carried["covariance"].shape == (
+    assert running_mean_start(0.75, 3, torch.zeros(4, 2).long()).carried["covariance"].shape == (
         4,
         2,
         3,
@@ -140,15 +140,15 @@ def test_the_running_mean_against_one_by_hand(randn):
 
 def test_without_decay_nothing_is_carried(randn):
     cov = covariance(randn(6, 3))
-    mean, carry = running(cov, 0.0, *at_step(3, {}))
+    mean, carry = running_mean(cov, 0.0, *at_step(3, {}))
     assert mean is cov
     assert carry == {}
-    assert not running_start(0.0, 3, torch.tensor(0)).carried
+    assert not running_mean_start(0.0, 3, torch.tensor(0)).carried
 
 
 def test_the_running_mean_has_the_gradient_of_the_batch(randn):
     codes, before = randn(6, 3).requires_grad_(), covariance(randn(9, 3))
-    mean, carry = running(covariance(codes), 0.9, *at_step(50, {"covariance": before}))
+    mean, carry = running_mean(covariance(codes), 0.9, *at_step(50, {"covariance": before}))
     (ours,) = torch.autograd.grad(off_identity(mean)[0], codes)
     off = mean.detach() - mean.detach().diagonal().diag_embed()
     (expected,) = torch.autograd.grad((2 * off * covariance(codes)).sum(), codes)
@@ -161,10 +161,10 @@ def test_both_covariances_have_one_fixed_point(decay):
     """Descent on the penalty whitens z = A x whatever the covariance of x is."""
     mix = torch.tensor([[1.0, 0.8], [0.0, 0.5]], dtype=torch.float64)
     a = torch.eye(2, dtype=torch.float64, requires_grad=True)
-    own = running_start(decay, 2, torch.tensor(0)).carried
+    own = running_mean_start(decay, 2, torch.tensor(0)).carried
     for t in range(300):
         x = noise.normal(0, "x", t, 500, 2, dtype=torch.float64) @ mix
-        cov, carry = running(covariance(x @ a), decay, *at_step(t, own))
+        cov, carry = running_mean(covariance(x @ a), decay, *at_step(t, own))
         (gradient,) = torch.autograd.grad(sum(off_identity(cov)), a)
         a = (a - 0.05 * gradient).detach().requires_grad_()
         own = {name: state.value for name, state in carry.items()}

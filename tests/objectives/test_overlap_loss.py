@@ -26,9 +26,9 @@ from unknot.losses.overlap import Overlap
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.iwae import IWAE, log_loss
 from unknot.objectives.vae import VAE
-from unknot.study import config
+from unknot.runs import config
 
-BOX = Overlap(radius=3)
+BOX = Overlap.create(radius=3)
 TAKING = [
     name
     for name in registry.names("objectives")
@@ -66,13 +66,13 @@ def test_contract(name, check):
 
 @pytest.mark.parametrize("pixels", ["bernoulli", "sigmoid_gaussian"])
 def test_backends_agree(pixels):
-    loss = replace(BOX, kernel="gaussian", pixels=pixels)
+    loss = Overlap.create("gaussian", BOX.radius, BOX.alpha, pixels=pixels)
     testing.backends_agree(BetaVAE(likelihood=loss), steps=10)
 
 
 def test_backends_agree_on_a_learnt_kernel(tmp_path):
     save_file({"kernel": noise.uniform(0, "kernel", 0, 7, 7)}, tmp_path / "k.safetensors")
-    loss = Overlap("learnt", path=str(tmp_path / "k.safetensors"))
+    loss = Overlap.create("learnt", path=str(tmp_path / "k.safetensors"))
     testing.backends_agree(BetaVAE(likelihood=loss), steps=10)
 
 
@@ -88,7 +88,7 @@ def test_the_loss_is_that_of_pixels_and_of_blurred_images():
 @pytest.mark.parametrize("pixels", ["bernoulli", "gaussian", "sigmoid_gaussian"])
 def test_without_weight_it_is_the_loss_of_pixels(pixels):
     x, y = images(2, 4, 1, 8, 8), images(2, 4, 1, 8, 8, seed=1)
-    none = Overlap(radius=2, alpha=0.0, pixels=pixels)
+    none = Overlap.create(radius=2, alpha=0.0, pixels=pixels)
     assert torch.equal(reconstruction(none, y, x), reconstruction(pixels, y, x))
 
 
@@ -98,7 +98,7 @@ def test_squares_that_never_touch_have_an_order():
     x = data.batch(torch.arange(8) * 8**5).double()
     of_pixels, of_both = (
         torch.stack([reconstruction(loss, x[:1], x[i : i + 1]) for i in range(8)])
-        for loss in ("gaussian", Overlap())
+        for loss in ("gaussian", Overlap.create())
     )
     assert of_pixels.tolist() == [0, *[128] * 7]
     assert (of_both.diff() > 1).all()
@@ -132,7 +132,7 @@ def test_a_specification_survives_its_file(table):
 def test_words_of_the_command_line_make_one():
     words = ["objective.likelihood.kind=overlap", "objective.likelihood.radius=7"]
     spec = config.spec(config.assign({"objective": "vae"}, words))
-    assert spec.objective.settings.likelihood == Overlap(radius=7)
+    assert spec.objective.settings.likelihood == Overlap.create(radius=7)
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ def small(**settings):
 
 
 def test_a_run_trains_decodes_scores_and_is_told_of(tmp_path):
-    from unknot.report.describe import term
-    from unknot.study import evaluate, run
+    from unknot.report.run.describe import term
+    from unknot.runs import evaluate, run
 
     spec = small(pixels="sigmoid_gaussian")
     trained = run.train(spec, out=tmp_path / "run", device="cpu")
@@ -194,18 +194,18 @@ def test_a_run_trains_decodes_scores_and_is_told_of(tmp_path):
 
 
 def test_runs_that_cannot_be(tmp_path):
-    from unknot.study import run
+    from unknot.runs import run
 
     with pytest.raises(ShapeError, match="radius 64 reaches further than images of 64 x 64"):
         run.train(small(radius=64), device="cpu")
     spec = small(pixels="bernoulli")
-    spec = replace(spec, data=replace(spec.data, settings=XYSquares(standardise=True)))
+    spec = replace(spec, data=replace(spec.data, settings=XYSquares(standardize=True)))
     with pytest.raises(ConfigError, match="likelihood bernoulli does not allow"):
         run.train(spec, device="cpu")
 
 
 def test_a_finished_run_needs_its_kernel_no_more_but_a_new_one_does(tmp_path):
-    from unknot.study import run
+    from unknot.runs import run
 
     path = tmp_path / "k.safetensors"
     save_file({"kernel": torch.ones(3, 3)}, path)
@@ -224,9 +224,9 @@ from unknot.losses import reconstruction
 torch.compiler.assume_constant_result(overlap.learnt_kernel)
 x, y = torch.rand(2, 2, 4, 1, 8, 8)
 for loss in (
-    overlap.Overlap(radius=3),
-    overlap.Overlap("gaussian", 3),
-    overlap.Overlap("learnt", path=sys.argv[1]),
+    overlap.Overlap.create(radius=3),
+    overlap.Overlap.create("gaussian", 3),
+    overlap.Overlap.create("learnt", path=sys.argv[1]),
 ):
     own = lambda y, x: reconstruction(loss, y, x)
     whole = torch.compile(own, backend="aot_eager", fullgraph=True)
@@ -250,7 +250,7 @@ def test_a_gpu_gives_what_the_cpu_gives(kernel, tmp_path):
     path = tmp_path / "k.safetensors"
     save_file({"kernel": torch.ones(7, 7) / 49}, path)
     own = {"path": str(path)} if kernel == "learnt" else {"radius": 3}
-    objective = BetaVAE(likelihood=Overlap(kernel, alpha=9.0, **own))
+    objective = BetaVAE(likelihood=Overlap.create(kernel, alpha=9.0, **own))
     members = [Member(seed, objective, Adam(lr=1e-3)) for seed in range(3)]
     results = []
     for backend, device in ((Looped, "cpu"), (Stacked, "cuda")):

@@ -14,7 +14,7 @@ from scipy.stats import norm
 from torch.distributions import Normal, kl_divergence
 
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Constant, Hyper, Linear
+from unknot.core.hyper import Constant, Hyper
 from unknot.core.posterior import Posterior
 from unknot.objectives.parts.sharing import (
     check_unit,
@@ -22,8 +22,9 @@ from unknot.objectives.parts.sharing import (
     deltas,
     share,
     shared_latents,
-    weighted,
+    weigh_shared,
 )
+from unknot.schedules import linear
 
 DRAW = torch.Generator().manual_seed(8)
 
@@ -171,9 +172,9 @@ def test_weights_scale_the_gradient_of_shared_latents_and_no_others():
     """Averaging would have left them without one."""
     difference = randn(6, 4).requires_grad_()
     shared = randn(6, 4) > 0
-    (slope,) = torch.autograd.grad(weighted(difference, shared, 0.25).sum(), difference)
+    (slope,) = torch.autograd.grad(weigh_shared(difference, shared, 0.25).sum(), difference)
     assert torch.equal(slope, torch.where(shared, 0.25, 1.0).double())
-    assert torch.equal(weighted(difference, shared, 1.0), difference)
+    assert torch.equal(weigh_shared(difference, shared, 1.0), difference)
 
 
 def test_the_count_is_that_of_numpy():
@@ -195,8 +196,8 @@ class Toy:
     [
         (5.0, "Toy.eta must be 1 or less; got 5.0."),
         (-0.5, "Toy.eta must be 0 or more; got -0.5."),
-        (Linear(0.0, 1.5, 9.0), "Toy.eta must be 1 or less; got 1.5."),
-        (Linear(2.0, 0.5), "Toy.eta must be 1 or less; got 2.0."),
+        (linear(0.0, 1.5, 9.0), "Toy.eta must be 1 or less; got 1.5."),
+        (linear(2.0, 0.5), "Toy.eta must be 1 or less; got 2.0."),
         (Constant(3.0), "Toy.eta must be 1 or less; got 3.0."),
         (math.nan, "Toy.eta must be 0 or more; got nan."),
     ],
@@ -208,5 +209,5 @@ def test_what_is_refused(eta, message):
 
 def test_both_ends_of_the_range_are_welcome():
     assert Toy(0.0) != Toy(1.0)
-    Toy(Linear(0.0, 1.0))
+    Toy(linear(0.0, 1.0))
     Toy(torch.tensor([0.1, 0.2]))

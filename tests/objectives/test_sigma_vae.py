@@ -82,11 +82,11 @@ def test_the_learnt_sigma_settles_at_the_analytic_one(some, form, count):
     x, decoded, mean, logvar = some
     net = bound(decoded, mean, logvar)
     learnt = net.extra["log_sigma"].requires_grad_()
-    optimiser = torch.optim.Adam([learnt], lr=0.1)
+    optimizer = torch.optim.Adam([learnt], lr=0.1)
     for _ in range(250):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         total(SigmaVAE(form=form).terms(net, step(x))).backward()
-        optimiser.step()
+        optimizer.step()
     found = SigmaVAE(form=form).terms(net, step(x))
     analytic = SigmaVAE(sigma="analytic", form=form).terms(net, step(x))
     best = (x - decoded).square().sum((1, 2, 3)).mean().item() / count
@@ -137,7 +137,7 @@ def test_it_moves_the_net_as_a_beta_vae_does():
     beta = ours.terms()["beta"].value.item()
     theirs = testing.cases(BetaVAE(beta=beta, likelihood="gaussian"))[1][0].gradients()
     for name, slope in ours.gradients().items():
-        if name != "own.log_sigma":
+        if name != "extra.log_sigma":
             torch.testing.assert_close(beta * slope, theirs[name], rtol=1e-12, atol=1e-12)
 
 

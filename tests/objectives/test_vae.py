@@ -5,11 +5,12 @@ import math
 import pytest
 import torch
 
-from unknot.core.hyper import Linear, at
+from unknot.core.hyper import at
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.vae import VAE
+from unknot.schedules import linear
 
 
 def step(x, seed=0, t=0):
@@ -65,7 +66,7 @@ def test_noise_changes_with_the_seed_and_the_step_and_with_nothing_else():
 
 
 def test_a_warm_up_is_a_schedule():
-    objective = BetaVAE(beta=Linear(0.0, 4.0, 100.0))
+    objective = BetaVAE(beta=linear(0.0, 4.0, 100.0))
     for t, beta in [(0, 0.0), (25, 1.0), (100, 4.0), (1000, 4.0)]:
         resolved = at(objective, torch.tensor(t), torch.float32)
         terms = resolved.terms(affine(), step(torch.ones(4, 1, 1, 1), t=t))

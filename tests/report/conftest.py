@@ -16,12 +16,12 @@ from unknot.engine.device import runtime
 from unknot.engine.population import Context
 from unknot.nets.linear import Linear
 from unknot.objectives.beta_vae import BetaVAE
-from unknot.report import study_blocks
+from unknot.report.study import blocks as study_blocks
 from unknot.report.style import STYLE
-from unknot.study.curves import Curves
-from unknot.study.run import Run
-from unknot.study.spec import Choice, TrainSpec
-from unknot.study.training import Training
+from unknot.runs.curves import Curves
+from unknot.runs.run import Run
+from unknot.runs.spec import Choice, TrainSpec
+from unknot.runs.training import Training
 
 
 @pytest.fixture(autouse=True)

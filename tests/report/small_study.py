@@ -1,10 +1,10 @@
 """A small study, trained in this process."""
 
 import torch
-from study.bars import CORES, inline
+from studies.bars import CORES, inline
 
-from unknot.study import execute
-from unknot.study.study_file import StudyFile
+from unknot.studies.execute import driver
+from unknot.studies.file.study_file import StudyFile
 
 TWO_STRENGTHS = """
         [[grid]]
@@ -36,6 +36,6 @@ def train(folder, images, *, pool=inline, **options):
     """A study of nine runs, or as the options say."""
     study, before = StudyFile.parse(text(images, **options)), torch.get_num_threads()
     try:
-        return execute.run(folder, study, device="cpu", workers=CORES, pool=pool)
+        return driver.run(folder, study, device="cpu", workers=CORES, pool=pool)
     finally:
         torch.set_num_threads(before)

@@ -8,9 +8,7 @@ import re
 import numpy as np
 
 from unknot.core.csv_files import csv_text
-from unknot.report import (
-    study_page,
-)
+from unknot.report.study import page as study_page
 
 OBJECTIVES = {"beta_vae": "beta", "dip_vae_i": "lambda_od"}
 STRENGTHS = (1.0, 4.0, 16.0)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from unknot.core.csv_files import csv_text
-from unknot.report import study_page
+from unknot.report.study import page as study_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -166,7 +166,9 @@ def test_rows_stay_whole_when_sorted(page):
 
 
 def test_contents_lead_to_their_places(page):
-    for link in page.locator("nav a").all():
+    links = page.locator("nav a").all()
+    assert links
+    for link in links:
         target = link.get_attribute("href")
         assert page.locator(f"[id='{target[1:]}']").count() == 1
 

@@ -14,16 +14,16 @@ from PIL import Image
 from report import study_pages
 
 from unknot.analysis import Results
-from unknot.report.distances import matrices_figure
-from unknot.report.figures import curves_figure, factor_figure
-from unknot.report.latents import Latents
+from unknot.report.data.distances import matrices_figure
+from unknot.report.data.thresholds import threshold_figure
+from unknot.report.model.figures import curves_figure, factor_figure
+from unknot.report.model.latents import Latents
 from unknot.report.sheet import Row, sheet
 from unknot.report.study import figures
-from unknot.report.study_covariance import covariance_maps
-from unknot.report.study_latents import Posteriors
+from unknot.report.study.covariance import covariance_maps
+from unknot.report.study.latents import Posteriors
 from unknot.report.style import STYLE, png
-from unknot.report.thresholds import threshold_figure
-from unknot.study.curves import Curves
+from unknot.runs.curves import Curves
 
 STORED = Path(__file__).parent / "looks"
 DPI = 40
@@ -84,7 +84,7 @@ FIGURES = {
     "factors": factors,
     "images": images,
     "shares": lambda: figures.shares.draw(table()).figure,
-    "strength": lambda: figures.strength.draw(table(), ["mig", "recon"]).figure,
+    "strength": lambda: figures.swept_value.draw(table(), ["mig", "recon"]).figure,
     "thresholds": thresholds,
     "trade_off": lambda: figures.trade_off.draw(table(), "mig").figure,
 }

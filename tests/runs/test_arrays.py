@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from unknot.core.errors import DataError
-from unknot.study.arrays import read
+from unknot.runs.arrays import read
 
 DRAW = np.random.default_rng(0)
 FACTORS = DRAW.integers(0, 4, (60, 2))

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Cosine, Linear
+from unknot.core.hyper import Cosine, LinearSchedule
 from unknot.core.objective import Adam
 from unknot.core.toml import read_toml, to_toml
-from unknot.study import config
-from unknot.study.spec import plain
+from unknot.runs import config
+from unknot.runs.spec import plain
 
-IDS = ["c475c6f6dece", "ce5c389d5f16"]
+IDS = ["3befda6b6ece", "85dc2343599d"]
 
 
 def test_defaults_make_a_run():
@@ -76,7 +76,7 @@ def test_whole_numbers_are_welcome_where_reals_are_wanted():
 
 def test_schedules_are_built():
     beta = {"kind": "linear", "start": 0, "end": 4, "steps": 100}
-    assert config.spec({"objective": {"beta": beta}}).objective.settings.beta == Linear(
+    assert config.spec({"objective": {"beta": beta}}).objective.settings.beta == LinearSchedule(
         0.0, 4.0, 100.0
     )
     lr = {"kind": "cosine", "start": 1e-3, "end": 0.0, "steps": 9, "begin": 2}
@@ -102,7 +102,7 @@ def test_a_schedule_without_steps_is_over_the_whole_run():
     """In updates, and written out: the run's file says what every step had."""
     beta, lr = {"kind": "linear", "start": 1, "end": 0.5}, {"kind": "cosine", "start": 1, "end": 0}
     spec = config.spec({"steps": 300, "objective": {"beta": beta}, "optim": {"lr": lr}})
-    assert spec.objective.settings.beta == Linear(1.0, 0.5, 300.0)
+    assert spec.objective.settings.beta == LinearSchedule(1.0, 0.5, 300.0)
     assert spec.optim.lr == Cosine(1.0, 0.0, 300.0)
     assert spec.table()["objective"]["beta"]["steps"] == 300
     assert config.spec(tomllib.loads(to_toml(spec.table()))) == spec
@@ -110,7 +110,7 @@ def test_a_schedule_without_steps_is_over_the_whole_run():
     assert config.spec(explicit).ids() == spec.ids()
     both = {"name": "factor_vae", "count_both_optimizers": True, "gamma": beta}
     halved = config.spec({"steps": 300, "objective": both})
-    assert halved.objective.settings.gamma == Linear(1.0, 0.5, 150.0)
+    assert halved.objective.settings.gamma == LinearSchedule(1.0, 0.5, 150.0)
 
 
 def test_a_path_is_found_from_anywhere(tmp_path, monkeypatch):
@@ -124,7 +124,7 @@ def test_the_readmes_file_is_a_specification():
     (block,) = re.findall(r"```toml\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
     spec = config.spec(tomllib.loads(block))
     assert spec.seeds == (0, 1, 2)
-    assert spec.objective.settings.beta == Linear(0.0, 4.0, 5000.0)
+    assert spec.objective.settings.beta == LinearSchedule(0.0, 4.0, 5000.0)
 
 
 def test_files_that_cannot_be_read(tmp_path):
@@ -147,7 +147,7 @@ def test_ids_depend_on_what_decides_a_result_and_on_nothing_else():
     base = config.spec({}).ids()
     same = [{"log_every": 7}, {"checkpoint_every": 5}, {"seeds": [0]}]
     other = [{"steps": 1}, {"batch": 5}, {"seeds": 1}, {"order_seed": 0}, {"precision": "bf16"},
-             {"optim": {"lr": 1e-3}}, {"net": {"latents": 9}}, {"data": {"standardise": True}},
+             {"optim": {"lr": 1e-3}}, {"net": {"latents": 9}}, {"data": {"standardize": True}},
              {"objective": {"beta": 5}}]  # fmt: skip
     assert all(config.spec(t).ids() == base for t in same)
     ids = [config.spec(t).ids()[0] for t in other]
@@ -192,7 +192,7 @@ def test_unions_of_an_outsider_are_told_apart_by_their_kind():
 def test_a_spec_that_leaves_something_open_is_refused():
     spec = config.spec({"objective": {"name": "ada_gvae"}})
     with pytest.raises(ConfigError, match=r"TrainSpec\.create"):
-        replace(spec, draw=None)
+        replace(spec, sampler=None)
     with pytest.raises(ConfigError, match=r"TrainSpec\.create"):
-        replace(spec, optim=Adam(lr=Linear(1.0, 0.5)))
-    assert replace(spec, batch=7).draw == spec.draw
+        replace(spec, optim=Adam(lr=LinearSchedule(1.0, 0.5)))
+    assert replace(spec, batch=7).sampler == spec.sampler

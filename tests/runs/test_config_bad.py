@@ -3,7 +3,7 @@
 import pytest
 
 from unknot.core.errors import ConfigError
-from unknot.study import config
+from unknot.runs import config
 
 BAD = {
     "unknown key": ({"stps": 3}, "Unknown key 'stps'; did you mean 'steps'?"),
@@ -79,32 +79,40 @@ BAD = {
         {"steps": 9, "objective": {"beta": {"kind": "linear", "start": 0, "end": 1, "begin": 9}}},
         "objective.beta begins to change at step 9, but the run ends at 9",
     ),
-    "unknown draw": ({"draw": "pair"}, "There is no sampler 'pair'; did you mean 'pairs'?"),
-    "number for a draw": ({"draw": {"name": 3}}, "draw.name must be the name of a sampler; got 3"),
-    "list for a draw": ({"draw": []}, "draw must be a table or a name; got []"),
-    "key of a draw": ({"draw": {"name": "pairs", "changedd": 1}}, "did you mean 'changed'?"),
+    "key of format 1": ({"draw": "pairs"}, "Unknown key 'draw'; it is sampler now."),
+    "key of data of format 1": (
+        {"data": {"name": "xysquares", "standardise": True}},
+        "Unknown key 'data.standardise'; it is standardize now.",
+    ),
+    "unknown sampler": ({"sampler": "pair"}, "There is no sampler 'pair'; did you mean 'pairs'?"),
+    "number for a sampler": (
+        {"sampler": {"name": 3}},
+        "sampler.name must be the name of a sampler; got 3",
+    ),
+    "list for a sampler": ({"sampler": []}, "sampler must be a table or a name; got []"),
+    "key of a sampler": ({"sampler": {"name": "pairs", "changedd": 1}}, "did you mean 'changed'?"),
     "views of another number": (
-        {"draw": "pairs"},
+        {"sampler": "pairs"},
         "The sampler Pairs gives 2 views and BetaVAE takes 1",
     ),
     "unknown weight of pairs": (
-        {"objective": "ada_gvae", "draw": {"weights": [{"kind": "correlate"}]}},
-        "draw.weights[0].kind has no choice 'correlate'; did you mean 'correlated'?",
+        {"objective": "ada_gvae", "sampler": {"weights": [{"kind": "correlate"}]}},
+        "sampler.weights[0].kind has no choice 'correlate'; did you mean 'correlated'?",
     ),
     "weights of pairs that are no list": (
-        {"objective": "ada_gvae", "draw": {"weights": "correlated"}},
-        "draw.weights should be a valid tuple; got 'correlated'.",
+        {"objective": "ada_gvae", "sampler": {"weights": "correlated"}},
+        "sampler.weights should be a valid tuple; got 'correlated'.",
     ),
     "unknown weight": (
-        {"draw": {"weights": [{"kind": "correlate"}]}},
-        "draw.weights[0].kind has no choice 'correlate'; did you mean 'correlated'?",
+        {"sampler": {"weights": [{"kind": "correlate"}]}},
+        "sampler.weights[0].kind has no choice 'correlate'; did you mean 'correlated'?",
     ),
-    "weight that is no table": ({"draw": {"weights": [3]}}, "draw.weights[0] should be"),
+    "weight that is no table": ({"sampler": {"weights": [3]}}, "sampler.weights[0] should be"),
     "key of a weight": (
-        {"draw": {"weights": [{"kind": "correlated", "first": "x", "second": "y", "sgma": 1}]}},
-        "'draw.weights[0].sgma'; did you mean 'sigma'?",
+        {"sampler": {"weights": [{"kind": "correlated", "first": "x", "second": "y", "sgma": 1}]}},
+        "'sampler.weights[0].sgma'; did you mean 'sigma'?",
     ),
-    "version of the future": ({"version": 2}, "version 2 is not known"),
+    "format of the future": ({"format": 3}, "have format 3; this release reads 2"),
 }
 
 

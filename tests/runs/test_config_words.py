@@ -3,9 +3,9 @@
 import pytest
 
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Linear
+from unknot.core.hyper import LinearSchedule
 from unknot.losses.overlap import Overlap
-from unknot.study import config
+from unknot.runs import config
 
 
 def test_words_are_applied_over_a_table():
@@ -39,8 +39,8 @@ def test_something_inside_of_a_word_or_number_makes_a_table_of_it():
     assert asked["objective"] == {"beta": 4, "likelihood": "bernoulli"}, "the given stays"
     assert table["data"] == {"name": "xysquares", "spacing": 4}, "a name stays a name"
     settings = config.spec({**table, "steps": 10}).objective.settings
-    assert settings.likelihood == Overlap(kernel="box")
-    assert settings.beta == Linear(0.0, 2.0, 10.0)
+    assert settings.likelihood == Overlap.create(kernel="box")
+    assert settings.beta == LinearSchedule(0.0, 2.0, 10.0)
 
 
 def test_tables_where_none_fit_are_refused():

@@ -14,10 +14,10 @@ from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
 from unknot.metrics import elbo, kl_per_dimension
 from unknot.metrics.parts import evaluation
-from unknot.study import evaluate
-from unknot.study import records as kept
-from unknot.study.evaluate import ScoringRequest
-from unknot.study.records import Record
+from unknot.runs import evaluate
+from unknot.runs import records as kept
+from unknot.runs.evaluate import ScoringRequest
+from unknot.runs.records import Record
 
 QUICK = ["mig", "kl_per_dimension", "aggregate_posterior", "elbo", "log_likelihood"]
 
@@ -106,21 +106,21 @@ def test_known_scores_are_not_computed_again(trained, monkeypatch):
     known = [record for own in before for record in own]
     known.append(replace(known[0], metric="of_a_package_that_is_gone"))
     called = []
-    whole = evaluation.score
+    whole = evaluation.score_codes
 
     def counted(metric, *args):
         called.append(metric)
         return whole(metric, *args)
 
-    monkeypatch.setattr(evaluation, "score", counted)
-    assert list(evaluate.evaluate(trained, metrics=QUICK, known=known)) == before
+    monkeypatch.setattr(evaluation, "score_codes", counted)
+    assert list(evaluate.evaluate(trained, metrics=QUICK, stored=known)) == before
     assert called == []
     changes = (
         {"seed": 1, "known": known},
         {"protocol": "study2019", "known": known},
-        {"known": [replace(r, unknot="0.0") for r in known]},
-        {"known": [replace(r, protocol={**r.protocol, "version": 0}) for r in known]},
-        {"known": [replace(r, id="another") for r in known]},
+        {"stored": [replace(r, unknot="0.0") for r in known]},
+        {"stored": [replace(r, protocol={**r.protocol, "version": 0}) for r in known]},
+        {"stored": [replace(r, id="another") for r in known]},
     )
     for change in changes:
         called.clear()
@@ -170,7 +170,7 @@ def test_a_sigma_vae_is_scored_with_its_own_sigma(options, tmp_path, sigma):
             at_half = elbo(net, x, likelihood="sigmoid_gaussian").values["elbo.reconstruction"]
             error = -at_half - 0.5 * pixels * math.log(math.pi)
             if sigma == "learnt":  # and bent to its floor
-                held = float(population.state()["own.log_sigma"][member])
+                held = float(population.state()["extra.log_sigma"][member])
                 deviation = math.exp(-6 + math.log1p(math.exp(held + 6)))
             else:
                 deviation = math.sqrt(error / pixels)

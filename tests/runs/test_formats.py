@@ -1,8 +1,9 @@
-"""Folders of format 1, written before runs and populations had one layout, are still read.
+"""Stored folders: those of the present format are read, those of format 1 are refused in a line.
 
-`data/format1/make.py` wrote them, and what was computed then.
+`data/format2/make.py` wrote the first, and what was computed then.
 """
 
+import contextlib
 import shutil
 import sqlite3
 from pathlib import Path
@@ -12,23 +13,30 @@ import pytest
 import torch
 
 import unknot
+from unknot.cli.main import app
+from unknot.core.errors import StoreError
 from unknot.data.arrays import Arrays
-from unknot.study import execute
-from unknot.study.folder import RunFolder
-from unknot.study.study import Study
+from unknot.runs.folder import RunFolder
+from unknot.studies.execute import driver
+from unknot.studies.study import Study
 
-STORED = Path(__file__).parent / "data" / "format1"
+STORED = Path(__file__).parent / "data" / "format2"
+EARLIER = STORED.with_name("format1")
+
+
+def restore(study):
+    """The records of a study from their text."""
+    with contextlib.closing(sqlite3.connect(study / "study.db")) as database:
+        database.executescript((study / "study.sql").read_text())
 
 
 @pytest.fixture
 def stored(tmp_path, monkeypatch):
     """A copy of the folders, with the images where the runs look for them."""
-    folder = Path(shutil.copytree(STORED, tmp_path / "format1"))
+    folder = Path(shutil.copytree(STORED, tmp_path / "stored"))
     load = Arrays.load
     monkeypatch.setattr(Arrays, "load", lambda _: load(Arrays(str(folder / "images.npz"))))
-    with sqlite3.connect(folder / "study" / "study.db") as database:
-        database.executescript((folder / "study" / "study.sql").read_text())
-    database.close()
+    restore(folder / "study")
     return folder
 
 
@@ -67,7 +75,7 @@ def test_a_study(stored, expected):
         assert not tasks
         yield from ()
 
-    study = execute.run(stored / "study", device="cpu", workers=1, pool=pool)
+    study = driver.run(stored / "study", device="cpu", workers=1, pool=pool)
     rows = study.table()
     assert [row["status"] for row in rows] == ["done", "done", "diverged", "diverged"]
     for row in rows[:2]:
@@ -77,3 +85,24 @@ def test_a_study(stored, expected):
         assert torch.equal(run.curves["loss"], expected[f"{row['id']}.loss"])
         assert torch.equal(study.curves(row["id"])["loss"], expected[f"{row['id']}.loss"])
     assert Study.open(stored / "study").run(rows[2]["id"], device="cpu").diverged == {0: 10}
+
+
+def test_a_run_of_format_1_is_refused_with_the_command_that_trains_it_again(tmp_path, monkeypatch):
+    run = Path(shutil.copytree(EARLIER / "run", tmp_path / "run"))
+    with pytest.raises(StoreError, match=r"earlier version.*unknot train .*run\.toml --out FOLDER"):
+        unknot.load(run)
+    load = Arrays.load
+    monkeypatch.setattr(Arrays, "load", lambda _: load(Arrays(str(STORED / "images.npz"))))
+    command = ["train", str(run / "run.toml"), "--out", str(tmp_path / "again"), "--device", "cpu"]
+    assert app(command, standalone_mode=False) == 0
+    again = (tmp_path / "again" / "weights.safetensors").read_bytes()
+    assert again == (STORED / "finished" / "weights.safetensors").read_bytes()
+
+
+def test_a_study_of_format_1_is_refused(tmp_path):
+    study = Path(shutil.copytree(EARLIER / "study", tmp_path / "study"))
+    restore(study)
+    with pytest.raises(StoreError, match=r"has format 1; .* Run its study\.toml again"):
+        Study.open(study)
+    with pytest.raises(StoreError, match="has format 1"):
+        driver.run(study, device="cpu", workers=1)

@@ -8,12 +8,12 @@ import time
 import pytest
 
 from unknot.core.errors import StoreError, WriteError
-from unknot.study import lock
+from unknot.runs import lock
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from unknot.study import lock
+from unknot.runs import lock
 with lock.hold(Path(sys.argv[1]), "no"):
     print("held", flush=True)
     time.sleep(float(sys.argv[2]))

@@ -7,8 +7,8 @@ from statistics import mean, stdev
 import pytest
 from scripts import script
 
-from unknot.study.plan import plan
-from unknot.study.study_file import StudyFile
+from unknot.studies.file.study_file import StudyFile
+from unknot.studies.plan import plan
 
 
 @pytest.fixture(scope="module")

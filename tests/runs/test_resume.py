@@ -8,10 +8,10 @@ import unknot
 from unknot.core import files
 from unknot.core.errors import StoreError
 from unknot.engine import checkpoint
-from unknot.study import folder as folders
-from unknot.study import run
-from unknot.study.folder import RunFolder
-from unknot.study.training import Progress
+from unknot.runs import folder as folders
+from unknot.runs import run
+from unknot.runs.folder import RunFolder
+from unknot.runs.training import Progress
 
 
 def test_resuming_extends_the_curves(options, tmp_path):

@@ -12,9 +12,9 @@ from unknot import schedules
 from unknot.core.errors import ConfigError, DataError, ShapeError, StoreError
 from unknot.core.toml import read_toml
 from unknot.engine.checkpoint import read_weights
-from unknot.study import config, run
-from unknot.study.folder import RunFolder
-from unknot.study.training import Training
+from unknot.runs import config, run
+from unknot.runs.folder import RunFolder
+from unknot.runs.training import Training
 
 
 def test_a_lone_run_has_no_member_axis_and_a_population_has(options):
@@ -166,8 +166,8 @@ def test_a_saved_run_keeps_its_curves_and_divergence(options, tmp_path):
 def test_standardised_images_need_another_likelihood_than_bernoulli():
     options = {"data": "xysquares", "net": "linear", "steps": 2, "device": "cpu", "batch": 2}
     with pytest.raises(ConfigError, match=r"objective\.likelihood=gaussian"):
-        unknot.train(**options, data_settings={"standardise": True})
-    done = unknot.train(**options, data_settings={"standardise": True}, likelihood="gaussian")
+        unknot.train(**options, data_settings={"standardize": True})
+    done = unknot.train(**options, data_settings={"standardize": True}, likelihood="gaussian")
     assert done.status == "done"
 
 
@@ -321,7 +321,7 @@ def test_a_later_format_is_refused(options, tmp_path):
     unknot.train(**options, out=tmp_path / "run")
     file = tmp_path / "run" / "status.json"
     file.write_text(file.read_text().replace('"format": 2', '"format": 3'))
-    with pytest.raises(StoreError, match="has format 3; this version of unknot reads up to 2"):
+    with pytest.raises(StoreError, match="has format 3; this version reads format 2"):
         unknot.load(tmp_path / "run")
 
 

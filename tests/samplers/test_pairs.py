@@ -140,7 +140,7 @@ def test_the_reference_sampler_has_its_own_distribution(k):
     """The public code of Locatello et al. 2020, by exact count; far from uniform on 1 .. F."""
     expected = reference(SIZES, k)
     assert sum(expected) == 1
-    _, _, differs = drawn(Pairs(changed=k, sampler="reference"), grid(*SIZES), 100_000)
+    _, _, differs = drawn(Pairs(changed=k, rule="reference"), grid(*SIZES), 100_000)
     counts = torch.bincount(differs.sum(-1), minlength=5)
     possible = [i for i, share in enumerate(expected) if share]
     assert counts.sum() == counts[possible].sum()
@@ -151,9 +151,7 @@ def test_the_reference_sampler_has_its_own_distribution(k):
 
 def test_the_reference_redraws_to_any_value():
     """A factor is chosen in k / F of the cases and then lands on any value, its own included."""
-    first, second, _ = drawn(
-        Pairs(changed=4, sampler="reference"), grid(3, 3, 3, 3), 100_000, seed=5
-    )
+    first, second, _ = drawn(Pairs(changed=4, rule="reference"), grid(3, 3, 3, 3), 100_000, seed=5)
     stayed = (first == second).double().mean().item()
     chosen = 0.5 * (1 / 4) + 0.5 * 1
     assert stayed == pytest.approx(1 - chosen * 2 / 3, abs=0.004)
@@ -163,13 +161,13 @@ def test_pairs_that_cannot_be_are_refused():
     with pytest.raises(ConfigError, match=r"^Pairs\.changed must be 1 or more; got 0\.$"):
         Pairs(changed=0)
     wrong = Pairs()
-    object.__setattr__(wrong, "sampler", "exakt")  # past the tests' own check of types
-    with pytest.raises(ConfigError, match=r"^Pairs\.sampler has no choice 'exakt'; did you mean"):
+    object.__setattr__(wrong, "rule", "exakt")  # past the tests' own check of types
+    with pytest.raises(ConfigError, match=r"^Pairs\.rule has no choice 'exakt'; did you mean"):
         wrong.__post_init__()
     with pytest.raises(ConfigError, match=r"need as many with several values; grid has 0: \[\]"):
         Pairs().bind(grid(1, 1), CPU)
     with pytest.raises(ConfigError, match="reference sampler need two factors; grid has one"):
-        Pairs(sampler="reference").bind(grid(5), CPU)
+        Pairs(rule="reference").bind(grid(5), CPU)
     with pytest.raises(ConfigError) as caught:
         Pairs().bind(grid(9, kinds=("nominal",), names=["index"]), CPU)
     assert str(caught.value) == (

@@ -19,13 +19,13 @@ from unknot.core.objective import MultiView
 from unknot.core.toml import to_toml
 from unknot.data.xyobject import SPACE
 from unknot.data.xysquares import XYSquares
+from unknot.runs.config import build
+from unknot.runs.spec import plain
 from unknot.samplers.pairs import Pairs
 from unknot.samplers.parts.sampler import Sampler, sampler_for
 from unknot.samplers.parts.weights import Correlated, Within, Without
 from unknot.samplers.singles import Singles
 from unknot.samplers.triplets import Triplets
-from unknot.study.config import build
-from unknot.study.spec import plain
 
 CPU = torch.device("cpu")
 SQUARES = XYSquares().load()
@@ -39,10 +39,10 @@ EACH = [
     Singles(WEIGHTS),
     Pairs(),
     Pairs(changed=2),
-    Pairs(sampler="reference"),
-    Pairs(changed=3, sampler="reference"),
+    Pairs(rule="reference"),
+    Pairs(changed=3, rule="reference"),
     Pairs(weights=WEIGHTS),
-    Pairs(changed=3, sampler="reference", weights=WEIGHTS),
+    Pairs(changed=3, rule="reference", weights=WEIGHTS),
     *(Triplets(order=order) for order in ("factors", "distance", "scaled", "recon")),
     Triplets(order="category", factor="y_b", ties="redrawn"),
     Triplets(ties="redrawn", weights=WEIGHTS),
@@ -149,8 +149,8 @@ def test_the_global_generator_is_left_alone(sampler):
 @each_sampler
 def test_a_sampler_survives_its_file(sampler):
     testing.same_after_a_file(sampler)
-    read = tomllib.loads(to_toml({"draw": plain(sampler)}))["draw"]
-    assert build(type(sampler), read, "draw") == sampler
+    read = tomllib.loads(to_toml({"sampler": plain(sampler)}))["sampler"]
+    assert build(type(sampler), read, "sampler") == sampler
 
 
 @dataclass(frozen=True)

@@ -174,11 +174,11 @@ def test_a_cyclic_factor_counts_as_an_ordered_one():
     assert distance(torch.tensor([0]), torch.tensor([39])).item() == 39
 
 
-@pytest.mark.parametrize("standardise", [False, True])
-def test_images_are_compared_by_their_mean_squared_error(standardise):
+@pytest.mark.parametrize("standardize", [False, True])
+def test_images_are_compared_by_their_mean_squared_error(standardize):
     """As drawn, the nearer image first by an independent sum; channels weigh as they are given."""
     data, n = grid(*SIZES), 3_000
-    if standardise:
+    if standardize:
         data = replace(data, mean=(0.1, 0.5, 0.2), std=(0.01, 1.0, 7.0))
     rows = as_drawn(data, n)
     images = data.batch(rows).double().numpy()

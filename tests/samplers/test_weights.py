@@ -161,12 +161,6 @@ def test_a_factor_without_another_value_stays():
     assert stuck.any()
 
 
-def test_pairs_without_weights_are_those_from_before():
-    plain, said = (Pairs(changed=2, weights=w) for w in (None, ()))
-    assert plain == said
-    assert torch.equal(*(of.bind(DATA, CPU)(5, 1, 50) for of in (plain, said)))
-
-
 @pytest.mark.parametrize(("word", "first", "last"), [(0, 1, 1), (2**53 - 1, 3, 3)])
 def test_the_ends_of_the_noise_fall_on_rows_that_have_weight(word, first, last, monkeypatch):
     """The smallest and the largest number: the first and the last row of weight, not beyond."""

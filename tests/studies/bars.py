@@ -6,11 +6,11 @@ import signal
 import sys
 
 import unknot
-from unknot.study import execute
-from unknot.study.events import Done, Failed
-from unknot.study.perform import perform
-from unknot.study.study import Study
-from unknot.study.study_file import StudyFile
+from unknot.studies.execute import driver
+from unknot.studies.execute.events import Done, Failed
+from unknot.studies.execute.perform import perform
+from unknot.studies.file.study_file import StudyFile
+from unknot.studies.study import Study
 
 STEPS = 100
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -51,7 +51,7 @@ def inline(tasks):
 
 def run_inline(folder, text=None, **options):
     study = None if text is None else StudyFile.parse(text)
-    return execute.run(folder, study, device="cpu", workers=CORES, pool=inline, **options)
+    return driver.run(folder, study, device="cpu", workers=CORES, pool=inline, **options)
 
 
 def records(folder):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from study.bars import run_inline, study_text
+from studies.bars import run_inline, study_text
 
 
 @pytest.fixture(scope="session")
@@ -23,17 +23,3 @@ def undisturbed(images, tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed") / "study"
     run_inline(folder, study_text(images))
     return folder
-
-
-@pytest.fixture(scope="session")
-def options(tiny):
-    """Of a short run: not to be changed, all tests share them."""
-    return {
-        "data": "arrays",
-        "net": "linear",
-        "steps": 30,
-        "batch": 8,
-        "data_settings": {"path": str(tiny)},
-        "net_settings": {"latents": 3},
-        "device": "cpu",
-    }

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from unknot.study import budget as budgets
-from unknot.study.budget import Budget, budget, speed
-from unknot.study.plan import plan
-from unknot.study.study_file import StudyFile, read_study
+from unknot.studies import budget as budgets
+from unknot.studies.budget import Budget, budget, speed
+from unknot.studies.file.study_file import StudyFile, read_study
+from unknot.studies.plan import plan
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,7 +39,7 @@ def test_speeds_are_those_measured_and_lie_between_them_elsewhere():
 
 
 def test_a_budget_says_what_it_rests_on():
-    words = Budget({"float32": 7_200.0}, 3, ("float32",)).words
+    words = Budget({"float32": 7_200.0}, 3, ("float32",)).text
     assert words.startswith("2.0 h in float32 of training on one H200")
     for said in ("uses 3,183 model-steps per second", "3 populations of up to 64 runs",
                  "on a CPU, up to 16", "Metrics and critics are not included"):  # fmt: skip

@@ -6,19 +6,21 @@ from dataclasses import asdict
 
 import pytest
 import torch
-from study.bars import CORES, STEPS, records, run_inline, study_text
+from studies.bars import CORES, STEPS, records, run_inline, study_text
 
 import unknot
 from unknot.core.errors import ConfigError, StoreError
-from unknot.study import evaluate, execute, export
-from unknot.study import records as kept
-from unknot.study.events import Done, Failed
-from unknot.study.machine import Machine
-from unknot.study.perform import perform
-from unknot.study.study import Study
-from unknot.study.study_file import StudyFile
-from unknot.study.task import Outcome, Task
-from unknot.study.training import Stopped
+from unknot.runs import evaluate
+from unknot.runs import records as kept
+from unknot.runs.training import Stopped
+from unknot.studies import export
+from unknot.studies.execute import driver
+from unknot.studies.execute.events import Done, Failed
+from unknot.studies.execute.machine import Machine
+from unknot.studies.execute.perform import perform
+from unknot.studies.execute.task import Outcome, Task
+from unknot.studies.file.study_file import StudyFile
+from unknot.studies.study import Study
 
 
 @pytest.fixture
@@ -190,7 +192,7 @@ def test_a_population_that_fails_is_told_and_the_others_go_on(images, tmp_path):
 def test_tasks_and_outcomes_are_plain_data(undisturbed):
     opened = Study.open(undisturbed).store
     key = opened.populations()[0].key
-    task = execute.task.from_store(opened, key, device="cpu", threads=1)
+    task = driver.task.from_store(opened, key, device="cpu", threads=1)
     assert Task.from_json(task.json()) == task
     outcome = perform(task)  # all is there already: nothing is trained
     assert Outcome(**json.loads(json.dumps(asdict(outcome)))) == outcome
@@ -198,20 +200,20 @@ def test_tasks_and_outcomes_are_plain_data(undisturbed):
 
 def test_workers_that_share_a_gpu_share_the_cores_when_they_score(images, tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr(execute, "local", lambda tasks, **_: iter(seen.append(tasks) or ()))
-    monkeypatch.setattr("unknot.study.scoring.cores", lambda: 16)
+    monkeypatch.setattr(driver, "local", lambda tasks, **_: iter(seen.append(tasks) or ()))
+    monkeypatch.setattr("unknot.studies.execute.scoring.cores", lambda: 16)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     study = StudyFile.parse(study_text(images))
     for name, workers, processes in (("a", 3, 5), ("b", 20, 1)):
         here = Machine("cuda", workers, None)
-        execute.run(tmp_path / name, study, machine=lambda *_, here=here, **__: here)
+        driver.run(tmp_path / name, study, machine=lambda *_, here=here, **__: here)
         assert {task.processes for task in seen[-1]} == {processes}
 
 
 def test_a_plan_of_another_version_is_noticed(undisturbed):
     opened = Study.open(undisturbed).store
     key = opened.populations()[0].key
-    task = execute.task.from_store(opened, key)
+    task = driver.task.from_store(opened, key)
     task.members[0]["id"] = "0" * 12
     with pytest.raises(StoreError, match="another version"):
         task.specs()
@@ -227,7 +229,7 @@ def test_a_stop_leaves_a_checkpoint_of_the_very_step(images, tmp_path, undisturb
             perform(tasks[0], tell=lambda _, step: steps.append(step), stop=lambda: steps[-1] > 50)
         yield from ()
 
-    execute.run(folder, StudyFile.parse(text), device="cpu", workers=CORES, pool=stopping)
+    driver.run(folder, StudyFile.parse(text), device="cpu", workers=CORES, pool=stopping)
     ((saved,),) = [sorted(p.glob("step-*"))[-1:] for p in folder.glob("populations/*/checkpoints")]
     assert saved.name == f"step-{steps[-1]:09d}"
     run_inline(folder)
@@ -247,7 +249,7 @@ def test_scoring_can_be_stopped_and_goes_on(images, tmp_path, undisturbed):
         yield from ()
 
     study = StudyFile.parse(study_text(images))
-    execute.run(folder, study, device="cpu", workers=CORES, pool=stopping)
+    driver.run(folder, study, device="cpu", workers=CORES, pool=stopping)
     ((first, _),) = [
         path.read_text().splitlines() for path in folder.glob("populations/*/scores.jsonl")
     ]

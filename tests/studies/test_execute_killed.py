@@ -9,24 +9,20 @@ import time
 from pathlib import Path
 
 import pytest
-from study.bars import CORES, HEARING, UNKNOT, kill, records, study_text
+from processes import Command
+from studies.bars import CORES, kill, records, run_inline, study_text
 
 import unknot
-from unknot.study import execute, local
-from unknot.study.events import Failed, Lost, Progress
-from unknot.study.study import Study
-from unknot.study.study_file import StudyFile
+from unknot.studies.execute import local
+from unknot.studies.execute.driver import run
+from unknot.studies.execute.events import Failed, Lost, Progress
+from unknot.studies.file.study_file import StudyFile
+from unknot.studies.study import Study
 
 
 def start(folder, *words):
-    return subprocess.Popen(
-        [*UNKNOT, *map(str, words), "--device", "cpu", "--workers", str(CORES)],
-        cwd=folder.parent,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        preexec_fn=HEARING,
-    )
+    options = ("--device", "cpu", "--workers", CORES)
+    return Command("study", "run", *words, *options, cwd=folder.parent)
 
 
 def children(pid):
@@ -51,7 +47,7 @@ def test_three_kills_change_nothing(images, tmp_path, undisturbed, monkeypatch):
         time.sleep(0.005)
     workers = children(driver.pid)
     kill(driver.pid)
-    driver.communicate()
+    driver.output()
     assert driver.returncode == -signal.SIGKILL
     assert 1 <= len(workers) <= 2
     until = time.monotonic() + 20
@@ -73,71 +69,79 @@ def test_three_kills_change_nothing(images, tmp_path, undisturbed, monkeypatch):
             later.start()
 
     monkeypatch.setattr(local, "WorkerProcess", started)
-    execute.run(folder, device="cpu", watch=watch)
+    run(folder, device="cpu", watch=watch)
     later.join()
     assert any(isinstance(event, Lost) and "signal 9" in event.how for event in heard)
     assert records(folder) == records(undisturbed)
 
 
+# A third population, so that one is trained while others are scored.
+THREE = """
+        [[grid]]
+        objective = {name = "vae"}
+"""
+
+
+def begins(folder, driver):
+    return children(driver.pid)
+
+
+def trains(folder, driver):
+    return list(folder.glob("populations/*/checkpoints/step-*"))
+
+
+def has_weights(folder, driver):
+    return list(folder.glob("populations/*/weights.safetensors"))
+
+
+def has_scores(folder, driver):
+    return any(row.get("mig") is not None for row in Study.open(folder).table())
+
+
 @needs_proc
 @pytest.mark.slow
-def test_twenty_kills_at_random_moments_change_nothing(images, tmp_path):
-    """A worker, then the driver, by the clock; a study that ends is compared and begun anew."""
-    chance, kills, studies = random.Random(11), 0, 0
-    file, whole = tmp_path / "bars.toml", tmp_path / "whole"
-    file.write_text(study_text(images, steps=300))
-
-    def wait(driver, ready):
-        """A moment within the usual time of a study; False when it has ended before."""
-        until = time.monotonic() + usual * chance.random()
-        while driver.poll() is None and (time.monotonic() < until or not ready()):
-            time.sleep(0.002)
-        return driver.poll() is None
-
-    began = time.monotonic()
-    driver = start(whole, file, "--out", whole)
-    output = driver.communicate(timeout=300)[0]
-    assert driver.returncode == 0, output
-    usual, expected = time.monotonic() - began, records(whole)
-    while kills < 20:
-        folder = tmp_path / f"study-{studies}"
+def test_kills_at_every_stage_change_nothing(images, tmp_path):
+    """A worker, then the driver, each a random while after the study has come so far."""
+    chance, kills = random.Random(11), []
+    file, folder, whole = (tmp_path / name for name in ("bars.toml", "study", "whole"))
+    file.write_text(study_text(images, steps=300, more=THREE))
+    run_inline(whole, file.read_text())
+    for stage in (begins, trains, has_weights, has_scores):
         driver = start(folder, file, "--out", folder)
-        if wait(driver, lambda driver=driver: children(driver.pid)):
-            kills += any(kill(worker) for worker in children(driver.pid)[:1])
-        if wait(driver, lambda: True):
-            kills += kill(driver.pid)
-        output = driver.communicate(timeout=300)[0]
-        if driver.returncode == 0:
-            assert records(folder) == expected, output
-            studies += 1
-            usual *= 0.8
-        else:
-            assert driver.returncode == -signal.SIGKILL, output
-    folder = tmp_path / f"study-{studies}"
-    ended = start(folder, file, "--out", folder)
-    output = ended.communicate(timeout=300)[0]
-    assert ended.returncode == 0, output
-    assert records(folder) == expected
+        for victim in ("worker", "driver"):
+            while driver.poll() is None and not stage(folder, driver):
+                time.sleep(0.002)
+            time.sleep(chance.uniform(0, 0.3))
+            pids = children(driver.pid)[:1] if victim == "worker" else [driver.pid]
+            kills += [stage for pid in pids if driver.poll() is None and kill(pid)]
+        output = driver.output()
+        assert driver.returncode in (0, -signal.SIGKILL), output
+    assert {*kills} == {begins, trains, has_weights, has_scores}
+    assert len(kills) >= 6
+    driver = start(folder, file, "--out", folder)
+    output = driver.output()
+    assert driver.returncode == 0, output
+    assert records(folder) == records(whole)
 
 
 @pytest.mark.slow
 def test_ctrl_c_stops_with_a_state_to_go_on_from(images, tmp_path):
-    folder, whole = tmp_path / "study", tmp_path / "whole"
-    file = tmp_path / "bars.toml"
-    file.write_text(study_text(images, steps=2_000).replace("every = 20", "every = 100_000"))
+    file, folder, whole = (tmp_path / name for name in ("bars.toml", "study", "whole"))
+    file.write_text(study_text(images, steps=800).replace("every = 20", "every = 100_000"))
     driver = start(folder, file, "--out", folder)
     while not list(folder.glob("populations/*/.lock")) and driver.poll() is None:
         time.sleep(0.01)
-    time.sleep(0.5)
+    time.sleep(0.2)
     driver.send_signal(signal.SIGINT)
-    output = driver.communicate(timeout=60)[0]
+    output = driver.output(timeout=60)
     assert driver.returncode == 130, output
     assert f"Resume with: unknot study run {folder}" in output
     assert list(folder.glob("populations/*/checkpoints/step-*"))
     assert Study.open(folder).status()["runs"] == {"all": 4, "waiting": 4}
-    for ended in (start(folder, folder), start(whole, file, "--out", whole)):
-        assert ended.communicate(timeout=300)
-        assert ended.returncode == 0
+    driver = start(folder, folder)
+    output = driver.output()
+    assert driver.returncode == 0, output
+    run_inline(whole, file.read_text())
     assert records(folder) == records(whole)
 
 
@@ -157,7 +161,7 @@ def test_a_worker_that_always_dies_is_given_up(images, tmp_path, monkeypatch):
     monkeypatch.setattr(local.subprocess, "Popen", fake)
     heard = []
     asked = StudyFile.parse(study_text(images))
-    study = execute.run(tmp_path / "study", asked, device="cpu", workers=1, watch=heard.append)
+    study = run(tmp_path / "study", asked, device="cpu", workers=1, watch=heard.append)
     assert [type(event) for event in heard] == [Lost, Lost, Failed] * len(heard[2::3])
     assert {row["status"] for row in study.table()} == {"failed"}
     assert "died 3 times at the same place (signal 9: gone)" in study.table()[0]["error"]
@@ -174,4 +178,4 @@ def test_workers_that_cannot_start_end_the_study_with_their_last_words(
     monkeypatch.setattr(local.subprocess, "Popen", fake)
     asked = StudyFile.parse(study_text(images))
     with pytest.raises(unknot.UnknotError, match=r"cannot start .*no torch here"):
-        execute.run(tmp_path / "study", asked, device="cpu", workers=1)
+        run(tmp_path / "study", asked, device="cpu", workers=1)

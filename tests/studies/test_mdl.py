@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from unknot.core.errors import ConfigError, StoreError
-from unknot.study import config, run
-from unknot.study.mdl import MdlChoice, train_mdl
+from unknot.runs import config, run
+from unknot.studies.mdl import MdlChoice, train_mdl
 
 SEEDS = (4, 9, 5)
 
@@ -37,7 +37,7 @@ def strong(spec):
 
 @pytest.fixture(scope="module")
 def sigmas(strong):
-    return strong.training.population.state()["own.sigma"]
+    return strong.training.population.state()["extra.sigma"]
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +55,14 @@ def test_members_that_reach_epsilon_stay_strong(spec, strong, sigmas):
     found = train_mdl(spec, epsilon=sigmas.amax(1).min().item(), device="cpu")
     assert found.weak is None
     assert [choice.variant for choice in found.choices] == ["strong"] * 3
-    assert found.chosen is found.strong
+    assert found.final is found.strong
     for name, weight in weights(strong).items():
         assert torch.equal(weights(found.strong)[name], weight)
 
 
 def test_all_others_are_trained_anew_as_weak(spec):
     found = train_mdl(spec, epsilon=99.0, device="cpu")
-    assert found.chosen is found.weak
+    assert found.final is found.weak
     assert found.weak.spec.objective.settings == replace(spec.objective.settings, variant="weak")
     assert replace(found.weak.spec, objective=spec.objective) == spec
 
@@ -78,7 +78,7 @@ def test_each_member_is_judged_by_its_own_sigmas(spec, sigmas, between):
         (found.strong, SEEDS.index(seed)) for seed in others
     ]
     with pytest.raises(ConfigError, match="no one run has them all"):
-        _ = found.chosen
+        _ = found.final
     rows = torch.arange(5)
     for representation, (chosen, member) in zip(
         found.representations(), found.by_seed.values(), strict=True
@@ -93,8 +93,8 @@ def test_each_member_is_judged_by_its_own_sigmas(spec, sigmas, between):
 
 def test_a_lone_run_stays_lone(spec):
     found = train_mdl(replace(spec, seeds=7), epsilon=99.0, device="cpu")
-    assert found.chosen.spec.seeds == 7
-    assert found.chosen.codes(torch.arange(4)).shape == (4, 2)
+    assert found.final.spec.seeds == 7
+    assert found.final.codes(torch.arange(4)).shape == (4, 2)
     assert len(found.representations()) == 1
 
 

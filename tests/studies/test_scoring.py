@@ -19,14 +19,15 @@ import unknot
 from unknot.cli.main import app
 from unknot.core.errors import ConfigError
 from unknot.engine.device import Runtime
-from unknot.study import evaluate, execute, local, scoring
-from unknot.study import perform as perform_module
-from unknot.study.evaluate import ScoringRequest
-from unknot.study.events import Done
-from unknot.study.folder import RunFolder
-from unknot.study.perform import perform
-from unknot.study.study_file import StudyFile
-from unknot.study.training import Stopped
+from unknot.runs import evaluate
+from unknot.runs.evaluate import ScoringRequest
+from unknot.runs.folder import RunFolder
+from unknot.runs.training import Stopped
+from unknot.studies.execute import driver, local, scoring
+from unknot.studies.execute import perform as perform_module
+from unknot.studies.execute.events import Done
+from unknot.studies.execute.perform import perform
+from unknot.studies.file.study_file import StudyFile
 
 FILES = {".lock", "status.json", "weights.safetensors", "curves.safetensors", "scores.jsonl"}
 QUICK = ["elbo", "mig", "sap"]
@@ -67,7 +68,7 @@ def trained(images, tmp_path_factory):
         optim.lr = [0.01, 1e30, 0.001]
     """
     folder, study = tmp_path_factory.mktemp("study"), StudyFile.parse(text)
-    execute.run(folder, study, device="cpu", workers=1, pool=pool)
+    driver.run(folder, study, device="cpu", workers=1, pool=pool)
     (only,) = tasks
     facts = json.loads((Path(only.folder) / "status.json").read_text())
     assert [member["status"] for member in facts["members"]] == ["done", "diverged", "done"]

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from study.bars import CORES, HEARING, UNKNOT, kill, records, study_text
+from studies.bars import CORES, HEARING, UNKNOT, kill, records, study_text
 
-from unknot.study.study import Study
+from unknot.studies.study import Study
 
 pytest.importorskip("submitit", reason="submitit is not installed")
 pytestmark = pytest.mark.slow
@@ -24,9 +24,9 @@ STEPS = 2_000
 DRIVER = """
 import sys
 from pathlib import Path
-from unknot.study import slurm_pool
-from unknot.study.execute import run
-from unknot.study.study_file import read_study
+from unknot.studies.execute import slurm_pool
+from unknot.studies.execute.driver import run
+from unknot.studies.file.study_file import read_study
 
 slurm_pool.LOOK, slurm_pool.LATE = 0.5, 2.0
 folder, study, on = Path(sys.argv[1]), read_study(Path(sys.argv[2])), sys.argv[3]

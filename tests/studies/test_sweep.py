@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unknot.core.errors import ConfigError
-from unknot.study.formula import compute
-from unknot.study.plan import plan
-from unknot.study.study_file import StudyFile, read_study
-from unknot.study.sweep import expand
+from unknot.studies.file.formula import compute
+from unknot.studies.file.study_file import StudyFile, read_study
+from unknot.studies.file.sweep import expand
+from unknot.studies.plan import plan
 
 
 def settings(text):
@@ -90,12 +90,12 @@ def test_a_list_valued_setting_is_a_list_of_lists_in_a_grid_and_itself_in_the_ba
     weights = '{kind = "within", factor = "x", low = 0, high = 3}'
     found = settings(f"""
         [train]
-        draw = {{name = "singles", weights = [{weights}]}}
+        sampler = {{name = "singles", weights = [{weights}]}}
         [[grid]]
-        draw.weights = [[], [{weights}, {weights}]]
+        sampler.weights = [[], [{weights}, {weights}]]
     """)
-    assert [len(s["draw"]["weights"]) for s in found] == [0, 2]
-    assert len(settings(f"[train]\ndraw.weights = [{weights}]")[0]["draw"]["weights"]) == 1
+    assert [len(s["sampler"]["weights"]) for s in found] == [0, 2]
+    assert len(settings(f"[train]\nsampler.weights = [{weights}]")[0]["sampler"]["weights"]) == 1
 
 
 def test_tables_can_be_points_of_an_axis_and_their_entries_axes():
@@ -288,11 +288,11 @@ def test_flags_make_a_study_of_their_own_or_change_a_file(tmp_path):
     assert StudyFile.parse(study.text).table == study.table
     file = tmp_path / "two.toml"
     file.write_text('[[grid]]\nobjective.beta = [1, 2]\n[[grid]]\nobjective = "vae"\n')
-    axes = ["data=dsprites,xysquares", "draw.weights=[[]]"]
+    axes = ["data=dsprites,xysquares", "sampler.weights=[[]]"]
     sweep = read_study(file, grid=axes, metrics="mig,sap").sweep
     assert (len(sweep.settings), sweep.metrics, sweep.name) == (6, ("mig", "sap"), "two")
-    assert sweep.settings[0]["draw"] == {"weights": []}
-    study = read_study(None, grid=["data=dsprites,xysquares", "data.standardise=true,false"])
+    assert sweep.settings[0]["sampler"] == {"weights": []}
+    study = read_study(None, grid=["data=dsprites,xysquares", "data.standardize=true,false"])
     assert len(study.sweep.settings) == 4
 
 

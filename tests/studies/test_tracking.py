@@ -8,10 +8,11 @@ import pytest
 
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import ConfigError, UnknotError
-from unknot.study import execute, export, tracking
-from unknot.study.events import Done, Failed
-from unknot.study.perform import perform
-from unknot.study.study_file import StudyFile
+from unknot.studies import export, tracking
+from unknot.studies.execute import driver
+from unknot.studies.execute.events import Done, Failed
+from unknot.studies.execute.perform import perform
+from unknot.studies.file.study_file import StudyFile
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def study(tiny, tmp_path_factory):
             except UnknotError as error:
                 yield Failed(task.key, str(error))
 
-    return execute.run(folder, StudyFile.parse(text), device="cpu", pool=inline)
+    return driver.run(folder, StudyFile.parse(text), device="cpu", pool=inline)
 
 
 @pytest.fixture(scope="module")

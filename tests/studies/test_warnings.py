@@ -1,17 +1,19 @@
 """Warnings of workers reach whoever watches the study, each text once."""
 
+import os
+
 import pytest
 from report import small_study
 
-from unknot.study import execute
-from unknot.study.events import Done, Warned
-from unknot.study.local import local
-from unknot.study.study_file import StudyFile
+from unknot.studies.execute import driver
+from unknot.studies.execute.events import Done, Warned
+from unknot.studies.execute.local import local
+from unknot.studies.file.study_file import StudyFile
 
 WARNING = """
 import warnings
 
-from unknot.study import perform as module
+from unknot.studies.execute import perform as module
 
 perform = module.perform
 
@@ -30,10 +32,10 @@ module.perform = warning
 def test_a_warning_of_workers_is_an_event_once(tiny, tmp_path, monkeypatch):
     # Python imports this module by itself when a worker starts.
     (tmp_path / "sitecustomize.py").write_text(WARNING)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     text = small_study.text(tiny, seeds="[0]", steps=10, metrics="[]")
     events = []
-    execute.run(
+    driver.run(
         tmp_path / "study",
         StudyFile.parse(text),
         device="cpu",

@@ -1,6 +1,6 @@
 """What a worker and whoever started it say to each other."""
 
-from unknot.study import worker
+from unknot.studies.execute import worker
 
 
 def test_messages_come_whole_or_not_at_all(tmp_path):

@@ -9,4 +9,4 @@ from unknot.analysis.comparison import compare as compare
 from unknot.analysis.plain_table import split_table as split_table
 from unknot.analysis.results import Results as Results
 from unknot.analysis.seeds import seeds_needed as seeds_needed
-from unknot.analysis.variances import variance_shares as variance_shares
+from unknot.analysis.statistics import variance_shares as variance_shares

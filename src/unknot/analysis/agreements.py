@@ -58,20 +58,20 @@ def agreement(table: PlainTable, scores: Sequence[str] | None = None) -> ScoreAg
         DataError: A column holds something else than numbers.
 
     Example:
-        >>> found = agreement({"mig": [0.1, 0.2, 0.3, 0.5], "sap": [0.0, 0.3, 0.2, 0.4]})
-        >>> found
+        >>> pair = agreement({"mig": [0.1, 0.2, 0.3, 0.5], "sap": [0.0, 0.3, 0.2, 0.4]})
+        >>> pair
         mig    1.00   0.80
         sap    0.80   1.00
-        >>> round(found.between("mig", "sap")[1], 2)
+        >>> round(pair.between("mig", "sap")[1], 2)
         0.2
     """
     from scipy import stats
 
-    given = columns(table)
-    names = tuple(numeric(given) if scores is None else scores)
+    plain = columns(table)
+    names = tuple(numeric(plain) if scores is None else scores)
     if not names:
-        raise ConfigError(f"No column of the table holds numbers; there are {', '.join(given)}.")
-    values = [numbers(given, name) for name in names]
+        raise ConfigError(f"No column of the table holds numbers; there are {', '.join(plain)}.")
+    values = [numbers(plain, name) for name in names]
     size = len(names)
     spearman, spearman_p, pearson, pearson_p = (np.zeros((size, size)) for _ in range(4))
     n = np.zeros((size, size), dtype=np.int64)
@@ -80,13 +80,13 @@ def agreement(table: PlainTable, scores: Sequence[str] | None = None) -> ScoreAg
         for j in range(i, size):
             both = ~np.isnan(values[i]) & ~np.isnan(values[j])
             a, b = values[i][both], values[j][both]
-            known = (0.0, 1.0, 0.0, 1.0)
+            correlations = (0.0, 1.0, 0.0, 1.0)
             if len(a) >= FEWEST and np.ptp(a) > 0 and np.ptp(b) > 0:
-                known = (*stats.spearmanr(a, b), *stats.pearsonr(a, b))
+                correlations = (*stats.spearmanr(a, b), *stats.pearsonr(a, b))
             else:
                 flat.add(f"{names[i]} and {names[j]}" if i != j else names[i])
             for matrix, value in zip(
-                (spearman, spearman_p, pearson, pearson_p, n), (*known, len(a)), strict=True
+                (spearman, spearman_p, pearson, pearson_p, n), (*correlations, len(a)), strict=True
             ):
                 matrix[i, j] = matrix[j, i] = value
     remarks: tuple[str, ...] = ()

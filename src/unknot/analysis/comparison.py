@@ -81,8 +81,8 @@ class Comparison:
     @property
     def within(self) -> float:
         """Share of those with a z-value that lie within three standard errors; NaN of none."""
-        known = [d.flagged for d in self.differences if not math.isnan(d.z)]
-        return 1 - sum(known) / len(known) if known else NAN
+        flags = [d.flagged for d in self.differences if not math.isnan(d.z)]
+        return 1 - sum(flags) / len(flags) if flags else NAN
 
     def rows(self) -> list[dict[str, Any]]:
         """As plain rows, a configuration and score each."""
@@ -109,12 +109,12 @@ def compare(ours: Sequence[Summary], published: Sequence[Summary]) -> Comparison
     axes = _axes(published)
     theirs = {(_place(s, axes), s.score): s for s in published}
     differences, only = [], []
-    for own in ours:
-        other = theirs.get((_place(own, axes), own.score))
+    for one in ours:
+        other = theirs.get((_place(one, axes), one.score))
         if other is None:
-            only.append(f"{own.label}, {own.score}")
+            only.append(f"{one.label}, {one.score}")
         else:
-            differences.append(Difference(own, other, _differs(own, other)))
+            differences.append(Difference(one, other, _differs(one, other)))
     met = {id(d.published) for d in differences}
     left = [f"{s.label}, {s.score}" for s in published if id(s) not in met]
     return Comparison(tuple(differences), tuple(only), tuple(left))
@@ -128,10 +128,10 @@ def _axes(published: Sequence[Summary]) -> dict[tuple[str, str], list[str]]:
     return {
         where: [
             name
-            for name in dict.fromkeys(n for settings in held for n in settings)
-            if len({str(settings.get(name)) for settings in held}) > 1
+            for name in dict.fromkeys(n for settings in group for n in settings)
+            if len({str(settings.get(name)) for settings in group}) > 1
         ]
-        for where, held in together.items()
+        for where, group in together.items()
     }
 
 

@@ -9,12 +9,12 @@ everything else that holds numbers is a score.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from jaxtyping import Float
 
-from unknot.analysis.plain_table import PlainTable, column, columns, numbers, numeric
+from unknot.analysis.plain_table import PlainTable, column, columns, keep, numbers, numeric
 from unknot.core.dotted import is_setting
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
@@ -123,12 +123,13 @@ def configurations(table: Columns, settings: Sequence[str]) -> list[Configuratio
         together.setdefault((data[index[0]], objectives[index[0]]), []).append(index)
     every = []
     for (where, objective), groups in together.items():
-        varying = [n for n in settings if len({hashable(table[n][i[0]]) for i in groups}) > 1]
-        axis = next((n for n in varying if _decides(table[n], groups)), "")
+        counts = {n: len({hashable(table[n][index[0]]) for index in groups}) for n in settings}
+        varying = [n for n, count in counts.items() if count > 1]
+        axis = next((n for n in varying if counts[n] == len(groups)), "")
         group = []
         for index in groups:
             values = {n: table[n][index[0]] for n in settings if table[n][index[0]] is not None}
-            runs = {name: [cells[i] for i in index] for name, cells in table.items()}
+            runs = {name: [entries[i] for i in index] for name, entries in table.items()}
             strength = _strength(values, axis, varying)
             group.append(Configuration(objective, strength, axis, values, runs, where))
         every += sorted(group, key=_order)
@@ -137,18 +138,19 @@ def configurations(table: Columns, settings: Sequence[str]) -> list[Configuratio
 
 def plain_columns(table: PlainTable) -> Columns:
     """Columns by name; a setting that is a table of its own becomes one column for each entry."""
-    given = columns(table)
-    if "objective" not in given and "objective.name" in given:
-        given["objective"] = given.pop("objective.name")
-    for name in [n for n, held in given.items() if any(isinstance(c, Mapping) for c in held)]:
-        held = given.pop(name)
-        inner = dict.fromkeys(key for c in held if isinstance(c, Mapping) for key in c)
-        given[name] = [None if isinstance(c, Mapping) else c for c in held]
+    plain = columns(table)
+    if "objective" not in plain and "objective.name" in plain:
+        plain["objective"] = plain.pop("objective.name")
+    for name in [n for n, values in plain.items() if any(isinstance(v, Mapping) for v in values)]:
+        values = plain.pop(name)
+        inner = dict.fromkeys(key for v in values if isinstance(v, Mapping) for key in v)
+        plain[name] = [None if isinstance(v, Mapping) else v for v in values]
         for key in inner:
-            given[f"{name}.{key}"] = [c.get(key) if isinstance(c, Mapping) else None for c in held]
-        if all(c is None for c in given[name]):
-            del given[name]
-    return given
+            entries = [v.get(key) if isinstance(v, Mapping) else None for v in values]
+            plain[f"{name}.{key}"] = entries
+        if all(v is None for v in plain[name]):
+            del plain[name]
+    return plain
 
 
 def setting_names(table: Columns) -> list[str]:
@@ -166,11 +168,11 @@ def score_names(table: Columns, settings: Sequence[str]) -> list[str]:
     return [name for name in numeric(table) if name not in settings and name not in FACTS]
 
 
-def has_diverged(given: Columns) -> list[bool]:
+def has_diverged(runs: Columns) -> list[bool]:
     """Whether each run diverged: by its status, or by a mark of its own."""
-    n = len(next(iter(given.values())))
-    marks = given.get("diverged", [None] * n)
-    states = given.get("status", [None] * n)
+    n = len(next(iter(runs.values())))
+    marks = runs.get("diverged", [None] * n)
+    states = runs.get("status", [None] * n)
     return [
         state == "diverged" or (mark is not None and mark == mark and bool(mark))
         for mark, state in zip(marks, states, strict=True)
@@ -184,22 +186,14 @@ def sample(runs: Columns, score: str) -> Sample:
     states = runs.get("status", [None] * len(values))
     ended = np.array([state is None or state in FINISHED for state in states], dtype=bool)
     there = ended & ~gone
-    known = there & ~np.isnan(values)
+    scored = there & ~np.isnan(values)
     return Sample(
-        values[known],
+        values[scored],
         len(values),
         int(gone.sum()),
-        int((there & ~known).sum()),
+        int((there & ~scored).sum()),
         int((~ended & ~gone).sum()),
     )
-
-
-def keep(table: Columns, wanted: Sequence[bool]) -> Columns:
-    """The rows of a table that are wanted."""
-    return {
-        name: [cell for cell, on in zip(cells, wanted, strict=True) if on]
-        for name, cells in table.items()
-    }
 
 
 def pick(table: Columns, settings: Mapping[str, Any]) -> Columns:
@@ -216,14 +210,14 @@ def pick(table: Columns, settings: Mapping[str, Any]) -> Columns:
     for name in settings:
         if name not in table:
             raise ConfigError(f"The table has no setting '{name}'{nearest(name, list(table))}")
-    wanted = [
+    rows = [
         all(table[name][i] == value for name, value in settings.items())
         for i in range(len(next(iter(table.values()))))
     ]
-    if not any(wanted):
+    if not any(rows):
         text = ", ".join(f"{name} {setting_text(value)}" for name, value in settings.items())
         raise ConfigError(f"The table has no run with {text}.")
-    return keep(table, wanted)
+    return keep(table, rows)
 
 
 def hashable(value: Any) -> Any:
@@ -243,13 +237,13 @@ def hashable(value: Any) -> Any:
 def _strength(settings: dict[str, Any], axis: str, varying: list[str]) -> float | str:
     if not axis:
         return ", ".join(f"{setting_label(n)} {setting_text(settings.get(n))}" for n in varying)
-    held = settings.get(axis)
-    number = isinstance(held, int | float) and not isinstance(held, bool)
-    return float(held) if number else setting_text(held)  # type: ignore[arg-type]
+    value = settings.get(axis)
+    return float(value) if is_number(value) else setting_text(value)
 
 
-def _decides(held: list[Any], groups: list[list[int]]) -> bool:
-    return len({hashable(held[index[0]]) for index in groups}) == len(groups)
+def is_number(value: Any) -> TypeGuard[int | float]:
+    """Whether it is a number, and no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _order(one: Configuration) -> tuple[bool, float]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unknot.analysis.configurations import Configuration, hashable, objective_first
+from unknot.analysis.configurations import Configuration, hashable, is_number, objective_first
 from unknot.core.text import setting_text
 
 MOST_LINES = 8
@@ -44,23 +44,25 @@ def setting_lines(configurations: Sequence[Configuration]) -> list[Line]:
 
     Example:
         >>> grid = [(beta, z) for beta in (4.0, 1.0) for z in (9, 25)]
-        >>> found = [{"objective.beta": beta, "net.latents": z} for beta, z in grid]
-        >>> own = setting_lines([Configuration("vae", "", "", settings, {}) for settings in found])
-        >>> [(line.apart, line.values) for line in own]
+        >>> settings = [{"objective.beta": beta, "net.latents": z} for beta, z in grid]
+        >>> lines = setting_lines([Configuration("vae", "", "", each, {}) for each in settings])
+        >>> [(line.apart, line.values) for line in lines]
         [({'net.latents': 9}, (1.0, 4.0)), ({'net.latents': 25}, (1.0, 4.0))]
     """
     together: dict[tuple[str, str], list[Configuration]] = {}
     for one in configurations:
         together.setdefault((one.data, one.objective), []).append(one)
-    return [line for own in together.values() for line in _lines(own)]
+    return [line for group in together.values() for line in _lines(group)]
 
 
-def _lines(own: list[Configuration]) -> list[Line]:
-    names = objective_first(name for one in own for name in one.settings)
-    every = {name: [hashable(one.settings.get(name)) for one in own] for name in names}
-    varying = {name: held for name, held in every.items() if len(set(held)) > 1}
+def _lines(group: list[Configuration]) -> list[Line]:
+    names = objective_first(name for one in group for name in one.settings)
+    every = {name: [hashable(one.settings.get(name)) for one in group] for name in names}
+    varying = {name: values for name, values in every.items() if len(set(values)) > 1}
     ways = [
-        _along(own, name, varying) for name, held in varying.items() if all(map(_is_number, held))
+        _along(group, name, varying)
+        for name, values in varying.items()
+        if all(map(is_number, values))
     ]
     clear = [
         way
@@ -69,27 +71,27 @@ def _lines(own: list[Configuration]) -> list[Line]:
     ]
     if clear:
         return min(clear, key=len)
-    values = tuple(setting_text(one.strength) for one in own)
-    return [Line(own[0].objective, own[0].data, own[0].axis, {}, values, tuple(own))]
+    first, texts = group[0], tuple(setting_text(one.strength) for one in group)
+    return [Line(first.objective, first.data, first.axis, {}, texts, tuple(group))]
 
 
-def _along(own: list[Configuration], axis: str, varying: Keys) -> list[Line]:
+def _along(group: list[Configuration], axis: str, varying: Keys) -> list[Line]:
     """The lines there are with this axis."""
     x = varying[axis]
-    others = {n: held for n, held in varying.items() if not _one_to_one(held, x)}
+    others = {n: values for n, values in varying.items() if not _one_to_one(values, x)}
     apart = _telling(others)
     groups: dict[tuple[Any, ...], list[int]] = {}
-    for i in sorted(range(len(own)), key=lambda i: float(x[i])):
-        groups.setdefault(tuple(held[i] for held in apart.values()), []).append(i)
+    for i in sorted(range(len(group)), key=lambda i: float(x[i])):
+        groups.setdefault(tuple(values[i] for values in apart.values()), []).append(i)
     ordered = sorted(groups, key=lambda key: _place(key, apart))
     return [
         Line(
-            own[0].objective,
-            own[0].data,
+            group[0].objective,
+            group[0].data,
             axis,
-            _named(own[groups[key][0]], apart, others),
+            _named(group[groups[key][0]], apart, others),
             tuple(float(x[i]) for i in groups[key]),
-            tuple(own[i] for i in groups[key]),
+            tuple(group[i] for i in groups[key]),
         )
         for key in ordered
     ]
@@ -97,22 +99,22 @@ def _along(own: list[Configuration], axis: str, varying: Keys) -> list[Line]:
 
 def _telling(varying: Keys) -> Keys:
     """Without the settings that those before them decide: a line needs no name for these."""
-    kept: Keys = {}
-    for name, held in varying.items():
-        if _count(*kept.values(), held) > _count(*kept.values()):
-            kept[name] = held
-    return kept
+    telling: Keys = {}
+    for name, values in varying.items():
+        if _count(*telling.values(), values) > _count(*telling.values()):
+            telling[name] = values
+    return telling
 
 
 def _named(one: Configuration, apart: Keys, others: Keys) -> dict[str, Any]:
     """What is said of a line: no setting that it does not have, but one at least."""
-    own = {name: one.settings[name] for name in others if one.settings.get(name) is not None}
-    return {n: v for n, v in own.items() if n in apart} or dict(list(own.items())[:1])
+    values = {name: one.settings[name] for name in others if one.settings.get(name) is not None}
+    return {n: v for n, v in values.items() if n in apart} or dict(list(values.items())[:1])
 
 
-def _count(*held: list[Any]) -> int:
+def _count(*columns: list[Any]) -> int:
     """How many different values there are together."""
-    return len(set(zip(*held, strict=True))) if held else 1
+    return len(set(zip(*columns, strict=True))) if columns else 1
 
 
 def _one_to_one(first: list[Any], second: list[Any]) -> bool:
@@ -122,10 +124,6 @@ def _one_to_one(first: list[Any], second: list[Any]) -> bool:
 def _place(key: tuple[Any, ...], apart: Keys) -> tuple[float, ...]:
     """Numbers by size, words as they are first met."""
     return tuple(
-        float(value) if all(map(_is_number, held)) else float(held.index(value))
-        for value, held in zip(key, apart.values(), strict=True)
+        float(value) if all(map(is_number, values)) else float(values.index(value))
+        for value, values in zip(key, apart.values(), strict=True)
     )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -5,6 +5,7 @@ gives a column by its name). Cells without a number are ``None``, NaN, or missin
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -41,18 +42,18 @@ def columns(table: PlainTable) -> dict[str, list[Any]]:
         {'mig': [0.1, 0.2], 'seed': [0, None]}
     """
     if isinstance(table, Mapping):
-        found = {name: list(column) for name, column in table.items()}
+        lists = {name: list(column) for name, column in table.items()}
     elif isinstance(table, Sequence):
         names = dict.fromkeys(name for record in table for name in record)
-        found = {name: [record.get(name) for record in table] for name in names}
+        lists = {name: [record.get(name) for record in table] for name in names}
     else:
-        found = {str(name): list(table[name]) for name in table.columns}
-    sizes = {name: len(column) for name, column in found.items()}
+        lists = {str(name): list(table[name]) for name in table.columns}
+    sizes = {name: len(column) for name, column in lists.items()}
     if len(set(sizes.values())) > 1:
         raise ShapeError(f"Columns of a table need equal lengths; got {sizes}.")
-    if not found or not next(iter(sizes.values())):
+    if not lists or not next(iter(sizes.values())):
         raise DataError("The table has no rows.")
-    return found
+    return lists
 
 
 def column(table: Mapping[str, list[Any]], name: str) -> list[Any]:
@@ -65,8 +66,8 @@ def column(table: Mapping[str, list[Any]], name: str) -> list[Any]:
 def labels(table: Mapping[str, list[Any]], name: str) -> list[Any]:
     """One column to group by; cells without a value are ``None``, as no NaN equals another."""
     return [
-        None if isinstance(cell, float | np.floating) and np.isnan(cell) else cell
-        for cell in column(table, name)
+        None if isinstance(value, float | np.floating) and np.isnan(value) else value
+        for value in column(table, name)
     ]
 
 
@@ -77,14 +78,14 @@ def numbers(table: Mapping[str, list[Any]], name: str) -> NDArray[np.float64]:
         ConfigError: There is no such column.
         DataError: It holds something else than numbers.
     """
-    found = []
-    for cell in column(table, name):
+    floats = []
+    for value in column(table, name):
         try:
-            found.append(np.nan if cell is None else float(cell))
+            floats.append(np.nan if value is None else float(value))
         except (TypeError, ValueError):
-            raise DataError(f"Expected numbers in the column '{name}'; got {cell!r}.") from None
+            raise DataError(f"Expected numbers in the column '{name}'; got {value!r}.") from None
     # Infinite is as little a score as NaN is.
-    return np.where(np.isfinite(found), found, np.nan)
+    return np.where(np.isfinite(floats), floats, np.nan)
 
 
 def numeric(table: Mapping[str, list[Any]]) -> list[str]:
@@ -92,9 +93,9 @@ def numeric(table: Mapping[str, list[Any]]) -> list[str]:
     kinds = (int, float, np.integer, np.floating)
     return [
         name
-        for name, cells in table.items()
-        if any(cell is not None for cell in cells)
-        and all(c is None or (isinstance(c, kinds) and not isinstance(c, bool)) for c in cells)
+        for name, values in table.items()
+        if any(value is not None for value in values)
+        and all(v is None or (isinstance(v, kinds) and not isinstance(v, bool)) for v in values)
     ]
 
 
@@ -106,12 +107,11 @@ def split_table(table: PlainTable, by: str) -> dict[Any, dict[str, list[Any]]]:
         >>> parts["a"]
         {'data': ['a', 'a'], 'mig': [0.1, 0.3]}
     """
-    given = columns(table)
-    keys = labels(given, by)
-    return {
-        key: {
-            name: [cell for cell, own in zip(cells, keys, strict=True) if own == key]
-            for name, cells in given.items()
-        }
-        for key in dict.fromkeys(keys)
-    }
+    plain = columns(table)
+    keys = labels(plain, by)
+    return {key: keep(plain, [other == key for other in keys]) for key in dict.fromkeys(keys)}
+
+
+def keep(table: Mapping[str, list[Any]], rows: Sequence[bool]) -> dict[str, list[Any]]:
+    """The rows of a table that are marked."""
+    return {name: list(compress(values, rows)) for name, values in table.items()}

@@ -120,10 +120,10 @@ def read(path: str | Path) -> dict[str, list[Any]]:
 
 def _records(file: Path) -> list[dict[str, Any]]:
     rows = read_csv(file)
-    wanted = {"model_num", "dataset", "model_name", "model_random_seed", *SCORES.values()}
-    if not rows or (lacking := sorted(wanted - set(rows[0]))):
-        said = f"has no column {', '.join(lacking)}" if rows else "has no rows"
-        raise DataError(f"{file} is no table of the 2019 study: it {said}.")
+    needed = {"model_num", "dataset", "model_name", "model_random_seed", *SCORES.values()}
+    if not rows or (lacking := sorted(needed - set(rows[0]))):
+        reason = f"has no column {', '.join(lacking)}" if rows else "has no rows"
+        raise DataError(f"{file} is no table of the 2019 study: it {reason}.")
     try:
         return [_record(row) for row in rows]
     except (KeyError, ValueError, TypeError) as error:
@@ -157,5 +157,5 @@ def _settings(objective: str, row: Mapping[str, str]) -> dict[str, Any]:
     return {**OBJECTIVE_SETTINGS[objective], **swept}
 
 
-def _number(cell: str) -> float | None:
-    return float(cell) if cell else None
+def _number(text: str) -> float | None:
+    return float(text) if text else None

@@ -1,17 +1,32 @@
-"""Which objectives and strengths are best at which score, and how sure that is."""
+"""Which objectives and configurations are best, at which score and price, and how sure that is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from unknot.analysis.configurations import Configuration
 from unknot.analysis.statistics import NAN, tails
+from unknot.core.errors import DataError
 
 DIGITS = 12
 """Means that agree to so many places are equal; what is beyond is rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """Means of the configurations of one dataset by score, and those of resampled seeds."""
+
+    configurations: Sequence[Configuration]
+    scores: Sequence[str]
+    sign: Float[np.ndarray, " s"]
+    """-1 where less of a score is better, else 1."""
+    values: Float[np.ndarray, "c s"]
+    draws: Float[np.ndarray, "draws c s"]
+    level: float
+    """Of the intervals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +50,8 @@ class Ranking:
     def winners(self, score: str) -> tuple[str, ...]:
         """The objectives that are best at a score; more than one is a tie."""
         ranks = self.ranks[:, self.scores.index(score)]
-        known = ranks[~np.isnan(ranks)]
-        return tuple(self.objectives[i] for i in np.flatnonzero(ranks == min(known, default=0)))
+        best = min(ranks[~np.isnan(ranks)], default=0)
+        return tuple(self.objectives[i] for i in np.flatnonzero(ranks == best))
 
     def wins(self) -> dict[str, tuple[int, int]]:
         """For each objective the number of scores that it wins alone, and of those it ties for."""
@@ -65,29 +80,14 @@ class Ranking:
         ]
 
 
-def ranking(
-    configurations: Sequence[Configuration],
-    scores: Sequence[str],
-    sign: Float[np.ndarray, " s"],
-    means: Float[np.ndarray, "c s"],
-    drawn: Float[np.ndarray, "draws c s"],
-    level: float,
-) -> Ranking:
-    """Rank objectives at each score by the mean over their configurations; see `Results.ranking`.
-
-    Args:
-        configurations: Of one dataset.
-        scores: Names of columns.
-        sign: Of each score, -1 where less is better and else 1.
-        means: Of the configurations.
-        drawn: Means of resampled seeds.
-        level: Of the intervals.
-    """
+def ranking(means: Means) -> Ranking:
+    """Objectives ranked at each score by the mean over their configurations."""
+    configurations, scores, sign = means.configurations, means.scores, means.sign
     objectives = tuple(dict.fromkeys(one.objective for one in configurations))
     masks = [[one.objective == name for one in configurations] for name in objectives]
     # A score of which a configuration has no run is missing for the whole objective.
-    mean = np.stack([means[mask].mean(0) for mask in masks])
-    again = np.stack([drawn[:, mask].mean(1) for mask in masks], axis=1)
+    mean = np.stack([means.values[mask].mean(0) for mask in masks])
+    again = np.stack([means.draws[:, mask].mean(1) for mask in masks], axis=1)
     ranks, every = _ranks(mean * sign, 0), _ranks(again * sign, 1)
     first = every == np.where(np.isnan(every), np.inf, every).min(1, keepdims=True)
     share = (first / np.maximum(first.sum(1, keepdims=True), 1)).mean(0)
@@ -97,7 +97,7 @@ def ranking(
     if whole.any():
         mean_rank = ranks[:, whole].mean(1)
     if whole.any() and several:
-        ends = np.quantile(every[:, :, whole].mean(2), tails(level), axis=0)
+        ends = np.quantile(every[:, :, whole].mean(2), tails(means.level), axis=0)
     missing = [name for name, all_there in zip(scores, whole, strict=True) if not all_there]
     return Ranking(
         objectives,
@@ -137,37 +137,31 @@ class Best:
         return {**{name: getattr(self, name) for name in names}, "likely": likely}
 
 
-def best_strengths(
-    configurations: Sequence[Configuration],
-    scores: Sequence[str],
-    sign: Float[np.ndarray, " s"],
-    means: Float[np.ndarray, "c s"],
-    drawn: Float[np.ndarray, "draws c s"],
-    level: float,
-) -> list[Best]:
-    """For each objective and score the best swept value; takes what `ranking` takes."""
-    chosen = []
+def best_strengths(means: Means) -> list[Best]:
+    """For each objective and score the best swept value."""
+    configurations, level, every = means.configurations, means.level, []
     for objective in dict.fromkeys(one.objective for one in configurations):
         group = [i for i, one in enumerate(configurations) if one.objective == objective]
-        for k, score in enumerate(scores):
-            there = [i for i in group if np.isfinite(means[i, k])]
+        for k, score in enumerate(means.scores):
+            values, draws, sign = means.values[:, k], means.draws[:, :, k], means.sign[k]
+            there = [i for i in group if np.isfinite(values[i])]
             if not there:
                 continue
-            place = there[int(np.argmax(sign[k] * means[there, k]))]
-            share = first_share(_ranks(sign[k] * drawn[:, there, k], 1))
-            ends = np.quantile(drawn[:, place, k], tails(level))
+            place = there[int(np.argmax(sign * values[there]))]
+            share = first_share(_ranks(sign * draws[:, there], 1))
+            ends = np.quantile(draws[:, place], tails(level))
             best = configurations[place]
             alone = len(best.sample(score).values) < 2
             by_share = np.argsort(-share, kind="stable")
             enough = int(np.searchsorted(share[by_share].cumsum(), level - 1e-9)) + 1
             likely = (configurations[there[i]].strength for i in by_share[:enough])
-            chosen.append(
+            every.append(
                 Best(
                     objective,
                     score,
                     best.axis,
                     best.strength,
-                    float(means[place, k]),
+                    float(values[place]),
                     *((NAN, NAN) if alone else (float(ends[0]), float(ends[1]))),
                     NAN if alone else float(share[there.index(place)]),
                     () if alone else tuple(likely),
@@ -177,7 +171,7 @@ def best_strengths(
                     },
                 )
             )
-    return chosen
+    return every
 
 
 @dataclass(frozen=True)
@@ -203,41 +197,35 @@ class Winner:
         return self.best.label if self.tied == 1 else f"{self.tied} configurations alike"
 
 
-def winners(
-    configurations: Sequence[Configuration],
-    scores: Sequence[str],
-    sign: Float[np.ndarray, " s"],
-    means: Float[np.ndarray, "c s"],
-    drawn: Float[np.ndarray, "draws c s"],
-    level: float,
-) -> list[Winner]:
-    """The best configuration of each score that any has; takes what `ranking` takes."""
-    chosen = []
-    for k, score in enumerate(scores):
-        there = np.flatnonzero(np.isfinite(means[:, k]))
+def winners(means: Means) -> list[Winner]:
+    """The best configuration of each score that any has."""
+    every = []
+    for k, score in enumerate(means.scores):
+        values, draws, sign = means.values[:, k], means.draws[:, :, k], means.sign[k]
+        there = np.flatnonzero(np.isfinite(values))
         if not len(there):
             continue
-        place = int(there[np.argmax(sign[k] * means[there, k])])
-        worst = int(there[np.argmin(sign[k] * means[there, k])])
-        tied = int((means[there, k].round(DIGITS) == means[place, k].round(DIGITS)).sum())
-        share = first_share(-sign[k] * drawn[:, there, k])[int(np.flatnonzero(there == place)[0])]
-        low, high = np.quantile(drawn[:, place, k], tails(level)).tolist()
-        if not np.ptp(drawn[:, place, k]):
+        place = int(there[np.argmax(sign * values[there])])
+        worst = int(there[np.argmin(sign * values[there])])
+        tied = int((values[there].round(DIGITS) == values[place].round(DIGITS)).sum())
+        share = first_share(-sign * draws[:, there])[int(np.flatnonzero(there == place)[0])]
+        low, high = np.quantile(draws[:, place], tails(means.level)).tolist()
+        if not np.ptp(draws[:, place]):
             low = high = share = NAN
-        chosen.append(
+        every.append(
             Winner(
                 score,
-                configurations[place],
+                means.configurations[place],
                 tied,
-                float(means[place, k]),
+                float(values[place]),
                 low,
                 high,
                 float(share),
-                configurations[worst],
-                float(means[worst, k]),
+                means.configurations[worst],
+                float(values[worst]),
             )
         )
-    return chosen
+    return every
 
 
 def first_share(ranks: Float[np.ndarray, "draws c"]) -> Float[np.ndarray, " c"]:
@@ -253,3 +241,81 @@ def _ranks(values: Float[np.ndarray, "*n"], axis: int) -> Float[np.ndarray, "*n"
 
     ranks: np.ndarray = stats.rankdata(-values.round(DIGITS), axis=axis, nan_policy="omit")
     return ranks
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """Configurations by what they gain and cost on average."""
+
+    score: str
+    cost: str
+    configurations: tuple[Configuration, ...]
+    """Those that have both."""
+    gain: Float[np.ndarray, " c"]
+    price: Float[np.ndarray, " c"]
+    on: Bool[np.ndarray, " c"]
+    """Whether no other gains more for no higher price, or as much for a lower one."""
+    share: Float[np.ndarray, " c"]
+    """Of resampled studies in which it is on the front."""
+    remarks: tuple[str, ...] = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """As plain rows, a configuration each."""
+        return [
+            {
+                "objective": one.objective,
+                "strength": one.strength,
+                self.cost: float(self.price[i]),
+                self.score: float(self.gain[i]),
+                "on_front": bool(self.on[i]),
+                "share": float(self.share[i]),
+            }
+            for i, one in enumerate(self.configurations)
+        ]
+
+
+def front(means: Means) -> Front:
+    """The configurations that are worth their price, from the means of a score and of a cost.
+
+    Raises:
+        DataError: No configuration has both.
+    """
+    (score, cost), sign = means.scores, means.sign[0]
+    there = np.isfinite(means.values).all(1)
+    if not there.any():
+        raise DataError(f"No configuration has both '{score}' and '{cost}'.")
+    gain, price = means.values[there].T
+    on = undominated(sign * gain, price)
+    again = [undominated(sign * study[there, 0], study[there, 1]) for study in means.draws]
+    left = int((~there).sum())
+    return Front(
+        score,
+        cost,
+        tuple(one for one, both in zip(means.configurations, there, strict=True) if both),
+        gain,
+        price,
+        on,
+        np.mean(again, axis=0),
+        (f"{left} configurations without both were left out",) if left else (),
+    )
+
+
+def undominated(
+    gain: Float[np.ndarray, " c"], cost: Float[np.ndarray, " c"]
+) -> Bool[np.ndarray, " c"]:
+    """What nothing else beats: in gain at no higher cost, or in cost at no lower gain.
+
+    Example:
+        >>> undominated(np.array([0.1, 0.3, 0.2, 0.3]), np.array([1.0, 2.0, 3.0, 4.0])).tolist()
+        [True, True, False, False]
+    """
+    # From cheap to dear, of equals the better first: what does not rise above all before it is
+    # beaten, unless it is the very same.
+    order = np.lexsort((-gain, cost))
+    mask = np.zeros(len(gain), dtype=bool)
+    best, at = -np.inf, np.nan
+    for i in order:
+        if gain[i] > best:
+            best, at = gain[i], cost[i]
+        mask[i] = gain[i] == best and cost[i] == at
+    return mask

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from unknot.analysis import fronts, seeds, statistics
 from unknot.analysis import ranking as ranks
+from unknot.analysis import seeds, statistics
 from unknot.analysis.agreements import ScoreAgreement, agreement
 from unknot.analysis.configurations import (
     Columns,
     Configuration,
     configurations,
     has_diverged,
-    keep,
     objective_first,
     pick,
     plain_columns,
@@ -25,9 +24,8 @@ from unknot.analysis.configurations import (
     setting_names,
 )
 from unknot.analysis.lines import Line, setting_lines
-from unknot.analysis.plain_table import PlainTable, column, numbers, split_table
-from unknot.analysis.statistics import DRAWS, LEVEL, Summary
-from unknot.analysis.variances import VarianceShares, variance_shares
+from unknot.analysis.plain_table import PlainTable, column, keep, numbers, split_table
+from unknot.analysis.statistics import DRAWS, LEVEL, Summary, VarianceShares, variance_shares
 from unknot.core.errors import ConfigError, DataError
 
 Means = tuple[Float[np.ndarray, "c s"], Float[np.ndarray, "draws c s"]]
@@ -54,8 +52,8 @@ class Results:
     Example:
         >>> rows = [{"objective": "vae", "mig": mig} for mig in (0.1, 0.4, 0.1)]
         >>> results = Results([*rows, {"objective": "vae", "status": "diverged"}])
-        >>> (found,) = results.summaries()
-        >>> found.n, round(found.mean, 3), found.median, found.missing
+        >>> (mig,) = results.summaries()
+        >>> mig.n, round(mig.mean, 3), mig.median, mig.missing
         (3, 0.2, 0.1, '1 diverged')
     """
 
@@ -77,15 +75,15 @@ class Results:
         self.table = plain_columns(table)
         self.settings = setting_names(self.table)
         if settings is not None:
-            given = set(settings)
-            self.settings = objective_first(name for name in self.table if name in given)
+            names = set(settings)
+            self.settings = objective_first(name for name in self.table if name in names)
         self.lower = frozenset(lower)
         self.cost, self.level, self.draws, self.seed = cost, level, draws, seed
         self.others = [name for name in others if name in self.table]
         self._scores = None if scores is None else self.choose(scores)
         self._summaries: dict[str, list[Summary]] = {}
         self._means: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        self._fronts: dict[tuple[str, str], fronts.Front] = {}
+        self._fronts: dict[tuple[str, str], ranks.Front] = {}
 
     # The table
 
@@ -98,10 +96,10 @@ class Results:
         """
         if self._scores is not None:
             return self._scores
-        known = score_names(self.table, self.settings)
-        if not known:
+        names = score_names(self.table, self.settings)
+        if not names:
             raise ConfigError(f"The table has no scores; its columns are {', '.join(self.table)}.")
-        return known
+        return names
 
     @property
     def panels(self) -> list[str]:
@@ -131,9 +129,9 @@ class Results:
 
     def varies(self, score: str) -> bool:
         """Whether two runs have different numbers of it."""
-        known = numbers(self.table, score)
-        known = known[~np.isnan(known)]
-        return len(known) > 1 and float(np.ptp(known)) > 0
+        values = numbers(self.table, score)
+        values = values[~np.isnan(values)]
+        return len(values) > 1 and float(np.ptp(values)) > 0
 
     def runs_with(self, *scores: str) -> int:
         """How many runs have numbers of all these, whatever became of them."""
@@ -168,12 +166,13 @@ class Results:
 
     def only(self, name: str, values: Iterable[Any]) -> "Results":
         """The results of the runs with certain values of a setting."""
-        wanted = set(values)
-        return self._part(keep(self.table, [value in wanted for value in self.table[name]]))
+        choices = set(values)
+        rows = [value in choices for value in self.table[name]]
+        return self._part(keep(self.table, rows))
 
     def without(self, name: str) -> "Results":
         """The results as if a setting had never been there."""
-        table = {n: cells for n, cells in self.table.items() if n != name}
+        table = {n: values for n, values in self.table.items() if n != name}
         return self._part(table, [n for n in self.settings if n != name])
 
     def _part(self, table: Columns, settings: Sequence[str] | None = None) -> "Results":
@@ -208,9 +207,9 @@ class Results:
         missing = [name for name in dict.fromkeys(names) if name not in self._summaries]
         new: dict[str, list[Summary]] = {name: [] for name in missing}
         for one in self.configurations if missing else ():
-            drawn = statistics.resampled(one, missing, self.draws, self.seed)
-            for name, again in zip(missing, drawn, strict=True):
-                new[name].append(statistics.summary(one, name, self.level, again))
+            again = statistics.resampled(one, missing, self.draws, self.seed)
+            for name, draws in zip(missing, again, strict=True):
+                new[name].append(statistics.summary(one, name, self.level, draws))
         self._summaries |= new
         places = range(len(self.configurations))
         return [self._summaries[name][i] for i in places for name in names]
@@ -230,12 +229,12 @@ class Results:
         self._check_one_dataset()
         missing = [name for name in dict.fromkeys(scores) if name not in self._means]
         if missing:
-            means, drawn = statistics.resampled_means(
+            means, draws = statistics.resampled_means(
                 self.configurations, missing, self.draws, self.seed
             )
-            self._means |= {name: (means[:, k], drawn[:, :, k]) for k, name in enumerate(missing)}
-        found = [self._means[name] for name in scores]
-        return np.stack([m for m, _ in found], 1), np.stack([d for _, d in found], 2)
+            self._means |= {name: (means[:, k], draws[:, :, k]) for k, name in enumerate(missing)}
+        each = [self._means[name] for name in scores]
+        return np.stack([m for m, _ in each], 1), np.stack([d for _, d in each], 2)
 
     # Which is best
 
@@ -250,11 +249,11 @@ class Results:
 
         Example:
             >>> rows = {"objective": list("aabb"), "x": [1.0, 2, 3, 4], "y": [1.0, 1, 1, 1]}
-            >>> found = Results(rows).ranking
-            >>> found.winners("x"), found.winners("y"), found.mean_rank.tolist()
+            >>> ranking = Results(rows).ranking
+            >>> ranking.winners("x"), ranking.winners("y"), ranking.mean_rank.tolist()
             (('b',), ('a', 'b'), [1.75, 1.25])
         """
-        return ranks.ranking(self.configurations, self.scores, *self._compared)
+        return ranks.ranking(self._compared(self.scores))
 
     @cached_property
     def best_strengths(self) -> list[ranks.Best]:
@@ -266,7 +265,7 @@ class Results:
         Raises:
             ConfigError: There are several datasets.
         """
-        return ranks.best_strengths(self.configurations, self.scores, *self._compared)
+        return ranks.best_strengths(self._compared(self.scores))
 
     @cached_property
     def winners(self) -> list[ranks.Winner]:
@@ -275,14 +274,13 @@ class Results:
         Raises:
             ConfigError: There are several datasets.
         """
-        return ranks.winners(self.configurations, self.scores, *self._compared)
+        return ranks.winners(self._compared(self.scores))
 
-    @property
-    def _compared(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        sign = np.array([self.sign(name) for name in self.scores])
-        return sign, *self.means(self.scores), self.level
+    def _compared(self, scores: Sequence[str]) -> ranks.Means:
+        sign = np.array([self.sign(name) for name in scores])
+        return ranks.Means(self.configurations, scores, sign, *self.means(scores), self.level)
 
-    def front(self, score: str, cost: str | None = None) -> fronts.Front:
+    def front(self, score: str, cost: str | None = None) -> ranks.Front:
         """The configurations that no other beats in a score without a higher cost.
 
         Raises:
@@ -296,9 +294,7 @@ class Results:
         """
         pair = score, cost or self.cost
         if pair not in self._fronts:
-            self.choose(pair)
-            means = self.means(pair)
-            self._fronts[pair] = fronts.front(self.configurations, *pair, self.sign(score), *means)
+            self._fronts[pair] = ranks.front(self._compared(self.choose(pair)))
         return self._fronts[pair]
 
     # How scores hang together, and where differences come from
@@ -313,8 +309,8 @@ class Results:
             DataError: All runs diverged.
         """
         table, remarks = self._converged
-        found = agreement(table, self.choose(scores))
-        return replace(found, remarks=(*remarks, *found.remarks))
+        pairs = agreement(table, self.choose(scores))
+        return replace(pairs, remarks=(*remarks, *pairs.remarks))
 
     def variance_shares(self, scores: Sequence[str] | None = None) -> list[VarianceShares]:
         """How much of each score's variance is due to objective, swept value and seed.
@@ -330,14 +326,14 @@ class Results:
         table, remarks = self._converged
         runs: Columns = {}
         for one in configurations(table, self.settings):
-            for name, cells in {**one.runs, "strength": [one.strength] * one.size}.items():
-                runs.setdefault(name, []).extend(cells)
-        found = []
+            for name, values in {**one.runs, "strength": [one.strength] * one.size}.items():
+                runs.setdefault(name, []).extend(values)
+        every = []
         for score in names:
             if len({v for v in runs[score] if v is not None and v == v}) > 1:
                 shares = variance_shares(runs, score)
-                found.append(replace(shares, remarks=(*remarks, *shares.remarks)))
-        return found
+                every.append(replace(shares, remarks=(*remarks, *shares.remarks)))
+        return every
 
     @cached_property
     def _converged(self) -> tuple[Columns, tuple[str, ...]]:
@@ -386,10 +382,10 @@ class Results:
             DataError: One has fewer than two runs with the score.
         """
         sides = [sample(pick(self.table, settings), score) for settings in (first, second)]
-        found = seeds.seeds_needed(
+        count = seeds.seeds_needed(
             *(side.values for side in sides), level=self.level, most=most, draws=draws,
             seed=self.seed,
         )  # fmt: skip
         lost = sum(side.missing for side in sides)
         remarks = (f"{lost} runs without '{score}' were left out",) if lost else ()
-        return replace(found, remarks=(*remarks, *found.remarks))
+        return replace(count, remarks=(*remarks, *count.remarks))

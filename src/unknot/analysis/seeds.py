@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from unknot.analysis import bootstrap
 from unknot.analysis.configurations import Configuration
+from unknot.analysis.statistics import bootstrap_indices, tails
 from unknot.core.errors import ConfigError, DataError
 
 AT = (1, 3, 5, 10)
@@ -37,8 +37,8 @@ class SeedCount:
 
     def __repr__(self) -> str:
         enough = f"more than {len(self.probability)}" if self.needed is None else str(self.needed)
-        said = f"difference {self.difference:+.4f}: {enough} seeds for {100 * self.level:.0f} %"
-        return "; ".join([said, *self.remarks])
+        text = f"difference {self.difference:+.4f}: {enough} seeds for {100 * self.level:.0f} %"
+        return "; ".join([text, *self.remarks])
 
 
 def seeds_needed(
@@ -82,7 +82,7 @@ def seeds_needed(
     # Rounding must not decide between equal means.
     near = 1e-12 * max(float(np.abs(a).max()), float(np.abs(b).max()), 1e-300)
     probability = np.where(np.abs(apart) <= near, 0.5, apart * difference > 0).mean(0)
-    low, high = np.quantile(apart, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    low, high = np.quantile(apart, tails(level), axis=0)
     short = np.flatnonzero(probability < level).tolist()
     needed = short[-1] + 2 if short else 1
     remarks = []
@@ -114,7 +114,7 @@ def _means(
     scores: Float[np.ndarray, " n"], most: int, draws: int, seed: int, name: str
 ) -> Float[np.ndarray, "draws most"]:
     """Means of the first 1, 2, ... of the seeds drawn."""
-    index = bootstrap.indices(seed, f"metric/seeds/{name}", draws, most, high=len(scores))
+    index = bootstrap_indices(seed, f"metric/seeds/{name}", draws, most, high=len(scores))
     means: np.ndarray = scores[index].cumsum(1) / np.arange(1, most + 1)
     return means
 
@@ -157,9 +157,9 @@ def every_pair(
 
     The same numbers as `seeds_needed` gives, which draws anew for each pair.
     """
-    known = [one for one in configurations if len(one.sample(score).values) > 1]
-    known.sort(key=lambda one: -sign * float(np.mean(one.sample(score).values)))
-    values = [one.sample(score).values for one in known]
+    several = [one for one in configurations if len(one.sample(score).values) > 1]
+    several.sort(key=lambda one: -sign * float(np.mean(one.sample(score).values)))
+    values = [one.sample(score).values for one in several]
     first, second = (
         [_means(scores, max(at), draws, 0, side) for scores in values]
         for side in ("first", "second")
@@ -167,15 +167,15 @@ def every_pair(
     means = [float(scores.mean()) for scores in values]
     columns = [n - 1 for n in at]
     rows = []
-    for i, j in combinations(range(len(known)), 2):
+    for i, j in combinations(range(len(several)), 2):
         apart = sign * (first[i] - second[j])[:, columns]
         near = 1e-12 * max(float(np.abs(first[i]).max()), 1e-300)
         chance = np.where(np.abs(apart) <= near, 0.5, apart > 0).mean(0)
         rows.append(
             {
                 "score": score,
-                "better": known[i].label,
-                "worse": known[j].label,
+                "better": several[i].label,
+                "worse": several[j].label,
                 "difference": means[i] - means[j],
                 **{f"n={n}": float(p) for n, p in zip(at, chance, strict=True)},
             }

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from unknot.cli.options import Device
+
 PRESET = "quickstart"
 
 
@@ -17,7 +19,7 @@ def demo(
             show_default="studies/quickstart; with --quick: studies/quickstart-quick",
         ),
     ] = None,
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
+    device: Device = "auto",
 ) -> None:
     """Run a small study on dSprites and write its report: at most 5 minutes on two CPU cores.
 
@@ -29,32 +31,35 @@ def demo(
     """
     import shutil
     import signal
-    import sys
 
     from unknot.cli.report import write
-    from unknot.cli.screen import beside, say, table
-    from unknot.cli.study_screen import watching
+    from unknot.cli.screen import print_table, say, stderr
+    from unknot.cli.study.board import watching
     from unknot.core.text import cell_text
     from unknot.core.toml import read_text
-    from unknot.study import execute, export
-    from unknot.study.plan import plan as plan_study
-    from unknot.study.study_file import StudyFile, read_study
+    from unknot.studies import export
+    from unknot.studies.execute import driver
+    from unknot.studies.file.study_file import StudyFile, read_study
+    from unknot.studies.plan import plan as plan_study
 
-    given = read_study(Path(PRESET), quick=quick)
-    folder = out or Path("studies") / given.folder_name
-    if (file := folder / "study.toml").exists():  # resume it, even if its file was edited
-        given = StudyFile.parse(read_text(file))
-    plan = plan_study(given)
-    names = list(dict.fromkeys(spec.objective.name for spec in plan.settings))
-    beside.print(
-        f"Study: {' and '.join(names)}, {len(plan.runs)} models on {plan.settings[0].data.name}, "
-        f"{plan.settings[0].steps:,} steps each.",
+    file = read_study(Path(PRESET), quick=quick)
+    folder = out or Path("studies") / file.folder_name
+    if (folder / "study.toml").exists():  # resume it, even if its file was edited
+        file = StudyFile.parse(read_text(folder / "study.toml"))
+    plan = plan_study(file)
+    first, names = (
+        plan.configurations[0],
+        dict.fromkeys(s.objective.name for s in plan.configurations),
+    )
+    stderr.print(
+        f"Study: {' and '.join(names)}, {len(plan.runs)} models on {first.data.name}, "
+        f"{first.steps:,} steps each.",
         soft_wrap=True,
     )
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with watching() as (begun, watch):
-            study = execute.run(folder, given, device=device, begun=begun, watch=watch)
+        with watching() as (announce, watch):
+            study = driver.run(folder, file, device=device, on_start=announce, watch=watch)
         files = write(folder, folder / "report")
     except KeyboardInterrupt:
         typer.echo(f"Stopped. Run the same command again to resume {folder}.", err=True)
@@ -62,11 +67,10 @@ def demo(
     finally:
         signal.signal(signal.SIGTERM, before)
     rows = study.table()
-    shown = [n for n in (*export.telling(rows, study.scores()), "recon", "kl") if n != "id"]
-    table(shown, [{n: cell_text(row.get(n)) for n in shown} for row in rows], False)
+    columns = [n for n in (*export.telling(rows, study.scores()), "recon", "kl") if n != "id"]
+    print_table([{n: cell_text(row.get(n)) for n in columns} for row in rows])
     say(f"Weights and curves: {folder / 'populations'}; pictures: {folder / 'report' / 'figures'}")
-    # Where the command is not on the path, say the one that was typed.
-    command = "unknot" if shutil.which("unknot") else sys.argv[0]
+    command = "unknot" if shutil.which("unknot") else "python -m unknot"
     same = PRESET + " --quick" * quick + (f" --out {out}" if out else "")
     say(
         f"Open [bold]{files[0]}[/]. Next, add three seeds: {command} study run {same} "

@@ -1,33 +1,28 @@
 """``unknot distances``: whether the codes of a model keep the distances of its data."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from unknot.metrics.parts.traversal_distances import Matrices
+from unknot.cli.options import Device, JsonOnly, Member, RunArgument, Traversals, output_folder
 
 ACROSS = 5
 """Clouds side by side, at most."""
-COMPARED = {
+COMPARISONS = {
     "factors": ("images", "codes", "posteriors", "reconstructions"),
     "images": ("codes", "posteriors", "reconstructions"),
 }
-RATIOS = "ratios"
-SAID = {
+TITLES = {
     "with factors": "Rank correlation of mean distances with factor distances",
     "with images": "Rank correlation of mean distances with image distances",
-    RATIOS: "Shape of the codes along each factor",
+    "ratios": "Shape of the codes along each factor",
 }
 
 
 def distances(
-    run: Annotated[Path, typer.Argument(help="Run folder.")],
-    member: Annotated[
-        int, typer.Option(help="Index of the model, if the run has several seeds.", min=0)
-    ] = 0,
+    run: RunArgument,
+    member: Member = 0,
     loss: Annotated[
         str | None,
         typer.Option(
@@ -39,14 +34,10 @@ def distances(
     out: Annotated[
         Path | None, typer.Option(help="Output folder.", show_default="RUN/distances")
     ] = None,
-    traversals: Annotated[
-        int, typer.Option(help="Maximum number of traversals per factor.", min=1)
-    ] = 32,
+    traversals: Traversals = 32,
     seed: Annotated[int, typer.Option(help="Random seed for the traversals.", min=0)] = 0,
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
-    json: Annotated[
-        bool, typer.Option("--json", help="Print JSON instead of writing pictures.")
-    ] = False,
+    device: Device = "auto",
+    json: JsonOnly = False,
 ) -> None:
     """Compare factor, image, code, posterior and reconstruction distances along each factor.
 
@@ -57,21 +48,20 @@ def distances(
 
     Example: `unknot distances runs/beta_vae-dsprites-1`
     """
-    from unknot.cli.screen import beside, say, table
-    from unknot.metrics.parts.traversal_distances import mean_matrices, rank_agreement
-    from unknot.report import clouds, thresholds
-    from unknot.report import distances as report
-    from unknot.report.style import png
-    from unknot.report.traversals import title
-    from unknot.study.run import load
+    from unknot.cli.screen import print_json, print_table, say, stderr
+    from unknot.metrics.parts.distances import mean_matrices, rank_agreement
+    from unknot.report.data import clouds, thresholds
+    from unknot.report.data import distances as report
+    from unknot.report.model.traversals import title
+    from unknot.runs.run import load
 
-    folder = check_folder(out or run / "distances")
+    folder = output_folder(out or run / "distances")
     trained = load(run, device=device)
     trained.dataset.require_factors("Distances along factors")
     sources = report.run_sources(trained, member, loss=loss)
-    with beside.status("measuring distances"):
+    with stderr.status("measuring distances"):
         matrices = mean_matrices(sources, trained.dataset.space, traversals=traversals, seed=seed)
-        seen = clouds.factor_clouds(
+        by_factor = clouds.factor_clouds(
             trained.representations()[member], traversals=traversals, seed=seed
         )
     numbers: list[dict[str, Any]] = [
@@ -81,81 +71,45 @@ def distances(
                 f"with {one}": {
                     other: rank_agreement(matrices[cloud.name], one, other) for other in others
                 }
-                for one, others in COMPARED.items()
+                for one, others in COMPARISONS.items()
             },
-            RATIOS: {
+            "ratios": {
                 "linearity": cloud.linearity,
                 "axis": cloud.axis_alignment,
                 "orientation": cloud.orientation,
             },
         }
-        for cloud in seen
+        for cloud in by_factor
     ]
     if json:
-        table([], numbers, True)
+        print_json(numbers)
         return
-    for part, words in SAID.items():
-        rows = [
-            {"factor": row["factor"], **{k: f"{v:.2f}" for k, v in row[part].items()}}
-            for row in numbers
-        ]
-        say(f"[bold]{words}[/]")
-        table(list(rows[0]), rows, False)
+    for part, heading in TITLES.items():
+        say(f"[bold]{heading}[/]")
+        print_table(
+            [
+                {"factor": row["factor"], **{k: f"{v:.2f}" for k, v in row[part].items()}}
+                for row in numbers
+            ]
+        )
     whose = title(trained, member)
-    across = -(-len(seen) // -(-len(seen) // ACROSS))
-    grid = [seen[start : start + across] for start in range(0, len(seen), across)]
-    files = {
-        "matrices.png": png(
-            report.matrices_figure(
-                matrices,
-                title=f"Mean distances along each factor: {whose}",
-                lines=report.captions(loss or report.own_loss(trained)),
-            )
+    across = -(-len(by_factor) // -(-len(by_factor) // ACROSS))
+    figures = {
+        "matrices": report.matrices_figure(
+            matrices,
+            title=f"Mean distances along each factor: {whose}",
+            lines=report.captions(loss or report.own_loss(trained)),
         ),
-        "clouds.png": png(
-            clouds.cloud_figure(
-                grid,
-                title=f"Codes along traversals of one factor: {whose}",
-                note="Codes along traversals, centred, in the two latents that vary most. Light "
-                "to dark: increasing value of the factor.",
-            )
+        "clouds": clouds.cloud_figure(
+            [by_factor[start : start + across] for start in range(0, len(by_factor), across)],
+            title=f"Codes along traversals of one factor: {whose}",
+            note="Codes along traversals, centred, in the two latents that vary most. Light "
+            "to dark: increasing value of the factor.",
         ),
-        "thresholds.png": png(
-            thresholds.threshold_figure(
-                thresholds.pair_deltas(trained, member),
-                title=f"Latents that Ada-GVAE would treat as shared: {whose}",
-            )
+        "thresholds": thresholds.threshold_figure(
+            thresholds.pair_deltas(trained, member),
+            title=f"Latents that Ada-GVAE would treat as shared: {whose}",
         ),
     }
-    for path in write(folder, files, matrices):
+    for path in report.write(folder, figures, matrices):
         say(str(path))
-
-
-def check_folder(folder: Path) -> Path:
-    """A folder to write into, checked before the work is done."""
-    from unknot.core.errors import StoreError
-
-    if folder.exists() and not folder.is_dir():
-        raise StoreError(f"{folder} is a file, not a folder; choose another with --out.")
-    return folder
-
-
-def write(folder: Path, files: Mapping[str, bytes], matrices: "Matrices") -> list[Path]:
-    """Write pictures, and the matrices as arrays ``factor/source``."""
-    import io
-
-    import numpy as np
-
-    from unknot.core.files import write_whole
-
-    arrays = {
-        f"{factor}/{source}": matrix.numpy()
-        for factor, own in matrices.items()
-        for source, matrix in own.items()
-    }
-    data = io.BytesIO()
-    np.savez(data, **arrays)  # type: ignore[arg-type]
-    everything = {**files, "distances.npz": data.getvalue()}
-    for name, content in everything.items():
-        write_whole(folder / name, content)
-    return [folder / name for name in everything]

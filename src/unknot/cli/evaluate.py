@@ -1,27 +1,26 @@
 """``unknot evaluate``: score a run."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from unknot.cli.options import (
+    Device,
+    Json,
+    Metrics,
+    MetricSeed,
+    Protocol,
+    RunArgument,
+    split_names,
+)
+
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="Run folder.")],
-    metrics: Annotated[
-        str | None,
-        typer.Option(help="Metrics, separated by commas, e.g. mig,dci.", show_default="all"),
-    ] = None,
-    protocol: Annotated[
-        str,
-        typer.Option(
-            help="Metric protocol (named settings): unknot (our choice), study2019 (Locatello et "
-            "al. 2019), study2019_fast (with DCI in float32), carbonneau (Carbonneau et al. 2022) "
-            "or paper (the paper that introduced the metric)."
-        ),
-    ] = "unknot",
-    seed: Annotated[int, typer.Option(help="Random seed for the metrics.", min=0)] = 0,
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
+    run: RunArgument,
+    metrics: Metrics = None,
+    protocol: Protocol = "unknot",
+    seed: MetricSeed = 0,
+    device: Device = "auto",
     workers: Annotated[
         int | None,
         typer.Option(
@@ -30,7 +29,7 @@ def evaluate(
             min=1,
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Compute metrics for the models of a run and add the scores to its scores.jsonl.
 
@@ -43,51 +42,54 @@ def evaluate(
 
     from rich.markup import escape
 
-    from unknot.cli.screen import bar, say, table
-    from unknot.study import evaluate as scores
-    from unknot.study import lock, scoring
-    from unknot.study import records as kept
-    from unknot.study.run import load
+    from unknot.cli.screen import bar, print_json, print_table, say
+    from unknot.runs import evaluate as scores
+    from unknot.runs import lock, records
+    from unknot.runs.run import load
+    from unknot.studies.execute import scoring
 
-    names = scores.known([name.strip() for name in metrics.split(",")]) if metrics else None
+    names = split_names(metrics)
     request = scores.ScoringRequest(
-        names or scores.everything(), protocol, seed, strict=names is not None
+        scores.metric_names(names) if names else scores.everything(),
+        protocol,
+        seed,
+        strict=names is not None,
     )
     models = scores.models(load(run, device=device).training, request)
-    records, new = [], 0
+    every, new = [], 0
     with (
         bar("score", len(models) * len(request.metrics), "scores") as update,
         closing(
             scoring.score(
                 models,
                 request,
-                known=kept.read(run),
+                stored=records.read(run),
                 processes=workers or scoring.spare(),
                 on_score=lambda done: update(done, " "),
             )
-        ) as scored,
+        ) as of_models,
     ):
-        for of_model in scored:
+        for of_model in of_models:
             with lock.hold(run, f"Another process is at work in {run}.", patience=30.0):
-                new += kept.append(run, of_model)
-            records += of_model
+                new += records.append(run, of_model)
+            every += of_model
+    results = [record for record in every if record.applies]
+    if json:
+        print_json([asdict(record) for record in results])
+        return
+    rows = [
+        {"seed": record.seed, "score": key, "value": f"{value:.4f}"}
+        for record in results
+        for key, value in record.values.items()
+    ]
+    print_table(rows, ["seed", "score", "value"])
+    for remark in dict.fromkeys(f"{r.metric}: {text}" for r in results for text in r.remarks):
+        say(escape(remark))
     skipped: dict[str, list[str]] = {}
-    for record in records:
+    for record in every:
         if not record.applies:
             reason = record.remarks[0].removeprefix(f"{record.metric} ")
             skipped.setdefault(reason, []).append(record.metric)
-    records = [record for record in records if record.applies]
-    if json:
-        table([], [asdict(record) for record in records], True)
-        return
-    rows = [
-        {"seed": r.seed, "score": key, "value": f"{value:.4f}"}
-        for r in records
-        for key, value in r.values.items()
-    ]
-    table(["seed", "score", "value"], rows, False)
-    for remark in dict.fromkeys(f"{r.metric}: {text}" for r in records for text in r.remarks):
-        say(escape(remark))
     for reason, without in skipped.items():
         say(escape(f"Skipped {', '.join(dict.fromkeys(without))}: {reason}"))
-    say(f"{new} new of {len(records)} records in {run / 'scores.jsonl'} ({protocol})")
+    say(f"{new} new of {len(results)} records in {run / 'scores.jsonl'} ({protocol})")

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from unknot.cli.options import Device
+
 
 def gallery(
     objectives: Annotated[
@@ -19,7 +21,7 @@ def gallery(
     out: Annotated[Path, typer.Option(help="Output folder for the runs and the page.")] = Path(
         "gallery"
     ),
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
+    device: Device = "auto",
 ) -> None:
     """Train each objective for a few thousand steps and show the results on one page.
 
@@ -29,41 +31,17 @@ def gallery(
 
     `unknot gallery vae beta_vae factor_vae --steps 10000 --out three`
     """
-    from unknot.cli.screen import beside, say
+    from unknot.cli.screen import say, stderr
     from unknot.cli.train import print_result, train_with_bar
-    from unknot.core import registry
-    from unknot.core.errors import ConfigError, StoreError
     from unknot.report.gallery import write_gallery
-    from unknot.study import config, evaluate, records, run
-    from unknot.study.folder import RunFolder
-    from unknot.study.gallery import short
+    from unknot.runs import evaluate, records, run
+    from unknot.studies.gallery import check_folder, specs
 
-    names = objectives or registry.names("objectives")
-    specs = {
-        name: config.spec(
-            {
-                "data": data,
-                "net": net,
-                "objective": {"name": name, **short(name, steps)},
-                "optim": {"lr": lr},
-                "steps": steps,
-                "batch": batch,
-                "seeds": seed,
-                "log_every": max(1, steps // 100),
-            }
-        )
-        for name in names
-    }
-    if any((out / file).exists() for file in ("run.toml", "study.db")):
-        raise StoreError(f"{out} is not a gallery folder; choose another with --out.")
-    for name, spec in specs.items():
-        if (out / name / "run.toml").exists() and RunFolder(out / name).spec().ids() != spec.ids():
-            raise ConfigError(
-                f"{out / name} was trained with other settings; choose another folder with --out."
-            )
+    settings = specs(objectives, data=data, net=net, steps=steps, batch=batch, lr=lr, seed=seed)
+    check_folder(out, settings)
     runs: dict[str, run.Run] = {}
     scores: dict[str, dict[str, float]] = {}
-    for name, spec in specs.items():
+    for name, spec in settings.items():
         folder = out / name
         done = (
             run.resume(folder, device=device)
@@ -75,10 +53,9 @@ def gallery(
         runs[name], scores[name] = done, {}
         if done.status == "diverged":  # which the page says
             continue
-        with beside.status(f"scoring {name}"):
-            known = records.read(folder)
-            (found,) = evaluate.evaluate(done, metrics=("mig", "cbd"), known=known)
-        records.append(folder, found)
-        scores[name] = {record.metric: record.values[record.metric] for record in found}
+        with stderr.status(f"scoring {name}"):
+            (new,) = evaluate.evaluate(done, metrics=("mig", "cbd"), stored=records.read(folder))
+        records.append(folder, new)
+        scores[name] = {record.metric: record.values[record.metric] for record in new}
     for path in write_gallery(runs, out, scores=scores):
         say(str(path))

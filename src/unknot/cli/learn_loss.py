@@ -1,9 +1,11 @@
 """``unknot learn-loss``: a reconstruction loss whose distances follow the factors."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+
+from unknot.cli.options import Device, Json, override
 
 
 def learn_loss(
@@ -34,7 +36,7 @@ def learn_loss(
     resave: Annotated[
         Path | None, typer.Option(help="Also write the blurred dataset to this npz file.")
     ] = None,
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
+    device: Device = "auto",
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -42,7 +44,7 @@ def learn_loss(
             help="Any other setting, e.g. data.spacing=4 or loss.l2=0. Repeatable.",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Learn a blur kernel under which image distances follow factor distances.
 
@@ -56,16 +58,15 @@ def learn_loss(
     """
     from dataclasses import asdict
 
-    from unknot.cli.screen import bar, say, table
-    from unknot.core import dotted
+    from unknot.cli.screen import bar, print_json, print_table, say
     from unknot.core.errors import ConfigError, StoreError
     from unknot.core.files import write_whole
     from unknot.core.registry import nearest
     from unknot.learnt_loss import learn as learning
     from unknot.learnt_loss.resave import resave as resaved
-    from unknot.report.kernels import kernel_figure
+    from unknot.report.data.kernels import kernel_figure
     from unknot.report.style import png
-    from unknot.study import config
+    from unknot.runs import config
 
     flags = {
         "loss.radius": radius,
@@ -80,36 +81,32 @@ def learn_loss(
     for path in (out, picture, resave):
         if path is not None and path.exists():  # runs may depend on it
             raise StoreError(f"{path} already exists; choose another name.")
-    asked: dict[str, Any] = {"data": data, "loss": {}}
-    for flag, value in flags.items():
-        if value is not None:
-            dotted.put(asked, flag, value)
-    asked = config.assign(asked, set_ or [])
-    if unknown := [key for key in asked if key not in ("data", "loss")]:
+    table = override({"data": data, "loss": {}}, flags, set_)
+    if unknown := [key for key in table if key not in ("data", "loss")]:
         raise ConfigError(f"Unknown key '{unknown[0]}'{nearest(unknown[0], ['data', 'loss'])}")
-    if not isinstance(asked["loss"], dict):
-        raise ConfigError(f"loss must be a table, such as loss.l2=0; got {asked['loss']!r}.")
-    chosen = config.spec({"data": asked["data"]}).data
-    settings = config.build(learning.LossSettings, asked["loss"], "loss")
+    if not isinstance(table["loss"], dict):
+        raise ConfigError(f"loss must be a table, such as loss.l2=0; got {table['loss']!r}.")
+    dataset = config.spec({"data": table["data"]}).data
+    settings = config.build(learning.LossSettings, table["loss"], "loss")
     with bar("learn", settings.steps, "steps") as update:
-        found = learning.learn_loss(
-            chosen.settings,
+        loss = learning.learn_loss(
+            dataset.settings,
             settings,
             device=device,
             watch=lambda step, rank: update(step, f"rank correlation {rank:.3f}"),
         )
-    found.save(out)
-    title = f"Kernel learnt on {chosen.name}, rank correlation {found.after.factor_rank:.2f}"
-    write_whole(picture, png(kernel_figure(found.kernel, title=title)))
+    loss.save(out)
+    title = f"Kernel learnt on {dataset.name}, rank correlation {loss.after.factor_rank:.2f}"
+    write_whole(picture, png(kernel_figure(loss.kernel, title=title)))
     rows = [
         {"distances": what, **{key: round(value, 4) for key, value in asdict(each).items()}}
-        for what, each in (("of pixels", found.before), ("learnt", found.after))
+        for what, each in (("of pixels", loss.before), ("learnt", loss.after))
     ]
-    table([*rows[0]], rows, json)
+    (print_json if json else print_table)(rows)
     if resave is not None:
-        dataset = chosen.settings.load()
-        with bar("resave", 2 * len(dataset), "images") as update:
-            resaved(dataset, found.kernel, resave, on_images=lambda n: update(n, "blurred"))
+        images = dataset.settings.load()
+        with bar("resave", 2 * len(images), "images") as update:
+            resaved(images, loss.kernel, resave, on_images=lambda n: update(n, "blurred"))
     if not json:
         if resave is not None:
             say(f"Dataset: {resave}; train with --data arrays --set data.path={resave}")

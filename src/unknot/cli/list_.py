@@ -1,14 +1,38 @@
 """``unknot list``: what there is to choose from."""
 
-from collections.abc import Callable
+import re
 from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unknot.cli.options import Json
+
 if TYPE_CHECKING:
     from unknot.core.registry import Room
+
+
+DOCUMENTS = {
+    "study2019|Locatello et al. 2019": "[bold]Locatello et al. 2019[/]: Challenging Common "
+    "Assumptions in the Unsupervised Learning of Disentangled Representations; study2019 means the "
+    "settings of its 10,800 models.",
+    "[Mm]ichlo": "[bold]Michlo 2022[/]: a dissertation on distances between images.",
+    "[Mm]ushom": "[bold]Mushom 2020[/]: an MSc thesis that compares five objectives on dSprites.",
+    "[oÖ]zcan": "[bold]Moğultay Özcan 2024[/]: a PhD thesis on learnt loss weights (L-VAE).",
+}
+"""What names in a list refer to, by what is in them; few readers know these by name."""
+USES = {
+    "objectives": "Use one: unknot train --objective NAME --preset PRESET "
+    "--set objective.SETTING=VALUE. docs/objectives.md explains settings and presets.",
+    "datasets": "Use one: unknot train --data NAME --set data.SETTING=VALUE. "
+    "Look at one: unknot data show NAME.",
+    "metrics": "Use some: unknot evaluate RUN --metrics NAME,NAME. "
+    "docs/metrics.md says which to use for what.",
+    "nets": "Use one: unknot train --net NAME --set net.SETTING=VALUE.",
+    "samplers": "Use one: unknot train --set sampler.name=NAME --set sampler.SETTING=VALUE.",
+}
+BETTER = {"neither": "neither direction is better"}
 
 
 class What(StrEnum):
@@ -21,47 +45,47 @@ class What(StrEnum):
     samplers = "samplers"
 
 
-def list_(
-    what: Annotated[What, typer.Argument(help="What to list.")],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+def list_(what: Annotated[What, typer.Argument(help="What to list.")], json: Json = False) -> None:
     """List objectives, datasets, metrics, nets or samplers with their settings and presets.
 
     Includes those that other installed packages add.
 
     Change a setting with `--set objective.NAME=VALUE`, `--set net.NAME=VALUE` and so on. A preset
     is a named set of settings, e.g. `--preset study2019`. A sampler chooses the images of each
-    batch (single images, pairs or triplets); its settings begin with `draw`, e.g.
-    `--set draw.name=pairs`.
+    batch (single images, pairs or triplets); its settings begin with `sampler`, e.g.
+    `--set sampler.name=pairs`.
 
     Example: `unknot list objectives`
     """
     from rich.markup import escape
 
-    from unknot.cli.screen import say, table
+    from unknot.cli.screen import print_json, say
 
     rows = _rows(what.value)
     if json:
-        table([], rows, True)
+        print_json(rows)
         return
     for row in rows:
         say(f"[bold]{row['name']}[/]  {escape(row['what it is'])}")
-        words = " ".join(
-            f"{key}={usual}" if usual else key for key, usual in row["settings"].items()
-        )
-        presets = row.get("presets")
+        settings = [f"{key}={usual}" if usual else key for key, usual in row["settings"].items()]
+        lines = [row["paper"], " ".join(settings)]
         if "better" in row:
-            words = f"{row['better']} is better; needs {', '.join(row['needs'])}"
-        for line in (row["paper"], words, f"presets: {', '.join(presets)}" if presets else ""):
-            if line:
-                say(f"  [dim]{escape(line)}[/]")
+            better = BETTER.get(row["better"], f"{row['better']} is better")
+            lines.append(f"{better}; needs {', '.join(row['needs'])}")
+        if row["presets"]:
+            lines.append(f"presets: {', '.join(row['presets'])}")
+        for line in filter(None, lines):
+            say(f"  [dim]{escape(line)}[/]")
+    say(f"\n{USES[what]}")
+    for pattern, document in DOCUMENTS.items():
+        if re.search(pattern, str(rows)):
+            say(document)
 
 
 def _rows(room: "Room") -> list[dict[str, Any]]:
     from unknot.core import registry
     from unknot.core.errors import ConfigError
 
-    facts: dict[str, Callable[[str], dict[str, Any]]] = {"metrics": _facts, "samplers": _views}
     rows = []
     for name in registry.names(room):
         row: dict[str, Any] = {
@@ -75,20 +99,11 @@ def _rows(room: "Room") -> list[dict[str, Any]]:
         with suppress(ConfigError):
             row["settings"] = registry.settings(room, name)
             row["presets"] = registry.preset_names(room, name)
-            row |= facts[room](name) if room in facts else {}
+            if room == "metrics":
+                from unknot.metrics import facts
+
+                row |= {k: v for k, v in vars(facts(name)).items() if k != "name"}
+            elif room == "samplers":
+                row["views"] = registry.get("samplers", name).views
         rows.append(row)
     return rows
-
-
-def _views(name: str) -> dict[str, Any]:
-    from unknot.core import registry
-
-    return {"views": registry.get("samplers", name).views}
-
-
-def _facts(name: str) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from unknot.metrics import facts
-
-    return {key: value for key, value in asdict(facts(name)).items() if key != "name"}

@@ -5,7 +5,9 @@ answers at once.
 """
 
 import sys
+import traceback
 import warnings
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -37,38 +39,48 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=True,
 )
-app.command("demo")(demo.demo)
-app.command("train")(train.train)
-app.command("resume")(resume.resume)
-app.command("encode")(encode.encode)
-app.command("evaluate")(evaluate.evaluate)
-app.command("learn-loss")(learn_loss.learn_loss)
-app.command("score")(score.score)
-app.command("distances")(distances.distances)
-app.command("show")(show.show)
-app.command("report")(report.report)
-app.command("gallery")(gallery.gallery)
-app.command("list")(list_.list_)
-app.add_typer(data.app, name="data")
-app.add_typer(study.app, name="study")
+PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
+    "Models": {
+        "train": train.train,
+        "resume": resume.resume,
+        "evaluate": evaluate.evaluate,
+        "show": show.show,
+        "encode": encode.encode,
+        "score": score.score,
+        "distances": distances.distances,
+        "learn-loss": learn_loss.learn_loss,
+    },
+    "Studies": {
+        "demo": demo.demo,
+        "report": report.report,
+        "gallery": gallery.gallery,
+        "study": study.app,
+    },
+    "What there is": {"list": list_.list_, "data": data.app},
+}
+for panel, verbs in PANELS.items():
+    for name, verb in verbs.items():
+        if isinstance(verb, typer.Typer):
+            app.add_typer(verb, name=name, rich_help_panel=panel)
+        else:
+            app.command(name, rich_help_panel=panel)(verb)
 
 
-def _version(wanted: bool) -> bool:
-    if wanted:
+def _print_version(flag: bool) -> None:
+    if flag:
         import unknot
 
         typer.echo(f"unknot {unknot.__version__}")
         raise typer.Exit
-    return wanted
 
 
 @app.callback()
 def root(
-    debug: Annotated[bool, typer.Option(help="Show the full traceback of an error.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
         bool,
         typer.Option(
-            "--version", help="Print the version and exit.", callback=_version, is_eager=True
+            "--version", help="Print the version and exit.", callback=_print_version, is_eager=True
         ),
     ] = False,
 ) -> None:
@@ -76,25 +88,34 @@ def root(
 
 
 def main() -> None:
-    """Run the command; an error of ours, or a warning, is one line on the standard error stream."""
+    """Run the command; an error or a warning is one line on the standard error stream.
+
+    Exit codes: 0 done, 1 failed, 2 bad input, 70 a bug of ours, 130 stopped.
+    """
     warnings.formatwarning = lambda message, kind, *_: f"{kind.__name__}: {message}\n"
     try:
         app()
-    except UnknotError as error:
+    except Exception as error:
         if "--debug" in sys.argv:
             raise
-        typer.echo(f"unknot: {error}", err=True)
-        sys.exit(error.exit_code)
-    except (MemoryError, RuntimeError) as error:
+        text, code = _explain(error)
+        typer.echo(f"unknot: {text}", err=True)
+        raise SystemExit(code) from error
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    """An error as one line, and the exit code."""
+    if isinstance(error, UnknotError):
+        return str(error), error.exit_code
+    if isinstance(error, MemoryError | RuntimeError):
         from unknot.engine.memory import is_out_of_memory
 
-        if "--debug" in sys.argv or not is_out_of_memory(error):
-            raise
-        typer.echo("unknot: not enough memory; try a smaller --batch or fewer --seeds.", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo("unknot: stopped.", err=True)
-        sys.exit(130)
-    except BrokenPipeError:  # the reader of our output went away
-        sys.stderr.close()
-        sys.exit(1)
+        if is_out_of_memory(error):
+            return "not enough memory; try a smaller --batch or fewer --seeds.", 1
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"{text} ({place.filename}:{place.lineno}). "
+        "This is a bug of unknot; to report it with the traceback, run: unknot --debug ...",
+        70,
+    )

@@ -1,12 +1,11 @@
 """``unknot report``: a study, or any table of runs, as one HTML page."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from unknot.cli.options import output_folder, split_names
 
 
 def report(
@@ -53,17 +52,18 @@ def report(
 
     `unknot report scores.csv --out page --baseline vae --baseline mig=0.1`
     """
-    from unknot.cli.distances import check_folder
     from unknot.cli.screen import say
-    from unknot.engine.device import runtime
 
-    runtime(device)  # or it would be said in the page alone
+    if device != "cpu":  # a table needs no torch
+        from unknot.engine.device import runtime
+
+        runtime(device)  # or it would be said in the page alone
     in_study = study.is_dir() and (study / "study.db").exists()
-    folder = check_folder(out or (study / "report" if in_study else Path("reports") / study.stem))
-    scores = [name.strip() for name in metrics.split(",") if name.strip()] if metrics else None
+    folder = output_folder(out or (study / "report" if in_study else Path("reports") / study.stem))
     files = write(
-        *(study, folder),
-        scores=scores,
+        study,
+        folder,
+        scores=split_names(metrics),
         published=published,
         baselines=baseline or [],
         device=device,
@@ -71,28 +71,11 @@ def report(
     say(f"{len(files):,} files in {folder}. Open {files[0]}")
 
 
-def write(
-    study: Path,
-    folder: Path,
-    *,
-    scores: "Sequence[str] | None" = None,
-    published: Path | None = None,
-    baselines: "Sequence[str]" = (),
-    device: str = "cpu",
-) -> list[Path]:
+def write(study: Path, folder: Path, **options: Any) -> list[Path]:
     """Write the page of what is at a path, and say on the way what is being drawn."""
-    from unknot.cli.screen import beside
-    from unknot.engine.device import threads
-    from unknot.report import study_page
+    from unknot.cli.screen import stderr
+    from unknot.report.study import page as study_page
 
-    # A bootstrap is thousands of small tensors: threads that wait for each other make it slower.
-    with threads(1), beside.status("drawing") as status:
-        tell = status.update if beside.is_terminal else beside.print
-        return study_page.report(
-            *(study, folder),
-            published=published,
-            scores=scores,
-            baselines=baselines,
-            device=device,
-            say=tell,
-        )
+    with stderr.status("drawing") as status:
+        tell = status.update if stderr.is_terminal else stderr.print
+        return study_page.report(study, folder, say=tell, **options)

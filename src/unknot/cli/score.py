@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from unknot.cli.options import Json, Metrics, MetricSeed, Protocol, split_names
+
 
 def score(
     file: Annotated[
@@ -14,24 +16,14 @@ def score(
             "codes_test, factors_test."
         ),
     ],
-    metrics: Annotated[
-        str | None,
-        typer.Option(help="Metrics, separated by commas, e.g. mig,dci.", show_default="all"),
-    ] = None,
-    protocol: Annotated[
-        str,
-        typer.Option(
-            help="Metric protocol (named settings): unknot (our choice), study2019 (Locatello et "
-            "al. 2019), study2019_fast (with DCI in float32), carbonneau (Carbonneau et al. 2022) "
-            "or paper (the paper that introduced the metric)."
-        ),
-    ] = "unknot",
-    seed: Annotated[int, typer.Option(help="Random seed for the metrics.", min=0)] = 0,
+    metrics: Metrics = None,
+    protocol: Protocol = "unknot",
+    seed: MetricSeed = 0,
     member: Annotated[
         int | None,
         typer.Option(help="Index of the model, if codes are [models, n, z].", min=0),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Compute metrics for codes in an npz file; the model may come from any library.
 
@@ -41,38 +33,32 @@ def score(
 
     Example: `unknot score codes.npz --metrics mig,sap,dci --protocol study2019`
     """
-    import sys
-    from json import dumps
-
     from rich.markup import escape
 
-    from unknot import metrics as scores
-    from unknot.cli.screen import say
-    from unknot.study import arrays
+    from unknot.cli.screen import print_json, say
+    from unknot.metrics import evaluate
+    from unknot.runs import arrays
 
-    given = arrays.read(file, member)
-    names = [name.strip() for name in metrics.split(",")] if metrics else None
-    result = scores.evaluate(
-        given.codes,
-        given.factors,
-        logvar=given.logvars,
+    data = arrays.read(file, member)
+    result = evaluate(
+        data.codes,
+        data.factors,
+        logvar=data.logvars,
         protocol=protocol,
-        metrics=names,
+        metrics=split_names(metrics),
         seed=seed,
-        test=given.test,
+        test=data.test,
     )
-    if json:
-        facts = {
-            name: {
-                "values": dict(result[name].values),
-                "ceiling": result[name].ceiling,
-                "protocol": dict(result[name].protocol),
-                "remarks": list(result[name].remarks),
-            }
-            for name in result
-        }
-        sys.stdout.write(
-            dumps({"scores": facts, "skipped": dict(result.skipped)}, indent=1, default=str) + "\n"
-        )
+    if not json:
+        say(escape(repr(result)))
         return
-    say(escape(repr(result)))
+    scores = {
+        name: {
+            "values": dict(result[name].values),
+            "ceiling": result[name].ceiling,
+            "protocol": dict(result[name].protocol),
+            "remarks": list(result[name].remarks),
+        }
+        for name in result
+    }
+    print_json({"scores": scores, "skipped": dict(result.skipped)})

@@ -1,12 +1,12 @@
-"""What the terminal shows: a bar that moves, and tables."""
+"""What the terminal shows: a bar that moves, tables, sentences and JSON."""
 
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -14,22 +14,36 @@ from rich.table import Table
 from unknot.core.text import duration, number
 
 if TYPE_CHECKING:
-    from unknot.study.training import Progress as Training
+    from unknot.runs.training import Progress as Training
 
-console = Console(highlight=False)
-beside = Console(highlight=False, stderr=True)
+stdout = Console(highlight=False)
+stderr = Console(highlight=False, stderr=True)
 """Progress goes to the error stream, so that results can be piped."""
 
 
 def say(text: str) -> None:
     """A sentence; long paths are not broken, so that they can be copied."""
-    console.print(text, soft_wrap=True)
+    stdout.print(text, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """What a program reads instead of a table or a sentence."""
+    typer.echo(json.dumps(value, indent=1, default=str))
+
+
+def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> None:
+    """Rows as a table for people; all columns of the first row unless named."""
+    columns = columns or [*(rows[0] if rows else ())]
+    grid = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        grid.add_row(*(str(row[column]) for column in columns))
+    stdout.print(grid)
 
 
 @contextmanager
 def bar(what: str, total: int, unit: str) -> Iterator[Callable[[int, str], None]]:
     """A progress bar with the time left; one line for each tenth where there is no terminal."""
-    if not beside.is_terminal:
+    if not stderr.is_terminal:
         yield _lines(what, total, unit)
         return
     columns = (
@@ -41,7 +55,7 @@ def bar(what: str, total: int, unit: str) -> Iterator[Callable[[int, str], None]
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    progress = Progress(*columns, console=beside)
+    progress = Progress(*columns, console=stderr)
     task = progress.add_task(what, total=total, note="")
 
     def update(done: int, note: str) -> None:
@@ -55,16 +69,17 @@ def bar(what: str, total: int, unit: str) -> Iterator[Callable[[int, str], None]
 
 
 def _lines(what: str, total: int, unit: str) -> Callable[[int, str], None]:
-    began, shown = time.monotonic(), [0]
+    start, last_tenth = time.monotonic(), 0
 
     def update(done: int, note: str) -> None:
+        nonlocal last_tenth
         tenth = 10 * done // max(total, 1)
-        if tenth > shown[0] and note:
-            shown[0] = tenth
-            spent = time.monotonic() - began
-            left = spent * (total - done) / max(done, 1)
-            beside.print(
-                f"{what} {done:,}/{total:,} {unit}  {note}  {duration(spent)}, "
+        if tenth > last_tenth and note:
+            last_tenth = tenth
+            seconds = time.monotonic() - start
+            left = seconds * (total - done) / max(done, 1)
+            stderr.print(
+                f"{what} {done:,}/{total:,} {unit}  {note}  {duration(seconds)}, "
                 f"{duration(left)} left"
             )
 
@@ -73,31 +88,18 @@ def _lines(what: str, total: int, unit: str) -> Callable[[int, str], None]:
 
 def watcher(update: Callable[[int, str], None]) -> Callable[["Training"], None]:
     """A training watcher that moves a bar; the note is the median over members at a log step."""
-    logged = ""
+    last_log = ""
 
     def watch(progress: "Training") -> None:
-        nonlocal logged
+        nonlocal last_log
         if progress.values is not None:
-            shown = [
+            medians = [
                 f"{name} {number(float(value.median()))}"
                 for name, value in progress.values.items()
                 if name in ("recon", "kl", "loss")
             ]
-            logged = f"step {progress.step:,}: " + "  ".join(shown)
+            last_log = f"step {progress.step:,}: " + "  ".join(medians)
         lost = f"  {len(progress.diverged)} diverged" if progress.diverged else ""
-        update(progress.step, logged + lost)
+        update(progress.step, last_log + lost)
 
     return watch
-
-
-def table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
-    """Rows as a table for people, or as JSON for programs."""
-    if as_json:
-        sys.stdout.write(json.dumps(list(rows), indent=1) + "\n")
-        return
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        shown.add_column(column)
-    for row in rows:
-        shown.add_row(*(str(row[column]) for column in columns))
-    console.print(shown)

@@ -1,16 +1,16 @@
 """``unknot train``: from a file or flags to a run folder."""
 
-import itertools
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unknot.cli.options import Device, Json, override
+
 if TYPE_CHECKING:
-    from unknot.study.run import Run
-    from unknot.study.spec import TrainSpec
+    from unknot.runs.run import Run
+    from unknot.runs.spec import TrainSpec
 
 
 def train(
@@ -47,7 +47,7 @@ def train(
             show_default="0",
         ),
     ] = None,
-    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
+    device: Device = "auto",
     precision: Annotated[
         str | None,
         typer.Option(
@@ -64,7 +64,7 @@ def train(
         list[str] | None,
         typer.Option("--set", help="Any other setting, e.g. objective.beta=4. Repeatable."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Train one model, or one per seed, and write a run folder.
 
@@ -79,11 +79,11 @@ def train(
 
     `unknot train settings.toml --set 'objective.beta={kind="linear", start=0, end=4, steps=5000}'`
 
-    `unknot train --objective ada_gvae --data xysquares --set draw.changed=1`
+    `unknot train --objective ada_gvae --data xysquares --set sampler.changed=1`
     """
-    from unknot.core import dotted
     from unknot.core.toml import read_toml
-    from unknot.study import config
+    from unknot.runs import config
+    from unknot.runs.folder import free_folder
 
     flags: dict[str, Any] = {
         "data.name": data,
@@ -97,11 +97,7 @@ def train(
         "checkpoint_every": checkpoint_every,
         "seeds": None if seeds is None else config.seeds(seeds),
     }
-    table = read_toml(file) if file else {}
-    for path, value in flags.items():
-        if value is not None:
-            dotted.put(table, path, value)
-    spec = config.spec(config.assign(table, set_ or []))
+    spec = config.spec(override(read_toml(file) if file else {}, flags, set_))
     name = f"{spec.objective.name}-{spec.data.name}"
     with nullcontext(out) if out else free_folder(name) as folder:
         print_result(train_with_bar(spec, folder, device, quiet=json), json)
@@ -110,7 +106,7 @@ def train(
 def train_with_bar(spec: "TrainSpec", folder: Path, device: str, *, quiet: bool = False) -> "Run":
     """Train into a folder and show how far it is."""
     from unknot.cli.screen import bar, say, watcher
-    from unknot.study import run
+    from unknot.runs import run
 
     if quiet:
         return run.train(spec, out=folder, device=device)
@@ -130,10 +126,9 @@ def train_with_bar(spec: "TrainSpec", folder: Path, device: str, *, quiet: bool 
 
 def print_result(run: "Run", as_json: bool) -> None:
     """Say how it ended, and end with the exit code that says it too."""
-    import json
     from math import isfinite
 
-    from unknot.cli.screen import say
+    from unknot.cli.screen import print_json, say
 
     last = {name: rows[-1] for name, rows in run.curves.values.items()}
     facts = {
@@ -149,7 +144,7 @@ def print_result(run: "Run", as_json: bool) -> None:
         },
     }
     if as_json:
-        typer.echo(json.dumps(facts, indent=1))
+        print_json(facts)
     elif run.status == "stopped":
         say(f"Stopped at step {run.step:,}. Resume with: unknot resume {run.path}")
     elif run.status == "diverged":
@@ -160,30 +155,3 @@ def print_result(run: "Run", as_json: bool) -> None:
         say(f"Done: {run.path}. Next: unknot show {run.path}")
     codes = {"done": 0, "stopped": 130, "diverged": 1, "running": 1}
     raise typer.Exit(codes[run.status])
-
-
-@contextmanager
-def free_folder(name: str) -> Iterator[Path]:
-    """The first of runs/NAME-1, runs/NAME-2, ... that is not there yet.
-
-    It is made at once, so that nobody who starts in the same moment takes it as well, and is gone
-    again if nothing was written there.
-    """
-    runs = Path("runs")
-    first = not runs.exists()
-    for n in itertools.count(1):
-        path = runs / f"{name}-{n}"
-        try:
-            path.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        except OSError:
-            pass  # training will say that nothing can be written there
-        break
-    try:
-        yield path
-    finally:
-        with suppress(OSError):  # only those that are empty
-            path.rmdir()
-            if first:
-                runs.rmdir()

@@ -1,10 +1,23 @@
-"""A check of fields that choose between named forms."""
+"""Settings: fields that choose between named forms, and fields that follow from others."""
 
+from abc import ABC, abstractmethod
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
+
+
+class Creatable(ABC):
+    """Base of settings of which some follow from others: files and scripts make them by `create`.
+
+    They are frozen, so nothing is filled in later.
+    """
+
+    @classmethod
+    @abstractmethod
+    def create(cls, *args: Any, **settings: Any) -> Any:
+        """The settings with all that was left out filled in."""
 
 
 def check_choices(thing: Any, *names: str) -> None:
@@ -27,9 +40,9 @@ def check_choices(thing: Any, *names: str) -> None:
     """
     kind: Any = type(thing)
     for name in names:
-        value, known = getattr(thing, name), _choices(kind, name)
-        if value not in known:
-            hint = nearest(str(value), known)
+        value, choices = getattr(thing, name), _choices(kind, name)
+        if value not in choices:
+            hint = nearest(str(value), choices)
             raise ConfigError(f"{kind.__name__}.{name} has no choice {value!r}{hint}")
 
 

@@ -79,9 +79,9 @@ class FactorDataset:
 
     def batch(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
         """Float images of the given rows: in [0, 1], or standardised where the dataset is."""
-        return self.standardised(self.images.pixels(index))
+        return self.standardize(self.images.pixels(index))
 
-    def standardised(self, x: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
+    def standardize(self, x: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
         """Images in [0, 1] as `batch` gives them."""
         if not self.mean:
             return x
@@ -101,8 +101,8 @@ class FactorDataset:
         """
         n = min(64, len(self))
         x = self.images.pixels(torch.arange(n) * (len(self) // n)).double().flatten(1)
-        found: list[float] = (x * torch.linspace(0, 1, x.shape[1]).to(x)).mean(1).tolist()
-        return found
+        means: list[float] = (x * torch.linspace(0, 1, x.shape[1]).to(x)).mean(1).tolist()
+        return means
 
     def require_factors(self, who: str, instead: str = "") -> None:
         """Refuse images that came without factors, whose rows differ in their number alone.

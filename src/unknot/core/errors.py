@@ -3,7 +3,6 @@
 UnknotError                 anything this library refuses or fails to do
 ├── ConfigError             a setting: unknown name, wrong type, out of range
 ├── DataError               a dataset or an array: missing, foreign, NaN, wrong range
-│   └── ChecksumError       a file whose content is not what it should be
 ├── ShapeError              a tensor whose shape does not fit
 └── StoreError              a run folder or a checkpoint: missing, foreign, occupied
     └── WriteError          a file could not be written; nothing half-written is left
@@ -24,10 +23,6 @@ class ConfigError(UnknotError):
 
 class DataError(UnknotError):
     """A dataset or an array is missing, foreign or holds values it must not hold."""
-
-
-class ChecksumError(DataError):
-    """A file's content does not match its checksum."""
 
 
 class ShapeError(UnknotError):

@@ -101,11 +101,15 @@ class FactorSpace:
         if index.is_floating_point():
             raise DataError(f"Row numbers are whole numbers; got {index.dtype}.")
         index = index.long()
-        if bool(((index < 0) | (index >= self.size)).any()):
-            raise DataError(f"Row numbers must lie in 0 .. {self.size - 1}.")
+        self.check_rows(index)
         sizes = torch.tensor(self.sizes, device=index.device)
         strides = torch.tensor(self.strides, device=index.device)
         return (index.unsqueeze(-1) // strides) % sizes
+
+    def check_rows(self, index: Int[Tensor, "*n"]) -> None:
+        """Refuse row numbers outside the grid."""
+        if bool(((index < 0) | (index >= self.size)).any()):
+            raise DataError(f"Row numbers must lie in 0 .. {self.size - 1}.")
 
     def traversal(self, index: Int[Tensor, "*n"], factor: int) -> Int[Tensor, "*n values"]:
         """Row numbers of all values of one factor, the other factors held as in ``index``.
@@ -118,8 +122,7 @@ class FactorSpace:
         Raises:
             DataError: A row number lies outside the grid.
         """
-        if bool(((index < 0) | (index >= self.size)).any()):
-            raise DataError(f"Row numbers must lie in 0 .. {self.size - 1}.")
+        self.check_rows(index)
         stride, size = self.strides[factor], self.sizes[factor]
         start = index - (index // stride) % size * stride
         return start.unsqueeze(-1) + torch.arange(size, device=index.device) * stride

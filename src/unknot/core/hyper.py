@@ -6,10 +6,10 @@ into populations, stacking them and refusing bad mixtures all follow from that o
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast, get_type_hints
 
 import torch
 from jaxtyping import Float
@@ -36,7 +36,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearSchedule:
     """From ``start`` to ``end`` in a straight line over ``steps`` steps from ``begin`` on."""
 
     start: Number
@@ -93,7 +93,7 @@ class Cyclic:
         return _between(self, _progress(torch.remainder(t, period), 0.0, period * self.ramp))
 
 
-Schedule: TypeAlias = Constant | Linear | Cosine | Cyclic
+Schedule: TypeAlias = Constant | LinearSchedule | Cosine | Cyclic
 if TYPE_CHECKING:
     # To a type checker a field is a number: `at` puts a schedule's value in its place before a
     # formula sees it.
@@ -118,7 +118,7 @@ def _progress(t: Tensor, begin: Number, steps: Number) -> Tensor:
     return ((t - _double(begin, t)) / _double(steps, t)).clamp(0, 1)
 
 
-def _between(schedule: "Linear | Cosine | Cyclic", share: Tensor) -> Tensor:
+def _between(schedule: "LinearSchedule | Cosine | Cyclic", share: Tensor) -> Tensor:
     start, end = _double(schedule.start, share), _double(schedule.end, share)
     return start + (end - start) * share
 
@@ -141,17 +141,24 @@ def at_least(thing: Any, bound: int | float, *names: str) -> None:
         unknot.core.errors.ConfigError: Toy.beta must be 0 or more; got -2.0.
     """
     for name in names:
-        held = getattr(thing, name)
-        ends = [getattr(held, end) for end in ("value", "start", "end") if hasattr(held, end)]
-        for value in ends if isinstance(held, Schedule) else [held]:
-            if isinstance(value, int | float) and not value >= bound:
+        for value in extremes(getattr(thing, name)):
+            if not value >= bound:
                 kind = type(thing).__name__
                 raise ConfigError(f"{kind}.{name} must be {bound} or more; got {value}.")
 
 
+def extremes(setting: Any) -> list[int | float]:
+    """The numbers between which a setting stays: itself, or the ends of a schedule."""
+    if isinstance(setting, Schedule):
+        ends = [getattr(setting, end, None) for end in ("value", "start", "end")]
+    else:
+        ends = [setting]
+    return [value for value in ends if isinstance(value, int | float)]
+
+
 def last_step(schedule: Schedule) -> float:
     """The step from which on a schedule stays as it is; 0 where it never settles."""
-    if isinstance(schedule, Linear | Cosine):
+    if isinstance(schedule, LinearSchedule | Cosine):
         return float(schedule.begin) + float(schedule.steps)
     return 0.0
 
@@ -170,21 +177,21 @@ def over_run(thing: T, updates: int, where: str) -> T:
     Example:
         >>> @dataclass(frozen=True)
         ... class Toy:
-        ...     beta: Hyper = Linear(0.0, 4.0, begin=100.0)
+        ...     beta: Hyper = LinearSchedule(0.0, 4.0, begin=100.0)
         >>> over_run(Toy(), 500, "toy")
-        Toy(beta=Linear(start=0.0, end=4.0, steps=400.0, begin=100.0))
+        Toy(beta=LinearSchedule(start=0.0, end=4.0, steps=400.0, begin=100.0))
     """
     values: dict[str, Any] = {}
     for name in endless(thing):
-        held = getattr(thing, name)
-        left = updates - float(held.begin)
+        schedule = getattr(thing, name)
+        left = updates - float(schedule.begin)
         if left <= 0:
             raise ConfigError(
-                f"{where}.{name} begins to change at step {float(held.begin):,.0f}, but the "
+                f"{where}.{name} begins to change at step {float(schedule.begin):,.0f}, but the "
                 f"run ends at {updates:,}; train longer or begin earlier."
             )
-        values[name] = replace(held, steps=left)
-    return replace(thing, **values) if values else thing  # type: ignore[type-var]
+        values[name] = replace(schedule, steps=left)
+    return replace_fields(thing, values) if values else thing
 
 
 def endless(thing: Any) -> tuple[str, ...]:
@@ -193,16 +200,21 @@ def endless(thing: Any) -> tuple[str, ...]:
     Example:
         >>> @dataclass(frozen=True)
         ... class Toy:
-        ...     beta: Hyper = Linear(0.0, 4.0)
+        ...     beta: Hyper = LinearSchedule(0.0, 4.0)
         >>> endless(Toy()), endless(over_run(Toy(), 500, "toy"))
         (('beta',), ())
     """
-    held = {name: getattr(thing, name) for name in hyper_fields(thing)}
+    settings = {name: getattr(thing, name) for name in hyper_fields(thing)}
     return tuple(
         name
-        for name, value in held.items()
-        if isinstance(value, Linear | Cosine) and value.steps == WHOLE_RUN
+        for name, value in settings.items()
+        if isinstance(value, LinearSchedule | Cosine) and value.steps == WHOLE_RUN
     )
+
+
+def replace_fields(thing: T, values: Mapping[str, Any]) -> T:
+    """A copy of a dataclass with other values for some fields, whatever its type is known as."""
+    return cast(T, replace(cast(Any, thing), **values))
 
 
 def hyper_fields(thing: Any) -> tuple[str, ...]:
@@ -224,7 +236,7 @@ def at(thing: T, t: Tensor, dtype: torch.dtype) -> T:
         value = getattr(thing, name)
         if isinstance(value, Schedule):
             values[name] = value.at(t).to(dtype)
-    return replace(thing, **values)  # type: ignore[type-var]
+    return replace_fields(thing, values)
 
 
 def shape_key(thing: Any) -> tuple[Any, ...]:
@@ -244,12 +256,14 @@ def shape_key(thing: Any) -> tuple[Any, ...]:
     parts: list[tuple[str, Any]] = []
     for field in fields(thing):
         value = getattr(thing, field.name)
-        parts.append((field.name, _kind(value).__qualname__ if field.name in hyper else value))
+        parts.append((field.name, _kind(value) if field.name in hyper else value))
     return (f"{type(thing).__module__}.{type(thing).__qualname__}", *parts)
 
 
-def _kind(value: Hyper) -> type:
-    return float if isinstance(value, int | float) else type(value)
+def _kind(value: Hyper) -> str:
+    """What a schedule is called in files; numbers of any type are of one kind."""
+    number = isinstance(value, int | float)
+    return "number" if number else getattr(value, "kind", type(value).__name__)
 
 
 def stack(members: Sequence[T], device: torch.device, dtype: torch.dtype) -> T:
@@ -264,7 +278,7 @@ def stack(members: Sequence[T], device: torch.device, dtype: torch.dtype) -> T:
         raise ConfigError(f"A population holds one kind of objective; got {kinds}.")
     hyper = hyper_fields(first)
     stacked: dict[str, Any] = {}
-    for field in fields(first):  # type: ignore[arg-type]
+    for field in fields(cast(Any, first)):
         values = [getattr(m, field.name) for m in members]
         if field.name in hyper:
             stacked[field.name] = _stack_hyper(field.name, values, device, dtype)
@@ -274,7 +288,7 @@ def stack(members: Sequence[T], device: torch.device, dtype: torch.dtype) -> T:
                 f"population: {sorted({str(v) for v in values})}. "
                 "Put these runs in separate groups or make them equal."
             )
-    return replace(first, **stacked)  # type: ignore[type-var]
+    return replace_fields(first, stacked)
 
 
 def _stack_hyper(
@@ -283,7 +297,7 @@ def _stack_hyper(
     kinds = {_kind(v) for v in values}
     if len(kinds) > 1:
         raise ConfigError(
-            f"{name} is {' and '.join(sorted(k.__name__ for k in kinds))} inside one population. "
+            f"{name} is {' and '.join(sorted(kinds))} inside one population. "
             "Use one kind for all, for instance constant schedules, or separate groups."
         )
     if isinstance(values[0], Schedule):

@@ -81,8 +81,8 @@ def integers(seed: Count, stream: str, step: Count, *shape: int, high: int) -> I
     A 63-bit number modulo ``high``: no value is likelier than another by more than ``high / 2**63``
     in relative terms, 8e-9 for the largest grid (64 ** 6).
     """
-    drawn = _keys(seed, stream, step, math.prod(shape)) % high
-    return drawn.reshape((*drawn.shape[:-1], *shape))
+    values = _keys(seed, stream, step, math.prod(shape)) % high
+    return values.reshape((*values.shape[:-1], *shape))
 
 
 def permutation(
@@ -95,5 +95,5 @@ def permutation(
 
 def _keys(seed: Count, stream: str, step: Count, n: int) -> Int[Tensor, "*p n"]:
     """Uniform 63-bit integers, two words each."""
-    drawn = words(seed, stream, step, 2 * n)
-    return drawn[..., 0::2] | ((drawn[..., 1::2] & 0x7FFFFFFF) << 32)
+    halves = words(seed, stream, step, 2 * n)
+    return halves[..., 0::2] | ((halves[..., 1::2] & 0x7FFFFFFF) << 32)

@@ -148,12 +148,19 @@ class MultiView(ABC):
         """How many images make up one sample; a class attribute will do."""
 
 
-class Batchwise(ABC):
+class Batchwise:
     """Hook of an objective that compares the images of a batch, so that not every batch will do."""
 
-    @abstractmethod
-    def check_batch(self, batch: int, n_data: int) -> None:
+    least_batch: ClassVar[int] = 2
+    """How many images it needs."""
+
+    def check_batch(self, batch: int, n_data: int) -> None:  # noqa: ARG002 - of an objective's own
         """Raise a ConfigError for a batch of a dataset of ``n_data`` images that it cannot take."""
+        if batch < self.least_batch:
+            raise ConfigError(
+                f"{type(self).__name__} compares the images of a batch and needs "
+                f"{self.least_batch} or more; got a batch of {batch}."
+            )
 
 
 class Adversarial(ABC):

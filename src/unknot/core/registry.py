@@ -138,8 +138,8 @@ def presets(room: Room, name: str) -> dict[str, Any]:
     return presets_by_name
 
 
-def nearest(name: str, known: list[str]) -> str:
-    """The end of a message about an unknown name: a suggestion, or what is known.
+def nearest(name: str, choices: list[str]) -> str:
+    """The end of a message about an unknown name: the nearest choice, or all of them.
 
     Example:
         >>> nearest("bta", ["alpha", "beta"])
@@ -147,8 +147,8 @@ def nearest(name: str, known: list[str]) -> str:
         >>> nearest("q", ["alpha", "beta"])
         '; known: alpha, beta.'
     """
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(known)}."
+    close = difflib.get_close_matches(name, choices, n=1)
+    return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(choices)}."
 
 
 def _load(entry: EntryPoint) -> Any:

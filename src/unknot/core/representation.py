@@ -39,8 +39,7 @@ class Representation:
                 f"Expected {space.size} rows of codes, one per grid point; "
                 f"got shape {tuple(codes.shape)}."
             )
-        if not bool(codes.isfinite().all()):
-            raise DataError("Some codes are NaN or infinite; a diverged model cannot be scored.")
+        _check_finite(codes)
         return cls(space, codes.shape[1], lambda index: codes[index])
 
     @classmethod
@@ -56,16 +55,19 @@ class Representation:
         Raises:
             DataError: A row is outside the grid, or its code is not finite.
         """
-        if bool(((index < 0) | (index >= self.space.size)).any()):
-            raise DataError(f"Row numbers must lie in 0 .. {self.space.size - 1}.")
+        self.space.check_rows(index)
         codes = self.rows(index.flatten()).reshape(*index.shape, self.latents)
-        if not bool(codes.isfinite().all()):
-            raise DataError("Some codes are NaN or infinite; a diverged model cannot be scored.")
+        _check_finite(codes)
         return codes
 
     def factors(self, index: Int[Tensor, "*n"]) -> Int[Tensor, "*n f"]:
         """Factor values of the given rows."""
         return self.space.factors(index)
+
+
+def _check_finite(codes: Tensor) -> None:
+    if not bool(codes.isfinite().all()):
+        raise DataError("Some codes are NaN or infinite; a diverged model cannot be scored.")
 
 
 class CodeCache:

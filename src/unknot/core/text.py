@@ -28,8 +28,8 @@ def decimals(value: int | float, digits: int = 3) -> str:
     if not math.isfinite(value):
         return number(value)
     size = abs(value)
-    kept = digits if size < 10 else max(0, digits - 1) if size < 100 else 1 if size < 1000 else 0
-    return f"{value:,.{kept}f}".replace("-", "−")
+    places = digits if size < 10 else max(0, digits - 1) if size < 100 else 1 if size < 1000 else 0
+    return f"{value:,.{places}f}".replace("-", "−")
 
 
 def compact(value: int | float) -> str:
@@ -85,6 +85,17 @@ def setting_text(value: Any) -> str:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else f"{value:g}"
     return str(value)
+
+
+def value_text(value: Any, digits: int = 4) -> str:
+    """A number with so many significant digits, or another value of a setting.
+
+    Example:
+        >>> [value_text(v) for v in (115200, 0.0517734, "none", True)]
+        ['115,200', '0.05177', 'none', 'yes']
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number(value, digits) if is_number else setting_text(value)
 
 
 def cell_text(value: Any) -> str:

@@ -1,1 +1,1 @@
-"""Datasets, one file each, and the draws that pick their rows."""
+"""Datasets, one file each."""

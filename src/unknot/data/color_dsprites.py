@@ -9,7 +9,7 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
 from unknot.data.dsprites import DSprites
-from unknot.data.parts.nuisances import check_seed, painted, seed_beside
+from unknot.data.parts.nuisances import check_seed, paint_dataset, seed_on_device
 
 
 @dataclass(frozen=True)
@@ -36,26 +36,26 @@ class ColorDSprites:
 
     def load(self) -> FactorDataset:
         """The sprites of `DSprites`; they are coloured on request."""
-        return painted("color_dsprites", DSprites().load(), Colour(self.seed))
+        return paint_dataset("color_dsprites", DSprites().load(), SpriteColor(self.seed))
 
 
 @dataclass(frozen=True)
-class Colour:
+class SpriteColor:
     """Sprites of one colour before black."""
 
     seed: int
 
-    def colour(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n 3"]:
+    def color(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n 3"]:
         """The colour of each image: a pure function of seed, row and variant."""
-        seed = seed_beside(index, self.seed)
+        seed = seed_on_device(index, self.seed)
         return 0.5 + 0.5 * noise.uniform(seed, "data/color_dsprites", index, 3)
 
     def images(
         self, sprite: Bool[Tensor, "*n 1 h w"], index: Int[Tensor, "*n"]
     ) -> Float[Tensor, "*n 3 h w"]:
         """Coloured where the sprite is."""
-        return torch.where(sprite, self.colour(index)[..., None, None], 0.0)
+        return torch.where(sprite, self.color(index)[..., None, None], 0.0)
 
-    def to(self, device: torch.device) -> "Colour":  # noqa: ARG002 - the protocol's
+    def to(self, device: torch.device) -> "SpriteColor":  # noqa: ARG002 - the protocol's
         """A formula, the same everywhere."""
         return self

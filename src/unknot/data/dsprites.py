@@ -6,7 +6,7 @@ import torch
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
-from unknot.data.parts.cache import cached
+from unknot.data.parts.cache import load_cached
 from unknot.data.parts.images import Bits
 from unknot.data.parts.sprites import ORIENTATIONS, PLACES, SCALES, SHAPES, SIDE, render
 
@@ -33,14 +33,16 @@ class DSprites:
     and some ties fell the other way. ``dsprites_file`` loads the original archive.
 
     Args:
-        standardise: Subtract the mean and divide by the deviation of Michlo 2022, table A.2.
+        standardize: Subtract the mean and divide by the deviation of Michlo 2022, table A.2.
     """
 
-    standardise: bool = False
+    standardize: bool = False
 
     def load(self) -> FactorDataset:
         """All images, one bit per pixel."""
-        packed = cached("dsprites", render, shape=(SPACE.size, SIDE * SIDE // 8), sha256=SHA256)
+        packed = load_cached(
+            "dsprites", render, shape=(SPACE.size, SIDE * SIDE // 8), sha256=SHA256
+        )
         images = Bits(torch.from_numpy(packed), (1, SIDE, SIDE))
-        mean, std = (MEAN, STD) if self.standardise else ((), ())
+        mean, std = (MEAN, STD) if self.standardize else ((), ())
         return FactorDataset("dsprites", SPACE, images, mean, std)

@@ -26,11 +26,11 @@ class DSpritesFile:
 
     Args:
         path: The npz file ``dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz``.
-        standardise: Subtract the mean and divide by the deviation of Michlo 2022, table A.2.
+        standardize: Subtract the mean and divide by the deviation of Michlo 2022, table A.2.
     """
 
     path: str
-    standardise: bool = False
+    standardize: bool = False
 
     def load(self) -> FactorDataset:
         """All images, one bit per pixel.
@@ -55,7 +55,7 @@ class DSpritesFile:
                 "fetch it again."
             ) from error
         images = Bits(torch.from_numpy(packed), (1, SIDE, SIDE))
-        mean, std = (MEAN, STD) if self.standardise else ((), ())
+        mean, std = (MEAN, STD) if self.standardize else ((), ())
         return FactorDataset("dsprites_file", SPACE, images, mean, std)
 
 

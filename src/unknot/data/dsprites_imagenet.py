@@ -12,10 +12,9 @@ from unknot.core import noise
 from unknot.core.dataset import FactorDataset, Images
 from unknot.core.errors import ConfigError
 from unknot.data.dsprites import SPACE, DSprites
-from unknot.data.parts import textures
-from unknot.data.parts.cache import cached
-from unknot.data.parts.nuisances import check_seed, seed_beside
-from unknot.data.parts.pictures import read_folder
+from unknot.data.parts.cache import load_cached
+from unknot.data.parts.nuisances import check_seed, seed_on_device
+from unknot.data.parts.pictures import BANK, read_folder, weave_textures
 from unknot.data.parts.sprites import SIDE
 
 Mode: TypeAlias = Literal["foreground", "background"]
@@ -46,7 +45,7 @@ class DSpritesImageNet:
         visibility: From 0 to 1; the paper's are 0, 0.25, 0.5, 0.75 and 1.
         path: A folder of PNG and JPEG pictures of any size, read with its subfolders.
         seed: Of which picture goes with which image.
-        standardise: Subtract the mean and divide by the mean deviation within an image, as
+        standardize: Subtract the mean and divide by the mean deviation within an image, as
             Michlo 2022, table A.2 does, but measured over 4,096 images.
     """
 
@@ -54,7 +53,7 @@ class DSpritesImageNet:
     visibility: float = 1.0
     path: str | None = None
     seed: int = 0
-    standardise: bool = False
+    standardize: bool = False
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -86,7 +85,7 @@ class DSpritesImageNet:
             self.seed,
         )
         dataset = FactorDataset("dsprites_imagenet", SPACE, images)
-        mean, std = _constants(dataset) if self.standardise else ((), ())
+        mean, std = _constants(dataset) if self.standardize else ((), ())
         return replace(dataset, mean=mean, std=std)
 
 
@@ -108,7 +107,7 @@ class Mixed:
 
     def picture(self, index: Int[Tensor, "*n"]) -> Int[Tensor, "*n"]:
         """Which picture goes with each image: a pure function of seed and row number."""
-        seed = seed_beside(index, self.seed)
+        seed = seed_on_device(index, self.seed)
         return noise.integers(seed, "data/dsprites_imagenet", index, high=len(self.pictures))
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
@@ -130,8 +129,8 @@ class Mixed:
 
 
 def _textures() -> UInt8[np.ndarray, "n 3 side side"]:
-    shape = (textures.BANK, 3, SIDE, SIDE)
-    return cached("textures", textures.weave, shape=shape, sha256=TEXTURES)
+    shape = (BANK, 3, SIDE, SIDE)
+    return load_cached("textures", weave_textures, shape=shape, sha256=TEXTURES)
 
 
 def _constants(dataset: FactorDataset) -> tuple[tuple[float, ...], tuple[float, ...]]:

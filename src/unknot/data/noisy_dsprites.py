@@ -9,7 +9,7 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
 from unknot.data.dsprites import DSprites
-from unknot.data.parts.nuisances import check_seed, painted, seed_beside
+from unknot.data.parts.nuisances import check_seed, paint_dataset, seed_on_device
 from unknot.data.parts.sprites import SIDE
 
 
@@ -37,7 +37,7 @@ class NoisyDSprites:
 
     def load(self) -> FactorDataset:
         """The sprites of `DSprites`; noise is added on request."""
-        return painted("noisy_dsprites", DSprites().load(), OnNoise(self.seed))
+        return paint_dataset("noisy_dsprites", DSprites().load(), OnNoise(self.seed))
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class OnNoise:
 
     def background(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n 3 h w"]:
         """The noise of each image: a pure function of seed, row and variant."""
-        seed = seed_beside(index, self.seed)
+        seed = seed_on_device(index, self.seed)
         return noise.uniform(seed, "data/noisy_dsprites", index, 3, SIDE, SIDE)
 
     def images(

@@ -11,7 +11,7 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
 from unknot.data.dsprites import DSprites
 from unknot.data.parts.images import unit_interval
-from unknot.data.parts.nuisances import check_seed, painted, seed_beside
+from unknot.data.parts.nuisances import check_seed, paint_dataset, seed_on_device
 from unknot.data.parts.pictures import read_picture
 from unknot.data.parts.sprites import SIDE
 
@@ -61,7 +61,7 @@ class ScreamDSprites:
                 f"fit {FIT[0]} x {FIT[1]}, has {width} x {height}. Give a larger one."
             )
         painting = unit_interval(stored.float())
-        return painted("scream_dsprites", DSprites().load(), OnPainting(painting, self.seed))
+        return paint_dataset("scream_dsprites", DSprites().load(), OnPainting(painting, self.seed))
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class OnPainting:
 
     def corner(self, index: Int[Tensor, "*n"]) -> tuple[Int[Tensor, "*n"], Int[Tensor, "*n"]]:
         """Row and column of the painting at which each piece begins."""
-        seed, (height, width) = seed_beside(index, self.seed), self.painting.shape[1:]
+        seed, (height, width) = seed_on_device(index, self.seed), self.painting.shape[1:]
         top = noise.integers(seed, "data/scream_dsprites/top", index, high=height - SIDE + 1)
         left = noise.integers(seed, "data/scream_dsprites/left", index, high=width - SIDE + 1)
         return top, left
@@ -84,10 +84,10 @@ class OnPainting:
         pixel = torch.arange(SIDE, device=index.device)
         rows, columns = (first.unsqueeze(-1) + pixel for first in (top, left))
         piece = self.painting[:, rows.unsqueeze(-1), columns.unsqueeze(-2)].movedim(0, -3)
-        colour = noise.uniform(
-            seed_beside(index, self.seed), "data/scream_dsprites/colour", index, 3
+        color = noise.uniform(
+            seed_on_device(index, self.seed), "data/scream_dsprites/colour", index, 3
         )
-        return (piece + colour[..., None, None]) * 0.5
+        return (piece + color[..., None, None]) * 0.5
 
     def images(
         self, sprite: Bool[Tensor, "*n 1 h w"], index: Int[Tensor, "*n"]

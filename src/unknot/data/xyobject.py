@@ -33,20 +33,20 @@ class XYObject:
     constants of its table A.2, the palette is that of the author's public code.
 
     Args:
-        standardise: Subtract the mean and divide by the deviation of the paper's table A.2.
+        standardize: Subtract the mean and divide by the deviation of the paper's table A.2.
     """
 
-    standardise: bool = False
+    standardize: bool = False
 
     def load(self) -> FactorDataset:
         """The formula and its factor grid."""
-        mean, std = (MEAN, STD) if self.standardise else ((), ())
-        images = ColouredSquare(torch.device("cpu"))
+        mean, std = (MEAN, STD) if self.standardize else ((), ())
+        images = ColoredSquare(torch.device("cpu"))
         return FactorDataset("xyobject", SPACE, images, mean, std)
 
 
 @dataclass(frozen=True)
-class ColouredSquare:
+class ColoredSquare:
     """A square of 7, 9, 11, 13 or 15 pixels, centred in a cell of 15 that moves by 2 pixels.
 
     Hues go red, yellow, green, cyan, blue, magenta; the four levels are 63, 127, 191 and 255.
@@ -77,9 +77,9 @@ class ColouredSquare:
         # Each channel is lit in the three hues around its own: 0 for red, 2 for green, 4 for blue.
         channel = torch.arange(3, device=self.device)
         lit = (hue.unsqueeze(-1) - 2 * channel + 1) % HUES < 3
-        colour = unit_interval(lit * (255 * (level + 1) // LEVELS).unsqueeze(-1).float())
-        return colour[..., None, None] * square.unsqueeze(-3)
+        color = unit_interval(lit * (255 * (level + 1) // LEVELS).unsqueeze(-1).float())
+        return color[..., None, None] * square.unsqueeze(-3)
 
-    def to(self, device: torch.device) -> "ColouredSquare":
+    def to(self, device: torch.device) -> "ColoredSquare":
         """The same formula on another device."""
-        return ColouredSquare(device)
+        return ColoredSquare(device)

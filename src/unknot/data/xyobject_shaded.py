@@ -1,12 +1,10 @@
 """XYObject with its colour split into intensity and hue."""
 
-from dataclasses import dataclass
-
-import torch
+from dataclasses import dataclass, replace
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
-from unknot.data.xyobject import HUES, LEVELS, MEAN, PLACES, SIZES, STD, ColouredSquare
+from unknot.data.xyobject import HUES, LEVELS, PLACES, SIZES, XYObject
 
 SPACE = FactorSpace(
     ("x", "y", "scale", "intensity", "hue"),
@@ -23,13 +21,12 @@ class XYObjectShaded:
     overlapping data", section 7.2; see ``xyobject`` for what it leaves open.
 
     Args:
-        standardise: Subtract the mean and divide by the deviation of the paper's table A.2.
+        standardize: Subtract the mean and divide by the deviation of the paper's table A.2.
     """
 
-    standardise: bool = False
+    standardize: bool = False
 
     def load(self) -> FactorDataset:
         """The formula and its factor grid."""
-        mean, std = (MEAN, STD) if self.standardise else ((), ())
-        images = ColouredSquare(torch.device("cpu"))
-        return FactorDataset("xyobject_shaded", SPACE, images, mean, std)
+        images = XYObject(standardize=self.standardize).load()
+        return replace(images, name="xyobject_shaded", space=SPACE)

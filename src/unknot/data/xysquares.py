@@ -29,13 +29,13 @@ class XYSquares:
         spacing: Pixels between neighbouring places: 1 to 8 for squares of 8 pixels, and the size
             of the square for smaller ones.
         square: Side of the squares: 8, 4, 2 or 1 pixels on grids of 8, 16, 32 or 64 places.
-        standardise: Subtract the mean and divide by the deviation of the paper's table A.2; for
+        standardize: Subtract the mean and divide by the deviation of the paper's table A.2; for
             squares below 8, which the table leaves out, by the closed form behind it.
     """
 
     spacing: int = 8
     square: int = 8
-    standardise: bool = False
+    standardize: bool = False
 
     def __post_init__(self) -> None:
         if self.square not in (8, 4, 2, 1):
@@ -51,9 +51,9 @@ class XYSquares:
     def load(self) -> FactorDataset:
         """The formula and its factor grid."""
         places = SIDE // self.square
-        names = tuple(f"{axis}_{colour}" for colour in "rgb" for axis in "xy")
+        names = tuple(f"{axis}_{color}" for color in "rgb" for axis in "xy")
         space = FactorSpace(names, (places,) * 6, ("ordered",) * 6)
-        mean, std = _constants(self.square) if self.standardise else ((), ())
+        mean, std = _constants(self.square) if self.standardize else ((), ())
         images = Squares(places, self.spacing, self.square, torch.device("cpu"))
         return FactorDataset("xysquares", space, images, mean, std)
 

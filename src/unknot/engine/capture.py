@@ -51,23 +51,22 @@ def fastest(
         order: Seeds to draw rows with.
         t: The step counter.
     """
-    with _compiling():
+    with compiler_settings():
         ahead = [(order, t + i) for i in range(TRIALS)]
         rows = same_bits(parts.rows, ahead)
         images = same_bits(parts.images, [(parts.rows(*one),) for one in ahead[:WARM]])
         parts = replace(parts, rows=rows, images=images)
         try:
-            losses, update = (compiled(part) for part in (parts.losses, parts.update))
-            chosen = replace(parts, losses=losses, update=update)
-            _warm(partial(train, chosen))
+            losses, update = (compile_function(part) for part in (parts.losses, parts.update))
+            step = partial(train, replace(parts, losses=losses, update=update))
+            _warm(step)
         except Exception as error:
             _refuse(error)
             slower(f"Training runs without PyTorch's compiler, and slower: {reason(error)}")
-            chosen = parts
-            _warm(partial(train, chosen))
-        step = partial(train, chosen)
+            step = partial(train, parts)
+            _warm(step)
         try:
-            return captured(step)
+            return capture_graph(step)
         except Exception as error:
             _refuse(error)
             slower(
@@ -77,7 +76,7 @@ def fastest(
             return step
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def compile_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function compiled for the shapes that it is called with."""
     call: Callable[..., Any] = torch.compile(function, dynamic=False)
     return call
@@ -92,7 +91,7 @@ def same_bits(
     signed integers for impossible, as C++ does, draws other rows; one that divides by approximation
     makes other images.
     """
-    faster = compiled(function)
+    faster = compile_function(function)
     try:
         with _exact_division():
             same = all(torch.equal(faster(*trial), function(*trial)) for trial in trials)
@@ -102,7 +101,7 @@ def same_bits(
     return faster if same else function
 
 
-def captured(step: Callable[[], None]) -> Callable[[], None]:
+def capture_graph(step: Callable[[], None]) -> Callable[[], None]:
     """A step as one CUDA graph, which repeats its kernels without the host."""
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
@@ -138,7 +137,8 @@ def _exact_division() -> AbstractContextManager[object]:
 
 
 @contextmanager
-def _compiling() -> Iterator[None]:
+def compiler_settings() -> Iterator[None]:
+    """Let PyTorch's compiler take on a step: what is constant to it, and its limits."""
     # The compiler cannot look into zlib or a file; these are constants to it.
     torch.compiler.assume_constant_result(noise.stream_number)
     torch.compiler.assume_constant_result(learnt_kernel)

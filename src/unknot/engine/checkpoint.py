@@ -17,7 +17,7 @@ from torch import Tensor
 from unknot.core.errors import StoreError, WriteError
 from unknot.core.files import atomic_path, write_whole
 
-FORMAT = 2
+FORMAT = 3
 KEEP = 2
 """Checkpoints kept; one before the last, in case a disk loses the last."""
 
@@ -64,13 +64,13 @@ def latest(folder: Path) -> Checkpoint | None:
     problems = []
     for path in reversed(folders):
         try:
-            found = load(path)
+            checkpoint = load(path)
         except StoreError as error:
             problems.append(str(error))
             continue
         if problems:
             warnings.warn(f"{problems[0]} Resuming from {path.name}.", UserWarning, stacklevel=2)
-        return found
+        return checkpoint
     if problems:
         raise StoreError(problems[0])
     return None

@@ -70,21 +70,21 @@ def runtime(device: str = "auto", precision: Precision = "float32") -> Runtime:
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        found = torch.device(device)
+        place = torch.device(device)
     except RuntimeError:
-        found = torch.device("meta")
-    if found.type not in ("cpu", "cuda"):
+        place = torch.device("meta")
+    if place.type not in ("cpu", "cuda"):
         raise ConfigError(f"Devices are auto, cpu, cuda or cuda:N; got '{device}'.")
-    if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
+    if place.type == "cuda" and (place.index or 0) >= torch.cuda.device_count():
         raise ConfigError(
             f"Device '{device}' was asked for, but PyTorch sees {torch.cuda.device_count()} GPUs. "
             "Use --device cpu, or install a CUDA build of PyTorch."
         )
     if precision not in get_args(Precision):
         raise ConfigError(f"Precisions are {', '.join(get_args(Precision))}; got '{precision}'.")
-    if precision == "tf32" and found.type == "cpu":
+    if precision == "tf32" and place.type == "cpu":
         raise ConfigError("Precision tf32 exists on GPUs only; use float32 or bf16 on the CPU.")
-    return Runtime(found, precision)
+    return Runtime(place, precision)
 
 
 def to_read(device: str, precision: Precision) -> Runtime:

@@ -11,7 +11,7 @@ windows as they multiply (`unknot.engine.kernels`).
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -180,7 +180,7 @@ class StackedModule:
         return self.layers[prefix].unpack(kind, value) if prefix in self.layers else value
 
 
-def stacked(module: nn.Module, *, kernels: bool = False) -> StackedModule:
+def stack_module(module: nn.Module, *, kernels: bool = False) -> StackedModule:
     """The member-axis version of a module: our own layers, or `vmap` for modules beyond them.
 
     Args:
@@ -189,10 +189,10 @@ def stacked(module: nn.Module, *, kernels: bool = False) -> StackedModule:
     """
     children = list(module.named_children())
     plan = _plan(children, kernels) if type(module) is nn.Sequential else None
-    return plan or _mapped(module)
+    return plan or _vmap_module(module)
 
 
-def _mapped(module: nn.Module) -> StackedModule:
+def _vmap_module(module: nn.Module) -> StackedModule:
     """Any module, by `torch.func.vmap`; slower, since it takes no part in the layouts above."""
 
     def one(weights: Weights, x: Tensor) -> Tensor:
@@ -223,7 +223,7 @@ def _plan(children: list[tuple[str, nn.Module]], kernels: bool) -> StackedModule
         if isinstance(layer, Conv | ConvTranspose):
             if not channels:
                 calls.append(lambda _, x: x.permute(0, 1, 3, 4, 2))
-            layers[name], channels = layer, module.out_channels  # type: ignore[assignment]
+            layers[name], channels = layer, cast(nn.Conv2d, module).out_channels
             if kernels and _has_kernel(layer):
                 relu = (
                     after is nn.ReLU
@@ -233,12 +233,12 @@ def _plan(children: list[tuple[str, nn.Module]], kernels: bool) -> StackedModule
                 calls.append(_kernel(name, layer, relu, rectified))
                 rectified = relu
             else:
-                calls.append(_weighted(name, layer))
+                calls.append(_call_layer(name, layer))
         elif isinstance(layer, Linear) and not channels:
             if order:
-                layer = Linear(_channels_last(order, module.in_features))  # type: ignore[arg-type]
+                layer = Linear(_channels_last(order, cast(nn.Linear, module).in_features))
             layers[name], order, linear = layer, 0, name
-            calls.append(_weighted(name, layer))
+            calls.append(_call_layer(name, layer))
         elif type(module) is nn.Flatten and (module.start_dim, module.end_dim) == (1, -1):
             if channels and after is not nn.Linear:  # no weights to reorder: PyTorch's order
                 calls.append(lambda _, x: x.permute(0, 1, 4, 2, 3))
@@ -250,7 +250,7 @@ def _plan(children: list[tuple[str, nn.Module]], kernels: bool) -> StackedModule
             if linear and after in (nn.Conv2d, nn.ConvTranspose2d) and min(size) > 0:
                 # The image is wanted channels last, so the linear layer writes it that way.
                 c, h, w = size
-                before = layers[linear].inputs  # type: ignore[union-attr]
+                before = cast(Linear, layers[linear]).inputs
                 layers[linear] = Linear(before, _channels_last(c, c * h * w))
                 size, channels = (h, w, c), c
             calls.append(_reshape(size))
@@ -331,7 +331,7 @@ def _kernel(name: str, layer: Conv | ConvTranspose, relu: bool, rectified: bool)
     return run
 
 
-def _weighted(name: str, layer: Layer) -> Call:
+def _call_layer(name: str, layer: Layer) -> Call:
     return lambda weights, x: layer(x, weights[f"{name}.weight"], weights[f"{name}.bias"])
 
 

@@ -12,7 +12,7 @@ from unknot.core.objective import Adam, Adversarial, Net, Step, no_critic, total
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
 from unknot.engine.memory import hold_freed_memory
-from unknot.engine.population import Context, Member, Rows, State, carried, log_of, recoded
+from unknot.engine.population import Context, Member, Rows, State, carried, log_of, recode
 
 
 @dataclass(eq=False)
@@ -84,7 +84,7 @@ class Model:
     member: Member
     modules: nn.ModuleDict
     carried: dict[str, Tensor]
-    optimisers: Mapping[str, torch.optim.Adam]
+    optimizers: Mapping[str, torch.optim.Adam]
     seed: Tensor
     order: Tensor
     rows: Rows
@@ -98,21 +98,22 @@ class Model:
         extra = context.extra_state(member.objective, torch.tensor(member.seed))
         modules = nn.ModuleDict(parts)
         modules.to_empty(device=device)
+        # No overload of PyTorch's has both, though the call does.
         modules.to(dtype=dtype, memory_format=torch.channels_last)  # type: ignore[call-overload]
         for name, parameter in modules.named_parameters():
             parameter.data.copy_(weights[name][0])
-        modules["own"] = nn.ParameterDict(extra.learnt)
+        modules["extra"] = nn.ParameterDict(extra.learnt)
         trained = {"net": [module for name, module in modules.items() if name != "critic"]}
         if "critic" in modules:
             trained["critic"] = [modules["critic"]]
-        optimisers = {name: _adam(trained[name], optim) for name, optim in member.optims.items()}
+        optimizers = {name: _adam(trained[name], optim) for name, optim in member.optims.items()}
         order = member.seed if member.order_seed is None else member.order_seed
         return cls(
             context,
             member,
             modules,
             dict(extra.carried),
-            optimisers,
+            optimizers,
             torch.tensor(member.seed, device=device),
             torch.tensor(order, device=device),
             rows,
@@ -121,7 +122,7 @@ class Model:
     def encode(self, x: Tensor) -> Posterior:
         """Posteriors of images."""
         net = self.net(self.context.runtime.exact)
-        return recoded(self.member.objective, net, net.encode(x))
+        return recode(self.member.objective, net, net.encode(x))
 
     def advance(self, start: int, steps: int) -> dict[str, Tensor]:
         """Train for some steps; the loss and its terms at the last of them."""
@@ -140,19 +141,19 @@ class Model:
             self.carried.update(carried(losses, self.carried))
             # All gradients are taken before any weight moves, and each only of its own weights.
             for name, terms in losses.items():
-                optimiser = self.optimisers[name]
-                weights = optimiser.param_groups[0]["params"]
+                optimizer = self.optimizers[name]
+                weights = optimizer.param_groups[0]["params"]
                 gradients = torch.autograd.grad(
                     total(terms), weights, retain_graph=len(losses) > 1, materialize_grads=True
                 )
                 for weight, gradient in zip(weights, gradients, strict=True):
                     weight.grad = gradient
-            for name, optimiser in self.optimisers.items():
+            for name, optimizer in self.optimizers.items():
                 lr = self.member.optims[name].lr
-                optimiser.param_groups[0]["lr"] = float(
+                optimizer.param_groups[0]["lr"] = float(
                     lr.at(t) if isinstance(lr, Schedule) else lr
                 )
-                optimiser.step()
+                optimizer.step()
         return log_of(losses)
 
     def state(self) -> State:
@@ -190,10 +191,10 @@ class Model:
             return run("decoder", z)
 
         critic = (lambda z: run("critic", z)) if "critic" in self.modules else no_critic
-        return Net(encode, decode, critic, {**dict(self.modules["own"].items()), **self.carried})  # type: ignore[operator]
+        return Net(encode, decode, critic, {**dict(self.modules["extra"].items()), **self.carried})  # type: ignore[operator]
 
     def _moments(self) -> list[tuple[str, nn.Parameter, dict[str, Tensor]]]:
-        states = [optimiser.state for optimiser in self.optimisers.values()]
+        states = [optimizer.state for optimizer in self.optimizers.values()]
         return [
             (name, parameter, next(state[parameter] for state in states if parameter in state))
             for name, parameter in self.modules.named_parameters()
@@ -203,7 +204,7 @@ class Model:
 def _adam(modules: Sequence[nn.Module], settings: Adam) -> torch.optim.Adam:
     """PyTorch's fused Adam with its moments in place from the start, so that a state is whole."""
     parameters = [p for module in modules for p in module.parameters()]
-    optimiser = torch.optim.Adam(
+    optimizer = torch.optim.Adam(
         parameters,
         lr=1.0,  # set at each step
         betas=(settings.beta1, settings.beta2),
@@ -211,9 +212,9 @@ def _adam(modules: Sequence[nn.Module], settings: Adam) -> torch.optim.Adam:
         fused=True,
     )
     for p in parameters:
-        optimiser.state[p] = {
+        optimizer.state[p] = {
             "step": torch.zeros((), device=p.device),
             "exp_avg": torch.zeros_like(p),
             "exp_avg_sq": torch.zeros_like(p),
         }
-    return optimiser
+    return optimizer

@@ -37,7 +37,7 @@ from unknot.core.objective import (
 )
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
-from unknot.nets.parts.weights import initial_weights, initialise
+from unknot.nets.parts.weights import initial_weights, initialize
 from unknot.samplers.parts.sampler import Sampler, sampler_for
 
 State: TypeAlias = dict[str, Tensor]
@@ -119,7 +119,7 @@ class Context:
             }
         weights = initial_weights(self.net, self.dataset.shape, seeds, dtype=dtype)
         if "critic" in modules:
-            weights |= initialise(modules["critic"], "critic", self.net.init, seeds, dtype=dtype)
+            weights |= initialize(modules["critic"], "critic", self.net.init, seeds, dtype=dtype)
         return weights
 
     def extra_state(self, objective: Objective, seeds: Int[Tensor, "*p"]) -> ExtraState:
@@ -187,7 +187,7 @@ def carried(losses: Mapping[str, Terms], before: State) -> State:
     return after
 
 
-def recoded(objective: Objective, net: Net, q: Posterior) -> Posterior:
+def recode(objective: Objective, net: Net, q: Posterior) -> Posterior:
     """The posterior that scores and pictures take."""
     return objective.recode(net, q) if isinstance(objective, Recoding) else q
 
@@ -215,10 +215,10 @@ def log_of(losses: Mapping[str, Terms]) -> dict[str, Tensor]:
 
 def groups(members: Sequence[Member]) -> list[list[Member]]:
     """Members split into those that can train together, in the order of their first ones."""
-    found: dict[tuple[object, ...], list[Member]] = {}
+    by_group: dict[tuple[object, ...], list[Member]] = {}
     for member in members:
-        found.setdefault(member.group, []).append(member)
-    return list(found.values())
+        by_group.setdefault(member.group, []).append(member)
+    return list(by_group.values())
 
 
 def _check(context: Context, objective: Objective) -> None:

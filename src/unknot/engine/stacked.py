@@ -15,8 +15,8 @@ from unknot.core.posterior import Posterior
 from unknot.engine.capture import Parts, fastest
 from unknot.engine.device import Runtime
 from unknot.engine.kernels import ready
-from unknot.engine.layers import StackedModule, stacked
-from unknot.engine.population import Context, Member, Rows, State, carried, log_of, recoded
+from unknot.engine.layers import StackedModule, stack_module
+from unknot.engine.population import Context, Member, Rows, State, carried, log_of, recode
 
 
 @dataclass(eq=False)
@@ -52,9 +52,9 @@ class Stacked:
         parts = context.modules(objective)
         weights = context.weights(parts, seeds)
         kernels = device.type == "cuda" and ready(device)
-        modules = {name: stacked(module, kernels=kernels) for name, module in parts.items()}
+        modules = {name: stack_module(module, kernels=kernels) for name, module in parts.items()}
         extra = context.extra_state(objective, seeds)
-        weights |= {f"own.{name}": value for name, value in extra.learnt.items()}
+        weights |= {f"extra.{name}": value for name, value in extra.learnt.items()}
         packed = {name: _pack(modules, name, w).to(device) for name, w in weights.items()}
         compute = context.runtime.compute
         used = {n: w.to(compute) if _part(n) in modules else w for n, w in packed.items()}
@@ -89,8 +89,10 @@ class Stacked:
         """Train all members for some steps."""
         self.t.fill_(start)
         with self.context.runtime.computing():
+            if self.replay is None:
+                self.replay = self.prepare(graph=self.seed.device.type != "cpu")
             for _ in range(steps):
-                self._step()
+                self.replay()
         return {name: value.clone() for name, value in self.log.items()}
 
     @torch.no_grad()
@@ -99,7 +101,7 @@ class Stacked:
         x = x.to(self.seed.device, self.context.runtime.dtype)
         with self.context.runtime.exact.computing():
             net = self._net(self.weights, self.carried, self.context.runtime.exact)
-            return recoded(self.objective, net, net.encode(x.expand(len(self.seed), *x.shape)))
+            return recode(self.objective, net, net.encode(x.expand(len(self.seed), *x.shape)))
 
     @torch.no_grad()
     def decode(self, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
@@ -154,7 +156,7 @@ class Stacked:
             return run("decoder", z)
 
         critic = (lambda z: run("critic", z)) if "critic" in self.modules else no_critic
-        return Net(encode, decode, critic, {**of("own"), **carried})
+        return Net(encode, decode, critic, {**of("extra"), **carried})
 
     def _losses(
         self, weights: State, before: State, objective: Objective, step: Step
@@ -170,7 +172,7 @@ class Stacked:
             fooled = self._net(fixed, before, self.context.runtime)
             losses = {
                 "net": objective.terms(replace(net, critic=fooled.critic), step),
-                "critic": objective.critic_terms(_settled(net), step),
+                "critic": objective.critic_terms(_detach(net), step),
             }
         else:
             losses = {"net": objective.terms(net, step)}
@@ -204,16 +206,13 @@ class Stacked:
             self.log.setdefault(name, torch.empty_like(value)).copy_(value)
         self.t.add_(1)
 
-    def _step(self) -> None:
-        """Take a step: plain on the CPU, compiled and captured as one CUDA graph on a GPU."""
-        if self.replay is None:
-            parts = Parts(self.rows, self._images, self._losses, adam)
-            if self.seed.device.type == "cpu":
-                self.replay = partial(self._train, parts)
-            else:
-                with self._rewound():
-                    self.replay = fastest(parts, self._train, self.order, self.t)
-        self.replay()
+    def prepare(self, *, graph: bool) -> Callable[[], None]:
+        """The step: plain, or compiled and captured as one CUDA graph."""
+        parts = Parts(self.rows, self._images, self._losses, adam)
+        if not graph:
+            return partial(self._train, parts)
+        with self._rewound():
+            return fastest(parts, self._train, self.order, self.t)
 
     @contextmanager
     def _rewound(self) -> Iterator[None]:
@@ -261,7 +260,7 @@ def adam(
             copy.copy_(w)
 
 
-def _settled(net: Net) -> Net:
+def _detach(net: Net) -> Net:
     """The networks but for the critic, as they are: nothing is learnt through them."""
 
     def encode(x: Tensor) -> Posterior:

@@ -4,9 +4,9 @@
 from unknot.data.xysquares import XYSquares
 from unknot.learnt_loss.learn import LossSettings, learn_loss
 
-found = learn_loss(XYSquares(), LossSettings(radius=31, steps=300))
-print(found.before.factor_rank, found.after.factor_rank)
-loss = found.save("kernel.safetensors")  # for BetaVAE(likelihood=loss)
+learnt = learn_loss(XYSquares(), LossSettings(radius=31, steps=300))
+print(learnt.before.factor_rank, learnt.after.factor_rank)
+loss = learnt.save("kernel.safetensors")  # for BetaVAE(likelihood=loss)
 ```
 """
 
@@ -33,8 +33,8 @@ from unknot.learnt_loss.soft_rank import pearson, soft_rank
 from unknot.losses.blur import check_reach, convolve
 from unknot.losses.overlap import Overlap
 from unknot.metrics.parts.distances import RANDOM, correlations
-from unknot.metrics.parts.tables import midranks
-from unknot.study.spec import plain
+from unknot.metrics.parts.information import midranks
+from unknot.runs.spec import plain
 
 Mode: TypeAlias = Literal["improve", "adversarial", "none"]
 Map: TypeAlias = Callable[[Tensor], Tensor]
@@ -82,8 +82,8 @@ class LossSettings:
         for name, value in (("lr", self.lr), ("softness", self.softness)):
             if not value > 0:
                 raise ConfigError(f"LossSettings.{name} must be above 0; got {value}.")
-        if self.mode not in (known := get_args(Mode)):
-            raise ConfigError(f"There is no mode '{self.mode}'{nearest(self.mode, [*known])}")
+        if self.mode not in (modes := get_args(Mode)):
+            raise ConfigError(f"There is no mode '{self.mode}'{nearest(self.mode, [*modes])}")
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class LearntLoss:
             },
         }
         write_tensors(Path(path), {"kernel": self.kernel}, facts)
-        return Overlap(kernel="learnt", path=str(path))
+        return Overlap.create(kernel="learnt", path=str(path))
 
 
 def learn_loss(
@@ -240,8 +240,8 @@ def pair_distances(
     x = x.flatten(1)
     x = x - x.mean(0)  # what all have in common would only cost digits
     products = x @ x.mT
-    own = products.diagonal()
-    return own[first] + own[second] - 2 * products[first, second]
+    squares = products.diagonal()
+    return squares[first] + squares[second] - 2 * products[first, second]
 
 
 def _features(x: Tensor, kernel: Tensor, pixels: bool) -> Float[Tensor, "n channels h w"]:
@@ -269,17 +269,16 @@ def agreement(
         seed: Of both.
     """
     with torch.no_grad():
-        found = correlations(
+        by_factor = correlations(
             lambda index: features(dataset.batch(index)),
             dataset.space,
             traversals=traversals,
             pairs=pairs,
             seed=seed,
         )
-    random = found.pop(RANDOM)
-    mean = [sum(column) / len(found) for column in zip(*map(_both, found.values()), strict=True)]
-    return Correlations(mean[0], mean[1], random.linear, random.rank)
-
-
-def _both(found: Any) -> tuple[float, float]:
-    return found.linear, found.rank
+    random = by_factor.pop(RANDOM)
+    linear, rank = (
+        sum(getattr(one, kind) for one in by_factor.values()) / len(by_factor)
+        for kind in ("linear", "rank")
+    )
+    return Correlations(linear, rank, random.linear, random.rank)

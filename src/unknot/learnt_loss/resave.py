@@ -50,7 +50,7 @@ def resave(
     highest, size = 0.0, len(dataset)
     if size > MOST:
         raise ConfigError(f"The grid has {size:,} points; more than {MOST:,} are not stored.")
-    for done, x in _blurred(dataset, kernel):
+    for done, x in _blur_batches(dataset, kernel):
         highest = max(highest, x.max().item())
         on_images(done)
     with (
@@ -69,14 +69,14 @@ def resave(
             shape = (size, *dataset.shape)
             header = {"descr": "|u1", "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(file, header)
-            for done, x in _blurred(dataset, kernel):
+            for done, x in _blur_batches(dataset, kernel):
                 scaled = (x * (255 / highest if highest else 0.0)).round().clamp(0, 255)
                 file.write(scaled.to(torch.uint8).cpu().numpy().tobytes())
                 on_images(size + done)
     return highest
 
 
-def _blurred(
+def _blur_batches(
     dataset: FactorDataset, kernel: Float[Tensor, "k k"]
 ) -> Iterator[tuple[int, Float[Tensor, "n c h w"]]]:
     """How many images are done by then, and some more of them, blurred."""

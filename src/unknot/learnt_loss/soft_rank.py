@@ -30,6 +30,7 @@ def soft_rank(values: Float[Tensor, "*n k"], strength: float) -> Float[Tensor, "
         >>> [round(rank, 2) for rank in soft_rank(values, 10.0).tolist()]
         [2.49, 2.66, 2.49, 2.36]
     """
+    # PyTorch leaves `apply` untyped.
     ranks: Tensor = _Projection.apply(values / strength)  # type: ignore[no-untyped-call]
     return ranks
 
@@ -45,8 +46,8 @@ class _Projection(torch.autograd.Function):
     def forward(ctx: Any, values: Tensor) -> Tensor:
         from sklearn.isotonic import isotonic_regression
 
-        given = values.detach().double().cpu().reshape(-1, values.shape[-1])
-        s, order = given.sort(dim=-1, descending=True, stable=True)
+        rows = values.detach().double().cpu().reshape(-1, values.shape[-1])
+        s, order = rows.sort(dim=-1, descending=True, stable=True)
         descending = np.arange(values.shape[-1], 0, -1, dtype=np.float64)
         v = np.stack([isotonic_regression(r - descending, increasing=False) for r in s.numpy()])
         starts = np.diff(v, axis=-1, prepend=np.inf) != 0
@@ -58,12 +59,12 @@ class _Projection(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         order, blocks = ctx.saved_tensors
-        given = gradient.double().cpu().reshape(order.shape).gather(-1, order)
-        sums = torch.zeros_like(given).scatter_add_(-1, blocks, given)
-        sizes = torch.zeros_like(given).scatter_add_(-1, blocks, torch.ones_like(given))
-        centred = given - (sums / sizes.clamp_min(1)).gather(-1, blocks)
-        found = torch.empty_like(given).scatter_(-1, order, centred)
-        return found.reshape(gradient.shape).to(gradient)
+        rows = gradient.double().cpu().reshape(order.shape).gather(-1, order)
+        sums = torch.zeros_like(rows).scatter_add_(-1, blocks, rows)
+        sizes = torch.zeros_like(rows).scatter_add_(-1, blocks, torch.ones_like(rows))
+        centered = rows - (sums / sizes.clamp_min(1)).gather(-1, blocks)
+        result = torch.empty_like(rows).scatter_(-1, order, centered)
+        return result.reshape(gradient.shape).to(gradient)
 
 
 def pearson(a: Float[Tensor, "*n k"], b: Float[Tensor, "*n k"]) -> Float[Tensor, "*n"]:

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.posterior import Posterior
-from unknot.losses.likelihood import Likelihood, activated, of_pixels
+from unknot.losses.likelihood import Likelihood, activate, pixel_likelihood
 from unknot.losses.overlap import Overlap
 
 __all__ = [
@@ -22,12 +22,12 @@ def reconstruction(
     likelihood: Likelihood, decoded: Float[Tensor, "*p b c h w"], x: Float[Tensor, "*p b c h w"]
 ) -> Float[Tensor, "*p"]:
     """The reconstruction loss of a likelihood; with an `Overlap`, that of blurred images too."""
-    if of_pixels(likelihood) == "bernoulli":
+    if pixel_likelihood(likelihood) == "bernoulli":
         loss = bernoulli(decoded, x)
     else:
-        loss = gaussian(activated(likelihood, decoded), x)
+        loss = gaussian(activate(likelihood, decoded), x)
     if isinstance(likelihood, Overlap):
-        loss = loss + likelihood.blurred_error(x - activated(likelihood, decoded)).mean(-1)
+        loss = loss + likelihood.blurred_error(x - activate(likelihood, decoded)).mean(-1)
     return loss
 
 

@@ -20,30 +20,30 @@ def likelihood_of(objective: Any) -> Likelihood:
     return likelihood
 
 
-def of_pixels(likelihood: Likelihood) -> Pixels:
+def pixel_likelihood(likelihood: Likelihood) -> Pixels:
     """The likelihood of single pixels.
 
     Raises:
         ConfigError: There is none of this name.
 
     Example:
-        >>> of_pixels("bernoulli"), of_pixels(Overlap(pixels="gaussian"))
+        >>> pixel_likelihood("bernoulli"), pixel_likelihood(Overlap.create(pixels="gaussian"))
         ('bernoulli', 'gaussian')
     """
     pixels = likelihood.pixels if isinstance(likelihood, Overlap) else likelihood
-    if pixels not in (known := get_args(Pixels)):
-        raise ConfigError(f"There is no likelihood '{pixels}'{nearest(str(pixels), list(known))}")
+    if pixels not in (names := get_args(Pixels)):
+        raise ConfigError(f"There is no likelihood '{pixels}'{nearest(str(pixels), list(names))}")
     return pixels
 
 
-def activated(likelihood: Likelihood, decoded: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def activate(likelihood: Likelihood, decoded: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """Images that a decoder's outputs stand for: probabilities or means.
 
     Example:
         >>> import torch
-        >>> activated("sigmoid_gaussian", torch.zeros(2)).tolist()
+        >>> activate("sigmoid_gaussian", torch.zeros(2)).tolist()
         [0.5, 0.5]
-        >>> activated("gaussian", torch.zeros(2)).tolist()
+        >>> activate("gaussian", torch.zeros(2)).tolist()
         [0.0, 0.0]
     """
-    return decoded if of_pixels(likelihood) == "gaussian" else decoded.sigmoid()
+    return decoded if pixel_likelihood(likelihood) == "gaussian" else decoded.sigmoid()

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.core.choices import check_choices
+from unknot.core.choices import Creatable, check_choices
 from unknot.core.errors import ConfigError, DataError
 from unknot.losses.blur import blur_by_rows, box_row, check_reach, convolve, gaussian_row
 
@@ -22,7 +22,7 @@ KERNELS: dict[tuple[str, str, torch.device, torch.dtype], Tensor] = {}
 
 
 @dataclass(frozen=True)
-class Overlap:
+class Overlap(Creatable):
     r"""The loss of the pixels, and of blurred images beside it.
 
     $$\mathcal L(x, \hat x) = \mathcal L_{\text{pixels}}(x, \hat x)
@@ -66,42 +66,36 @@ class Overlap:
                     f"Overlap.{name} belongs to the kernel '{owner}'; "
                     f"leave it out for the kernel '{self.kernel}'."
                 )
-        if self.kernel == "learnt":
-            self._find_file()
-        radius = RADIUS if self.radius is None else self.radius
-        if radius < 1:
-            raise ConfigError(f"Overlap.radius must be 1 or more; got {radius}.")
-        elements = float((2 * radius + 1) ** 2)
-        self._fill("radius", radius)
-        self._fill("alpha", 1.0 if self.kernel == "learnt" else elements)
-        if self.kernel == "gaussian":
-            self._fill("sigma", radius / 4)
+        needed = {"gaussian": (self.sigma,), "learnt": (self.path, self.sha256)}
+        if self.radius is None or self.alpha is None or None in needed.get(self.kernel, ()):
+            raise ConfigError("An overlap loss has all its settings; make it with Overlap.create.")
+        if self.radius < 1:
+            raise ConfigError(f"Overlap.radius must be 1 or more; got {self.radius}.")
         if self.sigma is not None and not self.sigma > 0:
             raise ConfigError(f"Overlap.sigma must be above 0; got {self.sigma}.")
-        if not cast(float, self.alpha) >= 0:
+        if not self.alpha >= 0:
             raise ConfigError(f"Overlap.alpha must be 0 or more; got {self.alpha}.")
 
-    def _fill(self, name: str, value: object) -> None:
-        """Settle what was left out, so that a file has it written out."""
-        if getattr(self, name) is None:
-            object.__setattr__(self, name, value)
-
-    def _find_file(self) -> None:
-        if self.path is None:
-            raise ConfigError(
-                "A learnt kernel needs its file; set path, or learn one with `unknot learn-loss`."
-            )
-        # A run must find its file from wherever it is opened.
-        object.__setattr__(self, "path", str(Path(self.path).expanduser().absolute()))
-        if self.sha256 is None or self.radius is None:
-            kernel, sha256 = read_kernel(self.path)
-            self._fill("sha256", sha256)
-            if self.radius not in (None, len(kernel) // 2):
-                raise ConfigError(
-                    f"The kernel in {self.path} has radius {len(kernel) // 2}, not "
-                    f"{self.radius}; leave the radius out."
-                )
-            self._fill("radius", len(kernel) // 2)
+    @classmethod
+    def create(
+        cls,
+        kernel: Kernel = "box",
+        radius: int | None = None,
+        alpha: float | None = None,
+        sigma: float | None = None,
+        path: str | None = None,
+        sha256: str | None = None,
+        pixels: Pixels = "gaussian",
+    ) -> "Overlap":
+        """A loss with all that was left out settled, so that a run's file has it written out."""
+        if kernel == "learnt":
+            path, radius, sha256 = _find_file(path, radius, sha256)
+        radius = RADIUS if radius is None else radius
+        if alpha is None:
+            alpha = 1.0 if kernel == "learnt" else float((2 * radius + 1) ** 2)
+        if kernel == "gaussian" and sigma is None:
+            sigma = radius / 4
+        return cls(kernel, radius, alpha, sigma, path, sha256, pixels)
 
     def check(self, image: tuple[int, int, int]) -> None:
         """Check that images of this shape can be blurred.
@@ -138,6 +132,25 @@ class Overlap:
         return learnt_kernel(path, sha256, like.device, like.dtype)
 
 
+def _find_file(path: str | None, radius: int | None, sha256: str | None) -> tuple[str, int, str]:
+    """Path, radius and sha256 of a learnt kernel, read from its file where one is left out."""
+    if path is None:
+        raise ConfigError(
+            "A learnt kernel needs its file; set path, or learn one with `unknot learn-loss`."
+        )
+    # A run must find its file from wherever it is opened.
+    path = str(Path(path).expanduser().absolute())
+    if sha256 is not None and radius is not None:
+        return path, radius, sha256
+    kernel, checksum = read_kernel(path)
+    if radius not in (None, len(kernel) // 2):
+        raise ConfigError(
+            f"The kernel in {path} has radius {len(kernel) // 2}, not {radius}; "
+            "leave the radius out."
+        )
+    return path, len(kernel) // 2, sha256 or checksum
+
+
 def learnt_kernel(
     path: str, sha256: str, device: torch.device, dtype: torch.dtype
 ) -> Float[Tensor, "k k"]:
@@ -153,12 +166,12 @@ def learnt_kernel(
 
 def _checked_kernel(path: str, sha256: str) -> Float[Tensor, "k k"]:
     try:
-        kernel, found = read_kernel(path)
+        kernel, checksum = read_kernel(path)
     except DataError as error:
         raise ConfigError(str(error)) from error
-    if found != sha256:
+    if checksum != sha256:
         raise ConfigError(
-            f"{path} is not the kernel that these settings name: its sha256 is {found}, "
+            f"{path} is not the kernel that these settings name: its sha256 is {checksum}, "
             f"expected {sha256}. Put the file back, or leave sha256 out for a new run."
         )
     return kernel

@@ -19,25 +19,22 @@ if TYPE_CHECKING:
     from unknot.metrics.parts.facts import Facts as Facts
     from unknot.metrics.parts.facts import facts as facts
     from unknot.metrics.parts.facts import lower_is_better as lower_is_better
+    from unknot.metrics.parts.facts import protocols_for as protocols_for
     from unknot.metrics.parts.facts import reading as reading
-    from unknot.metrics.parts.protocols import protocols_for as protocols_for
     from unknot.metrics.parts.rows import Rows as Rows
     from unknot.metrics.parts.scoring import Measured as Measured
     from unknot.metrics.parts.scoring import Score as Score
     from unknot.metrics.parts.scoring import metric as metric
 
 _HOMES = {
-    "Table": "unknot.metrics.parts.evaluation",
-    "evaluate": "unknot.metrics.parts.evaluation",
-    "Facts": "unknot.metrics.parts.facts",
-    "facts": "unknot.metrics.parts.facts",
-    "lower_is_better": "unknot.metrics.parts.facts",
-    "reading": "unknot.metrics.parts.facts",
-    "protocols_for": "unknot.metrics.parts.protocols",
-    "Rows": "unknot.metrics.parts.rows",
-    "Measured": "unknot.metrics.parts.scoring",
-    "Score": "unknot.metrics.parts.scoring",
-    "metric": "unknot.metrics.parts.scoring",
+    name: f"unknot.metrics.parts.{home}"
+    for home, names in {
+        "evaluation": ("Table", "evaluate"),
+        "facts": ("Facts", "facts", "lower_is_better", "protocols_for", "reading"),
+        "rows": ("Rows",),
+        "scoring": ("Measured", "Score", "metric"),
+    }.items()
+    for name in names
 }
 
 

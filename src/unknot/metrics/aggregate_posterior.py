@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.metrics.parts.information import ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import ratio
 
 REACH, STEPS = 5.0, 201
 """Where distribution functions are compared: so many points up to so far on either side."""
@@ -51,7 +51,7 @@ def aggregate_posterior(rows: Rows, settings: Settings) -> Measured:  # noqa: AR
     over latents, signs dropped. The last is Kolmogorov's distance of a latent's distribution
     function from the normal one. Parts hold all of them by latent. Factors are not used.
 
-    Paper: none; the aggregate posterior is that of Makhzani et al. 2016, "Adversarial
+    Paper: ours, of the aggregate posterior of Makhzani et al. 2016, "Adversarial
     autoencoders", and Hoffman and Johnson 2016, "ELBO surgery".
     Differs: moments are those of the mixture, not of drawn samples.
     Range: 0 upwards, in nats.

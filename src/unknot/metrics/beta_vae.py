@@ -4,16 +4,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.errors import DataError
-from unknot.metrics.parts.information import UNKNOT
-from unknot.metrics.parts.interventions import Source, batches, source
+from unknot.metrics.parts.information import UNKNOT, ratio, to_unit_range
+from unknot.metrics.parts.interventions import accuracy_values, batches, source
 from unknot.metrics.parts.learners import class_scores, versions
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import ranged, ratio
 
 
 @dataclass(frozen=True)
@@ -82,18 +80,24 @@ def beta_vae(rows: Rows, settings: Settings) -> Measured:
     scale = torch.ones_like(rows.codes[0])
     remarks: tuple[str, ...] = ()
     if settings.dead == "left out":
-        known = rows.information(UNKNOT)
+        info = rows.information(UNKNOT)
         # Dead codes are multiplied by 0: with none alive the classifier still has its columns.
         span = rows.codes.amax(0) - rows.codes.amin(0)
-        scale, remarks = (
-            ratio(known.alive.double(), span * ranged(rows.codes).std(0)),
-            known.remarks,
-        )
+        scale = ratio(info.alive.double(), span * to_unit_range(rows.codes).std(0))
+        remarks = info.remarks
     points, k = source(rows, settings.factor_bins), len(rows.names)
-    x, y = _points(points, settings.points, settings.batch, k, scale, rows.seed, "train")
-    x_eval, y_eval = _points(
-        points, settings.eval_points, settings.batch, k, scale, rows.seed, "eval"
-    )
+
+    def differences(n: int, stage: str) -> tuple[Tensor, Tensor]:
+        """Mean differences of pairs, and the factor they share."""
+        xs, ys = [], []
+        for factor, draw in batches(k, n, rows.seed, f"metric/beta_vae/{stage}"):
+            first, second = points.pairs(factor, settings.batch, draw)
+            xs.append(((first - second).abs() * scale).mean(1).cpu())
+            ys.append(factor)
+        return torch.cat(xs), torch.cat(ys)
+
+    x, y = differences(settings.points, "train")
+    x_eval, y_eval = differences(settings.eval_points, "eval")
     if float(max(x.abs().max(), x_eval.abs().max())) > LARGEST:
         raise DataError(
             f"Codes more than {LARGEST} apart cannot be classified; the protocol 'unknot' divides "
@@ -108,31 +112,7 @@ def beta_vae(rows: Rows, settings: Settings) -> Measured:
             (torch.from_numpy(classes)[belief.argmax(1)] == truth).double().mean()
             for belief, truth in zip(beliefs, (y, y_eval), strict=True)
         ]
-    train_accuracy, accuracy = accuracies
-    rescaled = (accuracy - 1 / k) / (1 - 1 / k) if k > 1 else accuracy
-    values = {
-        "": rescaled if settings.rescaled else accuracy,
-        "accuracy": accuracy,
-        "rescaled": rescaled,
-        "train_accuracy": train_accuracy,
-    }
+    train, test = accuracies
+    values = accuracy_values(train, test, k, rescaled=settings.rescaled)
     centres = torch.stack([x[y == c].mean(0) for c in range(k)], dim=1)
     return Measured(values, {"differences": centres}, remarks, versions())
-
-
-def _points(
-    points: Source,
-    n: int,
-    batch: int,
-    factors: int,
-    scale: Float[Tensor, " z"],
-    seed: int,
-    stage: str,
-) -> tuple[Float[Tensor, "n z"], Int[Tensor, " n"]]:
-    """Mean differences of pairs, and the factor they share."""
-    xs, ys = [], []
-    for factor, draw in batches(factors, n, seed, f"metric/beta_vae/{stage}"):
-        first, second = points.pairs(factor, batch, draw)
-        xs.append(((first - second).abs() * scale).mean(1).cpu())
-        ys.append(factor)
-    return torch.cat(xs), torch.cat(ys)

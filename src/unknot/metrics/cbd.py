@@ -5,10 +5,9 @@ from typing import Literal
 
 import torch
 
-from unknot.metrics.parts.information import UNKNOT
+from unknot.metrics.parts.information import UNKNOT, gap, mean
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import gap, mean
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,11 @@ PROTOCOLS = {
     ),
 )
 def cbd(rows: Rows, settings: Settings) -> Measured:
-    r"""Correlation-based disentanglement: gaps in the table $P_{jk} = |r(z_j, v_k)|$.
+    r"""Correlation-based disentanglement: gaps between correlations of latents and factors.
 
-    ``cbd.row`` is the mean over codes of the gap between their two best factors, ``cbd.column`` the
-    mean over factors of the gap between their two best codes, and
+    In the table $P_{jk} = |r(z_j, v_k)|$, ``cbd.row`` is the mean over codes of the gap between
+    their two best factors, ``cbd.column`` the mean over factors of the gap between their two best
+    codes, and
     $$\mathrm{CbD} = \alpha \, \mathrm{row} + (1 - \alpha) \, \mathrm{column}.$$
 
     Paper: Özcan 2024, "On disentangled representation learning" (thesis), eq. 5.3 to 5.9. Rows are
@@ -59,8 +59,8 @@ def cbd(rows: Rows, settings: Settings) -> Measured:
     alive = torch.ones_like(table[:, 0], dtype=torch.bool)
     remarks: tuple[str, ...] = ()
     if settings.dead == "left out":
-        known = rows.information(UNKNOT)
-        alive, remarks = known.alive, known.remarks
+        info = rows.information(UNKNOT)
+        alive, remarks = info.alive, info.remarks
         table = torch.where(alive[:, None], table, 0.0)
     per_code, per_factor = gap(table, dim=1), gap(table, dim=0)
     row, column = mean(per_code, alive.double()), per_factor.mean()

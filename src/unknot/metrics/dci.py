@@ -10,16 +10,16 @@ from torch import Tensor
 
 from unknot.core.errors import DataError
 from unknot.metrics.parts.boosting import boost
+from unknot.metrics.parts.information import concentration, mean, to_unit_range
 from unknot.metrics.parts.learners import (
-    binned,
+    bin_codes,
     check_classes,
     columns,
     learner_record,
-    standardised,
+    standardize,
 )
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import concentration, mean, ranged
 
 
 @dataclass(frozen=True)
@@ -143,11 +143,11 @@ def _trees(train: Rows, test: Rows, s: Settings) -> Fitted:
     check_classes(train)
     (x, y), (x_test, y_test) = columns(train), columns(test)
     if s.scaling == "range":
-        x, x_test = (ranged(r.codes, train.codes).cpu().numpy() for r in (train, test))
+        x, x_test = (to_unit_range(r.codes, train.codes).cpu().numpy() for r in (train, test))
     elif np.abs(x).max() > np.finfo(np.float32).max:
         raise DataError("Codes above 3e38 do not fit the trees of scikit-learn; divide them first.")
     if s.bins is not None:
-        x, x_test = binned(x, x_test, s.bins)
+        x, x_test = bin_codes(x, x_test, s.bins)
     fit = _boosted if s.estimator == "boosting" else _from_sklearn
     importances, on_train, on_test = [], [], []
     for level, level_test in zip(y, y_test, strict=True):
@@ -164,7 +164,7 @@ def _boosted(
     """Importances, and the classes predicted for both tables of codes."""
     tables = (torch.from_numpy(array) for array in (x, level, x_test))
     trees = boost(*tables, rounds=s.trees or 100, single=s.single, seed=seed)
-    return trees.importance.numpy(), trees.train.numpy(), trees.held.numpy()
+    return trees.importance.numpy(), trees.train.numpy(), trees.test.numpy()
 
 
 def _from_sklearn(
@@ -189,12 +189,12 @@ def _lasso(train: Rows, test: Rows, s: Settings) -> Fitted:
 
     targets = [r.values.double() for r in (train, test)]
     if s.scaling == "range":
-        targets = [ranged(t, targets[0]) for t in targets]
-        inputs = [ranged(r.codes, train.codes) for r in (train, test)]
+        targets = [to_unit_range(t, targets[0]) for t in targets]
+        inputs = [to_unit_range(r.codes, train.codes) for r in (train, test)]
     else:
         mean_, std = targets[0].mean(0), targets[0].std(0, correction=0)
         targets = [(t - mean_) / std for t in targets]
-        inputs = list(standardised(train, test))
+        inputs = list(standardize(train, test))
     x, x_test = (i.cpu().numpy() for i in inputs)
     # A uniform factor between 0 and 1 has variance 1/12: the library's unit, whatever the factor.
     unit = 1 / 12 if s.scaling == "range" else 1.0

@@ -2,10 +2,9 @@
 
 import torch
 
-from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT, Counting
+from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT, Counting, gap
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import gap
 
 PROTOCOLS = {"paper": STUDY, "carbonneau": CARBONNEAU, "unknot": UNKNOT}
 
@@ -30,9 +29,9 @@ def dcimig(rows: Rows, settings: Counting) -> Measured:
     Reads as: the share of all there is to know about the factors that sits in codes of their own;
     a second code of the same factor costs nothing.
     """
-    known = rows.information(settings)
-    gaps = torch.zeros_like(known.mutual)
-    gaps.scatter_(1, known.mutual.argmax(1, keepdim=True), gap(known.mutual, dim=1)[:, None])
+    info = rows.information(settings)
+    gaps = torch.zeros_like(info.mutual)
+    gaps.scatter_(1, info.mutual.argmax(1, keepdim=True), gap(info.mutual, dim=1)[:, None])
     best = gaps.amax(0)
-    parts = {"per_factor": best / known.factors, "information": known.mutual}
-    return Measured({"": best.sum() / known.factors.sum()}, parts, known.remarks)
+    parts = {"per_factor": best / info.factors, "information": info.mutual}
+    return Measured({"": best.sum() / info.factors.sum()}, parts, info.remarks)

@@ -8,23 +8,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.metrics.parts.distances import (
-    DECIMALS,
-    Convention,
-    Pairs,
-    agreement,
-    pairs_along,
-    random_pairs,
-)
+from unknot.metrics.parts.distances import DECIMALS, agreement
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 from unknot.metrics.parts.traversals import (
+    Convention,
     Dead,
+    Pairs,
     Points,
     Traversals,
     geometric,
+    pairs_along,
     points,
-    resampled,
+    random_pairs,
+    resample,
     traversals,
 )
 
@@ -65,11 +62,11 @@ class Sample:
     stream: str = ""
     """Of the pairs that are drawn within traversals."""
 
-    def resampled(self, step: int) -> "Sample":
+    def resample(self, step: int) -> "Sample":
         """With as many traversals of each factor, drawn with replacement, and fresh pairs."""
         rows = replace(self.points.rows, images=None)  # the score itself does not read them
         again = {
-            name: resampled(steps, name, step, rows.seed) for name, steps in self.traversals.items()
+            name: resample(steps, name, step, rows.seed) for name, steps in self.traversals.items()
         }
         return Sample(replace(self.points, rows=rows), again, f"/{step}")
 

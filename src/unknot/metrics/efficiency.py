@@ -10,19 +10,18 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError
-from unknot.metrics.parts import logistic
 from unknot.metrics.parts.boosting import boost
-from unknot.metrics.parts.information import SIGMAS
+from unknot.metrics.parts.information import SIGMAS, to_unit_range
 from unknot.metrics.parts.learners import (
-    binned,
+    bin_codes,
     class_scores,
     columns,
+    fit_logistic,
     learner_record,
-    standardised,
+    standardize,
 )
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import ranged
 
 Learner: TypeAlias = Literal["boosting", "linear", "linear cv"]
 FEW = 100
@@ -102,7 +101,7 @@ def efficiency(rows: Rows, settings: Settings) -> Measured:
     Paper: Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of
     disentangled representations".
     Differs: ``study2019`` is theirs, scikit-learn's boosting (`parts.boosting`, seeded) and
-    logistic regression with ten penalties (`parts.logistic`, to the minimum, where scikit-learn
+    logistic regression with ten penalties (`parts.learners`, to the minimum, where scikit-learn
     stops early); codes that tell nothing get 1. ``unknot`` boosts 20 rounds on codes cut into 128
     bins and takes chance off both accuracies: at most 1, and 0 where nothing is learnt. With fewer
     rows than the largest number of labels, all of them stand in for it.
@@ -135,7 +134,7 @@ def efficiency(rows: Rows, settings: Settings) -> Measured:
         x, x_test = _inputs(train, test, learner, settings.scaled)
         curve = [
             [
-                np.mean(_predict(learner, settings, x[:size], a[:size], x_test, seed) == b)
+                np.mean(predict(learner, settings, x[:size], a[:size], x_test, seed) == b)
                 for a, b in zip(y, y_test, strict=True)
             ]
             for size in sizes
@@ -167,11 +166,11 @@ def _inputs(train: Rows, test: Rows, learner: Learner, scaled: bool) -> tuple[Te
             )
         return train.codes, test.codes
     if learner in ("linear", "linear cv"):
-        return standardised(train, test)
-    return ranged(train.codes), ranged(test.codes, train.codes)
+        return standardize(train, test)
+    return to_unit_range(train.codes), to_unit_range(test.codes, train.codes)
 
 
-def _predict(
+def predict(
     learner: Learner, s: Settings, x: Tensor, level: NDArray[Any], x_test: Tensor, seed: int
 ) -> NDArray[Any]:
     """Values of test rows; with a single value among the labels, that one."""
@@ -180,14 +179,14 @@ def _predict(
     if learner == "boosting":
         x, x_test = x.cpu(), x_test.cpu()
         if s.bins is not None:
-            x, x_test = map(torch.from_numpy, binned(x.numpy(), x_test.numpy(), s.bins))
+            x, x_test = map(torch.from_numpy, bin_codes(x.numpy(), x_test.numpy(), s.bins))
         fitted = boost(x, torch.from_numpy(level), x_test, rounds=s.rounds, seed=seed)
-        trees: NDArray[Any] = fitted.held.numpy()
+        trees: NDArray[Any] = fitted.test.numpy()
         return trees
     if learner == "linear":
         classes, _, beliefs = class_scores(x, level, x_test, classifier="softmax", balanced=False)
         named: NDArray[Any] = classes[beliefs.argmax(1).numpy()]
         return named
-    model = logistic.fit(x, torch.from_numpy(level), cs=PENALTIES)
+    model = fit_logistic(x, torch.from_numpy(level), cs=PENALTIES)
     likeliest: NDArray[Any] = model.predict(x_test.cpu()).numpy()
     return likeliest

@@ -4,19 +4,20 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
-from unknot.metrics.parts.information import discretise
+from unknot.metrics.parts.information import discretize, midranks, to_unit_range
 from unknot.metrics.parts.learners import (
-    area_under_curve,
+    Array,
     check_classes,
     class_scores,
     columns,
     learner_record,
-    standardised,
+    standardize,
 )
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import ranged
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Settings:
 
     classifier: Literal["liblinear", "lbfgs", "softmax"]
     """One class against the rest, with either solver, or all classes together."""
-    normalised: bool = True
+    normalized: bool = True
     """Beliefs in the classes of one row are divided by their sum before they are ranked."""
     balanced: bool = False
     scaling: Literal["standard", "range"] = "standard"
@@ -42,7 +43,7 @@ class Settings:
 
 PROTOCOLS = {
     "study2019": Settings("liblinear"),
-    "paper": Settings("liblinear", normalised=False),
+    "paper": Settings("liblinear", normalized=False),
     "carbonneau": Settings(
         "lbfgs",
         balanced=True,
@@ -82,14 +83,14 @@ def explicitness(rows: Rows, settings: Settings) -> Measured:
     """
     test = rows.test_rows
     if settings.scaling == "range":
-        x, x_test = ranged(rows.codes), ranged(test.codes, rows.codes)
+        x, x_test = to_unit_range(rows.codes), to_unit_range(test.codes, rows.codes)
     else:
-        x, x_test = standardised(rows, test)
+        x, x_test = standardize(rows, test)
     levels, levels_test = rows.levels, test.levels
     if settings.factor_bins is not None:
         # Binned on all rows at once: an edge must not depend on which rows train.
         both = torch.cat([rows.values, test.values]).double()
-        levels, levels_test = discretise(both, settings.factor_bins, "width").split(
+        levels, levels_test = discretize(both, settings.factor_bins, "width").split(
             [len(rows), len(test)]
         )
     check_classes(replace(rows, levels=levels))
@@ -100,7 +101,7 @@ def explicitness(rows: Rows, settings: Settings) -> Measured:
         classes, *beliefs = class_scores(
             x, level, x_test, classifier=settings.classifier, balanced=settings.balanced
         )
-        if settings.normalised:
+        if settings.normalized:
             beliefs = [b / b.sum(1, keepdim=True) for b in beliefs]
         truths = (level, level_test)
         areas.append(
@@ -117,3 +118,12 @@ def explicitness(rows: Rows, settings: Settings) -> Measured:
     }
     parts = {"per_factor": on_test, "train_per_factor": on_train}
     return Measured(values, parts, record=learner_record(rows))
+
+
+def area_under_curve(classes: Array, beliefs: Float[Tensor, "n c"], level: Array) -> float:
+    """Mean over classes of the area under the ROC curve, from ranks; absent classes are skipped."""
+    member = torch.from_numpy(level[:, None] == classes)
+    with_, without = member.sum(0), (~member).sum(0)
+    seen = (with_ > 0) & (without > 0)
+    above = (midranks(beliefs) * member).sum(0) - with_ * (with_ - 1) / 2
+    return float((above / (with_ * without))[seen].mean()) if bool(seen.any()) else 0.5

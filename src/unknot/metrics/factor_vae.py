@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from unknot.metrics.parts.information import UNKNOT
-from unknot.metrics.parts.interventions import Source, batches, source
+from unknot.metrics.parts.interventions import accuracy_values, batches, source
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 
@@ -76,29 +76,25 @@ def factor_vae(rows: Rows, settings: Settings) -> Measured:
         active = scaled.sqrt() / scale >= settings.dead
     # A constant code has a trace of variance where its mean is rounded.
     active = active & (rows.codes.amax(0) > rows.codes.amin(0))
-    points = source(rows, settings.factor_bins)
-    k = len(rows.names)
-    train = _votes(
-        points, settings.votes, settings.batch, k, scale, scaled, active, rows.seed, "train"
-    )
-    fresh = train
-    if settings.eval_votes:
-        fresh = _votes(
-            points, settings.eval_votes, settings.batch, k, scale, scaled, active, rows.seed, "eval"
-        )
+    points, k, some = source(rows, settings.factor_bins), len(rows.names), bool(active.any())
+
+    def votes(n: int, stage: str) -> Tensor:
+        """How often each code was voted for, by the factor that was fixed [z, f]."""
+        table = torch.zeros(len(active) * k, dtype=torch.int64)
+        for factor, draw in batches(k, n if some else 0, rows.seed, f"metric/factor_vae/{stage}"):
+            spread = (points.hold(factor, settings.batch, draw) * scale).var(1) / scaled
+            still = torch.where(active, spread, torch.inf).argmin(1).cpu()
+            table += torch.bincount(still * k + factor, minlength=len(table))
+        return table.reshape(-1, k).double()
+
+    train = votes(settings.votes, "train")
+    fresh = votes(settings.eval_votes, "eval") if settings.eval_votes else train
     rule = train.argmax(1, keepdim=True)
     train_accuracy = train.gather(1, rule).sum() / settings.votes
     accuracy = fresh.gather(1, rule).sum() / fresh.sum().clamp_min(1)
-    rescaled = (accuracy - 1 / k) / (1 - 1 / k) if k > 1 else accuracy
-    if not bool(active.any()):
-        accuracy = train_accuracy = rescaled = torch.tensor(0.0)
-    values = {
-        "": rescaled if settings.rescaled else accuracy,
-        "accuracy": accuracy,
-        "rescaled": rescaled,
-        "train_accuracy": train_accuracy,
-        "active": active.sum(),
-    }
+    # Without a code to vote for there is no chance to count from either.
+    values = accuracy_values(train_accuracy, accuracy, k if some else 1, rescaled=settings.rescaled)
+    values["active"] = active.sum()
     parts = {"votes": train, "eval_votes": fresh, "variances": variances, "active": active}
     dead = int((~active).sum())
     remarks = (f"{dead} of {len(active)} codes are dead and were left out",) if dead else ()
@@ -109,24 +105,3 @@ def _scale(codes: Float[Tensor, "n z"]) -> Float[Tensor, " z"]:
     """Powers of two that bring codes to about 1: nothing is rounded, and squares stay in range."""
     largest = codes.abs().amax(0).clamp_min(torch.finfo(codes.dtype).tiny)
     return largest.frexp().mantissa / largest
-
-
-def _votes(
-    points: Source,
-    votes: int,
-    batch: int,
-    factors: int,
-    scale: Float[Tensor, " z"],
-    variances: Float[Tensor, " z"],
-    active: Bool[Tensor, " z"],
-    seed: int,
-    stage: str,
-) -> Float[Tensor, "z f"]:
-    """How often each code was voted for, by the factor held; variances are of scaled codes."""
-    table = torch.zeros(len(variances) * factors, dtype=torch.int64)
-    if bool(active.any()):
-        for factor, draw in batches(factors, votes, seed, f"metric/factor_vae/{stage}"):
-            spread = (points.held(factor, batch, draw) * scale).var(1) / variances
-            still = torch.where(active, spread, torch.inf).argmin(1).cpu()
-            table += torch.bincount(still * factors + factor, minlength=len(table))
-    return table.reshape(len(variances), factors).double()

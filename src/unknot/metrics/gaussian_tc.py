@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import torch
 
 from unknot.core.errors import DataError
+from unknot.metrics.parts.information import correlation, normal_scores
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import correlation, normal_scores
 
 SINGULAR = 1e-12
 """An eigenvalue of a correlation matrix below this is rounding."""

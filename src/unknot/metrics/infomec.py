@@ -10,11 +10,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from unknot.metrics.parts.information import UNKNOT, level_entropies, neighbour_information
-from unknot.metrics.parts.learners import check_classes, columns, standardised, versions
+from unknot.metrics.parts.information import UNKNOT, level_entropies, neighbour_information, ratio
+from unknot.metrics.parts.learners import check_classes, columns, standardize, versions
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import ratio
 
 NOTHING = 0.02
 """Below this share of a factor's entropy the codes tell nothing that is worth sorting."""
@@ -25,7 +24,7 @@ class Settings:
     """The estimator, and which codes count."""
 
     samples: int | None = None
-    neighbours: int = 10
+    neighbors: int = 10
     active: Literal["range", "informative"] = "range"
     """Codes with more than a twentieth of the largest range, or that tell more than chance."""
     version: int = 1
@@ -63,7 +62,7 @@ def infomec(rows: Rows, settings: Settings) -> Measured:
     much of the factors a linear reader finds. M and C mean nothing where E is near 0.
     """
     check_classes(rows)
-    mutual = neighbour_information(rows.codes, rows.levels, settings.neighbours)
+    mutual = neighbour_information(rows.codes, rows.levels, settings.neighbors)
     whole = level_entropies(rows.levels)
     table = ratio(mutual, whole.expand_as(mutual))
     active = _active(rows, settings)
@@ -121,7 +120,7 @@ def _explicit(rows: Rows) -> Float[Tensor, " f"]:
 
     # On the CPU before any rounding: a solver that stops early would carry it on.
     here = replace(rows, codes=rows.codes.cpu())
-    x = standardised(here, here)[0].numpy()
+    x = standardize(here, here)[0].numpy()
     shares = []
     for level in columns(rows)[1]:
         model = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=100)

@@ -7,10 +7,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from unknot.metrics.parts.information import UNKNOT, discretise
+from unknot.metrics.parts.information import UNKNOT, discretize, mean, ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import mean, ratio
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ def irs(rows: Rows, settings: Settings) -> Measured:
     """
     levels = rows.levels
     if settings.factor_bins is not None:
-        levels = discretise(rows.values.double(), settings.factor_bins, "width")
+        levels = discretize(rows.values.double(), settings.factor_bins, "width")
     inside = torch.stack([_deviation(rows.codes, k, settings.quantile) for k in levels.T], dim=1)
     level = settings.quantile if settings.reference == "quantile" else 1.0
     free = _deviation(rows.codes, torch.zeros_like(levels[:, 0]), level)

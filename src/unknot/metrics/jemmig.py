@@ -13,12 +13,12 @@ from unknot.metrics.parts.information import (
     UNKNOT,
     Counting,
     entropy,
+    gap,
     level_entropies,
     mutual_information,
 )
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import gap
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def jemmig(rows: Rows, settings: Counting | Quantised) -> Measured:
     """
     if isinstance(settings, Quantised):
         return _quantised(rows, settings)
-    known = rows.information(settings)
-    return _scaled(known.mutual, known.joint, known.factors, settings.bins, known.remarks)
+    info = rows.information(settings)
+    return _scaled(info.mutual, info.joint, info.factors, settings.bins, info.remarks)
 
 
 def _quantised(rows: Rows, settings: Quantised) -> Measured:

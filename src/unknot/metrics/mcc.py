@@ -57,10 +57,10 @@ def mcc(rows: Rows, settings: Settings) -> Measured:
     from scipy.optimize import linear_sum_assignment
 
     table = rows.correlations(ranks=settings.correlation == "spearman").abs()
-    of_code, of_factor = linear_sum_assignment(table.cpu().numpy(), maximize=True)
+    codes, factors = linear_sum_assignment(table.cpu().numpy(), maximize=True)
     assigned = torch.full((table.shape[1],), -1)
-    assigned[of_factor] = torch.from_numpy(of_code)
+    assigned[factors] = torch.from_numpy(codes)
     per_factor = table.new_zeros(table.shape[1])
-    per_factor[of_factor] = table[of_code, of_factor]
+    per_factor[factors] = table[codes, factors]
     parts = {"per_factor": per_factor, "code_of_factor": assigned, "table": table}
     return Measured({"": per_factor.mean()}, parts)

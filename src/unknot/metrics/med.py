@@ -8,10 +8,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from unknot.core.errors import ConfigError
-from unknot.metrics.parts.information import STUDY, UNKNOT, Counting
+from unknot.metrics.parts.information import STUDY, UNKNOT, Counting, concentration, mean, ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import concentration, mean, ratio
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,7 @@ class Settings:
     """How information is counted and made comparable over factors, and how many codes are best."""
 
     counting: Counting
-    normaliser: Literal["sum", "entropy"] = "sum"
+    normalizer: Literal["sum", "entropy"] = "sum"
     """Of each factor: the information of all codes about it, or its entropy."""
     top: int = 1
     """Codes for each factor that the second score keeps."""
@@ -34,7 +33,7 @@ class Settings:
         return self.counting.samples
 
 
-PROTOCOLS = {"paper": Settings(STUDY), "unknot": Settings(UNKNOT, normaliser="entropy")}
+PROTOCOLS = {"paper": Settings(STUDY), "unknot": Settings(UNKNOT, normalizer="entropy")}
 
 
 @metric(
@@ -72,18 +71,18 @@ def med(rows: Rows, settings: Settings) -> Measured:
         >>> med(factors.astype(float), factors)
         med 1.0000 .completeness 1.0000 .top 1.0000 (unknot)
     """
-    known = rows.information(settings.counting)
-    whole = known.mutual.sum(0) if settings.normaliser == "sum" else known.factors
-    table = ratio(known.mutual, whole.expand_as(known.mutual))
+    info = rows.information(settings.counting)
+    whole = info.mutual.sum(0) if settings.normalizer == "sum" else info.factors
+    table = ratio(info.mutual, whole.expand_as(info.mutual))
     per_code, per_factor = concentration(table, dim=1), concentration(table, dim=0)
-    kept = _best(table, per_code, settings.top)
+    best = _best(table, per_code, settings.top)
     values = {
         "": mean(per_code, table.sum(1)),
         "completeness": mean(per_factor, table.sum(0)),
-        "top": mean(per_code[kept], table[kept].sum(1)),
+        "top": mean(per_code[best], table[best].sum(1)),
     }
-    parts = {"importance": table, "per_code": per_code, "per_factor": per_factor, "kept": kept}
-    remarks = known.remarks
+    parts = {"importance": table, "per_code": per_code, "per_factor": per_factor, "kept": best}
+    remarks = info.remarks
     if not bool(table.sum() > 0):
         remarks = (*remarks, "no code tells anything: all values are 0")
     return Measured(values, parts, remarks)
@@ -96,6 +95,6 @@ def _best(
     belongs = torch.nn.functional.one_hot(table.argmax(1), table.shape[1]).bool()
     order = per_code.argsort(descending=True, stable=True)
     place = belongs[order].long().cumsum(0)
-    kept = torch.zeros_like(belongs)
-    kept[order] = belongs[order] & (place <= top)
-    return kept.any(1) & (table.sum(1) > 0)
+    best = torch.zeros_like(belongs)
+    best[order] = belongs[order] & (place <= top)
+    return best.any(1) & (table.sum(1) > 0)

@@ -13,13 +13,14 @@ from unknot.metrics.parts.information import (
     STUDY,
     UNKNOT,
     Counting,
+    gap,
     level_entropies,
     mixture_information,
     neighbour_information,
+    ratio,
 )
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import gap, ratio
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Settings:
     """How information is counted, and whose entropy divides it."""
 
     counting: Counting
-    normaliser: Literal["factor", "code"] = "factor"
+    normalizer: Literal["factor", "code"] = "factor"
 
     @property
     def samples(self) -> int | None:
@@ -39,7 +40,7 @@ class Settings:
 class Neighbours:
     """Information from nearest neighbours instead of bins: ``mig(..., protocol=Neighbours())``."""
 
-    neighbours: int = 10
+    neighbors: int = 10
     samples: int | None = None
     version: int = 1
 
@@ -58,7 +59,7 @@ class Exact:
 PROTOCOLS: dict[str, Settings | Exact | Neighbours] = {
     "study2019": Settings(STUDY),
     "paper": Exact(),
-    "carbonneau": Settings(CARBONNEAU, normaliser="code"),
+    "carbonneau": Settings(CARBONNEAU, normalizer="code"),
     "unknot": Settings(UNKNOT),
 }
 
@@ -112,9 +113,9 @@ def mig(rows: Rows, settings: Settings | Exact | Neighbours) -> Measured:
 
 
 def _counted(rows: Rows, settings: Settings) -> Measured:
-    known = rows.information(settings.counting)
-    whole = known.factors if settings.normaliser == "factor" else known.codes[:, None]
-    return _gaps(known.mutual, whole.expand_as(known.mutual), known.factors, known.remarks)
+    info = rows.information(settings.counting)
+    whole = info.factors if settings.normalizer == "factor" else info.codes[:, None]
+    return _gaps(info.mutual, whole.expand_as(info.mutual), info.factors, info.remarks)
 
 
 def _exact(rows: Rows, settings: Exact) -> Measured:
@@ -136,7 +137,7 @@ def _exact(rows: Rows, settings: Exact) -> Measured:
 
 def _near(rows: Rows, settings: Neighbours) -> Measured:
     whole = level_entropies(rows.levels)
-    mutual = neighbour_information(rows.codes, rows.levels, settings.neighbours)
+    mutual = neighbour_information(rows.codes, rows.levels, settings.neighbors)
     # The estimate may exceed what there is to know by a little.
     return _gaps(torch.minimum(mutual, whole), whole.expand_as(mutual), whole)
 

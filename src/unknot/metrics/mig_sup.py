@@ -1,14 +1,13 @@
 """MIG-sup, the gap seen from the codes."""
 
 from unknot.metrics.mig import Settings
-from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT
+from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT, gap, mean, ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import gap, mean, ratio
 
 PROTOCOLS = {
     "paper": Settings(STUDY),
-    "carbonneau": Settings(CARBONNEAU, normaliser="code"),
+    "carbonneau": Settings(CARBONNEAU, normalizer="code"),
     "unknot": Settings(UNKNOT),
 }
 
@@ -34,8 +33,8 @@ def mig_sup(rows: Rows, settings: Settings) -> Measured:
     Range: 0 to 1.
     Reads as: near 1 each code tells about one factor alone, though maybe no factor completely.
     """
-    known = rows.information(settings.counting)
-    whole = known.factors if settings.normaliser == "factor" else known.codes[:, None]
-    gaps = gap(ratio(known.mutual, whole.expand_as(known.mutual)), dim=1)
-    parts = {"per_code": gaps, "information": known.mutual, "alive": known.alive}
-    return Measured({"": mean(gaps, known.alive.double())}, parts, known.remarks)
+    info = rows.information(settings.counting)
+    whole = info.factors if settings.normalizer == "factor" else info.codes[:, None]
+    gaps = gap(ratio(info.mutual, whole.expand_as(info.mutual)), dim=1)
+    parts = {"per_code": gaps, "information": info.mutual, "alive": info.alive}
+    return Measured({"": mean(gaps, info.alive.double())}, parts, info.remarks)

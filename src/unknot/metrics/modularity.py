@@ -2,10 +2,9 @@
 
 import torch
 
-from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT, Counting
+from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT, Counting, mean, ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import mean, ratio
 
 PROTOCOLS = {"study2019": STUDY, "paper": STUDY, "carbonneau": CARBONNEAU, "unknot": UNKNOT}
 
@@ -33,10 +32,10 @@ def modularity(rows: Rows, settings: Counting) -> Measured:
     Range: 0 to 1.
     Reads as: never alone; a code that knows nothing can look modular.
     """
-    known = rows.information(settings)
-    squares = known.mutual.square()
+    info = rows.information(settings)
+    squares = info.mutual.square()
     most = squares.amax(1)
     others = max(squares.shape[1] - 1, 1)
     scores = torch.where(most > 0, 1 - ratio(squares.sum(1) - most, most * others), 0.0)
-    parts = {"per_code": scores, "information": known.mutual, "alive": known.alive}
-    return Measured({"": mean(scores, known.alive.double())}, parts, known.remarks)
+    parts = {"per_code": scores, "information": info.mutual, "alive": info.alive}
+    return Measured({"": mean(scores, info.alive.double())}, parts, info.remarks)

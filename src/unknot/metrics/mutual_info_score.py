@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from unknot.metrics.parts.information import STUDY, UNKNOT, Counting, discretise, information
+from unknot.metrics.parts.information import STUDY, UNKNOT, Counting, discretize, information
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 
@@ -36,9 +36,9 @@ def mutual_info_score(rows: Rows, settings: Counting) -> Measured:
     Reads as: 0 is pairwise independence; it sees relations that are not linear, unlike
     `gaussian_tc`. Dead codes count, and lower it; low for noise too.
     """
-    bins = discretise(rows.codes, settings.bins, settings.edges)
-    known = information(rows.codes, bins, bins, settings)
-    apart = known.mutual - known.mutual.diag().diag()
+    bins = discretize(rows.codes, settings.bins, settings.edges)
+    info = information(rows.codes, bins, bins, settings)
+    apart = info.mutual - info.mutual.diag().diag()
     pairs = len(apart) * (len(apart) - 1)
     values = {"": apart.sum() / max(pairs, 1), "largest": apart.max()}
-    return Measured(values, {"information": known.mutual}, known.remarks)
+    return Measured(values, {"information": info.mutual}, info.remarks)

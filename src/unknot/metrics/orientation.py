@@ -1,7 +1,7 @@
 """Orientation: whether the line along which codes move is an axis."""
 
+from unknot.metrics.parts.information import ratio
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import ratio
 from unknot.metrics.parts.traversals import (
     PAPER,
     UNKNOT,
@@ -47,6 +47,6 @@ def orientation(shares: Shares, settings: TraversalSettings) -> Measured:  # noq
         >>> orientation(turned, factors, protocol="paper")
         orientation 0.2800 .raw 0.6400 (paper)
     """
-    each = ratio(shares.normalised(shares.axis), shares.normalised(shares.line))
+    each = ratio(shares.normalize(shares.axis), shares.normalize(shares.line))
     raw = ratio(shares.axis, shares.line)
-    return shares.measured(each, raw=raw)
+    return shares.measure(each, raw=raw)

@@ -1,18 +1,20 @@
 """SAP, the separated attribute predictability."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.errors import DataError
-from unknot.metrics.parts.learners import learner_record, svm_accuracy
+from unknot.metrics.parts.information import gap, midranks, ratio
+from unknot.metrics.parts.learners import check_classes, columns, learner_record
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import gap, threshold_accuracy
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,10 @@ class Settings:
         return ("test",) if self.estimator == "svm" else ("test", "kinds", "interval")
 
 
+FEW_CLASSES = 4
+"""Classes whose every order is tried for thresholds."""
 LARGEST = 1e30
-"""Its solver never ends with larger codes."""
+"""The solver of a support vector machine never ends with larger codes."""
 
 PROTOCOLS = {
     "study2019": Settings("svm", 10_000, 5_000),
@@ -87,7 +91,7 @@ def sap(rows: Rows, settings: Settings) -> Measured:
     if settings.estimator == "svm":
         if float(rows.codes.abs().max()) > LARGEST:
             raise DataError(f"A support vector machine cannot be fitted to codes above {LARGEST}.")
-        return _gaps(svm_accuracy(rows, rows.test_rows), learner_record(rows))
+        return _gaps(_svm_accuracy(rows, rows.test_rows), learner_record(rows))
     ranks = settings.estimator == "rank r2"
     table = rows.correlations(ranks=ranks).square()
     if ranks:  # the variance of minute codes would be 0, that of constant ones a trace of rounding
@@ -104,3 +108,56 @@ def _gaps(table: Float[Tensor, "z f"], record: Mapping[str, Any] | None = None) 
     gaps = gap(table, dim=0)
     parts = {"per_factor": gaps, "table": table}
     return Measured({"": gaps.mean()}, parts, record=record or {})
+
+
+def _svm_accuracy(train: Rows, test: Rows) -> Float[Tensor, "z f"]:
+    """Test accuracy of a linear support vector machine for each factor on each single code.
+
+    The settings are those of the 2019 study: ``C=0.01``, balanced classes.
+    """
+    from sklearn.svm import LinearSVC
+
+    check_classes(train)
+    (x, y), (x_test, y_test) = columns(train), columns(test)
+    table = np.empty((x.shape[1], len(y)))
+    for j in range(x.shape[1]):
+        for k in range(len(y)):
+            machine = LinearSVC(C=0.01, class_weight="balanced", dual=False)
+            machine.fit(x[:, [j]], y[k])
+            table[j, k] = np.mean(machine.predict(x_test[:, [j]]) == y_test[k])
+    return torch.from_numpy(table).to(train.codes)
+
+
+def threshold_accuracy(
+    codes: Float[Tensor, "n z"], level: Int[Tensor, " n"]
+) -> Float[Tensor, " z"]:
+    """Balanced accuracy of the best thresholds on each code for one factor (Kumar et al. 2018).
+
+    Each class gets one stretch of the code's values (or none), and the thresholds between them are
+    the best there are on these rows, in any order of the classes. Of more than four classes only
+    the order of their mean ranks is tried.
+    """
+    classes = int(level.max()) + 1
+    member = torch.nn.functional.one_hot(level, classes).double()
+    weight = ratio(member, member.sum(0)) / (member.sum(0) > 0).sum()
+    best = []
+    for code in codes.T:
+        ordered, order = code.sort()
+        last = torch.cat([ordered[1:] != ordered[:-1], ordered.new_ones(1, dtype=torch.bool)])
+        gains = weight[order].cumsum(0)[last]
+        gains = torch.cat([gains.new_zeros(1, classes), gains])
+        orders: Iterable[Sequence[int]] = itertools.permutations(range(classes))
+        if classes > FEW_CLASSES:
+            rank = midranks(code[:, None])
+            orders = [ratio((member * rank).sum(0), member.sum(0)).argsort().tolist()]
+        reached = torch.stack([_reached(gains, one) for one in orders]).max()
+        best.append(reached.clamp_max(1))  # sums of shares round
+    return torch.stack(best)
+
+
+def _reached(gains: Float[Tensor, "m c"], order: Sequence[int]) -> Float[Tensor, ""]:
+    """The most that classes in this order gain, one stretch each."""
+    reached = gains.new_zeros(len(gains))
+    for c in order:
+        reached = (reached - gains[:, c]).cummax(0).values + gains[:, c]
+    return reached[-1]

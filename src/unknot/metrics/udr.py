@@ -9,10 +9,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from unknot.core.errors import ConfigError, ShapeError
+from unknot.metrics.parts.information import correlation, midranks, ratio, to_unit_range
 from unknot.metrics.parts.learners import versions
 from unknot.metrics.parts.rows import Array
 from unknot.metrics.parts.scoring import Measured, Models, metric
-from unknot.metrics.parts.tables import correlation, midranks, ranged, ratio
 
 
 @dataclass(frozen=True)
@@ -138,11 +138,11 @@ def _similarity(
         return correlation(midranks(a), midranks(b)).abs()
     from sklearn.linear_model import Lasso
 
-    x, y = (_standardised(c).cpu().numpy() for c in (a, b))
+    x, y = (_standardize(c).cpu().numpy() for c in (a, b))
     weights = Lasso(alpha=settings.alpha).fit(x, y).coef_.reshape(y.shape[1], x.shape[1])
     return torch.from_numpy(weights.T).abs()
 
 
-def _standardised(codes: Float[Tensor, "n z"]) -> Float[Tensor, "n z"]:
-    x = ranged(codes)
+def _standardize(codes: Float[Tensor, "n z"]) -> Float[Tensor, "n z"]:
+    x = to_unit_range(codes)
     return ratio(x - x.mean(0), x.std(0, correction=0).expand_as(x))

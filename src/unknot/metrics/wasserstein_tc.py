@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import torch
 
+from unknot.metrics.parts.information import correlation, normal_scores, ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
-from unknot.metrics.parts.tables import correlation, normal_scores, ratio
 
 
 @dataclass(frozen=True)
@@ -16,14 +16,14 @@ class Settings:
     samples: int | None = 10_000
     normal_scores: bool = False
     """Whether a code is replaced by the normal quantiles of its ranks, with variance 1."""
-    normalised: bool = False
+    normalized: bool = False
     """Whether the score is divided by the sum of variances."""
     version: int = 1
 
 
 PROTOCOLS = {
     "study2019": Settings(),
-    "unknot": Settings(None, normal_scores=True, normalised=True),
+    "unknot": Settings(None, normal_scores=True, normalized=True),
 }
 
 
@@ -43,7 +43,7 @@ def wasserstein_tc(rows: Rows, settings: Settings) -> Measured:
       - 2 \operatorname{tr} \big(D^{1/2} \Sigma D^{1/2}\big)^{1/2}, \quad
       D = \operatorname{diag} \Sigma$$
     with $\Sigma$ the covariance of the codes. ``wasserstein_tc.raw`` is this, and
-    ``wasserstein_tc.normalised`` is divided by $\operatorname{tr} \Sigma$, because codes that
+    ``wasserstein_tc.normalized`` is divided by $\operatorname{tr} \Sigma$, because codes that
     shrink come closer to anything. Factors are not used.
 
     Paper: Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of
@@ -66,11 +66,11 @@ def wasserstein_tc(rows: Rows, settings: Settings) -> Measured:
     shares = ratio(covariance, total)
     scale = shares.diagonal().sqrt()
     roots = torch.linalg.eigvalsh(scale[:, None] * shares * scale).clamp_min(0).sqrt()
-    normalised = (2 * shares.trace() - 2 * roots.sum()).clamp_min(0)
-    raw = total * normalised
+    normalized = (2 * shares.trace() - 2 * roots.sum()).clamp_min(0)
+    raw = total * normalized
     values = {
-        "": normalised if settings.normalised else raw,
+        "": normalized if settings.normalized else raw,
         "raw": raw,
-        "normalised": normalised,
+        "normalized": normalized,
     }
     return Measured(values, {"covariance": covariance})

@@ -6,8 +6,9 @@ from typing import ClassVar
 from torch import nn
 
 from unknot.core.architecture import Init, Shape
-from unknot.nets.parts.checks import check_image, check_latents
-from unknot.nets.parts.layers import down, up, with_relus
+from unknot.nets.parts.layers import check_image, check_latents, conv_decoder, conv_encoder
+
+CHANNELS, HIDDEN = (32, 32, 64, 64), (256,)
 
 
 @dataclass(frozen=True)
@@ -31,25 +32,9 @@ class Conv64:
     def encoder(self, image: Shape) -> nn.Module:
         """Images ``[n, c, 64, 64]`` to ``[n, 2 * latents]``."""
         check_image("conv64", image, self.sides)
-        return with_relus(
-            down(image[0], 32),
-            down(32, 32),
-            down(32, 64),
-            down(64, 64),
-            nn.Flatten(),
-            nn.Linear(64 * 4 * 4, 256),
-            nn.Linear(256, 2 * self.latents),
-        )
+        return conv_encoder(image, self.latents, channels=CHANNELS, hidden=HIDDEN)
 
     def decoder(self, image: Shape) -> nn.Module:
         """Codes ``[n, latents]`` to logits ``[n, c, 64, 64]``."""
         check_image("conv64", image, self.sides)
-        return with_relus(
-            nn.Linear(self.latents, 256),
-            nn.Linear(256, 64 * 4 * 4),
-            nn.Unflatten(1, (64, 4, 4)),
-            up(64, 64),
-            up(64, 32),
-            up(32, 32),
-            up(32, image[0]),
-        )
+        return conv_decoder(image, self.latents, channels=CHANNELS, hidden=HIDDEN)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import nn
 
 from unknot.core.architecture import Init, Shape
-from unknot.nets.parts.checks import check_image, check_latents
+from unknot.nets.parts.layers import check_image, check_latents
 
 
 @dataclass(frozen=True)

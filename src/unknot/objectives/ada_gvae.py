@@ -56,18 +56,18 @@ class AdaGVAE(MultiView):
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and weighted divergence, of both views."""
-        return pair_terms(self, net, step, lambda a, b: averaged(a, b, self.average))
+        return pair_terms(self, net, step, lambda a, b: average_posteriors(a, b, self.average))
 
 
-def averaged(a: Posterior, b: Posterior, average: Average) -> Posterior:
+def average_posteriors(a: Posterior, b: Posterior, average: Average) -> Posterior:
     """Mean of the means, and of the variances or of the deviations.
 
     Example:
         >>> wide = Posterior(torch.tensor([[4.0]]), torch.tensor([[9.0]]).log())
         >>> slim = Posterior(torch.tensor([[0.0]]), torch.tensor([[1.0]]).log())
-        >>> averaged(wide, slim, "variance").logvar.exp().item()
+        >>> average_posteriors(wide, slim, "variance").logvar.exp().item()
         5.0...
-        >>> averaged(wide, slim, "std").logvar.exp().item()
+        >>> average_posteriors(wide, slim, "std").logvar.exp().item()
         4.0...
     """
     power = 1.0 if average == "variance" else 2.0

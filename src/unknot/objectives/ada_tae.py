@@ -55,8 +55,7 @@ class AdaTAE(MultiView, Recoding):
         """Reconstruction of all views, and the adaptive triplet loss of their codes."""
         q = net.encode(step.x)
         z = q.mean
-        a, p, n = q.views(3)
-        triplets = adaptive_triplet_terms(self, a, p, n, "absolute")
+        triplets = adaptive_triplet_terms(self, *q.views(3), delta="absolute")
         decoded = net.decode(z if self.decoder_gradient else z.detach())
         return {
             "recon": Term(reconstruction(self.likelihood, decoded, step.x)),

@@ -61,8 +61,7 @@ class AdaTVAE(MultiView):
         """Reconstruction and divergence of all views, and the adaptive triplet loss of means."""
         q = net.encode(step.x)
         z = step.sample(q)
-        a, p, n = q.views(3)
-        triplets = adaptive_triplet_terms(self, a, p, n, self.delta)
+        triplets = adaptive_triplet_terms(self, *q.views(3), delta=self.delta)
         decoded = net.decode(z if self.decoder_gradient else z.detach())
         return {
             "recon": Term(reconstruction(self.likelihood, decoded, step.x)),

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 import torch
 from jaxtyping import Bool, Float, Float64, Int
@@ -14,7 +14,6 @@ from unknot.core.objective import Batchwise, Net, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, beta_of_means, kl_normal, reconstruction
 from unknot.losses.overlap import Overlap
-from unknot.objectives.parts.batches import check_least_batch
 from unknot.objectives.parts.sharing import Delta, check_unit
 from unknot.objectives.parts.triplets import Margin, Norm, adaptive_triplet_terms
 from unknot.schedules import linear
@@ -53,6 +52,7 @@ class AdaTVAEUnsupervised(Batchwise):
     omega: Hyper = linear(1.0, 0.5)
     rounds: int = 2
     likelihood: Likelihood = "bernoulli"
+    least_batch: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         at_least(self, 0, "beta", "alpha", "psi")
@@ -60,17 +60,13 @@ class AdaTVAEUnsupervised(Batchwise):
         check_unit(self, "eta", "omega")
         check_choices(self, "margin", "norm", "delta")
 
-    def check_batch(self, batch: int, n_data: int) -> None:
-        """Refuse a batch too small to compare images in."""
-        check_least_batch(self, batch, 3)
-
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and divergence, and the adaptive triplet loss of means in the batch."""
         q = net.encode(step.x)
         z = step.sample(q)
         order = step.permutation("triplets", z.shape[-2], self.rounds)
-        a, p, n = ordered(q, order, swaps(features(step.x, self.likelihood), order))
-        triplets = adaptive_triplet_terms(self, a, p, n, self.delta)
+        a, p, n = order_triplets(q, order, swaps(features(step.x, self.likelihood), order))
+        triplets = adaptive_triplet_terms(self, a, p, n, delta=self.delta)
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "kl": Term(kl_normal(q).sum(-1), self.beta),
@@ -111,17 +107,17 @@ def swaps(
     return one - two > TIE * squares.mean(-1, keepdim=True)
 
 
-def ordered(
+def order_triplets(
     q: Posterior, order: Int[Tensor, "*p b rounds"], swap: Bool[Tensor, "*p rounds_b"]
 ) -> tuple[Posterior, Posterior, Posterior]:
     """Anchors, positives and negatives ``[*p, rounds * b, z]`` of each round."""
     rounds = order.mT.unsqueeze(-1)
     swap = swap.unsqueeze(-1)
 
-    def split(own: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def split(codes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         # Each round takes each row once, so gradients are added in a fixed order on any device.
-        own = own.unsqueeze(-3).expand(*own.shape[:-2], rounds.shape[-3], *own.shape[-2:])
-        shuffled = own.gather(-2, rounds.expand_as(own))
+        codes = codes.unsqueeze(-3).expand(*codes.shape[:-2], rounds.shape[-3], *codes.shape[-2:])
+        shuffled = codes.gather(-2, rounds.expand_as(codes))
         a, one, two = (shuffled.roll(-ahead, -2).flatten(-3, -2) for ahead in (0, 1, 2))
         return a, two.where(swap, one), one.where(swap, two)
 

@@ -14,7 +14,6 @@ from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Batchwise, Net, Note, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, kl_normal, reconstruction
-from unknot.objectives.parts.batches import check_least_batch
 
 Estimator: TypeAlias = Literal["none", "mws", "mixture", "mss"]
 Reading: TypeAlias = Literal["weights", "beta_minus_1", "extra_tc"]
@@ -60,7 +59,7 @@ class BetaTCVAE(Batchwise):
 
     def check_batch(self, batch: int, n_data: int) -> None:
         """Refuse single images, and a stratified batch larger than the data that it is part of."""
-        check_least_batch(self, batch, 2)
+        super().check_batch(batch, n_data)
         if self.estimator == "mss" and batch > n_data:
             raise ConfigError(
                 f"BetaTCVAE.estimator 'mss' needs a batch of at most the {n_data} images there "

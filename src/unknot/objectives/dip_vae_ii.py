@@ -10,13 +10,12 @@ from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Batchwise, ExtraState, Net, Note, Stateful, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
-from unknot.objectives.parts.batches import check_least_batch
 from unknot.objectives.parts.moments import (
     check_decay,
     covariance,
     covariance_terms,
     diagonal_of,
-    running_start,
+    running_mean_start,
     third_moments,
     third_moments_of_mixture,
     variances_of,
@@ -59,11 +58,7 @@ class DIPVAEII(Stateful, Batchwise):
 
     def extra_state(self, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
         """The running covariance."""
-        return running_start(self.decay, z, seed)
-
-    def check_batch(self, batch: int, n_data: int) -> None:
-        """Refuse a batch too small to compare images in."""
-        check_least_batch(self, batch, 2)
+        return running_mean_start(self.decay, z, seed)
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction, divergence, and how far second and third moments are from the prior's."""

@@ -19,7 +19,6 @@ from unknot.core.objective import (
     Terms,
 )
 from unknot.losses import Likelihood, kl_normal, reconstruction
-from unknot.objectives.parts.batches import check_least_batch
 from unknot.objectives.parts.critics import build_critic, check_critic, critic_adam, tell_apart
 
 RUNAWAY = 1e4
@@ -89,10 +88,6 @@ class FactorVAE(Adversarial, MultiView, Batchwise):
     def critic(self, image: Shape, z: int) -> nn.Module:
         """Codes to two logits: as they came, shuffled."""
         return build_critic(self, z, 2)
-
-    def check_batch(self, batch: int, n_data: int) -> None:
-        """Refuse a batch too small to compare images in."""
-        check_least_batch(self, batch, 2)
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction, divergence and total correlation, of the first batch."""

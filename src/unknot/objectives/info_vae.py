@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Batchwise, Net, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
-from unknot.objectives.parts.batches import check_least_batch
 from unknot.objectives.parts.mmd import Kernel, Scales, check_kernel, prior_mmd
 
 
@@ -23,7 +22,7 @@ class InfoVAE(Batchwise):
     Equation: its objective in the form weighted by $1 - \alpha$ and $\alpha + \lambda - 1$.
 
     Differs: The two weights are given as they act. In the paper's letters beta is $1 - \alpha$ and
-    `lambda_mmd` is $\alpha + \lambda - 1$, and `InfoVAE.of` takes those. The discrepancy is
+    `lambda_mmd` is $\alpha + \lambda - 1$, and `InfoVAE.from_paper` takes those. The discrepancy is
     estimated without bias, so its value may be negative. The paper chooses weights for each
     experiment; the default is its MMD-VAE, $\alpha = 1$, with a $\lambda$ that brings the
     discrepancy to the size of a reconstruction.
@@ -46,18 +45,14 @@ class InfoVAE(Batchwise):
         check_kernel(self)
 
     @classmethod
-    def of(cls, *, alpha: float, lambda_: float) -> "InfoVAE":
+    def from_paper(cls, *, alpha: float, lambda_: float) -> "InfoVAE":
         """From the paper's own alpha and lambda.
 
         Example:
-            >>> InfoVAE.of(alpha=0.0, lambda_=1000.0).lambda_mmd
+            >>> InfoVAE.from_paper(alpha=0.0, lambda_=1000.0).lambda_mmd
             999.0
         """
         return cls(beta=1 - alpha, lambda_mmd=alpha + lambda_ - 1)
-
-    def check_batch(self, batch: int, n_data: int) -> None:
-        """Refuse a batch too small to compare images in."""
-        check_least_batch(self, batch, 2)
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction, divergence of each posterior, and discrepancy of all codes."""

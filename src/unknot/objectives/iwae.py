@@ -9,7 +9,7 @@ from torch import Tensor
 
 from unknot.core.hyper import at_least
 from unknot.core.objective import Net, Note, Step, Term, Terms
-from unknot.losses.likelihood import Likelihood, activated, of_pixels
+from unknot.losses.likelihood import Likelihood, activate, pixel_likelihood
 from unknot.losses.overlap import Overlap
 
 
@@ -72,12 +72,12 @@ def log_loss(
         9.1578...
     """
     x = x.unsqueeze(-5).expand_as(decoded)
-    if of_pixels(likelihood) == "bernoulli":
+    if pixel_likelihood(likelihood) == "bernoulli":
         losses = F.binary_cross_entropy_with_logits(decoded, x, reduction="none")
     else:
-        losses = (x - activated(likelihood, decoded)).square() + 0.5 * math.log(math.pi)
+        losses = (x - activate(likelihood, decoded)).square() + 0.5 * math.log(math.pi)
     if isinstance(likelihood, Overlap):  # its own constant, the same for all, moves no weight
-        blurred = likelihood.blurred_error(x - activated(likelihood, decoded))
+        blurred = likelihood.blurred_error(x - activate(likelihood, decoded))
         return losses.sum((-3, -2, -1)) + blurred
     return losses.sum((-3, -2, -1))
 

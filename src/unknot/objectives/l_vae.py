@@ -29,30 +29,30 @@ class LVAE(Stateful):
     Differs: 6.2 as printed maximises one part and minimises the other; this is the form that has
     a minimum.
 
-    `parametrisation` says what the optimiser moves: sigma, from 1, or $\ln \sigma^2$, from 0.
+    `parametrization` says what the optimiser moves: sigma, from 1, or $\ln \sigma^2$, from 0.
     `penalty` log is that of Kendall et al. 2018, $\ln \sigma_0 + \ln \sigma_1$: then
     $\sigma^2 = 2 R$ and $2\,\mathrm{KL}$, and the loss falls without end as KL goes to 0.
     To freeze what was learnt (Table 6.2), train `beta_vae` with the same likelihood and the last
     `beta_hat` of the curves as its beta.
     """
 
-    parametrisation: Literal["sigma", "logvar"] = "sigma"
+    parametrization: Literal["sigma", "logvar"] = "sigma"
     penalty: Literal["square", "log"] = "square"
     likelihood: Likelihood = "sigmoid_gaussian"
 
     def __post_init__(self) -> None:
-        check_choices(self, "parametrisation", "penalty")
+        check_choices(self, "parametrization", "penalty")
 
     def extra_state(self, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
         """Of reconstruction and divergence: sigma or its ln sigma^2."""
-        start = 1.0 if self.parametrisation == "sigma" else 0.0
-        return ExtraState({self.parametrisation: torch.full((*seed.shape, 2), start)})
+        start = 1.0 if self.parametrization == "sigma" else 0.0
+        return ExtraState({self.parametrization: torch.full((*seed.shape, 2), start)})
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Both parts under their learnt weights, and what the weights cost."""
         q = net.encode(step.x)
         z = step.sample(q)
-        if self.parametrisation == "sigma":
+        if self.parametrization == "sigma":
             variance = net.extra["sigma"].square()
         else:
             variance = net.extra["logvar"].exp()
@@ -69,6 +69,6 @@ class LVAE(Stateful):
 
 
 PRESETS = {
-    "logvar": LVAE(parametrisation="logvar"),
-    "kendall": LVAE(parametrisation="logvar", penalty="log"),
+    "logvar": LVAE(parametrization="logvar"),
+    "kendall": LVAE(parametrization="logvar", penalty="log"),
 }

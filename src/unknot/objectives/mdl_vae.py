@@ -29,21 +29,21 @@ class Form:
     """Whether the penalty of a latent is divided by their number."""
 
 
-def bounded(square: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def bounded_weight(square: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     r"""The weight $1 / (1 + \ln(1 + \sigma^2))$, in (0, 1]."""
     return 1 / (1 + square.log1p())
 
 
-def itself(square: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def identity(square: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     r"""The penalty $\sigma^2$."""
     return square
 
 
 FORMS: dict[Variant, Form] = {
-    "strong": Form(bounded, itself, itself),
-    "weak": Form(bounded, itself, torch.log1p, shared=True),
-    "v1": Form(bounded, torch.log1p, torch.log1p),
-    "v2": Form(torch.reciprocal, itself, itself),
+    "strong": Form(bounded_weight, identity, identity),
+    "weak": Form(bounded_weight, identity, torch.log1p, shared=True),
+    "v1": Form(bounded_weight, torch.log1p, torch.log1p),
+    "v2": Form(torch.reciprocal, identity, identity),
     "v3": Form(torch.reciprocal, torch.log1p, torch.log1p),
 }
 
@@ -71,7 +71,7 @@ class MdLVAE(Stateful):
     the formula. Both are logged, `sigma.j` beside `kl.j`.
 
     `choose_variant` is the thesis's rule for taking weak instead of strong, and
-    `unknot.study.mdl.train_mdl` trains by it. A `floor` above 0 is the least that a sigma can be:
+    `unknot.studies.mdl.train_mdl` trains by it. A `floor` above 0 is the least that a sigma can be:
     it bounds the weights of v2 and v3 and gives a sigma at 0, where the slope is 0, a way back.
     """
 

@@ -8,7 +8,7 @@ from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import MultiView, Net, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
-from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet_terms
+from unknot.objectives.parts.triplets import Margin, Norm, triplet_terms
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class TAE(MultiView, Recoding):
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction of all views, and the triplet loss of their codes."""
-        z = net.encode(step.x).mean
-        a, p, n = z.chunk(3, dim=-2)
-        near, far = distance(a - p, self.norm), distance(a - n, self.norm)
+        q = net.encode(step.x)
+        z = q.mean
+        triplets = triplet_terms(self, *q.views(3))
         decoded = net.decode(z if self.decoder_gradient else z.detach())
         return {
             "recon": Term(reconstruction(self.likelihood, decoded, step.x)),
-            **triplet_terms(self, near, far),
+            **triplets,
         }
 
 

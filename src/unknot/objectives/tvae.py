@@ -7,7 +7,7 @@ from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import MultiView, Net, Step, Term, Terms
 from unknot.losses import Likelihood, beta_of_means, kl_normal, reconstruction
-from unknot.objectives.parts.triplets import Margin, Norm, distance, triplet_terms
+from unknot.objectives.parts.triplets import Margin, Norm, triplet_terms
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,12 @@ class TVAE(MultiView):
         """Reconstruction and divergence of all views, and the triplet loss of their means."""
         q = net.encode(step.x)
         z = step.sample(q)
-        a, p, n = (view.mean for view in q.views(3))
-        near, far = distance(a - p, self.norm), distance(a - n, self.norm)
+        triplets = triplet_terms(self, *q.views(3))
         decoded = net.decode(z if self.decoder_gradient else z.detach())
         return {
             "recon": Term(reconstruction(self.likelihood, decoded, step.x)),
             "kl": Term(kl_normal(q).sum(-1), self.beta),
-            **triplet_terms(self, near, far),
+            **triplets,
         }
 
 

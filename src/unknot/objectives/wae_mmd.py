@@ -6,7 +6,6 @@ from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Batchwise, Net, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
-from unknot.objectives.parts.batches import check_least_batch
 from unknot.objectives.parts.mmd import Kernel, Scales, check_kernel, prior_mmd
 
 
@@ -41,10 +40,6 @@ class WAEMMD(Recoding, Batchwise):
     def __post_init__(self) -> None:
         at_least(self, 0, "lambda_mmd")
         check_kernel(self)
-
-    def check_batch(self, batch: int, n_data: int) -> None:
-        """Refuse a batch too small to compare images in."""
-        check_least_batch(self, batch, 2)
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction, and discrepancy of all codes."""

@@ -11,13 +11,14 @@ from PIL import Image, ImageDraw
 from unknot.core import registry
 from unknot.core.files import write_whole
 from unknot.core.text import setting_text
-from unknot.report import describe, figures, traversals
 from unknot.report.html import data_uri, render
-from unknot.report.latents import UNUSED, Latents, measure_latents, sample_rows
+from unknot.report.model import figures, traversals
+from unknot.report.model.latents import UNUSED, Latents, measure_latents, sample_rows
+from unknot.report.run import describe
 from unknot.report.sheet import MARGIN, tiles
 from unknot.report.style import INK, MUTED, PAPER, RULE, font, png
-from unknot.study.run import Run
-from unknot.study.spec import plain
+from unknot.runs.run import Run
+from unknot.runs.spec import plain
 
 LATENTS = 5
 """Latents shown of each model, the most informative ones."""
@@ -47,7 +48,6 @@ def write_gallery(
         cards=[_card(run, name, latents[name], scores[name]) for name, run in runs.items()],
         images={name: data_uri(png(tiles(images, gap=1))) for name, images in strips.items()},
         score_names=list(dict.fromkeys(key for values in scores.values() for key in values)),
-        columns=traversals.column_names(),
         unused=UNUSED,
         facts=describe.facts(first),
     )
@@ -92,7 +92,7 @@ def squared_error(run: Run) -> float:
 
 def _strips(run: Run, latents: Latents) -> UInt8[np.ndarray, "z t h w 3"]:
     images: UInt8[np.ndarray, "m z t h w 3"]
-    images = traversals.sweep(run, [latents], traversals.still_positions())
+    images = traversals.sweep(run, [latents], traversals.STILL)
     return images[0, :LATENTS]
 
 

@@ -1,4 +1,4 @@
-"""Words beside points, placed so that none lies on another or on a point."""
+"""Labels of points, placed so that none lies on another or on a point."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -25,22 +25,22 @@ def place_labels(
     figure: Figure,
     axes: Axes,
     points: Sequence[tuple[float, float]],
-    words: Sequence[str],
+    labels: Sequence[str],
     colours: Sequence[str],
     *,
     paths: Sequence[Sequence[tuple[float, float]]] = (),
     texts: Sequence[Text] = (),
 ) -> list[int]:
-    """Write words beside points, the first points first; far ones get a thin line.
+    """Write labels next to points, the first points first; far ones get a thin line.
 
     Args:
-        figure: Everything but the words is drawn in it.
+        figure: Everything but the labels is drawn in it.
         axes: Where the points are.
         points: In units of the data.
-        words: One for each of the first points; they keep away from the others too.
+        labels: One for each of the first points; they keep away from the others too.
         colours: One for each of these.
-        paths: Lines that words keep away from, as the points they join.
-        texts: Words that are there already.
+        paths: Lines that labels keep away from, as the points they join.
+        texts: Text that is there already.
 
     Returns:
         The places of the points for which there was no room.
@@ -55,11 +55,11 @@ def place_labels(
         boxes += _along(_on_paper(axes, path, scale))
     occupied = np.array(boxes)
     homeless = []
-    for i, (word, colour) in enumerate(zip(words, colours, strict=True)):
+    for i, (label, colour) in enumerate(zip(labels, colours, strict=True)):
         x, y = spots[i].tolist()
         others = np.delete(occupied, i, axis=0)
         for distance, dx, dy in ((d, *way) for d in DISTANCES for way in DIRECTIONS):
-            box = _box(word, x + distance * dx, y + distance * dy, dx, dy)
+            box = _box(label, x + distance * dx, y + distance * dy, dx, dy)
             within = left < box[0] and box[2] < right and bottom < box[1] and box[3] < top
             if within and not _meets(box, others):
                 break
@@ -68,13 +68,13 @@ def place_labels(
             continue
         occupied = np.vstack([occupied, box])
         line = {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
-        label = axes.annotate(
-            word, points[i], xytext=(distance * dx, distance * dy), textcoords="offset points",
+        note = axes.annotate(
+            label, points[i], xytext=(distance * dx, distance * dy), textcoords="offset points",
             ha=("right", "center", "left")[dx + 1], va=("top", "center", "bottom")[dy + 1],
             fontsize=SMALL, color=colour,
             arrowprops=line if distance > DISTANCES[0] else None,
         )  # fmt: skip
-        label.set_in_layout(False)
+        note.set_in_layout(False)
     return homeless
 
 
@@ -102,9 +102,9 @@ def _along(spots: Float[np.ndarray, "n 2"]) -> list[Box]:
     return along
 
 
-def _box(word: str, x: float, y: float, dx: int, dy: int) -> Box:
-    """About where a word lies that is anchored at a point."""
-    wide, high = 0.62 * SMALL * len(word), SMALL
+def _box(label: str, x: float, y: float, dx: int, dy: int) -> Box:
+    """About where a label lies that is anchored at a point."""
+    wide, high = 0.62 * SMALL * len(label), SMALL
     left = x - wide * (0.5 - dx / 2)
     low = y - high * (0.5 - dy / 2)
     return left, low, left + wide, low + high

@@ -1,4 +1,4 @@
-"""Sheets: rows of small images with words beside them."""
+"""Sheets: rows of small images with text on their left."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,12 +68,12 @@ def tiles(
 def sheet(
     rows: Sequence[Row], *, title: str, columns: Sequence[str] = (), note: str = ""
 ) -> UInt8[np.ndarray, "height width 3"]:
-    """Rows of images with their words on the left, a title above and an explanation below.
+    """Rows of images with their text on the left, a title above and an explanation below.
 
     Args:
         rows: Rows of equally large images.
         title: What this is, in a few words.
-        columns: A word above each column, if any.
+        columns: Text above each column, if any.
         note: How to read it; broken into lines that fit.
     """
     scale = enlargement(rows[0].images.shape[1])
@@ -102,8 +102,8 @@ def sheet(
     for i, line in enumerate(head):
         pen.text((MARGIN, MARGIN + 28 * i), line, INK, font(20, bold=True))
     step = scale * rows[0].images.shape[2] + GAP
-    for j, word in enumerate(columns):
-        pen.text((left + GAP + step * (j + 0.5), top - 8), word, MUTED, small, anchor="ms")
+    for j, name in enumerate(columns):
+        pen.text((left + GAP + step * (j + 0.5), top - 8), name, MUTED, small, anchor="ms")
     for y, row, table in zip(tops.tolist(), rows, tables, strict=True):
         pen.rectangle((left, y, left + table.shape[1] - 1, y + height - 1), RULE)
         page.paste(Image.fromarray(table[..., :3]), (left, y), Image.fromarray(table[..., 3]))

@@ -50,7 +50,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
     """Draw under the style sheet; for functions that return a figure, or what holds one."""
 
     @functools.wraps(draw)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> R:
+    def draw_styled(*args: P.args, **kwargs: P.kwargs) -> R:
         with matplotlib.rc_context(STYLE):
             result = draw(*args, **kwargs)
             figure = cast("Figure", getattr(result, "figure", result))
@@ -62,7 +62,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
                     axis.get_minor_ticks(1)
         return result
 
-    return drawn
+    return draw_styled
 
 
 def new_figure(size: tuple[float, float], title: str = "") -> Figure:

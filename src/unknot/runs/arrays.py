@@ -1,14 +1,23 @@
-"""Codes and factors from a file that anyone may have written."""
+"""Codes and factors as a file: ours for others, and those that anyone may have written."""
 
+import io
 import zipfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
 
-from unknot.core.errors import DataError
+from unknot.core import noise
+from unknot.core.errors import ConfigError, DataError
+from unknot.core.files import write_whole
 from unknot.core.registry import nearest
+from unknot.runs.run import MOST_ROWS, Run
 
 NAMES = ("codes", "factors", "logvars", "codes_test", "factors_test")
 OF_MODELS = ("codes", "logvars", "codes_test")
@@ -77,3 +86,39 @@ def _read_known(path: Path) -> dict[str, np.ndarray]:
         if not isinstance(array, np.ndarray):  # any zip opens, with what is no array as bytes
             raise DataError(f"{path} holds something else than an array as '{name}'.")
     return arrays
+
+
+def rows_to_encode(run: Run, rows: int | None, seed: int = 0) -> Int[Tensor, " n"]:
+    """All rows of a run's dataset, or so many random ones."""
+    size = len(run.dataset)
+    if rows is None:
+        if size > MOST_ROWS:
+            raise ConfigError(
+                f"The dataset has {size:,} images; choose how many to encode with --rows."
+            )
+        return torch.arange(size)
+    if rows > MOST_ROWS:
+        raise ConfigError(f"--rows can be at most {MOST_ROWS:,} (memory); got {rows:,}.")
+    return noise.integers(seed, "encode", 0, rows, high=size)
+
+
+def write(
+    run: Run, index: Int[Tensor, " n"], path: Path, *, on_rows: Callable[[int], None]
+) -> tuple[int, ...]:
+    """Write codes and factors of dataset rows as an npz file that `read` reads.
+
+    Returns the shape of the codes.
+    """
+    q, space = run.posteriors(index, on_rows=on_rows), run.dataset.space
+    arrays: dict[str, Any] = {
+        "codes": q.mean.numpy(),
+        "logvars": q.logvar.numpy(),
+        "index": index.numpy(),
+    }
+    if not space.stands_in:
+        arrays["factors"] = space.factors(index).numpy().astype(np.int32)
+        arrays["names"] = np.array(space.names)
+    data = io.BytesIO()
+    np.savez(data, **arrays)
+    write_whole(path, data.getvalue())
+    return tuple(q.mean.shape)

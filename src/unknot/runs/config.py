@@ -9,15 +9,23 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from unknot.core import dotted, registry
+from unknot.core.choices import Creatable
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, Number
 from unknot.core.objective import Adam, sampler_of
 from unknot.core.toml import parse_value
-from unknot.study.spec import FORMAT, Choice, TrainSpec, plain, tag
+from unknot.runs.spec import FORMAT, Choice, TrainSpec, plain, tag
 
 T = TypeVar("T")
 DEFAULTS = {"data": "dsprites", "net": "conv64", "objective": "beta_vae"}
 ROOMS: dict[str, registry.Room] = {"data": "datasets", "net": "nets", "objective": "objectives"}
+RENAMED = {
+    "draw": "sampler",
+    "standardise": "standardize",
+    "parametrisation": "parametrization",
+    "sampler": "rule",
+}
+"""Keys of format 1 and what they are now; the last is one of pairs."""
 
 
 def assign(table: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
@@ -67,69 +75,84 @@ def spec(table: Mapping[str, Any], built: dict[str, Any] | None = None) -> Train
             settings of a study share most of theirs.
     """
     table = dict(table)
-    version = table.pop("version", FORMAT)
-    if version != FORMAT:
-        raise ConfigError(f"version {version} is not known; this release reads version {FORMAT}.")
+    if table.pop("version", None) == 1:
+        table = from_format_1(table)
+    if (number := table.pop("format", FORMAT)) != FORMAT:
+        raise ConfigError(f"The settings have format {number}; this release reads {FORMAT}.")
     if isinstance(listed := table.get("seeds"), list):  # a union, so not read by its type
         table["seeds"] = tuple(listed)
     built = {} if built is None else built
     for name in (*ROOMS, "optim"):
-        given = table.get(name, {})
-        key = f"{name} {given!r}"
+        value = table.get(name, {})
+        key = f"{name} {value!r}"
         if key not in built:
-            built[key] = _choice(name, ROOMS[name], given) if name in ROOMS else _optim(given)
+            built[key] = _choice(name, ROOMS[name], value) if name in ROOMS else _optim(value)
         table[name] = built[key]
-    if "draw" in table:
-        table["draw"] = _draw(table["draw"], table["objective"].settings)
+    if "sampler" in table:
+        table["sampler"] = _sampler(table["sampler"], table["objective"].settings)
     return TrainSpec.create(**_fields_from(TrainSpec, table))
 
 
-def _optim(given: Any) -> Adam:
-    return build(Adam, _table("optim", given), "optim")
+def from_format_1(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of format 1 under the names that they have now.
+
+    Example:
+        >>> from_format_1({"steps": 5, "draw": {"name": "pairs", "sampler": "exact"}})
+        {'steps': 5, 'sampler': {'name': 'pairs', 'rule': 'exact'}}
+    """
+    return {
+        RENAMED.get(name, name): from_format_1(value) if isinstance(value, dict) else value
+        for name, value in table.items()
+    }
 
 
-def _choice(name: str, room: registry.Room, given: Any) -> Choice:
-    inner = dict(_table(name, given))
-    chosen = inner.pop("name", DEFAULTS[name])
+def _optim(value: Any) -> Adam:
+    return build(Adam, _table("optim", value), "optim")
+
+
+def _choice(name: str, room: registry.Room, value: Any) -> Choice:
+    inner = dict(_table(name, value))
+    choice = inner.pop("name", DEFAULTS[name])
     if name == "data" and isinstance(path := inner.get("path"), str):
         # A run must find its file from wherever it is opened.
         inner["path"] = str(Path(path).expanduser().absolute())
-    if not isinstance(chosen, str):
-        raise ConfigError(f"{name}.name must be the name of one of the {room}; got {chosen!r}.")
-    return Choice(chosen, build(registry.get(room, chosen), _preset(room, chosen, inner), name))
+    if not isinstance(choice, str):
+        raise ConfigError(f"{name}.name must be the name of one of the {room}; got {choice!r}.")
+    return Choice(choice, build(registry.get(room, choice), _preset(room, choice, inner), name))
 
 
-def _draw(given: Any, objective: Any) -> Choice:
-    """A sampler by name, the objective's own unless it is named."""
-    inner = dict(_table("draw", given))
-    chosen = inner.pop("name", sampler_of(objective))
-    if not isinstance(chosen, str):
-        raise ConfigError(f"draw.name must be the name of a sampler; got {chosen!r}.")
-    return Choice(chosen, build(registry.get("samplers", chosen), inner, "draw"))
+def _sampler(table: Any, objective: Any) -> Choice:
+    """A sampler by name; the objective's unless it is named."""
+    inner = dict(_table("sampler", table))
+    choice = inner.pop("name", sampler_of(objective))
+    if not isinstance(choice, str):
+        raise ConfigError(f"sampler.name must be the name of a sampler; got {choice!r}.")
+    return Choice(choice, build(registry.get("samplers", choice), inner, "sampler"))
 
 
-def _preset(room: registry.Room, chosen: str, inner: dict[str, Any]) -> dict[str, Any]:
+def _preset(room: registry.Room, choice: str, inner: dict[str, Any]) -> dict[str, Any]:
     """Settings over those of the preset that they name, if they do."""
     if (preset := inner.pop("preset", None)) is None:
         return inner
-    known = registry.presets(room, chosen)
-    if preset not in known:
-        hint = registry.nearest(str(preset), [*known]) if known else "; it has none."
-        raise ConfigError(f"{chosen} has no preset {preset!r}{hint}")
-    return {**plain(known[preset]), **inner}
+    presets = registry.presets(room, choice)
+    if preset not in presets:
+        hint = registry.nearest(str(preset), [*presets]) if presets else "; it has none."
+        raise ConfigError(f"{choice} has no preset {preset!r}{hint}")
+    return {**plain(presets[preset]), **inner}
 
 
-def _table(name: str, given: Any) -> dict[str, Any]:
-    if isinstance(given, str):
-        return {"name": given}
-    if not isinstance(given, dict):
-        raise ConfigError(f"{name} must be a table or a name; got {given!r}.")
-    return given
+def _table(name: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, str):
+        return {"name": value}
+    if not isinstance(value, dict):
+        raise ConfigError(f"{name} must be a table or a name; got {value!r}.")
+    return value
 
 
 def build(kind: type[T], table: Mapping[str, Any], where: str = "") -> T:
     """A dataclass from plain values, each checked against its field's type."""
-    return kind(**_fields_from(kind, table, where))
+    create: Callable[..., T] = kind.create if issubclass(kind, Creatable) else kind
+    return create(**_fields_from(kind, table, where))
 
 
 def _fields_from(kind: Any, table: Mapping[str, Any], where: str = "") -> dict[str, Any]:
@@ -138,7 +161,9 @@ def _fields_from(kind: Any, table: Mapping[str, Any], where: str = "") -> dict[s
     needed, hints = _fields(kind)
     for name in table:
         if name not in hints:
-            raise ConfigError(f"Unknown key '{prefix}{name}'{registry.nearest(name, [*hints])}")
+            now = RENAMED.get(name)
+            hint = f"; it is {now} now." if now in hints else registry.nearest(name, [*hints])
+            raise ConfigError(f"Unknown key '{prefix}{name}'{hint}")
     for name in needed:
         if name not in table:
             raise ConfigError(f"{prefix}{name} is needed; set it with --set {prefix}{name}=...")
@@ -202,8 +227,8 @@ def _item(annotation: Any) -> Any:
 
 def _build_tagged(name: str, kinds: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
     """The member of a tagged union that a table names as its ``kind``, from the rest of it."""
-    chosen = table.get("kind")
-    if not isinstance(chosen, str) or chosen not in kinds:
-        hint = registry.nearest(str(chosen), [*kinds])
-        raise ConfigError(f"{name}.kind has no choice {chosen!r}{hint}")
-    return build(kinds[chosen], {k: v for k, v in table.items() if k != "kind"}, name)
+    choice = table.get("kind")
+    if not isinstance(choice, str) or choice not in kinds:
+        hint = registry.nearest(str(choice), [*kinds])
+        raise ConfigError(f"{name}.kind has no choice {choice!r}{hint}")
+    return build(kinds[choice], {k: v for k, v in table.items() if k != "kind"}, name)

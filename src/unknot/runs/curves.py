@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.core.csv_files import csv_text, parse_csv
+from unknot.core.csv_files import csv_text
 
 
 @dataclass
@@ -63,15 +63,3 @@ class Curves:
             for p, seed in enumerate(seeds)
         ]
         return csv_text(rows, ["step", "seed", *self.values])
-
-    @classmethod
-    def from_csv(cls, text: str, members: int) -> "Curves":
-        """Back from a CSV table, the only curves of a run folder of format 1."""
-        columns: dict[str, list[float]] = {}
-        for row in parse_csv(text):
-            for name, cell in row.items():
-                columns.setdefault(name, []).append(float(cell))
-        steps = [int(step) for step in columns.pop("step", [])[::members]]
-        columns.pop("seed", None)
-        logged = {n: torch.tensor(c, dtype=torch.float64) for n, c in columns.items()}
-        return cls(steps, {n: list(c.reshape(-1, members)) for n, c in logged.items()})

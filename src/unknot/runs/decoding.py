@@ -11,10 +11,10 @@ from torch import Tensor
 from unknot.core import noise, registry
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Calibrated, Net, Recoding
-from unknot.losses.likelihood import of_pixels
+from unknot.losses.likelihood import pixel_likelihood
 from unknot.metrics.parts.decoding import Draws, Variance, draw
 from unknot.metrics.parts.scoring import DecoderMetric, Score
-from unknot.study.training import Training
+from unknot.runs.training import Training
 
 IMAGES = 256
 """Images that they look at: some ten thousand decoded points for each model."""
@@ -26,7 +26,7 @@ def decoding(training: Training, protocol: str, seed: int) -> Callable[[str, int
     objective = training.specs[0].objective  # members differ in numbers that are not needed here
 
     @cache
-    def drawn(metric: str) -> Draws:
+    def draws_for(metric: str) -> Draws:
         if isinstance(objective.settings, Recoding):
             raise ConfigError(
                 f"{metric} needs posteriors that the decoder was trained with; the encoder of "
@@ -38,7 +38,7 @@ def decoding(training: Training, protocol: str, seed: int) -> Callable[[str, int
             )
         # A loss of blurred images is no density. What is left without it is one of the same means,
         # and compares with that of models trained on pixels alone.
-        likelihood = of_pixels(objective.settings.likelihood)
+        likelihood = pixel_likelihood(objective.settings.likelihood)
         size = len(dataset)
         index = torch.arange(size)
         if size > IMAGES:
@@ -53,7 +53,7 @@ def decoding(training: Training, protocol: str, seed: int) -> Callable[[str, int
         )
 
     def score(metric: str, member: int) -> Score:
-        return _metric(metric).score(drawn(metric).member(member), protocol=protocol, seed=seed)
+        return _metric(metric).score(draws_for(metric).member(member), protocol=protocol, seed=seed)
 
     return score
 
@@ -69,7 +69,8 @@ def _variance(training: Training, metric: str) -> Variance | None:
     if not isinstance(objective, Calibrated):
         return None
     state = training.population.state()
-    extra = {n.removeprefix("own."): v.double() for n, v in state.items() if n.startswith("own.")}
+    prefix = "extra."
+    extra = {n.removeprefix(prefix): v.double() for n, v in state.items() if n.startswith(prefix)}
     pixels = math.prod(training.context.dataset.shape)
 
     def variance(error: Tensor) -> Tensor:

@@ -13,13 +13,14 @@ from unknot.core.factors import FactorSpace
 from unknot.core.representation import CodeCache, Representation
 from unknot.engine.encode import encode
 from unknot.metrics import facts
-from unknot.metrics.parts import evaluation, protocols
-from unknot.metrics.parts.inputs import Inputs
+from unknot.metrics.parts import evaluation
+from unknot.metrics.parts.facts import Protocol, check_protocol, protocols_for
+from unknot.metrics.parts.rows import Inputs
 from unknot.metrics.parts.scoring import Score
-from unknot.study.decoding import decoding
-from unknot.study.records import Record, plain
-from unknot.study.run import Run
-from unknot.study.training import Training
+from unknot.runs.decoding import decoding
+from unknot.runs.records import Record, plain
+from unknot.runs.run import Run
+from unknot.runs.training import Training
 
 LONGEST = 100
 """Parts of a score that are longer than this, such as one number for each image, are not kept."""
@@ -37,9 +38,7 @@ class ScoringRequest:
     """Whether a score that does not apply is an error; else the reason is noted."""
 
     def __post_init__(self) -> None:
-        if self.protocol not in protocols.MEANINGS:
-            nearest = registry.nearest(self.protocol, list(protocols.MEANINGS))
-            raise ConfigError(f"There is no protocol '{self.protocol}'{nearest}")
+        check_protocol(self.protocol)
 
     def without(self, metrics: Container[str]) -> "ScoringRequest":
         """The same request for the other metrics."""
@@ -67,11 +66,11 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     seed: int = 0,
     strict: bool = True,
-    known: Sequence[Record] = (),
+    stored: Sequence[Record] = (),
 ) -> Iterator[list[Record]]:
     """Score every member that did not diverge; yields the records of one after the other.
 
-    `unknot.study.scoring` does the same in several processes.
+    `unknot.studies.execute.scoring` does the same in several processes.
 
     Args:
         run: Trained models.
@@ -79,18 +78,18 @@ def evaluate(
         metrics: Names of scores; all unless given.
         seed: Of everything the scores draw.
         strict: Whether a score that does not apply is an error; else it is left out.
-        known: Records of this run; a score among them is not computed again.
+        stored: Records of this run; a score among them is not computed again.
     """
     names = everything() if metrics is None else metrics
     request = ScoringRequest(names, protocol, seed, strict)
     for model in models(run.training, request):
-        yield [record for record in score(model, request, known) if record.applies]
+        yield [record for record in score(model, request, stored) if record.applies]
 
 
 def score(
     model: Model,
     request: ScoringRequest,
-    known: Sequence[Record] = (),
+    stored: Sequence[Record] = (),
     on_score: Callable[[], None] = lambda: None,
 ) -> list[Record]:
     """Score one model, in this process.
@@ -98,10 +97,10 @@ def score(
     Args:
         model: What to score.
         request: By which scores.
-        known: Records; a score among them is not computed again.
+        stored: Records; a score among them is not computed again.
         on_score: Called after each score.
     """
-    records = recall(model, request, known)
+    records = recall(model, request, stored)
     for _ in records:
         on_score()
     for record in compute(model, request.without(records)):
@@ -110,11 +109,11 @@ def score(
     return [records[metric] for metric in request.metrics]
 
 
-def recall(model: Model, request: ScoringRequest, known: Sequence[Record]) -> dict[str, Record]:
+def recall(model: Model, request: ScoringRequest, stored: Sequence[Record]) -> dict[str, Record]:
     """Records of requested scores that need not be computed again, by metric."""
     return {
         record.metric: record
-        for record in known
+        for record in stored
         if record.id == model.id and record.metric in request.metrics and _same(record, request)
     }
 
@@ -142,7 +141,7 @@ def everything() -> list[str]:
     return [name for name in registry.names("metrics") if "models" not in facts(name).needs]
 
 
-def known(names: Sequence[str]) -> list[str]:
+def metric_names(names: Sequence[str]) -> list[str]:
     """Names of scores, each once.
 
     Example:
@@ -194,16 +193,16 @@ def _of_codes(model: Model, request: ScoringRequest) -> Callable[[str], Score]:
     logvar = Representation(model.space, latents, lambda index: rows(index)[:, latents:])
 
     inputs = Inputs(codes, logvar=logvar, seed=request.seed)
-    return lambda metric: evaluation.score(metric, inputs, request.protocol)
+    return lambda metric: evaluation.score_codes(metric, inputs, request.protocol)
 
 
 def _same(record: Record, request: ScoringRequest) -> bool:
     """Whether a score would be computed with the settings of a record."""
-    settings = protocols.protocols_for(record.metric).get(request.protocol)
+    settings = protocols_for(record.metric).get(request.protocol)
     if settings is None or record.unknot != unknot.__version__:
         return False
-    chosen = protocols.Protocol(record.metric, request.protocol, settings)
-    return plain(chosen.record(seed=request.seed)).items() <= record.protocol.items()
+    protocol = Protocol(record.metric, request.protocol, settings)
+    return plain(protocol.record(seed=request.seed)).items() <= record.protocol.items()
 
 
 def _record(model: Model, score: Score) -> Record:

@@ -15,6 +15,7 @@ what was asked; their checkpoints go when they are trained.
 """
 
 import contextlib
+import itertools
 import json
 import platform
 import shutil
@@ -32,13 +33,13 @@ from unknot.core.files import write_whole
 from unknot.core.toml import read_toml, to_toml
 from unknot.engine import checkpoint
 from unknot.engine.checkpoint import read_weights, write_tensors
-from unknot.study import config, lock
-from unknot.study.curves import Curves
-from unknot.study.spec import TrainSpec
-from unknot.study.training import Training, Watcher, member_specs, training_context
+from unknot.runs import config, lock
+from unknot.runs.curves import Curves
+from unknot.runs.spec import TrainSpec
+from unknot.runs.training import Training, Watcher, member_specs, training_context
 
 FORMAT = 2
-"""Of `status.json`. Format 1 had two layouts, of runs and of populations; both are still read."""
+"""Of `status.json`."""
 
 
 @dataclass(frozen=True)
@@ -109,34 +110,32 @@ class RunFolder:
         """What was asked."""
         if not self.spec_file.is_file():
             raise StoreError(f"{self.path} holds no run: there is no {self.spec_file.name} in it.")
-        return config.spec(read_toml(self.spec_file))
+        table = read_toml(self.spec_file)
+        if table.get("version") == 1:
+            raise StoreError(
+                f"{self.path} was written by an earlier version of unknot, whose settings and runs "
+                f"have other names. Train it again: `unknot train {self.spec_file} --out FOLDER`."
+            )
+        return config.spec(table)
 
     def record(self) -> dict[str, Any]:
         """What `status.json` holds; empty before the first step."""
-        files = (self.status_file, self.path / "population.json")
-        file = next((file for file in files if file.exists()), None)
-        if file is None:
+        file = self.status_file
+        if not file.exists():
             return {}
         try:
             facts = json.loads(file.read_text(encoding="utf-8"))
-            if facts.get("format", 1) == 1:
-                facts = _from_format_1(facts)
             _ = [(member["id"], member["diverged_at"]) for member in facts["members"]]
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreError(f"{file} is damaged: {error!r}.") from error
-        if facts["format"] != FORMAT:
-            raise StoreError(
-                f"{file} has format {facts['format']}; this version of unknot reads up to {FORMAT}."
-            )
+        if (number := facts.get("format", 1)) != FORMAT:
+            raise StoreError(f"{file} has format {number}; this version reads format {FORMAT}.")
         return dict(facts)
 
     def curves(self) -> Curves:
         """What training logged."""
         record = self.record()
         try:
-            if not self.curves_file.exists():
-                text = self.curves_table.read_text(encoding="utf-8")
-                return Curves.from_csv(text, len(record["members"]))
             return Curves.from_tensors(read_weights(self.curves_file), record["curves"])
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise StoreError(f"The curves in {self.path} cannot be read: {error!r}.") from error
@@ -181,28 +180,28 @@ class RunFolder:
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
             member: One of them, as a training of its own; all of them when None.
         """
-        chosen = [self.spec()] if specs is None else list(specs)
+        members = [self.spec()] if specs is None else list(specs)
         if not self.weights_file.exists():
             raise StoreError(
                 f"{self.path} is not finished; resume it with `unknot resume {self.path}`."
             )
         record, curves = self.record(), Curves()
         ids = [one["id"] for one in record.get("members", [])]
-        if specs is not None and ids != [name for spec in chosen for name in spec.ids()]:
+        if specs is not None and ids != [name for spec in members for name in spec.ids()]:
             raise StoreError(f"{self.path} holds other runs than the plan says.")
         weights = read_weights(self.weights_file)
         with contextlib.suppress(StoreError):  # a model is of use without them
             curves = self.curves()
         lost = [one["diverged_at"] for one in record.get("members", [])]
         if member is not None:
-            chosen, lost = [member_specs(chosen)[member]], lost[member : member + 1]
+            members, lost = [member_specs(members)[member]], lost[member : member + 1]
             weights = {name: stacked[member : member + 1] for name, stacked in weights.items()}
             curves = curves.member(member)
-        context = training_context(chosen[0], device, trained=True)
-        training = Training.from_weights(chosen, context, weights, self.weights_file)
+        context = training_context(members[0], device, trained=True)
+        training = Training.from_weights(members, context, weights, self.weights_file)
         training.curves = curves
         training.diverged = {i: int(at) for i, at in enumerate(lost) if at is not None}
-        training.step = record.get("step", chosen[0].updates)
+        training.step = record.get("step", members[0].updates)
         return training
 
     def tidy(self) -> None:
@@ -236,22 +235,28 @@ def versions(threads: int | None = None) -> dict[str, Any]:
     }
 
 
-def _from_format_1(facts: dict[str, Any]) -> dict[str, Any]:
-    """The record of a run's `status.json` or of a population's `population.json`.
+@contextmanager
+def free_folder(name: str) -> Iterator[Path]:
+    """The first of runs/NAME-1, runs/NAME-2, ... that is not there yet.
 
-    The second was written at the end alone and has no status; the first has the versions among
-    the other values, and no names of curves, which are in a table.
+    It is made at once, so that nobody who starts in the same moment takes it as well, and is gone
+    again if nothing was written there.
     """
-    lost = [member["diverged_at"] is not None for member in facts["members"]]
-    status = facts.get("status", "diverged" if all(lost) else "done")
-    return {
-        **{name: value for name, value in facts.items() if name not in versions()},
-        "format": FORMAT,
-        "status": status,
-        "versions": facts.get("versions", {n: facts[n] for n in versions() if n in facts}),
-        "curves": facts.get("curves", []),
-        "members": [
-            {"status": "diverged" if gone else status, "last": {}, **member}
-            for member, gone in zip(facts["members"], lost, strict=True)
-        ],
-    }
+    runs = Path("runs")
+    first = not runs.exists()
+    for n in itertools.count(1):
+        path = runs / f"{name}-{n}"
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError:
+            pass  # training will say that nothing can be written there
+        break
+    try:
+        yield path
+    finally:
+        with contextlib.suppress(OSError):  # only those that are empty
+            path.rmdir()
+            if first:
+                runs.rmdir()

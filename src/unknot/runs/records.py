@@ -38,8 +38,8 @@ class Record:
 
 def plain(protocol: Any) -> dict[str, Any]:
     """A protocol as a record keeps it."""
-    kept: dict[str, Any] = json.loads(json.dumps(dict(protocol), default=str))
-    return kept
+    settings: dict[str, Any] = json.loads(json.dumps(dict(protocol), default=str))
+    return settings
 
 
 def read(folder: Path) -> list[Record]:
@@ -63,12 +63,12 @@ def append(folder: Path, records: Sequence[Record]) -> int:
     Returns:
         How many were new.
     """
-    kept = {record.key: record for record in read(folder)}
-    before = len(kept)
+    by_key = {record.key: record for record in read(folder)}
+    before = len(by_key)
     for record in records:
         if record.applies:
-            kept.setdefault(record.key, record)
-    if len(kept) > before:
-        lines = "".join(json.dumps(asdict(record)) + "\n" for record in kept.values())
+            by_key.setdefault(record.key, record)
+    if len(by_key) > before:
+        lines = "".join(json.dumps(asdict(record)) + "\n" for record in by_key.values())
         write_whole(folder / "scores.jsonl", lines.encode())
-    return len(kept) - before
+    return len(by_key) - before

@@ -17,11 +17,11 @@ from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache, Representation
 from unknot.engine import encode
-from unknot.losses.likelihood import activated, likelihood_of
-from unknot.study.curves import Curves
-from unknot.study.folder import RunFolder
-from unknot.study.spec import TrainSpec
-from unknot.study.training import Status, Training, Watcher
+from unknot.losses.likelihood import activate, likelihood_of
+from unknot.runs.curves import Curves
+from unknot.runs.folder import RunFolder
+from unknot.runs.spec import TrainSpec
+from unknot.runs.training import Status, Training, Watcher
 
 MOST_ROWS = 10_000_000
 """Whose codes are held at a time."""
@@ -102,7 +102,7 @@ class Run:
                 f"Expected codes [n, {latents}] or [{members}, n, {latents}]; got {tuple(z.shape)}."
             )
         y = self.training.population.decode(z.to(self.training.context.runtime.dtype))
-        return self._drop(activated(likelihood_of(self.spec.objective.settings), y))
+        return self._drop(activate(likelihood_of(self.spec.objective.settings), y))
 
     def posteriors(
         self, index: Int[Tensor, " n"], *, on_rows: Callable[[int], None] = lambda _: None

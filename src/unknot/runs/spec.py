@@ -14,7 +14,8 @@ from unknot.engine.population import Member
 from unknot.samplers.parts.sampler import sampler_for
 from unknot.samplers.singles import Singles
 
-FORMAT = 1
+FORMAT = 2
+"""Of run.toml. Format 1 had other names for some settings; ids come from names and values."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class TrainSpec:
     order_seed: int | None = None
     """Which images come when. None: each member draws from its own seed. A number: all members see
     the same batches, which ties them together and makes them poorer replicates."""
-    draw: Choice | None = None
+    sampler: Choice | None = None
     """Which images go together. None: what the objective names, and single images where it names
     nothing."""
     precision: Precision = "float32"
@@ -65,8 +66,8 @@ class TrainSpec:
         if outside := [s for s in (*listed, self.order_seed or 0) if not 0 <= s < 2**63]:
             raise ConfigError(f"Seeds are whole numbers from 0 to 2**63 - 1; got {outside}.")
 
-        given = self.objective, self.optim, self.draw
-        if _write_out(*given, self.steps) != given:
+        settings = self.objective, self.optim, self.sampler
+        if _write_out(*settings, self.steps) != settings:
             raise ConfigError("A spec says all that decides a run; make it with TrainSpec.create.")
         self._check_schedules()
 
@@ -79,7 +80,7 @@ class TrainSpec:
         *,
         optim: Adam | None = None,
         steps: int = 20_000,
-        draw: Choice | None = None,
+        sampler: Choice | None = None,
         **others: Any,
     ) -> "TrainSpec":
         """A spec with all that was left open written out, so that a run's file decides the run.
@@ -87,8 +88,8 @@ class TrainSpec:
         Schedules over the whole run get its length, and the sampler is the one that the objective
         asks for.
         """
-        objective, optim, draw = _write_out(objective, optim or Adam(), draw, steps)
-        return cls(data, net, objective, optim, steps, draw=draw, **others)
+        objective, optim, sampler = _write_out(objective, optim or Adam(), sampler, steps)
+        return cls(data, net, objective, optim, steps, sampler=sampler, **others)
 
     def _check_schedules(self) -> None:
         """Training that ends before a schedule does is another training than was asked for."""
@@ -127,7 +128,7 @@ class TrainSpec:
     def table(self) -> dict[str, Any]:
         """As nested plain values: what a TOML file says of it."""
         return {
-            "version": FORMAT,
+            "format": FORMAT,
             **{
                 f.name: list(v) if isinstance(v, tuple) else v
                 for f in fields(self)
@@ -137,7 +138,7 @@ class TrainSpec:
             "net": self.net.table(),
             "objective": self.objective.table(),
             "optim": plain(self.optim),
-            **({"draw": self.draw.table()} if self.draw else {}),
+            **({"sampler": self.sampler.table()} if self.sampler else {}),
         }
 
     def ids(self) -> list[str]:
@@ -146,24 +147,24 @@ class TrainSpec:
         What only decides when something is written down takes no part.
         """
         table = self.table()
-        for name in ("seeds", "log_every", "checkpoint_every"):
+        for name in ("format", "seeds", "log_every", "checkpoint_every"):
             del table[name]
         texts = [json.dumps({**table, "seed": s}, sort_keys=True) for s in self.seed_list]
         return [hashlib.blake2b(t.encode(), digest_size=6).hexdigest() for t in texts]
 
 
 def _write_out(
-    objective: Choice, optim: Adam, draw: Choice | None, steps: int
+    objective: Choice, optim: Adam, sampler: Choice | None, steps: int
 ) -> tuple[Choice, Adam, Choice | None]:
     """Schedules that end with the run, and the sampler where the objective asks for one."""
     updates = updates_of(objective.settings, steps)
     settings = over_run(objective.settings, updates, "objective")
-    sampler = sampler_for(settings, draw.settings if draw else None)
+    bound = sampler_for(settings, sampler.settings if sampler else None)
     if (name := sampler_of(settings)) != "singles":
-        draw = draw or Choice(name, sampler)
-    elif sampler == Singles():  # as for all runs from before there were samplers
-        draw = None
-    return replace(objective, settings=settings), over_run(optim, updates, "optim"), draw
+        sampler = sampler or Choice(name, bound)
+    elif bound == Singles():  # the default is not written down
+        sampler = None
+    return replace(objective, settings=settings), over_run(optim, updates, "optim"), sampler
 
 
 def plain(settings: Any) -> dict[str, Any]:
@@ -172,8 +173,8 @@ def plain(settings: Any) -> dict[str, Any]:
     Neither have the steps of a schedule over the whole run, before it is known how long that is.
 
     Example:
-        >>> from unknot.core.hyper import Linear
-        >>> plain(Adam(lr=Linear(0.0, 4.0)))["lr"]
+        >>> from unknot.core.hyper import LinearSchedule
+        >>> plain(Adam(lr=LinearSchedule(0.0, 4.0)))["lr"]
         {'kind': 'linear', 'start': 0.0, 'end': 4.0, 'begin': 0.0}
     """
     if not is_dataclass(settings) or isinstance(settings, type):
@@ -188,8 +189,8 @@ def plain_value(value: Any) -> Any:
     """A setting as a file holds it: dataclasses as tables, members of unions with their ``kind``.
 
     Example:
-        >>> from unknot.core.hyper import Linear
-        >>> plain_value(Linear(0.0, 4.0, 100.0))
+        >>> from unknot.core.hyper import LinearSchedule
+        >>> plain_value(LinearSchedule(0.0, 4.0, 100.0))
         {'kind': 'linear', 'start': 0.0, 'end': 4.0, 'steps': 100.0, 'begin': 0.0}
     """
     if isinstance(value, tuple):

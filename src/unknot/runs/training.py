@@ -16,10 +16,10 @@ from unknot.engine.checkpoint import Checkpoint
 from unknot.engine.device import runtime, threads, to_read
 from unknot.engine.loop import fit
 from unknot.engine.population import Context, Population, State, populate
-from unknot.losses.likelihood import likelihood_of, of_pixels
+from unknot.losses.likelihood import likelihood_of, pixel_likelihood
 from unknot.losses.overlap import Overlap
-from unknot.study.curves import Curves
-from unknot.study.spec import TrainSpec
+from unknot.runs.curves import Curves
+from unknot.runs.spec import TrainSpec
 
 Status: TypeAlias = Literal["running", "done", "stopped", "diverged"]
 
@@ -235,20 +235,21 @@ class Training:
 
 def training_context(spec: TrainSpec, device: str = "auto", *, trained: bool = False) -> Context:
     """Dataset, net, batch and device of a population; `trained` only to use its weights."""
-    chosen = (to_read if trained else runtime)(device, spec.precision)
-    dataset = spec.data.settings.load().to(chosen.device)
+    where = (to_read if trained else runtime)(device, spec.precision)
+    dataset = spec.data.settings.load().to(where.device)
     likelihood = likelihood_of(spec.objective.settings)
     if isinstance(likelihood, Overlap):
         likelihood.check(dataset.shape)
         if not trained:
             likelihood.check_file()
-    if dataset.mean and of_pixels(likelihood) != "gaussian":
+    if dataset.mean and pixel_likelihood(likelihood) != "gaussian":
         raise ConfigError(
             "Standardised images are outside [0, 1], which the likelihood "
-            f"{of_pixels(likelihood)} does not allow. Add --set objective.likelihood=gaussian."
+            f"{pixel_likelihood(likelihood)} does not allow. "
+            "Add --set objective.likelihood=gaussian."
         )
-    sampler = spec.draw.settings if spec.draw else None
-    return Context(dataset, spec.net.settings, spec.batch, chosen, sampler)
+    sampler = spec.sampler.settings if spec.sampler else None
+    return Context(dataset, spec.net.settings, spec.batch, where, sampler)
 
 
 def member_specs(specs: Sequence[TrainSpec]) -> list[TrainSpec]:
@@ -264,10 +265,10 @@ def _without_moments(state: State) -> State:
     return {name: tensor for name, tensor in state.items() if not name.startswith("adam.")}
 
 
-def _check_tensors(expected: State, given: State, source: str | Path) -> None:
+def _check_tensors(expected: State, state: State, source: str | Path) -> None:
     """Refuse tensors of another net; the message names the first that differs."""
-    for name in sorted({*expected, *given}):
-        want, have = expected.get(name), given.get(name)
+    for name in sorted({*expected, *state}):
+        want, have = expected.get(name), state.get(name)
         if want is None or have is None or want.shape != have.shape:
             shapes = [None if t is None else tuple(t.shape) for t in (want, have)]
             raise StoreError(

@@ -36,7 +36,7 @@ class Pairs:
 
     Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
     overlapping data", section A.2.3; the pairs are those of Locatello et al. 2020.
-    Differs: ``sampler="reference"`` does as the public code of 2020 does instead: $k$ from
+    Differs: ``rule="reference"`` does as the public code of 2020 does instead: $k$ from
     $1 .. F - 1$ of all $F$ factors, then a coin between 1 and $k$, and the new value may be the
     old one. More than half of its pairs differ in one factor at most: stronger supervision.
 
@@ -46,26 +46,24 @@ class Pairs:
 
     Args:
         changed: $k$; by default uniform on $1 .. F$ for each pair.
-        sampler: ``exact`` or ``reference``.
+        rule: ``exact`` or ``reference``.
         weights: What makes some rows likelier than others, as in ``samplers/parts/weights.py``.
     """
 
     changed: int | None = None
-    sampler: Literal["exact", "reference"] = "exact"
-    weights: tuple[Weight, ...] | None = None
+    rule: Literal["exact", "reference"] = "exact"
+    weights: tuple[Weight, ...] = ()
     views: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        # None is not written down: runs from before there were weights keep their names.
-        object.__setattr__(self, "weights", self.weights or None)
         if self.changed is not None and self.changed < 1:
             raise ConfigError(f"Pairs.changed must be 1 or more; got {self.changed}.")
-        check_choices(self, "sampler")
+        check_choices(self, "rule")
 
     def bind(self, dataset: FactorDataset, device: torch.device) -> Rows:
         """The pairs of a dataset."""
         dataset.require_factors("Pairs")
-        space, exact = dataset.space, self.sampler == "exact"
+        space, exact = dataset.space, self.rule == "exact"
         weight = table(space, self.weights) if self.weights else None
         values = space.sizes if weight is None else _values(space, weight)
         able = [i for i, several in enumerate(values) if several > 1 or not exact]
@@ -80,7 +78,7 @@ class Pairs:
                 f"Pairs of the reference sampler need two factors; {dataset.name} has one."
             )
         axes = [(space.strides[i], space.sizes[i]) for i in able]
-        first_rows = independent_rows(dataset, self.weights or (), device)
+        first_rows = independent_rows(dataset, self.weights, device)
         change = (
             _uniform(axes, device, another=exact)
             if weight is None
@@ -90,17 +88,17 @@ class Pairs:
         def rows(seed: Count, t: Count, batch: int) -> Tensor:
             first = first_rows(seed, "order", t, batch)
             count = self._count(seed, t, batch, most).unsqueeze(-2)
-            chosen = noise.permutation(seed, "order/factors", t, len(able), batch) < count
+            moves = noise.permutation(seed, "order/factors", t, len(able), batch) < count
             any_value = noise.integers(seed, "order/values", t, len(able), batch, high=2**62)
-            return torch.cat([first, change(first, chosen, any_value)], dim=-1)
+            return torch.cat([first, change(first, moves, any_value)], dim=-1)
 
         return rows
 
     def _count(self, seed: Count, t: Count, batch: int, most: int) -> Int[Tensor, "..."]:
         """How many factors are chosen for each pair."""
-        drawn = 1 + noise.integers(seed, "order/changed", t, batch, high=most)
-        k = torch.full_like(drawn, self.changed) if self.changed else drawn
-        if self.sampler == "exact":
+        any_count = 1 + noise.integers(seed, "order/changed", t, batch, high=most)
+        k = torch.full_like(any_count, self.changed) if self.changed else any_count
+        if self.rule == "exact":
             return k
         coin = noise.integers(seed, "order/coin", t, batch, high=2)
         return 1 + coin * (k - 1)
@@ -115,16 +113,16 @@ def _values(space: FactorSpace, weight: Float64[Tensor, " size"]) -> list[int]:
 def _uniform(axes: Axes, device: torch.device, *, another: bool) -> Change:
     strides, sizes = (column(of, device) for of in zip(*axes, strict=True))
 
-    def change(row: Tensor, chosen: Tensor, any_value: Tensor) -> Tensor:
+    def change(row: Tensor, moves: Tensor, any_value: Tensor) -> Tensor:
         old = row.unsqueeze(-2) // strides % sizes
         new = (old + 1 + any_value % (sizes - 1)) % sizes if another else any_value % sizes
-        return row + ((new - old) * chosen * strides).sum(-2)
+        return row + ((new - old) * moves * strides).sum(-2)
 
     return change
 
 
 def _weighted(axes: Axes, weight: Float64[Tensor, " size"], *, another: bool) -> Change:
-    def change(row: Tensor, chosen: Tensor, any_value: Tensor) -> Tensor:
+    def change(row: Tensor, moves: Tensor, any_value: Tensor) -> Tensor:
         for i, (stride, size) in enumerate(axes):
             old, values = row // stride % size, torch.arange(size, device=row.device)
             along = weight[(row - old * stride).unsqueeze(-1) + values * stride]
@@ -136,7 +134,7 @@ def _weighted(axes: Axes, weight: Float64[Tensor, " size"], *, another: bool) ->
             whole = bounds[..., -1]
             place = any_value[..., i, :] % whole.clamp(min=1)
             new = (bounds <= place.unsqueeze(-1)).sum(-1)
-            row = torch.where(chosen[..., i, :] & (whole > 0), row + (new - old) * stride, row)
+            row = torch.where(moves[..., i, :] & (whole > 0), row + (new - old) * stride, row)
         return row
 
     return change

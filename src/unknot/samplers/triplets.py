@@ -24,7 +24,7 @@ REDRAWS = 8
 
 @dataclass(frozen=True)
 class Triplets:
-    r"""Triplets: an anchor $a$, a positive $p$, and a negative $n$ at least as far from $a$ as $p$.
+    r"""Triplets: an anchor, a positive, and a negative at least as far away as the positive.
 
     Three independent rows; the first is the anchor, and the other two change places where needed
     for $s(a, p) \le s(a, n)$. The distance $s$ between rows with factor values $y$ is
@@ -73,20 +73,20 @@ class Triplets:
         distance = self.distance(dataset, device)
         redraws = REDRAWS if self.ties == "redrawn" else 0
 
-        def apart(drawn: Tensor) -> tuple[Tensor, Tensor]:
-            a, p, n = drawn.unbind(-2)
+        def apart(triplet: Tensor) -> tuple[Tensor, Tensor]:
+            a, p, n = triplet.unbind(-2)
             return distance(a, p), distance(a, n)
 
         def rows(seed: Count, t: Count, batch: int) -> Tensor:
             streams = ["order", *(f"order/again/{i}" for i in range(redraws))]
-            drawn, *others = (
+            triplet, *others = (
                 any_rows(seed, s, t, 3 * batch).unflatten(-1, (3, batch)) for s in streams
             )
-            near, far = apart(drawn)
+            near, far = apart(triplet)
             for other in others:
-                drawn = torch.where((near == far).unsqueeze(-2), other, drawn)
-                near, far = apart(drawn)
-            a, p, n = drawn.unbind(-2)
+                triplet = torch.where((near == far).unsqueeze(-2), other, triplet)
+                near, far = apart(triplet)
+            a, p, n = triplet.unbind(-2)
             swap = near > far
             return torch.cat([a, torch.where(swap, n, p), torch.where(swap, p, n)], dim=-1)
 

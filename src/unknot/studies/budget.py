@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from unknot.core.objective import views_of
 from unknot.engine.device import Precision
-from unknot.study.plan import MOST_ON_A_CPU, MOST_ON_A_GPU, Plan, Shard, shards
-from unknot.study.spec import TrainSpec
+from unknot.runs.spec import TrainSpec
+from unknot.studies.plan import MOST_ON_A_CPU, MOST_ON_A_GPU, Plan, Shard, shards
 
 SPEEDS: dict[Precision, dict[int, float]] = {
     "float32": {1: 1_169, 8: 2_540, 64: 3_183},
@@ -32,7 +32,7 @@ class Budget:
     """Precisions that the study's own runs have."""
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """With what it rests on."""
         each = ", ".join(f"{s / 3_600:,.1f} h in {name}" for name, s in self.seconds.items())
         speeds = ", ".join(f"{SPEEDS[name][MOST_ON_A_GPU]:,}" for name in self.seconds)
@@ -54,10 +54,10 @@ def budget(plan: Plan) -> Budget:
     """
     populations = shards(plan, members=plan.sweep.members or MOST_ON_A_GPU)
     seconds = {
-        precision: sum(_seconds(plan.settings, shard, precision) for shard in populations)
+        precision: sum(_seconds(plan.configurations, shard, precision) for shard in populations)
         for precision in SPEEDS
     }
-    precisions = dict.fromkeys(spec.precision for spec in plan.settings)
+    precisions = dict.fromkeys(spec.precision for spec in plan.configurations)
     return Budget(seconds, len(populations), tuple(precisions))
 
 
@@ -67,7 +67,7 @@ def images(spec: TrainSpec) -> int:
 
 
 def _seconds(settings: Sequence[TrainSpec], shard: Shard, precision: Precision) -> float:
-    steps = sum(images(settings[run.setting]) for run in shard.runs) / BATCH
+    steps = sum(images(settings[run.configuration]) for run in shard.runs) / BATCH
     return COMPILE + steps / speed(len(shard.runs), precision)
 
 
@@ -78,10 +78,10 @@ def speed(members: int, precision: Precision) -> float:
         >>> speed(64, "bf16"), speed(1, "tf32"), speed(200, "float32")
         (19774.0, 1638.0, 3183.0)
     """
-    known = SPEEDS[precision]
-    sizes = sorted(known)
+    speeds = SPEEDS[precision]
+    sizes = sorted(speeds)
     for low, high in itertools.pairwise(sizes):
         if members <= high:
             share = (math.log(members) - math.log(low)) / (math.log(high) - math.log(low))
-            return float(known[low] + share * (known[high] - known[low]))
-    return float(known[sizes[-1]])
+            return float(speeds[low] + share * (speeds[high] - speeds[low]))
+    return float(speeds[sizes[-1]])

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from unknot.core.errors import UnknotError
 from unknot.core.text import duration
 from unknot.engine.device import threads
-from unknot.study.machine import Machine
-from unknot.study.plan import Plan, Shard, group_of
-from unknot.study.spec import TrainSpec
-from unknot.study.training import Training
+from unknot.runs.spec import TrainSpec
+from unknot.runs.training import Training
+from unknot.studies.execute.machine import Machine
+from unknot.studies.plan import Plan, Shard, group_of
 
 PATIENCE = 2.0
 """Seconds of steps for each kind; more are not needed to know the order of magnitude."""
@@ -30,7 +30,7 @@ class Estimate:
     """Why some kinds could not be measured."""
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """With what it rests on."""
         if not math.isfinite(self.seconds):
             return f"unknown: {'; '.join(self.problems) or 'nothing was measured'}"
@@ -47,9 +47,9 @@ def estimate(plan: Plan, shards: Sequence[Shard], here: Machine) -> Estimate:
     It takes the workers not to slow each other down, and to be busy to the end.
     """
     kinds: dict[str, list[Shard]] = {}
-    groups = [group_of(spec) for spec in plan.settings]
+    groups = [group_of(spec) for spec in plan.configurations]
     for shard in shards:
-        kinds.setdefault(groups[shard.runs[0].setting], []).append(shard)
+        kinds.setdefault(groups[shard.runs[0].configuration], []).append(shard)
     began = time.monotonic()
     paces: dict[str, float] = {}
     problems: dict[str, None] = {}
@@ -58,7 +58,9 @@ def estimate(plan: Plan, shards: Sequence[Shard], here: Machine) -> Estimate:
             break
         members = alike[0].runs if here.gpu else alike[0].runs[:1]
         try:
-            specs = [replace(plan.settings[run.setting], seeds=run.seed) for run in members]
+            specs = [
+                replace(plan.configurations[run.configuration], seeds=run.seed) for run in members
+            ]
             with threads(here.threads):
                 paces[kind] = _pace(specs, here.device)
         except UnknotError as error:
@@ -67,7 +69,9 @@ def estimate(plan: Plan, shards: Sequence[Shard], here: Machine) -> Estimate:
         return Estimate(math.inf, 0, len(kinds), tuple(problems))
     mean = sum(paces.values()) / len(paces)
     work = sum(
-        paces.get(kind, mean) * len(shard.runs) * plan.settings[shard.runs[0].setting].updates
+        paces.get(kind, mean)
+        * len(shard.runs)
+        * plan.configurations[shard.runs[0].configuration].updates
         for kind, alike in kinds.items()
         for shard in alike
     )
@@ -80,10 +84,10 @@ def _pace(specs: Sequence[TrainSpec], device: str) -> float:
     population.advance(0, 1)
     _wait(population.advance(1, 2))  # the first steps compile, or warm up
     steps, began = 0, time.monotonic()
-    while (spent := time.monotonic() - began) < PATIENCE and steps < 200:
+    while (seconds := time.monotonic() - began) < PATIENCE and steps < 200:
         _wait(population.advance(3 + steps, population.pace))
         steps += population.pace
-    return spent / steps / len(specs)
+    return seconds / steps / len(specs)
 
 
 def _wait(values: object) -> None:

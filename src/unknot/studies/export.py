@@ -8,7 +8,7 @@ from unknot.core.csv_files import Rows, columns, plain_cell
 from unknot.core.dotted import is_setting
 from unknot.core.errors import ConfigError
 from unknot.core.files import atomic_path
-from unknot.study.study import Study
+from unknot.studies.study import Study
 
 ALWAYS = ("id", "seed", "status")
 LOGGED = ("loss", "recon", "kl")
@@ -54,7 +54,7 @@ def write_parquet(rows: Rows, path: Path) -> None:
 
 def extract(study: Study, start: str, out: Path | None = None, *, device: str = "auto") -> Path:
     """Write one model as a run folder of its own, with its scores."""
-    from unknot.study import records
+    from unknot.runs import records
 
     name = study.find(start)
     folder = out or Path("runs") / name

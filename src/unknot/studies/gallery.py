@@ -1,6 +1,54 @@
-"""Settings of objectives for a run of a few thousand steps, where those of the paper are longer."""
+"""A gallery: one short run of each of several objectives, below one folder."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+from unknot.core import registry
+from unknot.core.errors import ConfigError, StoreError
+from unknot.runs import config
+from unknot.runs.folder import RunFolder
+from unknot.runs.spec import TrainSpec
+
+
+def specs(
+    objectives: Sequence[str] | None,
+    *,
+    data: str,
+    net: str,
+    steps: int,
+    batch: int,
+    lr: float,
+    seed: int,
+) -> dict[str, TrainSpec]:
+    """What to train, by objective; all of them unless named."""
+    return {
+        name: config.spec(
+            {
+                "data": data,
+                "net": net,
+                "objective": {"name": name, **short(name, steps)},
+                "optim": {"lr": lr},
+                "steps": steps,
+                "batch": batch,
+                "seeds": seed,
+                "log_every": max(1, steps // 100),
+            }
+        )
+        for name in objectives or registry.names("objectives")
+    }
+
+
+def check_folder(folder: Path, specs: dict[str, TrainSpec]) -> None:
+    """Refuse a folder that holds something else, or the same runs with other settings."""
+    if any((folder / file).exists() for file in ("run.toml", "study.db")):
+        raise StoreError(f"{folder} is not a gallery folder; choose another with --out.")
+    for name, spec in specs.items():
+        run = folder / name
+        if (run / "run.toml").exists() and RunFolder(run).spec().ids() != spec.ids():
+            raise ConfigError(
+                f"{run} was trained with other settings; choose another folder with --out."
+            )
 
 
 def short(name: str, steps: int) -> dict[str, Any]:

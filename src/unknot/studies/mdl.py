@@ -1,8 +1,8 @@
 """Training an mdL-VAE by its rule: strong first, and weak where strong left no sigma large.
 
 ```python
-from unknot.study import config
-from unknot.study.mdl import train_mdl
+from unknot.runs import config
+from unknot.studies.mdl import train_mdl
 
 net = {"name": "ozcan_mlp", "latents": 5}
 spec = config.spec({"objective": "mdl_vae", "net": net, "steps": 300_000, "seeds": [0, 1, 2]})
@@ -24,10 +24,10 @@ from unknot.core.files import write_whole
 from unknot.core.representation import Representation
 from unknot.losses import kl_normal
 from unknot.objectives.mdl_vae import MdLVAE, choose_variant
-from unknot.study.folder import RunFolder
-from unknot.study.run import Run, resume, train
-from unknot.study.spec import Choice, TrainSpec
-from unknot.study.training import Watcher
+from unknot.runs.folder import RunFolder
+from unknot.runs.run import Run, resume, train
+from unknot.runs.spec import Choice, TrainSpec
+from unknot.runs.training import Watcher
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,14 @@ class MdlRuns:
     @property
     def by_seed(self) -> Mapping[int, tuple[Run, int]]:
         """The chosen run of each seed, and which of its members that seed is."""
-        found = {}
+        places = {}
         for choice in self.choices:
             run = self.weak if choice.variant == "weak" and self.weak else self.strong
-            found[choice.seed] = run, run.spec.seed_list.index(choice.seed)
-        return found
+            places[choice.seed] = run, run.spec.seed_list.index(choice.seed)
+        return places
 
     @property
-    def chosen(self) -> Run:
+    def final(self) -> Run:
         """The run to go on with, where one run has all members."""
         runs = [run for run, _ in self.by_seed.values()]
         if any(run is not runs[0] for run in runs):
@@ -149,15 +149,15 @@ def train_mdl(
 
 
 def _choices(strong: Run, settings: MdLVAE, epsilon: float) -> tuple[MdlChoice, ...]:
-    sigmas = settings.sigmas(strong.training.population.state()["own.sigma"])
+    sigmas = settings.sigmas(strong.training.population.state()["extra.sigma"])
     rows = noise.integers(0, "mdl", 0, 1_000, high=len(strong.dataset))
     kls = kl_normal(strong.posteriors(rows)).reshape(sigmas.shape)
 
     def choice(member: int, seed: int) -> MdlChoice:
-        own = sigmas[member]
-        if member in strong.diverged or not bool(own.isfinite().all()):
+        sigma = sigmas[member]
+        if member in strong.diverged or not bool(sigma.isfinite().all()):
             return MdlChoice(seed, "strong", epsilon, (), ())
-        variant = choose_variant(own, epsilon=epsilon)
-        return MdlChoice(seed, variant, epsilon, tuple(own.tolist()), tuple(kls[member].tolist()))
+        variant = choose_variant(sigma, epsilon=epsilon)
+        return MdlChoice(seed, variant, epsilon, tuple(sigma.tolist()), tuple(kls[member].tolist()))
 
     return tuple(choice(member, seed) for member, seed in enumerate(strong.spec.seed_list))

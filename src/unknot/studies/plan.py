@@ -9,10 +9,10 @@ from typing import Any
 
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import shape_key
-from unknot.study import config
-from unknot.study.spec import TrainSpec
-from unknot.study.study_file import StudyFile
-from unknot.study.sweep import Sweep
+from unknot.runs import config
+from unknot.runs.spec import TrainSpec
+from unknot.studies.file.study_file import StudyFile
+from unknot.studies.file.sweep import Sweep
 
 MOST_ON_A_CPU, MOST_ON_A_GPU = 16, 64
 """Members of a population unless the study says otherwise. A GPU is faster the more there are; on a
@@ -25,10 +25,10 @@ SHARED = tuple(f.name for f in fields(TrainSpec) if f.name not in OF_MEMBERS)
 
 @dataclass(frozen=True)
 class Planned:
-    """One run: a setting by number, and a seed."""
+    """One run: a configuration by number, and a seed."""
 
     id: str
-    setting: int
+    configuration: int
     seed: int
 
 
@@ -43,10 +43,10 @@ class Shard:
 
 @dataclass(frozen=True)
 class Plan:
-    """All runs of a study in order: settings as the file has them, seeds of each one by one."""
+    """All runs of a study, in the order of its file, the seeds of a configuration one by one."""
 
     file: StudyFile
-    settings: tuple[TrainSpec, ...]
+    configurations: tuple[TrainSpec, ...]
     """Without doubles; each has all seeds of the study."""
     runs: tuple[Planned, ...]
     doubles: int
@@ -60,14 +60,14 @@ class Plan:
     @property
     def steps(self) -> int:
         """Updates of all runs together."""
-        return sum(spec.updates * len(spec.seed_list) for spec in self.settings)
+        return sum(spec.updates * len(spec.seed_list) for spec in self.configurations)
 
 
 def plan(file: StudyFile) -> Plan:
-    """Check every setting of a study and name its runs."""
-    settings: list[TrainSpec] = []
+    """Check every configuration of a study and name its runs."""
+    configurations: list[TrainSpec] = []
     runs: list[Planned] = []
-    known: set[str] = set()
+    ids_so_far: set[str] = set()
     built: dict[str, Any] = {}
     doubles, sweep = 0, file.sweep
     for place, table in zip(sweep.places, sweep.settings, strict=True):
@@ -76,14 +76,14 @@ def plan(file: StudyFile) -> Plan:
         except ConfigError as error:
             raise ConfigError(f"In {place}: {error}") from error
         ids = spec.ids()
-        if ids[0] in known:
+        if ids[0] in ids_so_far:
             doubles += 1
             continue
-        known.update(ids)
-        number = len(settings)
+        ids_so_far.update(ids)
+        number = len(configurations)
         runs += [Planned(i, number, s) for i, s in zip(ids, spec.seed_list, strict=True)]
-        settings.append(spec)
-    return Plan(file, tuple(settings), tuple(runs), doubles)
+        configurations.append(spec)
+    return Plan(file, tuple(configurations), tuple(runs), doubles)
 
 
 def group_of(spec: TrainSpec) -> str:
@@ -101,11 +101,11 @@ def shards(plan: Plan, *, members: int, without: Collection[str] = ()) -> list[S
         members: The most in one population.
         without: Ids of runs that have a population already.
     """
-    of_setting = [group_of(spec) for spec in plan.settings]
+    groups_of = [group_of(spec) for spec in plan.configurations]
     groups: dict[str, list[Planned]] = {}
     for run in plan.runs:
         if run.id not in without:
-            groups.setdefault(of_setting[run.setting], []).append(run)
+            groups.setdefault(groups_of[run.configuration], []).append(run)
     return [
         Shard(key_of(run.id for run in part), part)
         for group in groups.values()
@@ -138,6 +138,6 @@ def members_for(runs: int, workers: int, *, gpu: bool) -> int:
     return max(1, min(MOST_ON_A_GPU if gpu else MOST_ON_A_CPU, runs // workers))
 
 
-def setting_table(spec: TrainSpec) -> dict[str, Any]:
-    """A setting as plain values, without its seeds."""
+def configuration_table(spec: TrainSpec) -> dict[str, Any]:
+    """A configuration as plain values, without its seeds."""
     return {name: value for name, value in spec.table().items() if name != "seeds"}

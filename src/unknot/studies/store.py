@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from unknot.core.errors import StoreError, WriteError
 
-FORMAT = "1"
+FORMAT = "2"
 FILE = "study.db"
 WAIT = 30.0
 """Seconds that a reader or the writer waits for the other."""
@@ -24,8 +24,8 @@ WAIT = 30.0
 # Nothing here is SQLite's alone, so that a server can hold the same tables.
 SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-INSERT INTO facts VALUES ('format', '1');
-CREATE TABLE settings (number INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE);
+INSERT INTO facts VALUES ('format', '2');
+CREATE TABLE configurations (number INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE);
 CREATE TABLE populations (
     key TEXT PRIMARY KEY,
     position INTEGER NOT NULL,
@@ -39,11 +39,11 @@ CREATE TABLE populations (
 CREATE TABLE plan (
     run TEXT PRIMARY KEY,
     position INTEGER NOT NULL,
-    setting INTEGER NOT NULL REFERENCES settings (number),
+    configuration INTEGER NOT NULL REFERENCES configurations (number),
     seed BIGINT NOT NULL,
     population TEXT NOT NULL REFERENCES populations (key),
     member INTEGER NOT NULL,
-    wanted INTEGER NOT NULL
+    current INTEGER NOT NULL
 );
 CREATE TABLE runs (
     run TEXT PRIMARY KEY REFERENCES plan (run),
@@ -74,10 +74,10 @@ CREATE TABLE scores (
 """
 PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
 RUNS = """
-    SELECT plan.run, seed, setting, spec, population, member, wanted,
+    SELECT plan.run, seed, configuration, spec, population, member, current,
         populations.status, error, runs.status, seconds, last
     FROM plan
-    JOIN settings ON settings.number = plan.setting
+    JOIN configurations ON configurations.number = plan.configuration
     JOIN populations ON populations.key = plan.population
     LEFT JOIN runs ON runs.run = plan.run
 """
@@ -88,12 +88,12 @@ class StudyRun(NamedTuple):
 
     id: str
     seed: int
-    setting: int
+    configuration: int
     spec: str
-    """Its setting without the seed, as JSON."""
+    """Its settings without the seed, as JSON."""
     population: str
     member: int
-    wanted: bool
+    current: bool
     """Whether the study file still asks for it."""
     population_status: str
     error: str | None
@@ -135,8 +135,8 @@ class Store:
         return dict(self._rows("SELECT name, value FROM facts"))
 
     def runs(self) -> list[StudyRun]:
-        """All runs that were ever planned, wanted ones first and in the order of the plan."""
-        return self._runs("ORDER BY wanted DESC, plan.position")
+        """All runs that were ever planned, current ones first and in the order of the plan."""
+        return self._runs("ORDER BY current DESC, plan.position")
 
     def members(self, population: str) -> list[StudyRun]:
         """The runs of a population."""
@@ -155,10 +155,10 @@ class Store:
         return [run for (run,) in self._rows("SELECT run FROM plan ORDER BY run")]
 
     def populations(self) -> list[StudyPopulation]:
-        """The populations of wanted runs, in the order of the plan."""
+        """The populations of current runs, in the order of the plan."""
         query = """
             SELECT key, members, steps, status, phase, done, error FROM populations
-            WHERE key IN (SELECT population FROM plan WHERE wanted = 1) ORDER BY position
+            WHERE key IN (SELECT population FROM plan WHERE current = 1) ORDER BY position
         """
         return [StudyPopulation(*row) for row in self._rows(query)]
 
@@ -172,7 +172,7 @@ class Store:
             SELECT runs.status, populations.status, count(*) FROM plan
             JOIN populations ON populations.key = plan.population
             LEFT JOIN runs ON runs.run = plan.run
-            WHERE wanted = 1 GROUP BY runs.status, populations.status
+            WHERE current = 1 GROUP BY runs.status, populations.status
         """
         runs: Counter[str] = Counter()
         for ended, population, count in self._rows(query):
@@ -229,24 +229,26 @@ class Store:
     def save_plan(
         self,
         *,
-        settings: Sequence[Mapping[str, Any]],
+        configurations: Sequence[Mapping[str, Any]],
         populations: Sequence[Mapping[str, Any]],
         run_ids: Sequence[str],
         rescore: bool,
         facts: Mapping[str, str],
     ) -> None:
-        """Write a plan: new runs are added, those no longer wanted keep their records.
+        """Write a plan: new runs are added, those that it no longer has keep their records.
 
         Args:
-            settings: Of all runs that are new.
+            configurations: Settings of all runs that are new.
             populations: Of the new runs: ``key``, ``steps``, and ``runs``, each an ``id``, a
-                ``setting`` as a place among the settings, and a ``seed``.
+                ``configuration`` as a place among them, and a ``seed``.
             run_ids: Of all runs of the plan, in order.
             rescore: Whether populations that are done have to be scored anew.
             facts: Of the study.
         """
         with self.writing() as db:
-            numbers = _numbers(db, "settings", "spec", [(json.dumps(s),) for s in settings])
+            numbers = _numbers(
+                db, "configurations", "spec", [(json.dumps(c),) for c in configurations]
+            )
             first = db.execute("SELECT count(*) FROM populations").fetchone()[0]
             db.executemany(
                 "INSERT INTO populations VALUES (?, ?, ?, ?, ?, 'train', 0, NULL)",
@@ -258,25 +260,25 @@ class Store:
             db.executemany(
                 "INSERT INTO plan VALUES (?, 0, ?, ?, ?, ?, 1)",
                 (
-                    (run["id"], numbers[run["setting"]], run["seed"], p["key"], member)
+                    (run["id"], numbers[run["configuration"]], run["seed"], p["key"], member)
                     for p in populations
                     for member, run in enumerate(p["runs"])
                 ),
             )
-            db.execute("UPDATE plan SET wanted = 0")
+            db.execute("UPDATE plan SET current = 0")
             db.executemany(
-                "UPDATE plan SET wanted = 1, position = ? WHERE run = ?", enumerate(run_ids)
+                "UPDATE plan SET current = 1, position = ? WHERE run = ?", enumerate(run_ids)
             )
             if rescore:
                 db.execute("UPDATE populations SET status = ? WHERE status = ?", (PENDING, DONE))
             _note(db, facts)
 
-    def progress(self, told: Mapping[str, tuple[str, int]]) -> None:
+    def progress(self, progress_by_key: Mapping[str, tuple[str, int]]) -> None:
         """How far populations are: what is being done, and how many steps or scores of it."""
         with self.writing() as db:
             db.executemany(
                 "UPDATE populations SET status = ?, phase = ?, done = ? WHERE key = ?",
-                ((RUNNING, phase, done, key) for key, (phase, done) in told.items()),
+                ((RUNNING, phase, done, key) for key, (phase, done) in progress_by_key.items()),
             )
 
     def release(self) -> None:
@@ -349,15 +351,15 @@ def _numbers(
     """Numbers of rows in a table of things that are written once; new ones are added."""
     find = f"SELECT {columns}, number FROM {table}"  # noqa: S608 - names of our own
     marks = ", ".join("?" * len(columns.split(",")))
-    known = {tuple(row): number for *row, number in db.execute(find)}
-    new = [row for row in dict.fromkeys(rows) if row not in known]
+    numbers = {tuple(row): number for *row, number in db.execute(find)}
+    new = [row for row in dict.fromkeys(rows) if row not in numbers]
     add = f"INSERT INTO {table} ({columns}, number) VALUES ({marks}, ?)"  # noqa: S608
     numbered: Iterable[tuple[Any, ...]] = (
-        (*row, len(known) + i) for i, row in enumerate(new, start=1)
+        (*row, len(numbers) + i) for i, row in enumerate(new, start=1)
     )
     db.executemany(add, numbered)
-    known |= {row: len(known) + i for i, row in enumerate(new, start=1)}
-    return [known[row] for row in rows]
+    numbers |= {row: len(numbers) + i for i, row in enumerate(new, start=1)}
+    return [numbers[row] for row in rows]
 
 
 def create(folder: Path) -> Store:
@@ -391,7 +393,8 @@ def open_to_read(folder: Path) -> Store:
 def _checked(store: Store) -> Store:
     if (version := store.facts().get("format")) != FORMAT:
         raise StoreError(
-            f"{store.folder / FILE} has format {version}; this version reads format {FORMAT}."
+            f"{store.folder / FILE} has format {version}; this version of unknot reads format "
+            f"{FORMAT}. Run its study.toml again in another folder with --out."
         )
     return store
 

@@ -8,7 +8,7 @@
 ```
 
 ```python
-from unknot.study.study import Study
+from unknot.studies.study import Study
 
 study = Study.open("studies/three-betas")
 best = max((row for row in study.table() if row.get("mig")), key=lambda row: row["mig"])
@@ -24,16 +24,17 @@ from typing import TYPE_CHECKING, Any
 from unknot.core import dotted
 from unknot.core.errors import StoreError
 from unknot.core.registry import nearest
-from unknot.study import lock, store
-from unknot.study.store import Store
+from unknot.runs import lock
+from unknot.studies import store
+from unknot.studies.store import Store
 
 if TYPE_CHECKING:  # reading a table needs no torch
     from pandas import DataFrame
 
-    from unknot.study.curves import Curves
-    from unknot.study.run import Run
+    from unknot.runs.curves import Curves
+    from unknot.runs.run import Run
 
-NO_SETTINGS = ("version", "log_every", "checkpoint_every")
+NO_SETTINGS = ("format", "log_every", "checkpoint_every")
 """They decide when something is written down, not what a run gives."""
 
 
@@ -72,7 +73,7 @@ class Study:
         - ``population``, ``member``: where its weights are.
         - ``seconds``: of training, its share of its population's; None before the end.
         - ``error``: why it failed; None for others.
-        - ``data``, ``net``, ``objective``, ``draw``: names. ``draw`` only where the run has one.
+        - ``data``, ``net``, ``objective``, ``sampler``: names; the last if the run names one.
         - settings by path: ``objective.beta``, ``net.latents``, ``optim.lr``, ``steps``, ``batch``,
           ``precision``, ``order_seed``. A schedule has a path for each of its own settings
           (``objective.c.end``). A row has the settings of its own objective, net and data only.
@@ -90,10 +91,10 @@ class Study:
         scores = self.store.scores()
         table = []
         for run in self.store.runs():
-            if not (run.wanted or dropped):
+            if not (run.current or dropped):
                 continue
-            if run.setting not in settings:
-                settings[run.setting] = flat(json.loads(run.spec))
+            if run.configuration not in settings:
+                settings[run.configuration] = flat(json.loads(run.spec))
             row = {
                 "id": run.id,
                 "seed": run.seed,
@@ -105,7 +106,7 @@ class Study:
                 "error": None if run.ended else run.error,
             }
             logged = _last(run.last) if run.last else {}
-            fixed = {**row, **settings[run.setting]}
+            fixed = {**row, **settings[run.configuration]}
             # First and last: an objective may log something that it calls diverged.
             table.append({**fixed, **logged, **scores.get(run.id, {}), **fixed})
         return table
@@ -158,9 +159,9 @@ class Study:
         Raises:
             StoreError: There is no such run, or it is not trained yet.
         """
-        from unknot.study import task
-        from unknot.study.folder import RunFolder
-        from unknot.study.run import Run
+        from unknot.runs.folder import RunFolder
+        from unknot.runs.run import Run
+        from unknot.studies.execute import task
 
         folder, member = self.place(start)
         specs = task.from_store(self.store, folder.name).specs()
@@ -172,7 +173,7 @@ class Study:
         Raises:
             StoreError: There is no such run, or it is not trained yet.
         """
-        from unknot.study.folder import RunFolder
+        from unknot.runs.folder import RunFolder
 
         folder, member = self.place(start)
         return RunFolder(folder).curves().member(member)
@@ -183,7 +184,7 @@ class Study:
         Raises:
             StoreError: There is no such run, or it is not trained yet.
         """
-        from unknot.study.folder import RunFolder
+        from unknot.runs.folder import RunFolder
 
         name = self.find(start)
         run = self.store.run(name)
@@ -205,7 +206,7 @@ class Study:
 
     def baselines(self) -> tuple[str, ...]:
         """What the study file wants scores to be held against, in words."""
-        from unknot.study.study_file import StudyFile
+        from unknot.studies.file.study_file import StudyFile
 
         return StudyFile.parse(self.store.facts()["text"]).baselines
 
@@ -215,7 +216,7 @@ def _last(text: str) -> dict[str, float | None]:
 
 
 def flat(spec: dict[str, Any]) -> dict[str, Any]:
-    """Settings by path; the name of a data set, net, objective or draw stands for it.
+    """Settings by path; the name of a data set, net, objective or sampler stands for it.
 
     Example:
         >>> flat({"batch": 64, "objective": {"name": "vae", "c": {"kind": "linear", "end": 5}}})

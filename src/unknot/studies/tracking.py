@@ -14,7 +14,7 @@ from typing import Any
 
 from unknot.core.dotted import is_setting
 from unknot.core.errors import ConfigError, UnknotError, WriteError
-from unknot.study.study import Study
+from unknot.studies.study import Study
 
 BATCH = 500
 """Values sent to MLflow at a time; a server takes at most 1,000."""
@@ -123,8 +123,8 @@ def to_mlflow(study: Study, out: str | None = None) -> str:
     mlflow = _client("mlflow", "mlflow")
     try:
         client = mlflow.MlflowClient(out)
-        known = client.get_experiment_by_name(study.name)
-        number = known.experiment_id if known else client.create_experiment(study.name)
+        experiment = client.get_experiment_by_name(study.name)
+        number = experiment.experiment_id if experiment else client.create_experiment(study.name)
         for run in ended_runs(study):
             same = client.search_runs([number], f"tags.`unknot.id` = '{run.id}'")
             if any(of.info.status == "FINISHED" for of in same):
@@ -134,28 +134,28 @@ def to_mlflow(study: Study, out: str | None = None) -> str:
             _log(mlflow, client, number, run)
         where = client.tracking_uri
     except mlflow.exceptions.MlflowException as error:
-        said = str(error).partition("\n")[0]
-        raise UnknotError(f"MLflow refuses ({said}); give its address with --out URI.") from error
+        reason = str(error).partition("\n")[0]
+        raise UnknotError(f"MLflow refuses ({reason}); give its address with --out URI.") from error
     return f"experiment '{study.name}' of MLflow at {where}"
 
 
 def _log(mlflow: Any, client: Any, number: str, run: TrackedRun) -> None:
     entities = mlflow.entities
     tags = {"mlflow.runName": run.id, "unknot.id": run.id, "unknot.status": run.status}
-    made = client.create_run(number, tags=tags).info
-    name = made.run_id
+    info = client.create_run(number, tags=tags).info
+    name = info.run_id
     settings = [entities.Param(k, str(v)) for k, v in run.settings.items()]
     for i in range(0, len(settings), 100):
         client.log_batch(name, params=settings[i : i + 100])
     values = [
-        entities.Metric(key, value, made.start_time, step)
+        entities.Metric(key, value, info.start_time, step)
         for step, row in run.curves.items()
         for key, value in row.items()
     ]
     last = max(run.curves, default=0)
     # It takes no @ in a name.
     values += [
-        entities.Metric(f"score/{k.replace('@', '/')}", v, made.start_time, last)
+        entities.Metric(f"score/{k.replace('@', '/')}", v, info.start_time, last)
         for k, v in run.scores.items()
     ]
     for i in range(0, len(values), BATCH):

@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from unknot.cli import study_screen
-from unknot.study.events import Progress, Warned
+from unknot.cli.study import board
+from unknot.studies.execute.events import Progress, Warned
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -14,11 +14,11 @@ def test_warnings_of_workers_stand_below_the_table_and_stay(monkeypatch, termina
     shown = io.StringIO()
     # Without moves of the cursor, so that what was printed can be read.
     console = Console(file=shown, force_terminal=terminal, width=90, color_system=None)
-    monkeypatch.setattr(study_screen, "beside", console)
+    monkeypatch.setattr(board, "stderr", console)
     text = "SlowerWarning: no compiler [/here]; steps run as they are"
-    with study_screen.watching() as (_, hear):
+    with board.watching() as (_, add):
         for key in ("a", "b"):
-            hear(Warned(key, text))
+            add(Warned(key, text))
         if not terminal:
             assert shown.getvalue() == f"{text}\n", "at once, and once"
     *_, last = [line for line in shown.getvalue().splitlines() if line.strip()]
@@ -26,13 +26,23 @@ def test_warnings_of_workers_stand_below_the_table_and_stay(monkeypatch, termina
 
 
 def test_a_warning_leaves_a_population_at_work():
-    board = study_screen.Board()
-    board.sizes["a"] = (2, 100)
-    board.hear(Progress("a", "train", 50))
-    board.hear(Warned("a", "slow"))
-    assert board.at == {"a": ("train", 50)}
+    counts = board.Board()
+    counts.sizes["a"] = (2, 100)
+    counts.add(Progress("a", "train", 50))
+    counts.add(Warned("a", "slow"))
+    assert counts.at == {"a": ("train", 50)}
     console = Console(file=io.StringIO(), width=90)
-    console.print(board)
+    console.print(counts)
     *_, line, last = console.file.getvalue().splitlines()
     assert line.startswith("50%")
     assert last == "slow"
+
+
+def test_a_line_says_what_is_trained_and_what_is_scored():
+    counts = board.Board()
+    counts.sizes = {"a": (2, 100), "b": (1, 100)}
+    counts.add(Progress("a", "score", 3))
+    counts.add(Progress("b", "train", 50))
+    assert counts.line().startswith("83%, 0 of 3 models done, scoring 1 population, ")
+    counts.add(Progress("b", "score", 0))
+    assert counts.line().startswith("100%, 0 of 3 models done, scoring 2 populations, ")

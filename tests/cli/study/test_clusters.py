@@ -9,10 +9,10 @@ import pytest
 
 import unknot as library
 from unknot.core.errors import UnknotError
-from unknot.study import backends, ray_pool, slurm_pool
-from unknot.study.machine import Machine
-from unknot.study.perform import run_remote_task
-from unknot.study.task import Task
+from unknot.studies.execute import backends, ray_pool, slurm_pool
+from unknot.studies.execute.machine import Machine
+from unknot.studies.execute.perform import run_remote_task
+from unknot.studies.execute.task import Task
 
 
 def run(unknot, folder, *words):

@@ -6,12 +6,13 @@ import io
 import json
 
 import pytest
-from study.bars import UNKNOT
+from studies.bars import UNKNOT
 
 import unknot as library
 from unknot.core.errors import ConfigError
-from unknot.study import estimate, execute
-from unknot.study.study import Study
+from unknot.studies import estimate
+from unknot.studies.execute import driver
+from unknot.studies.study import Study
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def test_a_plan_says_how_much_there_is_to_do_and_writes_nothing(
     assert "of training on this machine" in out
     code, out, _ = unknot("study", "plan", made[0], "--json", "--no-estimate", "--device", "cpu")
     facts = json.loads(out)
-    assert (facts["runs"], facts["settings"], facts["steps"]) == (4, 2, 40)
+    assert (facts["runs"], facts["configurations"], facts["steps"]) == (4, 2, 40)
     assert facts["ids"] == [row["id"] for row in Study.open(made[1]).table()]
     assert "seconds" not in facts
     assert not list(tmp_path.iterdir())
@@ -112,7 +113,7 @@ def test_a_quick_version_is_run_into_a_folder_of_its_own(unknot, made, monkeypat
         asked.append((str(folder), study.table))
         raise ConfigError("far enough")
 
-    monkeypatch.setattr(execute, "run", stop)
+    monkeypatch.setattr(driver, "run", stop)
     for words in (("quickstart",), ("quickstart", "--quick")):
         assert unknot("study", "run", *words)[0] == 2
     (full, whole), (quick, short) = asked

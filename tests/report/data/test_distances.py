@@ -8,10 +8,9 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.posterior import Posterior
 from unknot.core.representation import Representation
-from unknot.metrics.parts.distances import Spread
-from unknot.metrics.parts.traversal_distances import mean_matrices
-from unknot.report.clouds import RATIOS, Cloud, cloud_figure, factor_clouds
-from unknot.report.distances import (
+from unknot.metrics.parts.distances import Spread, mean_matrices
+from unknot.report.data.clouds import RATIOS, Cloud, cloud_figure, factor_clouds
+from unknot.report.data.distances import (
     captions,
     data_sources,
     distribution,
@@ -19,9 +18,9 @@ from unknot.report.distances import (
     matrices_figure,
     run_sources,
 )
-from unknot.report.kernels import kernel_figure
+from unknot.report.data.kernels import kernel_figure
+from unknot.report.data.thresholds import pair_deltas, threshold_figure
 from unknot.report.style import png
-from unknot.report.thresholds import pair_deltas, threshold_figure
 
 SOURCES = ["factors", "images", "codes", "posteriors", "reconstructions"]
 

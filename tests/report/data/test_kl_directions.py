@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from unknot.report.kl_directions import (
+from unknot.report.data.kl_directions import (
     Fit,
     Mixture,
     forward_fit,

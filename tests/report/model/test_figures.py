@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from unknot.report.figures import curve, curve_names, curves_figure, factor_figure
-from unknot.report.latents import Latents
+from unknot.report.model.figures import curve, curve_names, curves_figure, factor_figure
+from unknot.report.model.latents import Latents
 from unknot.report.style import png
 
 NAN = math.nan

@@ -7,7 +7,12 @@ from scipy.stats import f_oneway
 
 from unknot.core.errors import ConfigError
 from unknot.core.posterior import Posterior
-from unknot.report.latents import check_member, explained_variance, measure_latents, sample_rows
+from unknot.report.model.latents import (
+    check_member,
+    explained_variance,
+    measure_latents,
+    sample_rows,
+)
 
 
 def test_kl_and_spread_are_the_closed_forms_over_the_data(make_run):

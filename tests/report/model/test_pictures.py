@@ -3,7 +3,7 @@ import torch
 from PIL import ImageColor
 
 from unknot.core.posterior import Posterior
-from unknot.report.pictures import dataset_picture, draws, pairs, reconstructions, samples
+from unknot.report.model.pictures import dataset_picture, draws, pairs, reconstructions, samples
 from unknot.report.sheet import GAP, MARGIN
 from unknot.report.style import RULE
 

@@ -6,23 +6,23 @@ import torch
 from PIL import Image
 
 from unknot.core.posterior import Posterior
-from unknot.report import traversals
-from unknot.report.latents import measure_latents
-from unknot.report.sheet import GAP, MARGIN
-from unknot.report.traversals import (
+from unknot.report.model import traversals
+from unknot.report.model.latents import measure_latents
+from unknot.report.model.traversals import (
     COLUMNS,
     FRAMES,
     GIF_LIMIT,
+    LOOP,
+    STILL,
     gif,
-    loop_positions,
     main_factor,
     middle_row,
-    still_positions,
     sweep,
     there_and_back,
     traversal_gif,
     traversal_picture,
 )
+from unknot.report.sheet import GAP, MARGIN
 
 
 def one_pixel_each(z):
@@ -34,7 +34,7 @@ def one_pixel_each(z):
 
 def test_a_decoder_that_ignores_the_code_gives_identical_columns(make_run):
     run = make_run(decoder=lambda z: torch.full((len(z), 1, 4, 6), 0.3))
-    images = sweep(run, measure_latents(run), still_positions())
+    images = sweep(run, measure_latents(run), STILL)
     assert images.shape == (1, 3, COLUMNS, 4, 6, 3)
     assert (images == images[:, :, :1]).all()
 
@@ -48,7 +48,7 @@ def test_each_row_moves_its_own_latent_by_two_standard_deviations_and_no_other(m
     run = make_run(encoder=encode, decoder=one_pixel_each)
     (found,) = measure_latents(run)
     assert found.order == [1, 0, 2]
-    images = sweep(run, [found], still_positions())[0, ..., 0].reshape(3, COLUMNS, 24)
+    images = sweep(run, [found], STILL)[0, ..., 0].reshape(3, COLUMNS, 24)
     code = run.encode(run.dataset.batch(torch.tensor([middle_row(run.dataset.space)])))[0].numpy()
     for rank, z in enumerate(found.order):
         expected = np.tile(0.5 + code / 4, (COLUMNS, 1))
@@ -61,8 +61,8 @@ def test_each_row_moves_its_own_latent_by_two_standard_deviations_and_no_other(m
 def test_members_of_a_population_move_around_their_own_codes(make_run):
     alone = make_run(decoder=one_pixel_each)
     both = make_run(decoder=one_pixel_each, seeds=(4, 5), alive=(False, True))
-    expected = sweep(alone, measure_latents(alone), still_positions())
-    shown = sweep(both, measure_latents(both), still_positions(), members=(1,))
+    expected = sweep(alone, measure_latents(alone), STILL)
+    shown = sweep(both, measure_latents(both), STILL, members=(1,))
     assert (shown == expected).all()
 
 
@@ -73,8 +73,8 @@ def test_the_middle_of_the_grid(make_run):
 
 def test_the_picture_holds_the_swept_images_most_informative_first(make_run):
     run = make_run(decoder=one_pixel_each)
-    images = sweep(run, measure_latents(run), still_positions())[0]
-    page = traversal_picture(run)
+    images = sweep(run, measure_latents(run), STILL)[0]
+    page = traversal_picture(run, measure_latents(run))
     height, width = 32 * 4 + GAP, 32 * 6 + GAP
     left = page.shape[1] - MARGIN - COLUMNS * width - GAP
     corner = np.repeat(np.repeat(images[0, 0], 32, 0), 32, 1)
@@ -108,7 +108,8 @@ def test_the_label_names_the_factor_that_explains_most(make_run):
 
 
 def test_the_gif_loops_without_an_end_and_comes_back_the_way_it_went(make_run):
-    data = traversal_gif(make_run(decoder=one_pixel_each))
+    run = make_run(decoder=one_pixel_each)
+    data = traversal_gif(run, measure_latents(run))
     with Image.open(io.BytesIO(data)) as image:
         assert image.n_frames == FRAMES
         assert image.info["loop"] == 0
@@ -123,7 +124,7 @@ def test_the_gif_loops_without_an_end_and_comes_back_the_way_it_went(make_run):
 
 
 def test_the_loop_moves_evenly_to_both_ends():
-    positions = there_and_back(loop_positions())
+    positions = there_and_back(LOOP)
     assert len(positions) == FRAMES
     assert positions.min() == pytest.approx(-2)
     assert positions.max() == pytest.approx(2)
@@ -158,7 +159,8 @@ def test_a_gif_of_many_colours_keeps_paper_white_and_the_rest_close():
 def test_a_gif_that_does_not_compress_is_made_smaller_until_it_fits(make_run, monkeypatch):
     noise = np.random.default_rng(0).integers(0, 256, (1, 6, 17, 64, 64, 3), dtype=np.uint8)
     monkeypatch.setattr(traversals, "sweep", lambda *_, **__: noise)
-    data = traversal_gif(make_run(latents=6))
+    run = make_run(latents=6)
+    data = traversal_gif(run, measure_latents(run))
     assert GIF_LIMIT / 10 < len(data) < GIF_LIMIT
     with Image.open(io.BytesIO(data)) as image:
         assert image.n_frames * image.info["duration"] == FRAMES * traversals.FRAME_MS

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from unknot.core.posterior import Posterior
-from unknot.report import pictures
-from unknot.report.pictures import (
+from unknot.report.model import pictures
+from unknot.report.model.pictures import (
     out_of_distribution_inputs,
     out_of_distribution_picture,
 )

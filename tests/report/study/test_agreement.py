@@ -13,9 +13,10 @@ from scipy import stats
 from unknot.analysis import Results
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
-from unknot.report import study_factors, study_page
-from unknot.report.latents import explained_variance, measure_latents
+from unknot.report.model.latents import explained_variance, measure_latents
 from unknot.report.study import figures
+from unknot.report.study import models as study_models
+from unknot.report.study import page as study_page
 from unknot.report.study.figures.correlations import SIDE_BY_SIDE
 
 RUNS = 12
@@ -102,7 +103,7 @@ def test_many_scores_leave_one_map_open(tmp_path):
 def test_the_map_of_latents_and_factors_has_their_shares(make_run):
     run = make_run(latents=4)
     (found,) = measure_latents(run)
-    drawn = study_factors.latent_shares(run, found, "a model")
+    drawn = study_models.latent_shares(run, found, "a model")
     names = run.dataset.space.names
     every = torch.arange(len(run.dataset))
     factors = run.dataset.space.factors(every).numpy()
@@ -145,7 +146,7 @@ def test_data_without_factors_has_no_such_map(make_run):
     context = replace(run.training.context, dataset=replace(run.dataset, space=space))
     bare = replace(run, training=replace(run.training, context=context))
     with pytest.raises(ConfigError, match="blocks has none"):
-        study_factors.latent_shares(bare, measure_latents(bare)[0], "a model")
+        study_models.latent_shares(bare, measure_latents(bare)[0], "a model")
 
 
 @pytest.mark.slow

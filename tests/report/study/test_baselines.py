@@ -6,11 +6,11 @@ from report.study_pages import rows, study, write
 from unknot.analysis import Results
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import ConfigError
-from unknot.report import study_source
 from unknot.report.study import figures
-from unknot.report.study_baselines import DASHES, baselines
+from unknot.report.study import source as study_source
+from unknot.report.study.baselines import DASHES, baselines
 from unknot.report.style import INK
-from unknot.study.sweep import expand
+from unknot.studies.file.sweep import expand
 
 TABLE = Results(
     [
@@ -70,9 +70,9 @@ def test_figures_have_lines_at_the_values():
         assert lines(drawn.figure.axes[0], "x") == pytest.approx([0.2, 0.5])
         assert lines(drawn.figure.axes[1], "x") == pytest.approx([12.0])
     own = TABLE.only("objective", ["beta_vae"])
-    drawn = figures.strength.draw(own, ["mig"], baselines=held)
+    drawn = figures.swept_value.draw(own, ["mig"], baselines=held)
     assert lines(drawn.figure.axes[0], "y") == pytest.approx([0.2, 0.5])
-    plain = figures.strength.draw(own, ["mig"])
+    plain = figures.swept_value.draw(own, ["mig"])
     assert lines(plain.figure.axes[0], "y") == []
     drawn = figures.trade_off.draw(own, "mig", baselines=held)
     assert lines(drawn.figure.axes[0], "y") == pytest.approx([0.2, 0.5])

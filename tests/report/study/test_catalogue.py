@@ -1,4 +1,4 @@
-"""The catalogue of a study's figures: what is said of them before anything is drawn."""
+"""The catalogue of a study's figures: which of them a study has, and what is said below them."""
 
 import importlib
 import itertools
@@ -8,12 +8,12 @@ import pytest
 from report.study_pages import study
 
 from unknot.analysis import Results
-from unknot.report import study_blocks
+from unknot.report.study import blocks as study_blocks
 from unknot.report.study import figures
-from unknot.report.study.catalogue import Figure, Part
+from unknot.report.study.baselines import baselines
+from unknot.report.study.blocks import FigureFolder, FigureKeeper
+from unknot.report.study.catalogue import Part
 from unknot.report.study.sections import DATASETS, SECTIONS, sections
-from unknot.report.study_baselines import baselines
-from unknot.report.study_blocks import FigureFolder, FigureKeeper
 
 
 def given(results, **options):
@@ -29,26 +29,34 @@ def over(results):
 
 
 @pytest.fixture(scope="module")
-def known():
+def found():
     results = Results(study(4), ["mig", "dci.disentanglement"])
     return given(results, baselines=baselines(results, ["beta_vae"]))
 
 
-def test_which_figures_a_study_has(known):
-    assert set(known) == {
+def test_which_figures_a_study_has(found):
+    assert set(found) == {
         "spread", "split-objective", "cumulative", "strength", "trade-off-mig",
         "trade-off-dci-disentanglement", "rate-distortion", "correlations",
         "correlations-pearson", "shares",
     }  # fmt: skip
-    assert {figure.section for figure in known.values()} <= {kind.id for kind in SECTIONS}
+    assert {figure.section for figure in found.values()} <= {kind.id for kind in SECTIONS}
 
 
 def test_one_run_has_one_figure():
     assert set(given(Results([{"objective": "vae", "mig": 0.1}]))) == {"spread"}
 
 
-def test_captions_without_drawing(known):
-    captions = {name: figure.caption for name, figure in known.items()}
+def caption(figure):
+    """What stands below the panels of a figure, in its legend or its footnote."""
+    legends = [legend.get_title().get_text() for legend in figure.legends]
+    return "\n".join(text for text in (*legends, figure.get_supxlabel()) if text)
+
+
+def test_figures_have_numbers_titles_and_captions(found):
+    drawn = {name: figure.draw() for name, figure in found.items()}
+    assert all(one.rows and one.figure.get_suptitle() for one in drawn.values())
+    captions = {name: caption(one.figure).replace("\n", " ") for name, one in drawn.items()}
     assert captions["spread"] == (
         "Box: middle 50 %; bar: median; cross: mean; dots: outliers (all runs if ≤ 10). "
         "Not shown, counted at the right of their rows: 1 diverged. Baselines, dashed: beta_vae."
@@ -60,30 +68,15 @@ def test_captions_without_drawing(known):
     assert captions["shares"] == "1 runs that diverged were left out"
 
 
-def words(figure):
-    """What stands below the panels of a figure, in its legend or its footnote."""
-    legends = [legend.get_title().get_text() for legend in figure.legends]
-    return [text for text in (*legends, figure.get_supxlabel()) if text]
-
-
-def test_what_is_drawn_is_what_was_said(known):
-    for name, figure in known.items():
-        drawn = figure.draw()
-        assert drawn.figure.get_suptitle() == figure.title, name
-        said = "\n".join(note for note in figure.notes if note)
-        assert words(drawn.figure) == ([said] if said else []), name
-        assert drawn.rows, name
-
-
 def test_figures_over_datasets():
     table = [*study(2), *study(2, data="cars3d", shift=0.1)]
     found = over(Results(table, ["mig"]))
     names = ["datasets-split", "datasets-beta_vae", "datasets-dip_vae_i", "datasets-transfer-mig"]
     assert set(found) == set(names)
     assert {figure.section for figure in found.values()} == {DATASETS.id}
-    for name, figure in found.items():
-        assert figure.draw().figure.get_suptitle() == figure.title, name
-    assert "Each point is a configuration" in found["datasets-transfer-mig"].caption
+    drawn = {name: figure.draw().figure for name, figure in found.items()}
+    assert all(figure.get_suptitle() for figure in drawn.values())
+    assert "Each point is a configuration" in caption(drawn["datasets-transfer-mig"])
 
 
 def test_a_new_file_is_all_it_takes(tmp_path, monkeypatch):
@@ -93,7 +86,7 @@ def test_a_new_file_is_all_it_takes(tmp_path, monkeypatch):
         "from unknot.report.study.figures import spread\n\n\n"
         "def applies(part):\n"
         "    draw = lambda: spread.draw(part.results, ['mig'])\n"
-        "    yield Figure('shares', 'extra', 'Scores by configuration', (), draw)\n"
+        "    yield Figure('shares', 'extra', draw)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     file = importlib.import_module("extra_figure")
@@ -119,7 +112,3 @@ def test_a_mistake_is_listed_for_people_and_fails_here(tmp_path, monkeypatch, le
     monkeypatch.setattr(study_blocks, "TOLERATED", (Exception,))
     assert keep("broken", broken) == []
     assert keep.left_out == ["broken: ValueError: alpha is outside 0-1 range"]
-
-
-def test_empty_notes_are_no_caption():
-    assert Figure("spread", "a", "A", ("", "One.", "", "Two."), lambda: None).caption == "One. Two."

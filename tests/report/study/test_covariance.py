@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from unknot.report.study_covariance import covariance_maps
-from unknot.report.study_latents import Posteriors
+from unknot.report.study.covariance import covariance_maps
+from unknot.report.study.latents import Posteriors
 
 
 def posteriors(z, n=300, scale=1.0, order=None):

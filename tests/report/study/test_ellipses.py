@@ -5,7 +5,7 @@ import pytest
 from matplotlib.patches import Circle, Ellipse
 
 from unknot.core.errors import DataError
-from unknot.report.study_latents import ELLIPSES, Posteriors, posterior_ellipses
+from unknot.report.study.latents import ELLIPSES, Posteriors, posterior_ellipses
 
 
 def posteriors(z, n=200, order=None):

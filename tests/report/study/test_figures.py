@@ -16,8 +16,8 @@ from unknot.analysis.comparison import compare
 from unknot.core.errors import ConfigError, DataError
 from unknot.report.labels import place_labels
 from unknot.report.study import figures
-from unknot.report.study_boxes import density
-from unknot.report.study_style import DataFigure, looks, panels
+from unknot.report.study.boxes import density
+from unknot.report.study.style import DataFigure, looks, panels
 from unknot.report.style import RULE, png
 
 OBJECTIVES = {"beta_vae": "beta", "factor_vae": "gamma", "dip_vae_i": "lambda_od",
@@ -148,7 +148,7 @@ def test_shares_of_runs_up_to_a_score():
 
 
 def test_lines_over_strength_with_their_intervals(table):
-    drawn = figures.strength.draw(Results(table), ["mig", "recon"])
+    drawn = figures.swept_value.draw(Results(table), ["mig", "recon"])
     found = summaries(table, ["mig"])
     axes = drawn.figure.axes[0]
     assert len(axes.lines) == 6
@@ -163,12 +163,12 @@ def test_lines_over_strength_with_their_intervals(table):
 def test_lines_of_datasets_stand_at_their_strengths(table):
     both = [*table, *study(data="cars3d")]
     beta = [row for row in both if row["objective"] == "beta_vae"]
-    axes = figures.strength.draw(Results(beta), ["mig"], lines="data").figure.axes[0]
+    axes = figures.swept_value.draw(Results(beta), ["mig"], lines="data").figure.axes[0]
     ticks = [label.get_text() for label in axes.get_xticklabels()]
     assert ticks == ["1", "2", "4", "8", "16", "100"]
     assert axes.get_xlabel() == "beta"
     with pytest.raises(ConfigError, match="needs one data; got cars3d, dsprites"):
-        figures.strength.draw(Results(both), ["mig"])
+        figures.swept_value.draw(Results(both), ["mig"])
 
 
 def test_the_trade_off_has_its_front_and_words_that_do_not_overlap(table):
@@ -258,7 +258,7 @@ def test_ours_beside_published_with_baselines(table):
 
 
 def test_words_find_room_or_are_left_out():
-    figure, (axes,) = panels(1, across=1, size=(3.0, 3.0), head=0.0, title="")
+    figure, (axes,) = panels(1, size=(3.0, 3.0), head=0.0, title="")
     points = [(0.5 + i / 500, 0.5) for i in range(60)]
     axes.plot(*np.transpose(points), ".")
     axes.set_xlim(0, 1)
@@ -271,13 +271,13 @@ def test_words_find_room_or_are_left_out():
 
 def test_looks_differ_in_more_than_colour():
     found = list(looks(map(str, range(14))).values())
-    assert len({(look.colour, look.marker) for look in found}) == 14
-    assert len({look.marker for look in found[:7]}) == len({look.colour for look in found[:7]}) == 7
+    assert len({(look.color, look.marker) for look in found}) == 14
+    assert len({look.marker for look in found[:7]}) == len({look.color for look in found[:7]}) == 7
 
 
 def test_numbers_as_csv(tmp_path):
     rows = [{"a": 1.5, "b": math.nan}, {"a": None, "c": "x,y"}]
-    drawn = DataFigure(panels(1, across=1, size=(1.0, 1.0), head=0.0, title="")[0], rows)
+    drawn = DataFigure(panels(1, size=(1.0, 1.0), head=0.0, title="")[0], rows)
     read = list(csv.DictReader(io.StringIO(drawn.csv)))
     assert read == [{"a": "1.5", "b": "", "c": ""}, {"a": "", "b": "", "c": "x,y"}]
     paths = drawn.save(tmp_path, "figure")

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 from analysis.tables import configurations, summaries
+from report.study.test_figures import boxes, overlaps
 from report.study_pages import rows, write
-from report.test_study_figures import boxes, overlaps
 
 from unknot.analysis import Results
 from unknot.core.errors import ConfigError, DataError

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unknot.report.study_latents import Posteriors, aggregate_histograms, posterior_densities
+from unknot.report.study.latents import Posteriors, aggregate_histograms, posterior_densities
 
 
 def posteriors(used, n=400):

@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pytest
 from matplotlib.colors import same_color
+from report.study.test_figures import boxes, overlaps
 from report.study_pages import rows, write
-from report.test_study_figures import boxes, overlaps
 
 from unknot.analysis import Results
 from unknot.core.errors import ConfigError
 from unknot.report.study import figures
-from unknot.report.study_axis import told_apart
+from unknot.report.study.figures.swept_value import distinct_texts
 
 MODELS = ("beta_vae", "ada_gvae")
 BETAS = (0.000316, 0.001, 0.00316, 0.01, 0.0316, 0.1, 0.316, 1.0)
@@ -47,7 +47,7 @@ def ticks(axes):
 
 
 def test_models_of_two_sizes_are_two_lines_at_their_betas():
-    drawn = figures.strength.draw(Results(derived()), ["mig"])
+    drawn = figures.swept_value.draw(Results(derived()), ["mig"])
     (axes,) = drawn.figure.axes
     assert names(drawn) == [f"{o}, latents {z}" for o in MODELS for z in (9, 25)]
     for line, (o, z) in zip(axes.lines, itertools.product(MODELS, (9, 25)), strict=True):
@@ -64,7 +64,7 @@ def test_models_of_two_sizes_are_two_lines_at_their_betas():
 
 
 def test_one_look_for_a_model_and_another_for_its_size():
-    axes = figures.strength.draw(Results(derived()), ["mig"]).figure.axes[0]
+    axes = figures.swept_value.draw(Results(derived()), ["mig"]).figure.axes[0]
     colours = [line.get_color() for line in axes.lines]
     assert same_color(colours[0], colours[1])
     assert not same_color(colours[0], colours[2])
@@ -77,13 +77,13 @@ def test_lines_that_are_more_than_models_have_the_colours():
         {"objective": o, "objective.beta": b, "net.latents": z, "seed": 0, "mig": b + z}
         for o in MODELS for z in (4, 6, 9) for b in (1, 2, 4, 8)
     ]  # fmt: skip
-    axes = figures.strength.draw(Results(table), ["mig"]).figure.axes[0]
+    axes = figures.swept_value.draw(Results(table), ["mig"]).figure.axes[0]
     assert len({line.get_color() for line in axes.lines}) == 3
     assert [line.get_linestyle() for line in axes.lines] == ["-"] * 3 + ["--"] * 3
 
 
 def test_the_axis_is_the_spacing_and_says_so():
-    drawn = figures.strength.draw(Results(crossed()), ["mig"])
+    drawn = figures.swept_value.draw(Results(crossed()), ["mig"])
     (axes,) = drawn.figure.axes
     assert drawn.figure.get_suptitle() == "Scores over spacing, mean and 95 % interval"
     assert axes.get_xlabel() == "spacing"
@@ -114,7 +114,7 @@ def test_ticks_do_not_overlap(values, scores):
     ]
     other = [{**r, "objective": "tc", "objective.beta": 3 * r["objective.beta"]} for r in table]
     for given in (table, [*table, *other]):
-        figure = figures.strength.draw(Results(given), shown).figure
+        figure = figures.swept_value.draw(Results(given), shown).figure
         for axes in figure.axes:
             figure.draw_without_rendering()
             assert len(ticks(axes)) >= 3
@@ -122,9 +122,9 @@ def test_ticks_do_not_overlap(values, scores):
 
 
 def test_numbers_of_an_axis_have_three_digits_or_as_many_as_tell_them_apart():
-    assert told_apart([0.0517734, 999.96, 1234.5, True]) == ["0.0518", "1,000", "1,234", "yes"]
-    assert told_apart([0.03161, 0.03162]) == ["0.03161", "0.03162"]
-    assert told_apart([2.0, 2.0]) == ["2", "2"]
+    assert distinct_texts([0.0517734, 999.96, 1234.5, True]) == ["0.0518", "1,000", "1,234", "yes"]
+    assert distinct_texts([0.03161, 0.03162]) == ["0.03161", "0.03162"]
+    assert distinct_texts([2.0, 2.0]) == ["2", "2"]
 
 
 def test_a_page_says_what_its_lines_go_over(tmp_path):

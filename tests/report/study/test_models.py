@@ -8,20 +8,17 @@ from analysis.tables import configurations
 from report import small_study
 from report.study_pages import Page, rows
 
-from unknot.report import (
-    pictures,
-    study_factors,
-    study_models,
-    study_page,
-)
+from unknot.report.data.thresholds import pair_deltas
+from unknot.report.model import pictures
+from unknot.report.study import models as study_models
+from unknot.report.study import page as study_page
 from unknot.report.study.figures import training
-from unknot.report.thresholds import pair_deltas
+from unknot.runs import folder
 
 
 @pytest.fixture(scope="module")
 def trained(tiny, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("study") / "small"
-    return small_study.train(folder, tiny)
+    return small_study.train(tmp_path_factory.mktemp("study") / "small", tiny)
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +35,15 @@ def test_the_page_of_a_study_shows_its_models(trained, page_of_study):
     assert "40 steps of 8 images" in page.text
     assert "small <study>" in page.text
     assert "on cpu" in page.text
-    best = study_models.chosen(configurations(trained.table()), "mig")
-    assert [one.cell.objective for one in best] == ["beta_vae", "beta_tcvae"]
+    best = study_models.typical_runs(configurations(trained.table()), "mig")
+    assert [one.configuration.objective for one in best] == ["beta_vae", "beta_tcvae"]
     for one in best:
         assert one.id in page.text
         for kind in (
             "posteriors", "aggregate", "ellipses", "covariances", "factors", "distances", "clouds",
             "thresholds", "latents",
         ):  # fmt: skip
-            assert rows(out, f"model-{one.cell.objective}-{kind}")
+            assert rows(out, f"model-{one.configuration.objective}-{kind}")
     named = {link.removeprefix("figures/") for link in page.links}
     assert {path.name for path in (out / "figures").iterdir()} <= named, "no file goes unseen"
     assert named - {""} <= {path.name for path in (out / "figures").iterdir()} | {
@@ -73,8 +70,8 @@ def test_curves_are_medians_and_ranges_over_seeds(trained):
 
 def test_curves_of_a_population_are_read_once(trained, monkeypatch):
     read = []
-    true = training.RunFolder
-    monkeypatch.setattr(training, "RunFolder", lambda path: read.append(path) or true(path))
+    true = folder.RunFolder
+    monkeypatch.setattr(folder, "RunFolder", lambda path: read.append(path) or true(path))
     own = configurations(trained.table())
     training.bands(trained, own)
     populations = {row["population"] for row in trained.table()}
@@ -95,7 +92,7 @@ def test_the_model_in_the_middle_stands_for_the_best_setting(score):
          score: None if row[score] is None else row[score] + shift}
         for i, row in enumerate(good)
     ]  # fmt: skip
-    (one,) = study_models.chosen(configurations([*good, *bad]), score)
+    (one,) = study_models.typical_runs(configurations([*good, *bad]), score)
     assert one.id.startswith("a")
     # 0.1 0.2 0.5 0.6 0.9: odd, so that there is one in the middle, whichever way is better.
     assert (one.seed, one.value) == (3, 0.5)
@@ -111,7 +108,7 @@ def test_differences_are_how_far_pixels_are_off(trained):
 
 def test_numbers_behind_clouds_and_thresholds(trained):
     run = trained.run(trained.table()[0]["id"], device="cpu")
-    drawn = dict(study_factors.along_factors(run, "a model"))
+    drawn = dict(study_models.along_factors(run, "a model"))
     assert list(drawn) == ["distances", "clouds", "thresholds"]
     names = list(run.dataset.space.names)
     codes = run.codes().double().numpy()

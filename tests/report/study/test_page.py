@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from report.study_pages import one_cell, rows, study, write
 
-from unknot.report import study_blocks
+from unknot.report.study import blocks as study_blocks
 from unknot.report.study import figures
 
 KINDS = ("png", "svg", "csv")
@@ -76,7 +76,7 @@ def test_findings_name_the_best_cell(whole):
     assert "mig" in sentence.group(1)
 
 
-def test_settings_that_tie_are_not_told_apart(tmp_path):
+def test_settings_that_tie_are_not_distinct_texts(tmp_path):
     table = [
         {"objective": "vae", "objective.beta": beta, "seed": seed, "mig": 0.5 if beta > 1 else 0.1}
         for beta in (1, 2, 4)
@@ -157,7 +157,7 @@ def test_a_figure_that_fails_is_listed_and_the_rest_is_there(tmp_path, monkeypat
         raise ValueError("alpha is outside 0-1 range")
 
     monkeypatch.setattr(study_blocks, "TOLERATED", (Exception,))
-    monkeypatch.setattr(figures.strength, "draw", broken)
+    monkeypatch.setattr(figures.swept_value, "draw", broken)
     page, out = write(study(2), tmp_path)
     assert "strength: ValueError: alpha is outside 0-1 range" in page.text
     assert (out / "figures" / "spread.png").exists()

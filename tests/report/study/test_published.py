@@ -10,7 +10,8 @@ from metrics import study2019
 from report.study_pages import Page, one_cell, rows, study, write
 
 from unknot.core.csv_files import csv_text
-from unknot.report import study_page, study_source
+from unknot.report.study import page as study_page
+from unknot.report.study import source as study_source
 
 
 @pytest.mark.slow

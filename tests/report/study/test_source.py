@@ -1,14 +1,15 @@
 """Where the runs of a page come from."""
 
+import subprocess
+import sys
+
 import pytest
-from report import small_study
+from report import small_study, study_pages
 
 from unknot.core.csv_files import csv_text, read_table
 from unknot.core.errors import ConfigError, DataError, StoreError
-from unknot.report import (
-    study_source,
-)
-from unknot.study.events import Failed
+from unknot.report.study import source as study_source
+from unknot.studies.execute.events import Failed
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,20 @@ def test_a_cell_without_a_number_is_missing_and_the_others_count(tmp_path):
     source = study_source.read(file)
     assert source.results.scores == ["mig"]
     assert source.results.table["mig"] == [0.1, None, None, 0.3]
+
+
+def test_the_page_of_a_table_needs_no_torch(tmp_path):
+    """Reading, analysis and all figures of a table, as the command does it."""
+    file = tmp_path / "table.csv"
+    file.write_text(csv_text(study_pages.study(2)))
+    code = (
+        "import sys\nfrom unknot.cli.main import main\n"
+        "try: main()\nfinally: print('torch' in sys.modules)"
+    )
+    words = [sys.executable, "-c", code, "report", str(file), "--out", str(tmp_path / "page")]
+    ended = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[-1] == "False"
+    assert (tmp_path / "page" / "figures" / "spread.svg").exists()
 
 
 def test_a_study_of_which_no_run_has_ended(tiny, tmp_path):

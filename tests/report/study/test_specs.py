@@ -9,11 +9,11 @@ from report import small_study
 from report.study_pages import Page, write
 from report.study_pages import study as table_of_runs
 
-from unknot.core.errors import DataError
-from unknot.report import study_page, study_specs
-from unknot.study import config
-from unknot.study.plan import plan as plan_study
-from unknot.study.study_file import StudyFile
+from unknot.core.errors import ConfigError
+from unknot.report.study import page as study_page
+from unknot.runs import config
+from unknot.studies.file.study_file import StudyFile
+from unknot.studies.plan import plan as plan_study
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def blocks(page):
 
 
 def test_each_setting_of_the_plan_is_a_file_that_trains_it(trained, plan, tmp_path):
-    page_file, copy = study_specs.write_specs(trained, tmp_path)
+    page_file, copy = study_page.write_specs(trained, tmp_path)
     text = page_file.read_text()
     specs = [config.spec(tomllib.loads(block)) for block in blocks(text)]
     assert specs == list(plan.settings)
@@ -47,7 +47,7 @@ def test_each_setting_of_the_plan_is_a_file_that_trains_it(trained, plan, tmp_pa
 
 
 def test_a_run_stands_with_its_own_setting(trained, plan):
-    for found, spec in zip(study_specs.settings(trained), plan.settings, strict=True):
+    for found, spec in zip(study_page.settings_blocks(trained), plan.settings, strict=True):
         assert found.runs == list(zip(spec.ids(), (0, 3), strict=True))
         assert f"objective {spec.objective.name}" in found.title
         assert "net" not in found.title, "what all share sets nothing apart"
@@ -80,7 +80,7 @@ def test_a_study_file_that_is_gone_is_said(trained, tmp_path):
     held = file.read_text()
     file.unlink()
     try:
-        with pytest.raises(DataError, match=r"Cannot read .*study\.toml"):
-            study_specs.write_specs(trained, tmp_path)
+        with pytest.raises(ConfigError, match=r"Could not read .*study\.toml"):
+            study_page.write_specs(trained, tmp_path)
     finally:
         file.write_text(held)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from analysis.tables import configurations
 from metrics import study2019
+from report.study.test_figures import boxes, overlaps
 from report.study_pages import rows, study, write
-from report.test_study_figures import boxes, overlaps
 
 from unknot.analysis import Results, published
 from unknot.core.errors import ConfigError, DataError

@@ -12,16 +12,16 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from unknot.cli.screen import beside
+from unknot.cli.screen import stderr
 
 if TYPE_CHECKING:
-    from unknot.study.events import Event
-    from unknot.study.machine import Machine
-    from unknot.study.store import Store
+    from unknot.studies.execute.events import Event
+    from unknot.studies.execute.machine import Machine
+    from unknot.studies.store import Store
 
 PAUSE = 10.0
 """Seconds between two lines where there is no terminal."""
-SHOWN = 12
+MOST_ROWS = 12
 """Populations at work that fit the screen."""
 
 
@@ -38,26 +38,26 @@ class Board:
         self.warnings: list[str] = []
         """Of workers, each text once."""
         self.model_steps = 0
-        """Seen since this process began."""
+        """Since this process started."""
         self.workers_lost = 0
-        self.began = time.monotonic()
+        self.start = time.monotonic()
 
-    def begin(self, store: "Store", here: "Machine") -> None:
-        """Learn what there is to do."""
+    def announce(self, store: "Store", here: "Machine") -> None:
+        """Say what there is to do."""
         for each in store.populations():
             self.sizes[each.key] = each.members, each.steps
             if each.status == "done":
                 self.ended[each.key] = True
-        self.began = time.monotonic()
-        beside.print(
+        self.start = time.monotonic()
+        stderr.print(
             f"{len(self.sizes):,} populations, {len(self.ended):,} of them done; "
-            f"on {here.words}, into {store.folder}",
+            f"on {here.text}, into {store.folder}",
             soft_wrap=True,
         )
 
-    def hear(self, event: "Event") -> None:
-        """Learn of an event."""
-        from unknot.study.events import Done, Failed, Lost, Progress, Warned
+    def add(self, event: "Event") -> None:
+        """Count an event."""
+        from unknot.studies.execute.events import Done, Failed, Lost, Progress, Warned
 
         if isinstance(event, Warned):
             if event.text not in self.warnings:
@@ -74,11 +74,11 @@ class Board:
         if isinstance(event, Done | Failed):
             self.ended[event.key] = isinstance(event, Done)
         if isinstance(event, Failed):
-            beside.print(escape(f"failed: {event.key}: {event.error}"), soft_wrap=True)
+            stderr.print(escape(f"failed: {event.key}: {event.error}"), soft_wrap=True)
         if isinstance(event, Lost):
             self.workers_lost += 1
-            said = f"worker lost ({event.how}); {event.key} resumes from its last checkpoint"
-            beside.print(escape(said), soft_wrap=True)
+            text = f"worker lost ({event.how}); {event.key} resumes from its last checkpoint"
+            stderr.print(escape(text), soft_wrap=True)
 
     @property
     def share(self) -> float:
@@ -100,7 +100,7 @@ class Board:
         """All of it in a line."""
         from unknot.core.text import duration
 
-        spent = time.monotonic() - self.began
+        seconds = time.monotonic() - self.start
         models = {True: 0, False: 0}
         for key, well in self.ended.items():
             models[well] += self.sizes[key][0]
@@ -109,8 +109,10 @@ class Board:
             parts.append(f"{models[False]:,} failed")
         if self.workers_lost:
             parts.append(f"{self.workers_lost} workers lost")
-        pace = self.model_steps / max(spent, 1e-9)
-        parts.append(f"{duration(spent)} spent")
+        if scoring := sum(phase == "score" for phase, _ in self.at.values()):
+            parts.append(f"scoring {scoring:,} population{'s' * (scoring > 1)}")
+        pace = self.model_steps / max(seconds, 1e-9)
+        parts.append(f"{duration(seconds)} elapsed")
         if pace > 0 and self.share < 1:
             left = sum(m * s for m, s in self.sizes.values()) - self._done()
             parts.append(f"{pace:,.0f} model steps a second")
@@ -123,17 +125,16 @@ class Board:
         return sum(members for members, _ in self.sizes.values())
 
     def __rich__(self) -> Group:
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for name in ("population", "models", "doing", "", "steps"):
-            table.add_column(name)
-        for key, (phase, done) in [*self.at.items()][:SHOWN]:
+        columns = ("population", "models", "doing", "", "steps")
+        table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+        for key, (phase, done) in [*self.at.items()][:MOST_ROWS]:
             members, steps = self.sizes[key]
             training = phase == "train"
             bar = ProgressBar(total=steps, completed=done if training else steps, width=24)
             far = f"{done:,}/{steps:,}" if training else f"{done:,} scores"
             table.add_row(key, str(members), phase, bar, far)
-        said = [Text(text) for text in self.warnings]
-        return Group(*([table] if self.at else []), Text(self.line()), *said)
+        lines = [Text(text) for text in (self.line(), *self.warnings)]
+        return Group(*([table] if self.at else []), *lines)
 
 
 @contextmanager
@@ -145,23 +146,24 @@ def watching(
         yield lambda _, __: None, lambda _: None
         return
     board = Board()
-    if beside.is_terminal:
+    if stderr.is_terminal:
         try:
-            with Live(board, console=beside, refresh_per_second=4, transient=True):
-                yield board.begin, board.hear
+            with Live(board, console=stderr, refresh_per_second=4, transient=True):
+                yield board.announce, board.add
         finally:  # what stood below the table stays when that is gone
             for text in board.warnings:
-                beside.print(escape(text), soft_wrap=True)
+                stderr.print(escape(text), soft_wrap=True)
         return
-    said = [time.monotonic()]
+    last_line = time.monotonic()
 
-    def hear(event: "Event") -> None:
-        known = len(board.warnings)
-        board.hear(event)
-        for text in board.warnings[known:]:
-            beside.print(escape(text), soft_wrap=True)
-        if time.monotonic() - said[0] >= PAUSE:
-            said[0] = time.monotonic()
-            beside.print(board.line(), soft_wrap=True)
+    def add(event: "Event") -> None:
+        nonlocal last_line
+        count = len(board.warnings)
+        board.add(event)
+        for text in board.warnings[count:]:
+            stderr.print(escape(text), soft_wrap=True)
+        if time.monotonic() - last_line >= PAUSE:
+            last_line = time.monotonic()
+            stderr.print(board.line(), soft_wrap=True)
 
-    yield board.begin, hear
+    yield board.announce, add

@@ -25,15 +25,15 @@ DIGEST = hashlib.sha256().digest_size
 
 def folder() -> Path:
     """Where files are kept: ``UNKNOT_CACHE``, or ``unknot`` in the user's cache folder."""
-    if chosen := os.environ.get("UNKNOT_CACHE"):
-        return Path(chosen).expanduser()
+    if path_text := os.environ.get("UNKNOT_CACHE"):
+        return Path(path_text).expanduser()
     path = platformdirs.user_cache_path("unknot", appauthor=False)
     if not path.is_absolute():
         raise RuntimeError("The home folder could not be determined.")
     return path
 
 
-def cached(
+def load_cached(
     name: str,
     build: Callable[[], UInt8[np.ndarray, "..."]],
     *,

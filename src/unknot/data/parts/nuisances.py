@@ -1,7 +1,7 @@
 """Nuisances: what differs between images of the same factors, drawn anew for each variant."""
 
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,17 +14,7 @@ VARIANTS = 2**32
 """Of images by formula: so many that training hardly sees one twice."""
 
 
-@runtime_checkable
-class Seeded(Protocol):
-    """Settings of a dataset that draws something."""
-
-    @property
-    def seed(self) -> int:
-        """Of what it draws."""
-        ...
-
-
-def check_seed(settings: Seeded) -> None:
+def check_seed(settings: Any) -> None:
     """Check the seed of a dataset; for ``__post_init__``."""
     if not 0 <= settings.seed < 2**63:
         raise ConfigError(
@@ -33,7 +23,7 @@ def check_seed(settings: Seeded) -> None:
         )
 
 
-def seed_beside(index: Int[Tensor, "*n"], seed: int) -> Int[Tensor, ""]:
+def seed_on_device(index: Int[Tensor, "*n"], seed: int) -> Int[Tensor, ""]:
     """A seed where row numbers are, filled in: a copy could not be in a CUDA graph."""
     return torch.full((), seed, device=index.device)
 
@@ -76,6 +66,6 @@ class PaintedSprites:
         return replace(self, sprites=self.sprites.to(device), paint=self.paint.to(device))
 
 
-def painted(name: str, sprites: FactorDataset, paint: Paint) -> FactorDataset:
+def paint_dataset(name: str, sprites: FactorDataset, paint: Paint) -> FactorDataset:
     """A dataset of the factors of some sprites, painted on request."""
     return FactorDataset(name, sprites.space, PaintedSprites(sprites, paint))

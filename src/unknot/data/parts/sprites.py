@@ -19,15 +19,15 @@ FROM_COLUMN = np.array([(2**SIDE - 1) >> c for c in range(SIDE + 1)], dtype=np.u
 def render() -> UInt8[np.ndarray, "size bytes"]:
     """All 737,280 images in grid order, one bit per pixel, row after row."""
     images = np.empty((SHAPES, SCALES, ORIENTATIONS, PLACES, PLACES, SIDE * SIDE // 8), np.uint8)
-    centres = 16 + 32 * np.arange(PLACES) / 31
+    centers = 16 + 32 * np.arange(PLACES) / 31
     for shape, scale, orientation in np.ndindex(SHAPES, SCALES, ORIENTATIONS):
-        corners = posed(shape, scale, orientation)
-        x, y = (on_raster(centres[:, None] + corners[:, axis]) for axis in (0, 1))
+        corners = pose(shape, scale, orientation)
+        x, y = (on_raster(centers[:, None] + corners[:, axis]) for axis in (0, 1))
         images[shape, scale, orientation] = fill(x, y)
     return images.reshape(-1, images.shape[-1])
 
 
-def posed(shape: int, scale: int, orientation: int) -> Float64[np.ndarray, "corners 2"]:
+def pose(shape: int, scale: int, orientation: int) -> Float64[np.ndarray, "corners 2"]:
     """The outline of a shape, scaled and turned, around the origin.
 
     The last of the 40 orientations is a full turn and so the same picture as the first.

@@ -83,12 +83,12 @@ def config(shape: Shape, item: int, capability: tuple[int, int], rows: int, memb
         rows: Rows of a member: pixels of the small image, or windows of it.
         members: How many models.
     """
-    chosen = _usual(shape, item, capability)
-    for smaller in _smaller(chosen, shape):
-        if programs(chosen, shape, rows, members) >= FEWEST:
+    best = _usual(shape, item, capability)
+    for smaller in _smaller(best, shape):
+        if programs(best, shape, rows, members) >= FEWEST:
             break
-        chosen = smaller
-    return chosen
+        best = smaller
+    return best
 
 
 def programs(how: Config, shape: Shape, rows: int, members: int) -> int:
@@ -106,8 +106,8 @@ def tiles(how: Config, shape: Shape) -> int:
 
 def splits(how: Config, shape: Shape, rows: int, members: int) -> int:
     """How many programs share the sum over the rows of a block of a weight."""
-    wanted = how.programs // (tiles(how, shape) * members)
-    return max(1, min(wanted, rows // (how.least * how.bm)))
+    share = how.programs // (tiles(how, shape) * members)
+    return max(1, min(share, rows // (how.least * how.bm)))
 
 
 def _usual(shape: Shape, item: int, capability: tuple[int, int]) -> Config:

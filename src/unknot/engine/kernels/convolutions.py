@@ -1,15 +1,164 @@
-"""Gradients of weights and biases from a big image and a small one."""
+"""The kernels in Triton: small images from big ones, big ones from small, and gradients of weights.
 
+A convolution of stride 2 makes a small image of a big one, a transposed one a big image of a small
+one. Without Triton, stand-ins for its names let this file be imported.
+"""
+
+# mypy: ignore-errors
 # ruff: noqa: ANN001, ANN201, N803, N806
 
-from typing import no_type_check
+from types import SimpleNamespace
 
-from unknot.engine.kernels.language import jit, tl
-from unknot.engine.kernels.taps import address
+try:
+    import triton.language as tl
+    from triton import jit
+except ImportError:
+    tl = SimpleNamespace(constexpr=None)
+
+    def jit(function):  # noqa: D103
+        return function
 
 
 @jit
-@no_type_check
+def address(
+    ky, kx, cb, cs, CB: tl.constexpr, CS: tl.constexpr, KERNEL: tl.constexpr, PHASES: tl.constexpr
+):
+    """Offset, inside a member's weight, of the tap (ky, kx) between two channels.
+
+    A convolution's weight is ``[ky, kx, cb, cs]``. A transposed one's is by PHASES,
+    ``[t, u, cs, i, j, cb]``: pixels of the big image in phase (i, j), which is whether their row
+    and column are even or odd, see a window of 2 x 2 pixels of the small one through the taps
+    (t, u), where ky = 3 - 2 t - i and kx = 3 - 2 u - j.
+    """
+    if PHASES:
+        row = ((3 - ky) // 2 * 2 + (3 - kx) // 2) * CS + cs
+        at = (row * 4 + (3 - ky) % 2 * 2 + (3 - kx) % 2) * CB + cb
+    else:
+        at = ((ky * KERNEL + kx) * CB + cb) * CS + cs
+    return at
+
+
+@jit
+def conv_down_kernel(
+    big, weight, bias, mask, small, rows,
+    HEIGHT: tl.constexpr, WIDTH: tl.constexpr, CB: tl.constexpr, CS: tl.constexpr,
+    KERNEL: tl.constexpr, PHASES: tl.constexpr,
+    BIAS: tl.constexpr, RELU: tl.constexpr, MASK: tl.constexpr, PRECISION: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """``small[r, s, cs]`` = sum over taps and cb of ``big[2 r - pad + ky, 2 s - pad + kx, cb]``.
+
+    A program computes BM of the ``rows`` pixels (b, r, s) of a member's small images, whose size is
+    HEIGHT x WIDTH, in BN channels: a product of windows and weights over k = (ky, kx, cb). For one
+    ky a pixel's window is KERNEL * CB numbers that lie side by side in memory, and the next pixel's
+    begins 2 * CB numbers later; what falls beside the image is zero.
+
+    BIAS is added, RELU cuts off below zero, and MASK keeps what has a positive number at its place
+    in ``mask``: the gradient of a ReLU whose output that is.
+    """
+    PAD: tl.constexpr = KERNEL // 2 - 1
+    SPAN: tl.constexpr = KERNEL * CB
+    K: tl.constexpr = KERNEL * SPAN
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    member = tl.program_id(2).to(tl.int64)
+    big += member * rows * (4 * CB)
+    weight += member * (K * CS)
+    top = m // WIDTH % HEIGHT * 2 - PAD
+    left = m % WIDTH * 2 - PAD
+    corner = ((m // (WIDTH * HEIGHT) * (2 * HEIGHT) + top) * (2 * WIDTH) + left) * CB
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for start in range(0, K, BK):
+        k = start + tl.arange(0, BK)
+        ky, kx, cb = k // SPAN, k // CB % KERNEL, k % CB
+        y, x = top[:, None] + ky, left[:, None] + kx
+        inside = (y >= 0) & (y < 2 * HEIGHT) & (x >= 0) & (x < 2 * WIDTH) & (m < rows)[:, None]
+        if K % BK != 0:
+            inside &= k < K
+        place = corner[:, None] + (ky * (2 * WIDTH * CB) + k % SPAN)
+        at = address(ky[:, None], kx[:, None], cb[:, None], n, CB, CS, KERNEL, PHASES)
+        a = tl.load(big + place, mask=inside, other=0.0)
+        w = tl.load(weight + at, mask=(k < K)[:, None] & (n < CS), other=0.0)
+        total = tl.dot(a, w, total, input_precision=PRECISION)
+    if BIAS:
+        total += tl.load(bias + member * CS + n, mask=n < CS, other=0.0).to(tl.float32)
+    if RELU:
+        total = tl.maximum(total, 0.0)
+    out = member * rows * CS + m[:, None] * CS + n
+    here = (m < rows)[:, None] & (n < CS)
+    if MASK:
+        total = tl.where(tl.load(mask + out, mask=here, other=0.0) > 0, total, 0.0)
+    tl.store(small + out, total.to(small.dtype.element_ty), mask=here)
+
+
+@jit
+def conv_up_kernel(
+    small, weight, bias, mask, big, images,
+    HEIGHT: tl.constexpr, WIDTH: tl.constexpr, CB: tl.constexpr, CS: tl.constexpr,
+    KERNEL: tl.constexpr, PHASES: tl.constexpr,
+    BIAS: tl.constexpr, RELU: tl.constexpr, MASK: tl.constexpr, PRECISION: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """``big[2 r - pad + i, 2 s - pad + j, cb]`` = sum over the window (r, s) of ``small``.
+
+    With a 4 x 4 kernel, a window of 2 x 2 pixels of the small image, (r - 1 .. r, s - 1 .. s), is
+    all that a block of 2 x 2 pixels of the big one, (2 r - 1 .. 2 r, 2 s - 1 .. 2 s), depends on:
+    they meet in ky = 2 - 2 t + i, where t and i count rows in window and block. The windows of an
+    image of HEIGHT x WIDTH are one more in each direction, and those at the border hang over.
+    With a 2 x 2 kernel the window is one pixel, none hangs over, and ky = i.
+
+    A program computes BM blocks of a member in BN of the 4 * CB numbers n = (i, j, cb) of a block:
+    a product of windows and weights over k = (t, u, cs). Each row of a window or a block is
+    numbers that lie side by side in memory. BIAS, RELU and MASK are as in `conv_down`.
+    """
+    PAD: tl.constexpr = KERNEL // 2 - 1
+    T: tl.constexpr = PAD + 1
+    SPAN: tl.constexpr = T * CS
+    K: tl.constexpr = T * SPAN
+    TALL: tl.constexpr = HEIGHT + PAD
+    WIDE: tl.constexpr = WIDTH + PAD
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    member = tl.program_id(2).to(tl.int64)
+    small += member * images * (HEIGHT * WIDTH * CS)
+    weight += member * (4 * K * CB)
+    image, r, s = m // (TALL * WIDE), m // WIDE % TALL, m % WIDE
+    top, left = r - PAD, s - PAD
+    corner = ((image * HEIGHT + top) * WIDTH + left) * CS
+    i, j, cb = n // (2 * CB), n // CB % 2, n % CB
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for start in range(0, K, BK):
+        k = start + tl.arange(0, BK)
+        t, u, cs = k // SPAN, k // CS % T, k % CS
+        y, x = top[:, None] + t, left[:, None] + u
+        inside = (y >= 0) & (y < HEIGHT) & (x >= 0) & (x < WIDTH) & (image < images)[:, None]
+        if K % BK != 0:
+            inside &= k < K
+        place = corner[:, None] + (t * (WIDTH * CS) + k % SPAN)
+        ky, kx = 2 * (PAD - t)[:, None] + i, 2 * (PAD - u)[:, None] + j
+        at = address(ky, kx, cb, cs[:, None], CB, CS, KERNEL, PHASES)
+        a = tl.load(small + place, mask=inside, other=0.0)
+        w = tl.load(weight + at, mask=(k < K)[:, None] & (n < 4 * CB), other=0.0)
+        total = tl.dot(a, w, total, input_precision=PRECISION)
+    if BIAS:
+        total += tl.load(bias + member * CB + cb, mask=n < 4 * CB, other=0.0).to(tl.float32)
+    if RELU:
+        total = tl.maximum(total, 0.0)
+    y, x = (2 * r - PAD)[:, None] + i, (2 * s - PAD)[:, None] + j
+    here = (y >= 0) & (y < 2 * HEIGHT) & (x >= 0) & (x < 2 * WIDTH)
+    here &= (image < images)[:, None] & (n < 4 * CB)
+    first = ((image * (2 * HEIGHT) + 2 * r - PAD) * (2 * WIDTH) + 2 * s - PAD) * CB
+    out = (
+        member * images * (4 * HEIGHT * WIDTH * CB)
+        + first[:, None]
+        + (i * (2 * WIDTH * CB) + n % (2 * CB))
+    )
+    if MASK:
+        total = tl.where(tl.load(mask + out, mask=here, other=0.0) > 0, total, 0.0)
+    tl.store(big + out, total.to(big.dtype.element_ty), mask=here)
+
+
+@jit
 def weight_gradient_kernel(
     big, small, parts, sums, images,
     HEIGHT: tl.constexpr, WIDTH: tl.constexpr, CB: tl.constexpr, CS: tl.constexpr,
@@ -73,7 +222,6 @@ def weight_gradient_kernel(
 
 
 @jit
-@no_type_check
 def weight_gradient_few_kernel(
     big, small, parts, sums, images,
     HEIGHT: tl.constexpr, WIDTH: tl.constexpr, CB: tl.constexpr, CS: tl.constexpr,
@@ -126,7 +274,6 @@ def weight_gradient_few_kernel(
 
 
 @jit
-@no_type_check
 def add_up_kernel(
     parts, sums, weight, bias, SPLITS: tl.constexpr, SIZE: tl.constexpr,
     LINES: tl.constexpr, CHANNELS: tl.constexpr, BLOCK: tl.constexpr, DEEP: tl.constexpr,

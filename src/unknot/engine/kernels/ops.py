@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from unknot.engine.kernels.configs import Config, Shape, config, splits, tiles
-from unknot.engine.kernels.conv_down import conv_down_kernel
-from unknot.engine.kernels.conv_up import conv_up_kernel
-from unknot.engine.kernels.weight_gradient import (
+from unknot.engine.kernels.convolutions import (
     add_up_kernel,
+    conv_down_kernel,
+    conv_up_kernel,
     weight_gradient_few_kernel,
     weight_gradient_kernel,
 )
@@ -74,17 +74,17 @@ def weight_gradient(
 
 
 @conv_down.register_fake
-def _(big, weight, bias, mask, kernel, phases, relu, rectified):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
+def _(big: Tensor, weight: Tensor, _b: Any, _m: Any, _k: int, phases: bool, *_: bool) -> Tensor:
     return big.new_empty(_small(big, weight, phases))
 
 
 @conv_up.register_fake
-def _(small, weight, bias, mask, kernel, phases, relu, rectified):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
-    return small.new_empty(_big(small, weight, phases, kernel))
+def _(small: Tensor, weight: Tensor, _b: Any, _m: Any, k: int, phases: bool, *_: bool) -> Tensor:
+    return small.new_empty(_big(small, weight, phases, k))
 
 
 @weight_gradient.register_fake
-def _(big, small, weight, kernel, phases):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
+def _(big: Tensor, small: Tensor, weight: Tensor, _k: int, phases: bool) -> tuple[Tensor, Tensor]:
     channels = (big if phases else small).shape[-1]
     return torch.empty_like(weight), weight.new_empty(len(weight), channels)
 

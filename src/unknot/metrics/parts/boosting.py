@@ -1,38 +1,45 @@
 """Gradient boosting for classes: the trees of scikit-learn's default, many at a time."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.metrics.parts.splits import Array, Sorted, Split, best, children, root, sort
 
+Array: TypeAlias = NDArray[Any]
 DEPTH, RATE = 3, 0.1
 LEAVES = 2**DEPTH
 BINS, IN_BIN = 256, 16
 """At most so many bins, and about so many rows in each where rows are few: a matter of speed."""
-CELLS = 2**17
+AT_ONCE = 2**17
 """Bins of all codes and trees that are worked on at a time: what fits the caches."""
+SAME = 1e-7
+"""Values of a code that are closer than this count as one, as they do in scikit-learn."""
+FLAT = 1e-12
+"""A split that lowers the mean squared residual by less is rounding."""
+ROUGH = 1e-5
+"""Bounds are in single precision."""
 
 
 @dataclass(frozen=True)
 class Boosted:
-    """What boosting found: how much each code serves, and the class predicted for each row."""
+    """The result of boosting: how much each code serves, and the class predicted for each row."""
 
     importance: Float[Tensor, " z"]
     """Shares of the squared residuals explained; all 0 where nothing could be split."""
     train: Int[Tensor, " n"]
-    held: Int[Tensor, " m"]
+    test: Int[Tensor, " m"]
 
 
 def boost(
     codes: Float[Tensor, "n z"],
     level: Int[Tensor, " n"],
-    held: Float[Tensor, "m z"],
+    test: Float[Tensor, "m z"],
     *,
     rounds: int = 100,
     single: bool = False,
@@ -58,28 +65,28 @@ def boost(
     Args:
         codes: Rows to learn from; compared in single precision, as scikit-learn does.
         level: Their classes.
-        held: Further rows to predict.
+        test: Further rows to predict.
         rounds: Trees for each class.
         single: Residuals in single precision. Splits that are equal to six digits then count as
             equal; else to ten.
         seed: Of the draws between equal splits.
     """
     bins = min(BINS, max(1, len(codes) // IN_BIN))
-    order = sort(codes.float().T.numpy(), bins=bins, single=single)
-    width = max(1, CELLS // order.several.size)
-    points = held.float().T.contiguous().numpy()
+    order = _sort(codes.float().T.numpy(), bins=bins, single=single)
+    width = max(1, AT_ONCE // order.several.size)
+    points = test.float().T.contiguous().numpy()
     classes, member = level.unique(return_inverse=True)
     hit = (member == torch.arange(len(classes))[:, None]).numpy()
     start, share = np.log(hit.mean(1)), (len(classes) - 1) / len(classes)
     if two := len(classes) == 2:
         hit, start, share = hit[1:], start[1:] - start[:1], 1.0
     hits, k, z = np.nonzero(hit), len(hit), len(points)
-    scores, held_scores = (
+    scores, test_scores = (
         np.repeat(start[:, None], of.shape[1], axis=1).astype(order.dtype)
         for of in (order.ranks, points)
     )
     importance = np.zeros(z)
-    at_once = min(rounds, max(1, CELLS // (k * LEAVES * z)))
+    at_once = min(rounds, max(1, AT_ONCE // (k * LEAVES * z)))
     for step in range(rounds):
         if step % at_once == 0:
             steps = torch.arange(step, step + at_once)
@@ -88,27 +95,265 @@ def boost(
         residuals = -(now.sigmoid() if two else now.softmax(0)).numpy()
         residuals[hits] += 1
         for first in range(0, k, width):
-            trees = slice(first, first + width)
-            r = residuals[trees]
-            grown = _grow(order, r, ties[step % at_once, trees], importance)
+            batch = slice(first, first + width)
+            r = residuals[batch]
+            trees = _grow(order, r, ties[step % at_once, batch], importance)
             weight = np.abs(r)
             weight -= weight * weight
             above, below = (
-                np.bincount(grown.leaf.ravel(), of.ravel(), minlength=LEAVES * len(r))
+                np.bincount(trees.leaf.ravel(), of.ravel(), minlength=LEAVES * len(r))
                 for of in (r, weight)
             )
             value = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
             value = (RATE * share * value).astype(r.dtype)
-            scores[trees] += value.take(grown.leaf)
-            held_scores[trees] += value.take(_leaves(grown, points))
-    train, test = (
+            scores[batch] += value.take(trees.leaf)
+            test_scores[batch] += value.take(_leaves(trees, points))
+    predicted = (
         classes[torch.from_numpy((of[0] > 0).astype(int) if two else of.argmax(0))]
-        for of in (scores, held_scores)
+        for of in (scores, test_scores)
     )
-    return Boosted(torch.from_numpy(importance / max(importance.sum(), 1e-300)), train, test)
+    return Boosted(torch.from_numpy(importance / max(importance.sum(), 1e-300)), *predicted)
 
 
-class _Grown(NamedTuple):
+@dataclass(frozen=True)
+class _Sorted:
+    """Codes sorted once."""
+
+    rows: Array
+    """The rows in the order of each code [z, n]."""
+    number: Array
+    """Which different value each of these has, from 1 on [z, n]."""
+    free: Array
+    """Whether the next one has another value [z, n]."""
+    ranks: Array
+    """The numbers of the rows as given [z, n]."""
+    values: Array
+    """The values by their numbers [z, n + 2]."""
+    ends: Array
+    """How many rows lie up to the end of each bin, from 0 on [z, b + 1]."""
+    last: Array
+    """The number of the last value up to there [z, b + 1]."""
+    several: Array
+    """Whether a bin has more than one value [z, b]."""
+    bins: Array
+    """The bins of each row, counted through all codes [n, z]."""
+    matrix: Any
+    """Which rows are in which bin, sparse [z b, n]."""
+    dtype: type[np.floating[Any]]
+    """Of the residuals."""
+
+    @property
+    def equal(self) -> float:
+        """How near two decreases are that count as equal."""
+        return 1e-6 if self.dtype == np.float32 else 1e-10
+
+
+def _sort(points: Array, *, bins: int, single: bool) -> _Sorted:
+    """Sort codes [z, n], and cut them into at most so many bins of about as many rows."""
+    from scipy.sparse import csr_array
+
+    (z, n), dtype = points.shape, np.float32 if single else np.float64
+    each = np.arange(z)[:, None]
+    rows = points.argsort(axis=1, kind="stable")
+    points = points[each, rows]
+    number = np.zeros((z, n), dtype=np.int64)
+    number[:, 1:] = (points[:, 1:] > points[:, :-1] + np.float32(SAME)).cumsum(1)
+    bin_ = number.copy()
+    for j in range(z):
+        if number[j, -1] >= bins:
+            counts = np.bincount(number[j])
+            middle = (counts.cumsum() - counts / 2) * bins / n
+            bin_[j] = np.unique(middle.astype(int), return_inverse=True)[1][number[j]]
+    b = int(bin_.max()) + 1
+    ends = np.stack([np.searchsorted(of, np.arange(b + 1)) for of in bin_])
+    number += 1
+    ranks = np.empty((z, n), dtype=np.int16 if n + 1 < 2**15 else np.int32)
+    ranks[each, rows] = number
+    values = np.zeros((z, n + 2), dtype=points.dtype)
+    values[each, number[:, ::-1]] = points[:, ::-1]
+    bin_of_row = np.empty((n, z), dtype=np.int64)
+    bin_of_row[rows, each] = bin_ + b * each
+    last = number[each, ends - 1]
+    starts = np.append((ends[:, :-1] + n * each).ravel(), z * n).astype(np.int32)
+    ones, columns = np.ones(z * n, dtype=dtype), rows.ravel().astype(np.int32)
+    return _Sorted(
+        rows=rows,
+        number=number,
+        free=np.diff(number, append=number[:, -1:]) > 0,
+        ranks=ranks,
+        values=values,
+        ends=ends,
+        last=last,
+        several=last[:, 1:] > number[each, ends[:, :-1].clip(max=n - 1)],
+        bins=bin_of_row,
+        matrix=csr_array((ones, columns, starts), shape=(z * b, n)),
+        dtype=dtype,
+    )
+
+
+class _Sums(NamedTuple):
+    """What is added up over the rows of q nodes: those of a level, for each the k trees."""
+
+    residuals: Array
+    """Up to each end of a bin [q, z, b + 1]."""
+    rows: Array
+    """Likewise; at the root, where all trees have the same, [1, z, b + 1]."""
+    positive: Array
+    """Positive residuals in each bin; bounds may be rough [q, z, b]."""
+    square: Array
+    """Squared residuals [q]."""
+
+
+class _Split(NamedTuple):
+    """The best split of the nodes of a level [nodes, k]."""
+
+    code: Array
+    top: Array
+    """Number of the last value on the left."""
+    right: Array
+    """Whether fewer rows are on the right."""
+    decrease: Array
+    """Of the squared residuals; 0 where a node is not split."""
+
+
+def _root_sums(codes: _Sorted, r: Array) -> _Sums:
+    """Sums of the residuals of each tree [k, n] over all rows."""
+    (z, b), (k, n) = codes.several.shape, r.shape
+    up = np.flatnonzero(r > 0)
+    keys = _keys(codes, *np.divmod(up, n))
+    return _Sums(
+        residuals=_cumulated((codes.matrix @ r.T).T.reshape(k, z, b)),
+        rows=codes.ends[None].astype(np.float64),
+        positive=_binned(codes, keys, k, r.take(up)).astype(np.float32),
+        square=np.einsum("kn,kn->k", r, r, dtype=np.float64),
+    )
+
+
+def _child_sums(codes: _Sorted, parent: _Sums, r: Array, node: Array, small: Array) -> _Sums:
+    """Sums over the smaller children of all nodes, then over the larger ones."""
+    where, q = np.flatnonzero(small), len(parent.square)
+    tree, row = np.divmod(where, r.shape[1])
+    at, value = node.take(where).astype(np.int64) * len(r) + tree, r.take(where).astype(np.float64)
+    keys, up = _keys(codes, at, row), np.flatnonzero(value > 0)
+    fewer = _Sums(
+        residuals=_cumulated(_binned(codes, keys, q, value)),
+        rows=_cumulated(_binned(codes, keys, q)),
+        positive=_binned(codes, keys.take(up, axis=0), q, value[up]).astype(np.float32),
+        # Of no rows the sums would be integers.
+        square=np.bincount(at, value * value, minlength=q).astype(np.float64),
+    )
+    both = _Sums(*(np.empty((2 * q, *f.shape[1:]), dtype=f.dtype) for f in fewer))
+    for out, f, p in zip(both, fewer, parent, strict=True):
+        out[:q] = f
+        np.subtract(p, f, out=out[q:])
+    return both
+
+
+def _best_splits(codes: _Sorted, sums: _Sums, r: Array, node: Array, ties: Array) -> _Split:
+    r"""The best split of each node.
+
+    With $u$ the sum of the centred residuals of the $c$ rows on the left, the squared residuals of
+    $n$ rows decrease by $n u^2 / c (n - c)$. Inside a bin, $u$ rises above its start, or falls
+    below its end, by at most the positive terms in the bin.
+    """
+    n, each = sums.rows[:, :1, -1:], np.arange(ties.shape[-1])
+    mean = sums.residuals[:, :1, -1:] / np.maximum(n, 1)
+    u, weight = sums.rows * mean, _weight(sums.rows, n)
+    np.subtract(sums.residuals, u, out=u)
+    gains = u * u
+    gains /= weight
+    at = gains.argmax(-1)
+    gain = np.take_along_axis(gains, at[..., None], -1)[..., 0]
+    top, left = codes.last[each, at], sums.rows[np.arange(len(n))[:, None], each, at]
+    square = sums.square / np.maximum(n[:, 0, 0], 1)
+    mixed = square * (1 - codes.equal) - mean[:, 0, 0] ** 2 > FLAT
+
+    u, count = u.astype(np.float32), np.diff(sums.rows.astype(np.float32))
+    bound = np.maximum(u[..., :-1], -u[..., 1:])
+    bound += sums.positive
+    bound += count * np.maximum(-mean, 0).astype(np.float32)
+    bound *= bound
+    least = np.minimum(weight[..., :-1], weight[..., 1:]).astype(np.float32)
+    worth = np.where(mixed, gain.max(1) * (1 - ROUGH), np.inf).astype(np.float32)
+    look = bound >= least * worth[:, None, None]
+    look &= codes.several
+    look &= count > 1
+    if len(where := np.flatnonzero(look)):
+        code_of = where // look.shape[-1]
+        inner, number, below = _inner(codes, sums, r, node, where)
+        np.maximum.at(gain.reshape(-1), code_of, inner)
+        won = inner >= gain.take(code_of)
+        top.reshape(-1)[code_of[won]] = number[won]
+        left.reshape(-1)[code_of[won]] = below[won]
+
+    largest, level = gain.max(1), ties.shape[:2]
+    equal = gain >= largest[:, None] * (1 - codes.equal)
+    code = (equal * ties.reshape(gain.shape)).argmax(1)
+    decrease = np.where(mixed & (largest > FLAT), largest * n[:, 0, 0], 0.0)
+    top, left = (of[np.arange(len(code)), code] for of in (top, left))
+    right = (decrease == 0) | (2 * left >= n[:, 0, 0])
+    return _Split(*(of.reshape(level) for of in (code, top, right, decrease)))
+
+
+def _inner(
+    codes: _Sorted, sums: _Sums, r: Array, node: Array, where: Array
+) -> tuple[Array, Array, Array]:
+    """The best split inside each of some bins: gain, number of the last value left, rows left."""
+    (z, b), (k, n) = codes.several.shape, r.shape
+    q, code, bin_ = np.unravel_index(where, (len(sums.square), z, b))
+    (nodes, tree), of = np.divmod(q, k), q % len(sums.rows)
+    first, length = codes.ends[code, bin_], np.diff(codes.ends)[code, bin_][:, None]
+    step = np.arange(length.max())
+    at = (code * n + first)[:, None] + step
+    np.minimum(at, z * n - 1, out=at)
+    entry = codes.rows.take(at)
+    entry += (tree * n)[:, None]
+    inside = node.take(entry) == nodes.astype(np.uint8)[:, None]
+    inside &= step < length
+    value = r.take(entry)
+    value *= inside
+    u, rows = (torch.from_numpy(a).cumsum(1, dtype=torch.float64).numpy() for a in (value, inside))
+    u += sums.residuals[q, code, bin_][:, None]
+    rows += sums.rows[of, code, bin_][:, None]
+    count = sums.rows[of, 0, -1:]
+    u -= rows * (sums.residuals[q, 0, -1:] / count)
+    gain = u * u
+    gain /= _weight(rows, count)
+    gain *= codes.free.take(at) & (step < length)
+    place = np.arange(len(q)), gain.argmax(1)
+    return gain[place], codes.number.take(at[place]), rows[place]
+
+
+def _weight(rows: Array, n: Array) -> Array:
+    """Rows on the left times rows on the right; where a side is empty as if it had one row."""
+    weight: Array = n - rows
+    weight *= rows
+    np.maximum(weight, np.maximum(n - 1, 1), out=weight)
+    return weight
+
+
+def _keys(codes: _Sorted, at: Array, row: Array) -> Array:
+    """The bins of rows of nodes, counted through all nodes [rows, z]."""
+    keys: Array = codes.bins.take(row, axis=0)
+    keys += (at * codes.several.size)[:, None]
+    return keys
+
+
+def _binned(codes: _Sorted, keys: Array, q: int, values: Array | None = None) -> Array:
+    """Sums of the values of rows, or their number, in each bin of q nodes [q, z, b]."""
+    weights = None if values is None else np.repeat(values, keys.shape[1])
+    sums = np.bincount(keys.ravel(), weights, minlength=q * codes.several.size)
+    return sums.reshape(q, *codes.several.shape)
+
+
+def _cumulated(bins: Array) -> Array:
+    """Sums up to each end of a bin; torch is four times as fast at it."""
+    out = torch.zeros(*bins.shape[:-1], bins.shape[-1] + 1, dtype=torch.float64)
+    torch.cumsum(torch.from_numpy(bins), -1, dtype=torch.float64, out=out[..., 1:])
+    return out.numpy()
+
+
+class _Trees(NamedTuple):
     """One tree for each row of residuals."""
 
     code: Array
@@ -119,16 +364,16 @@ class _Grown(NamedTuple):
     """The leaf of each row, counted through all trees [k, n]."""
 
 
-def _grow(order: Sorted, r: Array, ties: Array, importance: Array) -> _Grown:
+def _grow(order: _Sorted, r: Array, ties: Array, importance: Array) -> _Trees:
     tree, node = np.arange(len(r)), np.zeros(r.shape, dtype=np.uint8)
     # Nodes of a level are numbered with smaller children first: where do they stand from the left?
     place = np.zeros((1, len(r)), dtype=np.int64)
     code = np.zeros((LEAVES - 1, len(r)), dtype=np.int64)
     cut = np.full(code.shape, np.inf, dtype=np.float32)
-    sums = root(order, r)
+    sums = _root_sums(order, r)
     for depth in range(DEPTH):
         at = 2**depth - 1 + place
-        split = best(order, sums, r, node, ties[tree, at])
+        split = _best_splits(order, sums, r, node, ties[tree, at])
         importance += np.bincount(split.code.ravel(), split.decrease.ravel(), len(importance))
         if not split.decrease.any():
             place *= 2 ** (DEPTH - depth)
@@ -136,14 +381,14 @@ def _grow(order: Sorted, r: Array, ties: Array, importance: Array) -> _Grown:
         code[at, tree] = split.code
         cut[at, tree], small = _part(order, split, node)
         if depth + 1 < DEPTH:
-            sums = children(order, sums, r, node, small)
+            sums = _child_sums(order, sums, r, node, small)
         node += np.uint8(2**depth) * ~small
         place = np.concatenate([2 * place + split.right, 2 * place + ~split.right])
-    leaf = (place * len(r) + tree).take(_counted(node))
-    return _Grown(code, cut, leaf)
+    leaf = (place * len(r) + tree).take(_node_numbers(node))
+    return _Trees(code, cut, leaf)
 
 
-def _counted(node: Array) -> Array:
+def _node_numbers(node: Array) -> Array:
     """Numbers of nodes that count through all trees [k, n]."""
     out = node.astype(np.int64)
     out *= len(node)
@@ -151,9 +396,9 @@ def _counted(node: Array) -> Array:
     return out
 
 
-def _leaves(grown: _Grown, points: Array) -> Array:
+def _leaves(trees: _Trees, points: Array) -> Array:
     """The leaf of each point, counted through all trees [k, m]."""
-    splits = zip(grown.code, grown.cut, strict=True)
+    splits = zip(trees.code, trees.cut, strict=True)
     right = [points.take(code, axis=0) > cut[:, None] for code, cut in splits]
     leaf = np.zeros(right[0].shape, dtype=np.uint8)
     turns: list[Array] = []
@@ -165,10 +410,10 @@ def _leaves(grown: _Grown, points: Array) -> Array:
             ways = [a ^ ((a ^ b) & turn) for a, b in zip(ways[:half], ways[half:], strict=True)]
         turns += ways
         leaf = 2 * leaf + ways[0]
-    return _counted(leaf)
+    return _node_numbers(leaf)
 
 
-def _part(order: Sorted, split: Split, node: Array) -> tuple[Array, Array]:
+def _part(order: _Sorted, split: _Split, node: Array) -> tuple[Array, Array]:
     """Where the nodes of a level are cut [nodes, k], and the rows of their smaller children [k, n].
 
     A cut is the middle between the values that a node's rows have on both sides of it.

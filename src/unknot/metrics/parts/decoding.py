@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, get_args
 
 import torch
@@ -14,7 +14,7 @@ from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
-from unknot.losses.likelihood import activated
+from unknot.losses.likelihood import activate
 from unknot.losses.overlap import Pixels
 from unknot.metrics.parts.rows import FEWEST, Rows
 
@@ -57,8 +57,10 @@ class Draws:
     def member(self, i: int) -> "Draws":
         """The draws of one member of a population."""
         q = Posterior(self.q.mean[i], self.q.logvar[i])
-        own = None if self.variance is None else self.variance[i]
-        return Draws(q, self.likelihoods[i], self.ratios[i], self.likelihood, self.binary, own)
+        variance = None if self.variance is None else self.variance[i]
+        return replace(
+            self, q=q, likelihoods=self.likelihoods[i], ratios=self.ratios[i], variance=variance
+        )
 
     def check(self) -> None:
         """Check that one model can be scored by these draws."""
@@ -111,8 +113,8 @@ def draw(
         seed: Of the noise.
         variance: Of a Gaussian likelihood that has another one than 1/2.
     """
-    if likelihood not in (known := get_args(Likelihood)):
-        raise ConfigError(f"Likelihoods of pixels are {', '.join(known)}; got '{likelihood}'.")
+    if likelihood not in (names := get_args(Likelihood)):
+        raise ConfigError(f"Likelihoods of pixels are {', '.join(names)}; got '{likelihood}'.")
     if variance is not None and likelihood == "bernoulli":
         raise ConfigError("A Bernoulli likelihood has no variance to choose.")
     if draws < 1:
@@ -145,14 +147,14 @@ def draw(
         losses.append(torch.cat(each, dim=-1).unflatten(-1, (len(steps), n)))
     binary = bool(((x == 0) | (x == 1)).all())
     loss = torch.cat(losses, dim=-2).cpu()
-    own = variance(loss.mean((-2, -1))).double() if variance else None
+    pixel_variance = variance(loss.mean((-2, -1))).double() if variance else None
     return Draws(
         Posterior(q.mean.cpu(), q.logvar.cpu()),
-        -loss if likelihood == "bernoulli" else _normal(loss, own, x.shape[-3:].numel()),
+        -loss if likelihood == "bernoulli" else _normal(loss, pixel_variance, x.shape[-3:].numel()),
         torch.cat(ratios, dim=-2).cpu(),
         likelihood,
         binary,
-        own,
+        pixel_variance,
     )
 
 
@@ -164,7 +166,7 @@ def _loss(
     if likelihood == "bernoulli":
         losses = F.binary_cross_entropy_with_logits(decoded, x, reduction="none")
     else:
-        losses = (x - activated(likelihood, decoded)).square()
+        losses = (x - activate(likelihood, decoded)).square()
     return losses.sum((-3, -2, -1))
 
 
@@ -172,9 +174,9 @@ def _normal(
     error: Float[Tensor, "*p k n"], variance: Float[Tensor, "*p"] | None, pixels: int
 ) -> Float[Tensor, "*p k n"]:
     """Log-density of so many pixels with a squared error, under one variance for all of them."""
-    chosen = torch.tensor(0.5, dtype=error.dtype) if variance is None else variance
-    chosen = chosen[..., None, None]
-    return -0.5 * (error / chosen + pixels * (2 * math.pi * chosen).log())
+    half = torch.tensor(0.5, dtype=error.dtype)
+    each = (half if variance is None else variance)[..., None, None]
+    return -0.5 * (error / each + pixels * (2 * math.pi * each).log())
 
 
 def standard_error(values: Float[Tensor, " n"]) -> Float[Tensor, ""]:

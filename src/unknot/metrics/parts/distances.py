@@ -1,127 +1,48 @@
-"""Pairs of points, and how far apart the images of a dataset lie along its factors.
+"""How far apart the points of a dataset lie along its factors, by their images, codes or factors.
 
 The perceived distance of two images is the reconstruction loss of one by the other, and its
-negative their overlap: what a decoder pays for confusing them.
+negative their overlap: what a decoder pays for confusing them. Distance matrices of factors,
+images, codes, posteriors and reconstructions side by side show whether a model took over the
+distances of its data.
 
 Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires overlapping
-data" (dissertation), sections 3.2, 3.5 and 4.2.
+data" (dissertation), sections 3.2, 3.4, 3.5 and 4.2, figures 3.4, 3.5, 3.9 and 3.11.
 
 Functions of a dataset take ``images``, a function from row numbers of the grid to images. Printed
 numbers of the paper are of images in [0, 1]. Traversals are used whole: of `traversals` of them, or
 of all if there are no more, every ordered pair counts once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy
 
-from unknot.core import noise
-from unknot.core.errors import ConfigError, ShapeError
+from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.factors import FactorSpace
+from unknot.core.posterior import Posterior
 from unknot.core.registry import nearest
 from unknot.losses.overlap import Overlap
-from unknot.metrics.parts.tables import correlation, midranks, ranged
-from unknot.metrics.parts.traversals import Traversals, grid_traversals
-
-Convention: TypeAlias = Literal["independent", "batches of 32"]
-"""Random pairs: of two different draws, or with replacement within batches of 32 random points.
-
-The second is how the published numbers of Michlo 2022 were drawn: one pair in 32 is a point and
-itself, which every distance calls 0, and so raises every correlation.
-"""
-Pairs: TypeAlias = tuple[Int[Tensor, " p"], Int[Tensor, " p"]]
-BATCH, IN_BATCH = 32, 64
-DECIMALS = 6
-"""Distances closer than this share of the largest are one distance: rounding is no order."""
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Correlation of two measures of distance."""
-
-    linear: float
-    """Pearson's."""
-    rank: float
-    """Spearman's."""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Distances of pairs of different points, smallest first."""
-
-    distances: Float[Tensor, " p"]
-
-    @property
-    def mean(self) -> float:
-        """Mean; of images under a reconstruction loss, what confusing them costs a decoder."""
-        return self.distances.mean().item()
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation; 0 means that distances tell nothing about order."""
-        return self.distances.std(correction=0).item()
-
-    def cdf(self, at: Float[Tensor, " k"]) -> Float[Tensor, " k"]:
-        """Share of distances up to the given ones."""
-        at = at.to(self.distances)
-        return torch.searchsorted(self.distances, at, right=True) / len(self.distances)
-
-
-def random_pairs(size: int, pairs: int, convention: Convention, seed: int) -> Pairs:
-    """Row numbers of pairs of any of ``size`` points.
-
-    Example:
-        >>> a, b = random_pairs(1000, 6400, "batches of 32", seed=0)
-        >>> round((a == b).double().mean().item() * 32, 1)
-        1.0
-    """
-    if convention == "independent":
-        first = noise.integers(seed, "metric/pairs/first", 0, pairs, high=size)
-        # On to another row: a row is never its own partner.
-        step = noise.integers(seed, "metric/pairs/second", 0, pairs, high=max(size - 1, 1))
-        return first, (first + 1 + step) % size
-    batches = -(-pairs // IN_BATCH)
-    points = noise.integers(seed, "metric/pairs/points", 0, batches, BATCH, high=size)
-    places = noise.integers(seed, "metric/pairs/places", 0, 2, batches, IN_BATCH, high=BATCH)
-    first, second = (points.gather(1, place).flatten()[:pairs] for place in places)
-    return first, second
-
-
-def pairs_along(steps: Traversals, pairs: int, seed: int, name: str) -> Pairs:
-    """Row numbers of pairs within traversals, drawn with replacement."""
-    sizes = torch.bincount(steps.group)
-    starts = sizes.cumsum(0) - sizes
-    first = noise.integers(seed, f"metric/along {name}/first", 0, pairs, high=len(steps.index))
-    second = noise.integers(seed, f"metric/along {name}/second", 0, pairs, high=2**62)
-    group = steps.group[first]
-    return steps.index[first], steps.index[starts[group] + second % sizes[group]]
-
-
-def agreement(distances: Float[Tensor, "d p"]) -> tuple[Float[Tensor, "d d"], Float[Tensor, "d d"]]:
-    """Pearson's and Spearman's correlation of measures of distance; 0 for a constant one.
-
-    Example:
-        >>> pearson, spearman = agreement(torch.tensor([[0.0, 1, 2, 3], [0, 1, 4, 9]]).double())
-        >>> round(pearson[0, 1].item(), 4), round(spearman[0, 1].item(), 4)
-        (0.9583, 1.0)
-    """
-    columns = ranged(distances.T)
-    ranks = midranks(columns.round(decimals=DECIMALS))
-    return correlation(columns, columns), correlation(ranks, ranks)
-
+from unknot.metrics.parts.information import correlation, midranks, to_unit_range
+from unknot.metrics.parts.traversals import Convention, grid_traversals, random_pairs
 
 Images: TypeAlias = Callable[[Tensor], Tensor]
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 """From images ``[n, ...]`` and reconstructions to one number for each."""
+Matrices: TypeAlias = dict[str, dict[str, Float[Tensor, "v v"]]]
+"""By factor and source."""
 
+DECIMALS = 6
+"""Distances closer than this share of the largest are one distance: rounding is no order."""
 AT_ONCE = 512
-"""Images held at once."""
+"""Images in memory at once."""
 RANDOM = "random"
 """Stands for pairs that differ in any factor."""
+LEARNT = ".safetensors"
 
 
 def mse(first: Float[Tensor, "n ..."], second: Float[Tensor, "n ..."]) -> Float[Tensor, " n"]:
@@ -134,21 +55,95 @@ def mse(first: Float[Tensor, "n ..."], second: Float[Tensor, "n ..."]) -> Float[
     return (first - second).square().flatten(1).mean(1)
 
 
-def overlapping(overlap: Overlap) -> Loss:
-    """The perceived distance under an overlap loss: mean over elements of both its parts.
+def cross_entropy(
+    first: Float[Tensor, "n ..."], second: Float[Tensor, "n ..."]
+) -> Float[Tensor, " n"]:
+    """Mean over elements of the cross-entropy of the first with the second as probabilities.
 
-    Example:
-        >>> distance = overlapping(Overlap(radius=1, alpha=9.0))
-        >>> distance(torch.zeros(1, 1, 3, 3), torch.ones(1, 1, 3, 3)).item()
-        4.567...
+    Means of a decoder that leave [0, 1] are clamped to it.
     """
+    first, second = first.clamp(0, 1), second.clamp(0, 1)
+    return binary_cross_entropy(second, first, reduction="none").flatten(1).mean(1)
 
-    def loss(first: Float[Tensor, "n c h w"], second: Float[Tensor, "n c h w"]) -> Tensor:
-        difference = first - second
-        blurred = overlap.blurred_error(difference) / difference[0].numel()
-        return difference.square().flatten(1).mean(1) + blurred
 
-    return loss
+@dataclass(frozen=True)
+class Source:
+    """Something by row number of a grid, and how far apart two of it are."""
+
+    rows: Images
+    distance: Loss
+
+    @classmethod
+    def from_factors(cls, space: FactorSpace) -> "Source":
+        r"""Ground truth: $\lVert y - y' \rVert_1$, eq. 3.1 of the paper."""
+        return cls(
+            lambda index: space.factors(index).double(),
+            lambda x, y: (x - y).abs().flatten(1).sum(1),
+        )
+
+    @classmethod
+    def from_images(cls, images: Images, loss: str | Overlap | Loss = "gaussian") -> "Source":
+        """Images, or reconstructions of them, under a reconstruction loss.
+
+        A loss by name is one of these, as means over channels and pixels; or it is the file of a
+        learnt kernel, ``*.safetensors``:
+
+        - ``gaussian``: the squared error;
+        - ``bernoulli``: the cross-entropy, its logarithms never below -100;
+        - ``box``, ``gaussian_blur``: the squared error and that of images blurred with radius 31.
+
+        Args:
+            images: Images in [0, 1] by row number.
+            loss: A name, settings, or a function of images and reconstructions.
+        """
+        if loss in ("gaussian", "bernoulli"):
+            return cls(images, mse if loss == "gaussian" else cross_entropy)
+        overlap = _overlap(loss) if isinstance(loss, str) else loss
+        if not isinstance(overlap, Overlap):
+            return cls(images, overlap)
+        # Blurs are linear: a squared distance of images and their blurs side by side, whose mean is
+        # over twice as many numbers.
+        alpha = overlap.alpha or 0.0
+
+        def both(index: Tensor) -> Tensor:
+            x = images(index)
+            overlap.check((x.shape[-3], x.shape[-2], x.shape[-1]))
+            return 2**0.5 * torch.cat([x, alpha**0.5 * overlap.blur(x)], dim=-3)
+
+        return cls(both, mse)
+
+    @classmethod
+    def from_means(cls, posteriors: Callable[[Tensor], Posterior]) -> "Source":
+        r"""Codes: $\lVert \mu - \mu' \rVert_2$."""
+        return cls(
+            lambda index: posteriors(index).mean,
+            lambda x, y: (x - y).square().flatten(1).sum(1).sqrt(),
+        )
+
+    @classmethod
+    def from_posteriors(cls, posteriors: Callable[[Tensor], Posterior]) -> "Source":
+        """Posteriors: the mean of both divergences; see `Posterior.symmetric_kl`."""
+
+        def both(index: Tensor) -> Tensor:
+            q = posteriors(index)
+            return torch.stack([q.mean, q.logvar], dim=1)
+
+        def distance(first: Tensor, second: Tensor) -> Tensor:
+            q, other = (Posterior(*x.double().unbind(1)) for x in (first, second))
+            return q.symmetric_kl(other).sum(1)
+
+        return cls(both, distance)
+
+
+def _overlap(name: str) -> Overlap:
+    if name == "box":
+        return Overlap.create("box")
+    if name == "gaussian_blur":
+        return Overlap.create("gaussian")
+    if name.endswith(LEARNT):
+        return Overlap.create("learnt", path=name)
+    names = ["gaussian", "bernoulli", "box", "gaussian_blur"]
+    raise ConfigError(f"There is no loss '{name}'{nearest(name, names)}")
 
 
 def traversal_distances(
@@ -181,12 +176,89 @@ def traversal_distances(
         raise ConfigError(f"There is no factor '{factor}'{nearest(factor, list(space.names))}")
     index = grid_traversals(space, space.names.index(factor), traversals, seed)
     values = index.shape[1]
-    found = []
+    matrices = []
     for part in index.split(max(AT_ONCE // values, 1)):
         x = images(part.flatten())
         x = x.reshape(len(part), values, *x.shape[1:])
-        found.append(_squares(x) if loss is mse else _pairwise(x, loss))
-    return torch.cat(found)
+        matrices.append(_squares(x) if loss is mse else _pairwise(x, loss))
+    return torch.cat(matrices)
+
+
+def _every_factor(
+    images: Images, space: FactorSpace, traversals: int, loss: Loss, seed: int
+) -> Iterator[tuple[str, Float[Tensor, "t v v"]]]:
+    """The matrices of `traversal_distances` by the name of each factor that varies."""
+    for name, size in zip(space.names, space.sizes, strict=True):
+        if size > 1:
+            yield (
+                name,
+                traversal_distances(
+                    images, space, name, traversals=traversals, loss=loss, seed=seed
+                ),
+            )
+
+
+def mean_matrices(
+    sources: Mapping[str, Source], space: FactorSpace, *, traversals: int = 64, seed: int = 0
+) -> Matrices:
+    r"""Mean over traversals of the distances between their points, for every factor that varies.
+
+    $$D_{uv} = \mathrm{E}_a\, d(x^{(u)}, x^{(v)}), \quad x^{(1)}, x^{(2)}, \dots
+    \text{ the traversal of the factor through } a$$
+
+    All sources see the same traversals.
+
+    Equation: 3.7.
+
+    Args:
+        sources: By name.
+        space: The grid.
+        traversals: At most so many of each factor, from starts drawn with replacement.
+        seed: Of the starts.
+
+    Example:
+        >>> space = FactorSpace(("a", "b"), (2, 3), ("ordered", "ordered"))
+        >>> matrices = mean_matrices({"factors": Source.from_factors(space)}, space)
+        >>> matrices["b"]["factors"].tolist()
+        [[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
+    """
+    matrices: Matrices = {}
+    for name, source in sources.items():
+        each = _every_factor(source.rows, space, traversals, source.distance, seed)
+        for factor, matrix in each:
+            mean = matrix.double().mean(0).cpu()
+            if not bool(mean.isfinite().all()):
+                raise DataError(
+                    f"Distances of {name} along '{factor}' are not finite numbers; a diverged "
+                    "model has none."
+                )
+            matrices.setdefault(factor, {})[name] = mean
+    return matrices
+
+
+def agreement(distances: Float[Tensor, "d p"]) -> tuple[Float[Tensor, "d d"], Float[Tensor, "d d"]]:
+    """Pearson's and Spearman's correlation of measures of distance; 0 for a constant one.
+
+    Example:
+        >>> pearson, spearman = agreement(torch.tensor([[0.0, 1, 2, 3], [0, 1, 4, 9]]).double())
+        >>> round(pearson[0, 1].item(), 4), round(spearman[0, 1].item(), 4)
+        (0.9583, 1.0)
+    """
+    columns = to_unit_range(distances.T)
+    ranks = midranks(columns.round(decimals=DECIMALS))
+    return correlation(columns, columns), correlation(ranks, ranks)
+
+
+def rank_agreement(matrices: Mapping[str, Float[Tensor, "v v"]], first: str, second: str) -> float:
+    """Spearman's correlation of the matrices of two sources; 0 for a constant one.
+
+    Example:
+        >>> one, other = torch.tensor([[0.0, 1], [1, 0]]), torch.tensor([[0.0, 3], [5, 0]])
+        >>> round(rank_agreement({"x": one, "y": other}, "x", "y"), 4)
+        0.9428
+    """
+    both = torch.stack([matrices[first].flatten(), matrices[second].flatten()])
+    return agreement(both)[1][0, 1].item()
 
 
 def random_distances(
@@ -204,6 +276,28 @@ def random_distances(
     seen = torch.cat([_checked(loss(images(a), images(b)), len(a)) for a, b in chunks]).double()
     truth = (space.factors(first) - space.factors(second)).abs().sum(1)
     return torch.stack([truth.to(seen), seen])
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Distances of pairs of different points, smallest first."""
+
+    distances: Float[Tensor, " p"]
+
+    @property
+    def mean(self) -> float:
+        """Mean; of images under a reconstruction loss, what confusing them costs a decoder."""
+        return self.distances.mean().item()
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation; 0 means that distances tell nothing about order."""
+        return self.distances.std(correction=0).item()
+
+    def cdf(self, at: Float[Tensor, " k"]) -> Float[Tensor, " k"]:
+        """Share of distances up to certain ones."""
+        at = at.to(self.distances)
+        return torch.searchsorted(self.distances, at, right=True) / len(self.distances)
 
 
 def importance(
@@ -226,22 +320,28 @@ def importance(
 
     Example:
         >>> space = FactorSpace(("a", "b"), (2, 3), ("ordered", "ordered"))
-        >>> found = importance(lambda i: space.factors(i).double(), space)
-        >>> [(name, round(spread.mean, 3)) for name, spread in found.items()][:2]
+        >>> spreads = importance(lambda i: space.factors(i).double(), space)
+        >>> [(name, round(spread.mean, 3)) for name, spread in spreads.items()][:2]
         [('b', 1.0), ('a', 0.5)]
     """
-    found = {}
-    for name, size in zip(space.names, space.sizes, strict=True):
-        if size > 1:
-            matrix = traversal_distances(
-                images, space, name, traversals=traversals, loss=loss, seed=seed
-            )
-            apart = ~torch.eye(size, dtype=torch.bool, device=matrix.device)
-            found[name] = Spread(matrix[:, apart].flatten().double().sort().values)
-    found[RANDOM] = Spread(
+    spreads = {}
+    for name, matrix in _every_factor(images, space, traversals, loss, seed):
+        apart = ~torch.eye(matrix.shape[-1], dtype=torch.bool, device=matrix.device)
+        spreads[name] = Spread(matrix[:, apart].flatten().double().sort().values)
+    spreads[RANDOM] = Spread(
         random_distances(images, space, pairs=pairs, loss=loss, seed=seed)[1].sort().values
     )
-    return dict(sorted(found.items(), key=lambda item: (item[0] == RANDOM, -item[1].mean)))
+    return dict(sorted(spreads.items(), key=lambda item: (item[0] == RANDOM, -item[1].mean)))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Correlation of two measures of distance."""
+
+    linear: float
+    """Pearson's."""
+    rank: float
+    """Spearman's."""
 
 
 def correlations(
@@ -264,31 +364,31 @@ def correlations(
 
     Example:
         >>> space = FactorSpace(("a", "b"), (2, 8), ("ordered", "ordered"))
-        >>> found = correlations(lambda i: torch.eye(16)[i], space)
-        >>> round(found["b"].linear, 4), round(found["b"].rank, 4)
+        >>> along_b = correlations(lambda i: torch.eye(16)[i], space)["b"]
+        >>> round(along_b.linear, 4), round(along_b.rank, 4)
         (0.5222, 0.5804)
     """
-    found = {}
-    for name, size in zip(space.names, space.sizes, strict=True):
-        if size > 1:
-            matrix = traversal_distances(
-                images, space, name, traversals=traversals, loss=loss, seed=seed
-            )
-            steps = torch.arange(size, device=matrix.device, dtype=torch.float64)
-            truth = (steps[:, None] - steps).abs().expand(matrix.shape)
-            found[name] = _agreement(torch.stack([truth.flatten(), matrix.double().flatten()]))
-    found[RANDOM] = _agreement(
-        random_distances(images, space, pairs=pairs, convention=convention, loss=loss, seed=seed)
+    distances = {}
+    for name, matrix in _every_factor(images, space, traversals, loss, seed):
+        steps = torch.arange(matrix.shape[-1], device=matrix.device, dtype=torch.float64)
+        truth = (steps[:, None] - steps).abs().expand(matrix.shape)
+        distances[name] = torch.stack([truth.flatten(), matrix.double().flatten()])
+    distances[RANDOM] = random_distances(
+        images, space, pairs=pairs, convention=convention, loss=loss, seed=seed
     )
-    return found
+    both = {name: agreement(pair) for name, pair in distances.items()}
+    return {
+        name: Agreement(linear[0, 1].item(), rank[0, 1].item())
+        for name, (linear, rank) in both.items()
+    }
 
 
 def _squares(x: Float[Tensor, "t v ..."]) -> Float[Tensor, "t v v"]:
     """`mse` of all pairs from inner products, many times faster; float64 keeps small ones."""
     x = x.flatten(2).double()
     products = x @ x.mT
-    own = products.diagonal(dim1=-2, dim2=-1)
-    return (own[:, :, None] + own[:, None, :] - 2 * products).clamp_min(0) / x.shape[2]
+    norms = products.diagonal(dim1=-2, dim2=-1)
+    return (norms[:, :, None] + norms[:, None, :] - 2 * products).clamp_min(0) / x.shape[2]
 
 
 def _pairwise(x: Tensor, loss: Loss) -> Float[Tensor, "t v v"]:
@@ -298,11 +398,6 @@ def _pairwise(x: Tensor, loss: Loss) -> Float[Tensor, "t v v"]:
         for v in range(x.shape[1])
     ]
     return torch.stack([row.reshape(x.shape[:2]) for row in rows], dim=1)
-
-
-def _agreement(distances: Float[Tensor, "2 p"]) -> Agreement:
-    linear, rank = agreement(distances)
-    return Agreement(linear[0, 1].item(), rank[0, 1].item())
 
 
 def _checked(distances: Tensor, pairs: int) -> Tensor:

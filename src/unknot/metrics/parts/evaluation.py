@@ -7,10 +7,8 @@ from textwrap import fill
 from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.representation import Representation
-from unknot.metrics.parts import protocols
-from unknot.metrics.parts.facts import facts
-from unknot.metrics.parts.inputs import Inputs
-from unknot.metrics.parts.rows import Codes, Factors, Test
+from unknot.metrics.parts.facts import check_protocol, facts, protocols_for
+from unknot.metrics.parts.rows import Codes, Factors, Inputs, Test
 from unknot.metrics.parts.scoring import Metric, Score
 
 
@@ -87,21 +85,19 @@ def evaluate(
         mig             1.0000    1.000     100 %
         irs             1.0000
     """
-    if protocol not in protocols.MEANINGS:
-        nearest = registry.nearest(protocol, list(protocols.MEANINGS))
-        raise ConfigError(f"There is no protocol '{protocol}'{nearest}")
+    check_protocol(protocol)
     inputs = Inputs(codes, factors, seed, logvar, test)
     if not isinstance(codes, Representation):
         inputs.rows(samples=None)
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
-    for name in metrics if metrics is not None else names():
+    for name in metrics if metrics is not None else code_metrics():
         try:
-            known = protocols.protocols_for(name)
-            if metrics is None and known and protocol not in known:
+            names = protocols_for(name)
+            if metrics is None and names and protocol not in names:
                 skipped[name] = f"It has no protocol '{protocol}'."
                 continue
-            scores[name] = score(name, inputs, protocol)
+            scores[name] = score_codes(name, inputs, protocol)
         except (ConfigError, DataError) as error:
             if metrics is not None:
                 raise
@@ -109,7 +105,7 @@ def evaluate(
     return Table(scores, skipped)
 
 
-def score(name: str, inputs: Inputs, protocol: str) -> Score:
+def score_codes(name: str, inputs: Inputs, protocol: str) -> Score:
     """One metric of codes by its name; those of the same inputs share their rows."""
     metric, needs = registry.get("metrics", name), facts(name).needs
     if "decoder" in needs:
@@ -122,6 +118,6 @@ def score(name: str, inputs: Inputs, protocol: str) -> Score:
     return plain
 
 
-def names() -> list[str]:
+def code_metrics() -> list[str]:
     """Metrics of the codes of one model; others compare models, or decode."""
     return [name for name in registry.names("metrics") if "codes" in facts(name).needs]

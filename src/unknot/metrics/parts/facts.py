@@ -1,11 +1,32 @@
-"""Facts: what is true of a metric, as data; read without importing PyTorch."""
+"""What a metric declares as data: its facts, and its settings by the name of a protocol.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Literal, TypeAlias
+Protocols are named, versioned settings, because implementations of one score differ threefold. A
+score's file holds its own, ``PROTOCOLS: dict[name, settings]``, each a frozen dataclass with a
+``version`` that rises whenever a number would change. Not every score has every protocol. For
+settings of one's own pass a dataclass instead of a name::
+
+    from dataclasses import replace
+    from unknot.metrics.jemmig import PROTOCOLS, jemmig
+    jemmig(codes, factors, protocol=replace(PROTOCOLS["carbonneau"], bins=20))
+
+Nothing here imports PyTorch.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError
+
+S = TypeVar("S")
+MEANINGS = {
+    "study2019": "settings of Locatello et al. 2019; comparable with their 10,800 published models",
+    "study2019_fast": "DCI of study2019 in single precision; D and C within 0.01 of it",
+    "carbonneau": "settings of the review of Carbonneau et al. 2022 and of its published library",
+    "paper": "as the paper that introduced the score defines it",
+    "unknot": "our default: bins that outliers cannot move, dead codes left out, ceilings",
+}
 
 Need: TypeAlias = Literal["codes", "factors", "posteriors", "decoder", "models"]
 Aspect: TypeAlias = Literal[
@@ -67,17 +88,17 @@ LOSSES = ("recon", "loss", "tc", "mmd", "adversary", "off_diagonal", "diagonal")
 
 def facts(name: str) -> Facts:
     """The facts of a metric, ours or another package's; defaults where it says none."""
-    said = registry.literals("metrics", name)
-    if said is not None:
-        return Facts(name, **{key: said[key] for key in said.keys() & FIELDS})
+    literals = registry.literals("metrics", name)
+    if literals is not None:
+        return Facts(name, **{key: literals[key] for key in literals.keys() & FIELDS})
     try:
         function = registry.get("metrics", name)
     except ConfigError:
         if name not in registry.names("metrics"):
             raise
         return Facts(name)  # its package cannot be imported: calling the metric says why
-    given = getattr(function, "facts", None)
-    return given if isinstance(given, Facts) else Facts(name)
+    declared = getattr(function, "facts", None)
+    return declared if isinstance(declared, Facts) else Facts(name)
 
 
 def lower_is_better(column: str) -> bool:
@@ -88,8 +109,8 @@ def lower_is_better(column: str) -> bool:
         >>> [name for name in columns if lower_is_better(name)]
         ['gaussian_tc@study2019', 'wasserstein_tc.raw', 'elbo.error']
     """
-    known, part = _of_column(column)
-    return known.name in LOSSES or known.lower(part)
+    metric, part = _column_facts(column)
+    return metric.name in LOSSES or metric.lower(part)
 
 
 def reading(column: str) -> str:
@@ -99,13 +120,101 @@ def reading(column: str) -> str:
         >>> reading("dci.completeness@study2019")
         '1: each factor is predicted from one latent only. 0: from all equally.'
     """
-    known, part = _of_column(column)
-    return known.reading(part)
+    metric, part = _column_facts(column)
+    return metric.reading(part)
 
 
-def _of_column(column: str) -> tuple[Facts, str]:
+def _column_facts(column: str) -> tuple[Facts, str]:
     name, _, part = column.partition("@")[0].partition(".")
     try:
         return facts(name), part
     except ConfigError:
         return Facts(name), part
+
+
+@dataclass(frozen=True)
+class Protocol(Generic[S]):
+    """The settings of one score, and their name."""
+
+    metric: str
+    name: str
+    settings: S
+
+    def record(self, **measured: object) -> dict[str, Any]:
+        """Everything needed to repeat a score, as plain values."""
+        return {"name": self.name, **dict(_flat(self.settings)), **measured}
+
+
+def pick_protocol(
+    metric: str, protocols: Mapping[str, S], choice: str | S, kinds: Sequence[type] = ()
+) -> Protocol[S]:
+    """The settings of a name, or settings as they are under the name ``custom``.
+
+    They are of the type of one of the protocols, or of one of ``kinds``.
+    """
+    if not isinstance(choice, str):
+        allowed = tuple(dict.fromkeys([*map(type, protocols.values()), *kinds]))
+        if not isinstance(choice, allowed):
+            names = " or ".join(kind.__name__ for kind in allowed)
+            raise ConfigError(
+                f"{metric} takes the name of a protocol or its own {names}; "
+                f"got {type(choice).__name__}."
+            )
+        return Protocol(metric, "custom", choice)
+    if choice not in protocols:
+        raise ConfigError(
+            f"{metric} has no protocol '{choice}'{registry.nearest(choice, list(protocols))}"
+        )
+    return Protocol(metric, choice, protocols[choice])
+
+
+def check_protocol(name: object) -> None:
+    """Raise a ConfigError where no metric can have a protocol of this name."""
+    if name not in MEANINGS:
+        raise ConfigError(
+            f"There is no protocol {name!r}{registry.nearest(str(name), [*MEANINGS])}"
+        )
+
+
+def protocols_for(metric: str) -> Mapping[str, Any]:
+    """The settings of a metric by the name of a protocol; none for an outsider's plain function."""
+    protocols: Mapping[str, Any] = getattr(registry.get("metrics", metric), "protocols", {})
+    return protocols
+
+
+def protocol_table(metrics: Sequence[str] | None = None) -> str:
+    """All settings of all protocols as one Markdown table.
+
+    Example:
+        >>> print(protocol_table(["modularity"]).splitlines()[0])
+        | score | protocol | version | settings |
+    """
+    lines = ["| score | protocol | version | settings |", "|---|---|---|---|"]
+    for metric in metrics if metrics is not None else registry.names("metrics"):
+        for name, settings in protocols_for(metric).items():
+            flat = dict(_flat(settings))
+            version = flat.pop("version", 1)
+            text = ", ".join(filter(None, (_text(key, value) for key, value in flat.items())))
+            lines.append(f"| {metric} | {name} | {version} | {text} |")
+    return "\n".join(lines)
+
+
+def _text(key: str, value: object) -> str:
+    """A setting in words; nothing for one that is switched off."""
+    key = key.replace("_", " ")
+    if value is None:
+        return f"all {key}" if key.endswith("samples") else ""
+    if isinstance(value, bool):
+        return key if value else ""
+    if isinstance(value, tuple):
+        return f"{key} {' '.join(str(v) for v in value)}" if value else ""
+    return f"{key} {value:,}" if isinstance(value, int) else f"{key} {value}"
+
+
+def _flat(settings: Any) -> Iterator[tuple[str, Any]]:
+    for entry in fields(settings) if is_dataclass(settings) else ():
+        value = getattr(settings, entry.name)
+        if is_dataclass(value):
+            yield from _flat(value)
+        else:
+            yield entry.name, value

@@ -1,4 +1,8 @@
-"""Information of codes about factors: counted in bins, from neighbours, or from posteriors."""
+"""Tables of codes by factors: information, correlation, and what sums up such a table.
+
+Information is counted in bins, estimated from neighbours, or integrated over posteriors. Below are
+divergences between distributions over finitely many outcomes.
+"""
 
 import math
 from dataclasses import dataclass
@@ -8,8 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from unknot.core.errors import ConfigError
-from unknot.metrics.parts.tables import ranged
+from unknot.core.errors import ConfigError, DataError, ShapeError
 
 Edges: TypeAlias = Literal["width", "quantile"]
 SIGMAS = 5.0
@@ -67,8 +70,8 @@ def information(
     information is $H(z) + H(v) - H(z, v)$ of these, at least 0.
     """
     if counting.factor_bins is not None:
-        levels = discretise(values.double(), counting.factor_bins, "width")
-    joint = counts(discretise(codes, counting.bins, counting.edges), levels)
+        levels = discretize(values.double(), counting.factor_bins, "width")
+    joint = counts(discretize(codes, counting.bins, counting.edges), levels)
     n, by_code, by_factor = len(codes), joint.sum(-1), joint.sum(-2)
     mutual = mutual_information(joint)
     alive = informative(mutual, by_code, by_factor)
@@ -82,9 +85,9 @@ def information(
         mutual = (h_codes[:, None] + h_factors - h_joint).clamp_min(0)
     mutual = torch.where(alive[:, None], mutual, 0.0)
     remarks = []
-    cells = counting.bins * int(by_factor.shape[-1])
-    if n < 2 * cells:
-        remarks.append(f"{n} rows for up to {cells} cells: information is overestimated")
+    entries = counting.bins * int(by_factor.shape[-1])
+    if n < 2 * entries:
+        remarks.append(f"{n} rows for up to {entries} cells: information is overestimated")
     if not bool(alive.all()):
         remarks.append(
             f"{int((~alive).sum())} of {len(alive)} codes tell nothing and were left out"
@@ -92,13 +95,13 @@ def information(
     return Information(mutual, h_joint, h_codes, h_factors, alive, tuple(remarks))
 
 
-def discretise(values: Float[Tensor, "n c"], bins: int, edges: Edges) -> Int[Tensor, "n c"]:
+def discretize(values: Float[Tensor, "n c"], bins: int, edges: Edges) -> Int[Tensor, "n c"]:
     """Bin numbers from 0, column by column.
 
     Example:
-        >>> discretise(torch.tensor([[0.0], [1.0], [2.0], [90.0]]), 3, "width")[:, 0].tolist()
+        >>> discretize(torch.tensor([[0.0], [1.0], [2.0], [90.0]]), 3, "width")[:, 0].tolist()
         [0, 0, 0, 2]
-        >>> discretise(torch.tensor([[0.0], [1.0], [2.0], [90.0]]), 2, "quantile")[:, 0].tolist()
+        >>> discretize(torch.tensor([[0.0], [1.0], [2.0], [90.0]]), 2, "quantile")[:, 0].tolist()
         [0, 0, 1, 1]
     """
     if edges == "width":
@@ -172,7 +175,7 @@ def level_entropies(levels: Int[Tensor, "n f"]) -> Float[Tensor, " f"]:
 
 
 def neighbour_information(
-    codes: Float[Tensor, "n z"], levels: Int[Tensor, "n f"], neighbours: int
+    codes: Float[Tensor, "n z"], levels: Int[Tensor, "n f"], neighbors: int
 ) -> Float[Tensor, "z f"]:
     r"""Mutual information in nats of each continuous code and each factor with levels.
 
@@ -191,18 +194,18 @@ def neighbour_information(
         >>> round(neighbour_information(levels.double(), levels, 3).exp().item(), 2)
         4.02
     """
-    if neighbours < 1:
-        raise ConfigError(f"Expected 1 or more nearest neighbours, such as 10; got {neighbours}.")
-    x = ranged(codes).T.contiguous()
-    return torch.stack([_with_factor(x, level, neighbours) for level in levels.T], dim=1)
+    if neighbors < 1:
+        raise ConfigError(f"Expected 1 or more nearest neighbours, such as 10; got {neighbors}.")
+    x = to_unit_range(codes).T.contiguous()
+    return torch.stack([_with_factor(x, level, neighbors) for level in levels.T], dim=1)
 
 
 def _with_factor(
-    x: Float[Tensor, "z n"], level: Int[Tensor, " n"], neighbours: int
+    x: Float[Tensor, "z n"], level: Int[Tensor, " n"], neighbors: int
 ) -> Float[Tensor, " z"]:
     sizes = torch.bincount(level)
-    kept = sizes[level] > 1
-    x, level = x[:, kept], level[kept]
+    shared = sizes[level] > 1
+    x, level = x[:, shared], level[shared]
     if x.shape[1] == 0:
         return x.new_zeros(len(x))
     # By level and then by value, so that the neighbours of a level stand beside each other.
@@ -212,7 +215,7 @@ def _with_factor(
     level = level.sort().values
     sizes = torch.bincount(level)
     size, last = sizes[level], (sizes.cumsum(0) - 1)[level]
-    first, k = last - size + 1, (size - 1).clamp(max=neighbours)
+    first, k = last - size + 1, (size - 1).clamp(max=neighbors)
     place = torch.arange(len(level), device=x.device)
     radius = torch.full_like(x, torch.inf)
     for before in range(int(k.max()) + 1):
@@ -225,9 +228,9 @@ def _with_factor(
     same = _within(x + 2 * level, radius)
     total = _within(x, radius)
     n = torch.tensor(float(len(level)), dtype=x.dtype, device=x.device)
-    own = torch.digamma(size.to(x.dtype)).mean()
+    within = torch.digamma(size.to(x.dtype)).mean()
     inner = torch.digamma(same) - torch.digamma(total)
-    return (torch.digamma(n) - own + inner.mean(1)).clamp_min(0)
+    return (torch.digamma(n) - within + inner.mean(1)).clamp_min(0)
 
 
 def _within(x: Float[Tensor, "z n"], radius: Float[Tensor, "z n"]) -> Float[Tensor, "z n"]:
@@ -276,10 +279,154 @@ def mixture_information(
     whole = -log_density(points[:most], mean, logvar).mean(0)
     table = []
     for level in levels.T:
-        known = torch.zeros_like(whole)
+        conditional = torch.zeros_like(whole)
         for value in level.unique():
             here = level == value
             inside = log_density(points[here][:most], mean[here], logvar[here])
-            known += here.double().mean() * inside.mean(0)
-        table.append(whole + known)
+            conditional += here.double().mean() * inside.mean(0)
+        table.append(whole + conditional)
     return torch.stack(table, dim=1).clamp_min(0)
+
+
+def gap(table: Float[Tensor, "z f"], dim: int) -> Float[Tensor, " k"]:
+    """Largest minus second largest entry along ``dim``; with a single entry, that entry.
+
+    Example:
+        >>> gap(torch.tensor([[0.75, 0.25], [0.25, 1.0]]), dim=0).tolist()
+        [0.5, 0.75]
+    """
+    if table.shape[dim] == 1:
+        return table.squeeze(dim)
+    best = table.topk(2, dim=dim).values
+    return best.select(dim, 0) - best.select(dim, 1)
+
+
+def concentration(table: Float[Tensor, "z f"], dim: int) -> Float[Tensor, " k"]:
+    r"""One minus the entropy along ``dim`` of the normalised table, in units of its maximum.
+
+    1 where a single entry holds everything, 0 where all are equal or nothing is there.
+    """
+    size = table.shape[dim]
+    if size == 1:
+        return (table.squeeze(dim) > 0).to(table.dtype)
+    shares = ratio(table, table.sum(dim, keepdim=True))
+    entropy = -torch.xlogy(shares, shares).sum(dim) / math.log(size)
+    return torch.where(table.sum(dim) > 0, 1 - entropy, 0.0)
+
+
+def mean(values: Float[Tensor, " k"], weights: Float[Tensor, " k"]) -> Float[Tensor, ""]:
+    """Weighted mean; 0 where no weight is left."""
+    return ratio((values * weights).sum(), weights.sum())
+
+
+def ratio(a: Float[Tensor, "*s"], b: Float[Tensor, "*t"]) -> Float[Tensor, "..."]:
+    """``a / b``, and 0 where ``b`` is 0."""
+    return torch.where(b == 0, 0.0, a / torch.where(b == 0, 1.0, b))
+
+
+def midranks(values: Float[Tensor, "n c"]) -> Float[Tensor, "n c"]:
+    """Ranks from 0, column by column; equal values share the middle of their ranks."""
+    columns = []
+    for column in values.T:
+        _, inverse, sizes = torch.unique(column, return_inverse=True, return_counts=True)
+        columns.append((sizes.cumsum(0) - 0.5 * (sizes + 1)).to(values)[inverse])
+    return torch.stack(columns, dim=1)
+
+
+def correlation(a: Float[Tensor, "n z"], b: Float[Tensor, "n f"]) -> Float[Tensor, "z f"]:
+    """Pearson's correlation of all columns; 0 where a column is constant."""
+    a, b = to_unit_range(a), to_unit_range(b)
+    a, b = a - a.mean(0), b - b.mean(0)
+    return ratio(a.T @ b, a.norm(dim=0)[:, None] * b.norm(dim=0))
+
+
+def to_unit_range(
+    values: Float[Tensor, "m c"], like: Float[Tensor, "n c"] | None = None
+) -> Float[Tensor, "m c"]:
+    """Columns scaled to lie between 0 and 1, those of ``like`` if given; constant ones are 0."""
+    like = values if like is None else like
+    low, high = like.amin(0), like.amax(0)
+    return (values - low) / torch.where(high > low, high - low, torch.inf)
+
+
+def normal_scores(codes: Float[Tensor, "n z"]) -> Float[Tensor, "n z"]:
+    """Each code replaced by the normal quantiles of its ranks; a constant code becomes 0.
+
+    Example:
+        >>> normal_scores(torch.tensor([[5.0], [70.0], [6.0]]).double()).round(decimals=2).tolist()
+        [[-0.97], [0.97], [0.0]]
+    """
+    quantiles: Tensor = torch.special.ndtri((midranks(codes) + 0.5) / len(codes))
+    return quantiles
+
+
+def kl(p: Float[Tensor, " n"], q: Float[Tensor, " n"]) -> Float[Tensor, ""]:
+    r"""Kullback-Leibler divergence, $\sum_i p_i \ln (p_i / q_i)$, in nats.
+
+    Infinite where p has mass and q has none.
+
+    Example:
+        >>> p, q = torch.tensor([0.5, 0.5]).double(), torch.tensor([0.25, 0.75]).double()
+        >>> round(kl(p, q).item(), 4), round(kl(q, p).item(), 4)
+        (0.1438, 0.1308)
+    """
+    _check_distributions(p, q)
+    each: Tensor = torch.special.xlogy(p, p) - torch.special.xlogy(p, q)
+    return each.sum()
+
+
+def jensen_shannon(p: Float[Tensor, " n"], q: Float[Tensor, " n"]) -> Float[Tensor, ""]:
+    r"""Mean divergence of both from their mixture, in nats: at most $\ln 2$.
+
+    Paper: Mushom 2020, section 2.2, which prints the f of twice this.
+
+    Example:
+        >>> p, q = torch.tensor([1.0, 0.0]).double(), torch.tensor([0.0, 1.0]).double()
+        >>> round(jensen_shannon(p, q).item(), 4)
+        0.6931
+    """
+    mixture = (p + q) / 2
+    return (kl(p, mixture) + kl(q, mixture)) / 2
+
+
+def wasserstein(
+    p: Float[Tensor, " n"], q: Float[Tensor, " n"], cost: Float[Tensor, "_ _"]
+) -> Float[Tensor, ""]:
+    """The least cost of moving p to q, where mass going from i to j costs ``cost[i, j]``.
+
+    A linear program over couplings of the two. With a cost of 1 wherever anything moves it is the
+    total variation, half the sum of absolute differences.
+
+    Example:
+        >>> p, q = torch.tensor([1.0, 0.0, 0.0]).double(), torch.tensor([0.0, 0.5, 0.5]).double()
+        >>> place = torch.arange(3.0)
+        >>> round(wasserstein(p, q, (place[:, None] - place).abs()).item(), 6)
+        1.5
+    """
+    from scipy.optimize import linprog
+
+    _check_distributions(p, q)
+    n = len(p)
+    if cost.shape != (n, n):
+        raise ShapeError(f"Expected a cost of {n} x {n}; got {tuple(cost.shape)}.")
+    eye, ones = torch.eye(n), torch.ones(1, n)
+    marginals = torch.cat([torch.kron(eye, ones), torch.kron(ones, eye)])
+    solution = linprog(
+        cost.flatten().numpy(), A_eq=marginals.numpy(), b_eq=torch.cat([p, q]).numpy()
+    )
+    if not solution.success:
+        raise DataError(f"No coupling of the two was found: {solution.message}")
+    return torch.tensor(solution.fun, dtype=p.dtype)
+
+
+def _check_distributions(p: Tensor, q: Tensor) -> None:
+    if p.shape != q.shape:
+        raise ShapeError(
+            f"Expected two distributions over the same outcomes; got {len(p)} and {len(q)}."
+        )
+    for one in (p, q):
+        if bool((one < 0).any()) or abs(one.sum().item() - 1) > 1e-6:
+            raise DataError(
+                f"Expected probabilities that add up to 1; got {one.sum().item():.6g} with a least "
+                f"of {one.min().item():.3g}."
+            )

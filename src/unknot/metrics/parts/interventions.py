@@ -1,6 +1,6 @@
 """Codes of points that share a factor: by row number of a grid, or among given rows.
 
-``held`` gives batches in which a factor has one value, ``pairs`` batches of pairs that agree in it.
+``hold`` gives batches in which a factor has one value, ``pairs`` batches of pairs that agree in it.
 Row numbers are drawn on the CPU wherever the codes are: a lazy representation keeps count there.
 """
 
@@ -15,11 +15,11 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.errors import DataError
 from unknot.core.representation import Representation
-from unknot.metrics.parts.information import discretise
+from unknot.metrics.parts.information import discretize
 from unknot.metrics.parts.rows import Rows
 
 FEWEST_IN_GROUP = 10
-"""A value of a factor with fewer rows cannot show how codes vary while it is held."""
+"""A value of a factor with fewer rows cannot show how codes vary while it is fixed."""
 CHUNK = 1_000
 """Votes computed at once; keeps memory flat whatever the protocol asks for."""
 
@@ -45,7 +45,7 @@ class Grid:
     columns: tuple[int, ...]
     """Which factors of the grid vary."""
 
-    def held(self, factor: Int[Tensor, " v"], batch: int, draw: Draw) -> Float[Tensor, "v b z"]:
+    def hold(self, factor: Int[Tensor, " v"], batch: int, draw: Draw) -> Float[Tensor, "v b z"]:
         """One value for the batch: that of its first point."""
         index = draw.integers("rows", batch, self.representation.space.size)
         return self._codes(self._moved(index, index[:, :1], factor))
@@ -83,7 +83,7 @@ class Groups:
     """How many levels have rows enough."""
 
     @classmethod
-    def of(cls, rows: Rows, levels: Int[Tensor, "n f"]) -> "Groups":
+    def from_rows(cls, rows: Rows, levels: Int[Tensor, "n f"]) -> "Groups":
         """Sort rows by level."""
         levels = levels.cpu()
         starts, sizes, usable = [], [], []
@@ -105,7 +105,7 @@ class Groups:
         order = levels.argsort(dim=0, stable=True)
         return cls(rows.codes, order, torch.stack(starts), torch.stack(sizes), torch.stack(usable))
 
-    def held(self, factor: Int[Tensor, " v"], batch: int, draw: Draw) -> Float[Tensor, "v b z"]:
+    def hold(self, factor: Int[Tensor, " v"], batch: int, draw: Draw) -> Float[Tensor, "v b z"]:
         """A value drawn uniformly, and rows that have it, drawn with replacement."""
         level = draw.integers("values", 1) % self.usable[factor][:, None]
         place = draw.integers("rows", batch) % self._size(factor, level)
@@ -142,8 +142,8 @@ def source(rows: Rows, factor_bins: int | None) -> Source:
         return Grid(rows.grid, tuple(names.index(name) for name in rows.names))
     levels = rows.levels
     if factor_bins is not None:
-        levels = discretise(rows.values.double(), factor_bins, "width")
-    return Groups.of(rows, levels)
+        levels = discretize(rows.values.double(), factor_bins, "width")
+    return Groups.from_rows(rows, levels)
 
 
 def batches(
@@ -153,3 +153,16 @@ def batches(
     for first in range(0, votes, CHUNK):
         draw = Draw(seed, stream, torch.arange(first, min(first + CHUNK, votes)))
         yield draw.integers("factors", 1, factors)[:, 0], draw
+
+
+def accuracy_values(
+    train: Float[Tensor, ""], test: Float[Tensor, ""], factors: int, *, rescaled: bool
+) -> dict[str, Float[Tensor, ""]]:
+    """Values of a score that is the accuracy of naming one of the factors.
+
+    ``rescaled`` counts from chance instead of from 0; it says which of the two is the score.
+    """
+    chance = 1 / factors
+    above = (test - chance) / (1 - chance) if factors > 1 else test
+    score = above if rescaled else test
+    return {"": score, "accuracy": test, "rescaled": above, "train_accuracy": train}

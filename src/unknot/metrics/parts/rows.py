@@ -1,8 +1,9 @@
 """Rows: checked codes and factors, the only thing a metric computes on."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import compress
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -13,15 +14,21 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError, ShapeError
-from unknot.core.factors import FactorSpace, Kind
+from unknot.core.factors import KINDS, FactorSpace, Kind
 from unknot.core.representation import Representation
-from unknot.metrics.parts.information import Counting, Information, information
-from unknot.metrics.parts.tables import correlation, midranks
+from unknot.metrics.parts.information import (
+    Counting,
+    Information,
+    correlation,
+    information,
+    midranks,
+)
 
 Array: TypeAlias = Tensor | NDArray[Any]
 Codes: TypeAlias = Array | Representation
 Factors: TypeAlias = Array | None
 Test: TypeAlias = tuple[Array, Array] | None
+Images: TypeAlias = Array | Callable[[Tensor], Tensor] | None
 T = TypeVar("T")
 
 FEWEST = 10
@@ -111,7 +118,7 @@ class Rows:
 
         return self.remember("perfect", compute)
 
-    def resampled(self, step: int) -> "Rows":
+    def resample(self, step: int) -> "Rows":
         """As many rows drawn with replacement, for an interval."""
         n = len(self)
         index = noise.integers(self.seed, "metric/bootstrap", step, n, high=n)
@@ -125,37 +132,33 @@ class Rows:
 
 
 def take(codes: Codes, factors: Factors = None, *, samples: int | None, seed: int) -> Rows:
-    """The rows a score sees.
+    """The rows a score sees: at most so many of given rows, by a seeded draw, or of a grid.
 
-    Args:
-        codes: Codes ``[n, z]`` of given rows, or a representation to draw rows from.
-        factors: Factor values ``[n, f]``, whole numbers; none with a representation.
-        samples: At most so many rows. Given rows beyond it are left out by a seeded draw; a grid is
-            drawn with replacement. ``None`` takes all given rows, or 10,000 different grid points.
-        seed: Of the draw.
+    A grid is drawn with replacement. Without ``samples`` these are all given rows, or 10,000
+    different grid points.
     """
     if isinstance(codes, Representation):
         _check_grid(codes, factors, None)
-        return take_of_grid(codes, samples=samples, seed=seed)
-    rows = _of_arrays(codes, factors, None)
+        return _take_grid(codes, samples=samples, seed=seed)
+    rows = _from_arrays(codes, factors, None)
     if samples is not None and len(rows) > samples:
         rows = rows[_permutation(seed, len(rows))[:samples]]
     return _varying(rows, len(rows))
 
 
-def take_of_grid(codes: Representation, *, samples: int | None, seed: int) -> Rows:
+def _take_grid(codes: Representation, *, samples: int | None, seed: int) -> Rows:
     """Rows of a grid, as `take` has them, whether or not it has factors."""
     if samples is None:
         index = _shuffled(codes.space, seed)[:DRAWS]
     else:
         index = noise.integers(seed, "metric/rows", 0, samples, high=codes.space.size)
-    return _of_grid(codes, index, len(index))
+    return _from_grid(codes, index, len(index))
 
 
 def take_codes(codes: Codes, *, samples: int | None, seed: int) -> Rows:
     """The rows that other metrics see under the same seed, without factors; see `take`."""
     if isinstance(codes, Representation):
-        rows = take_of_grid(codes, samples=samples, seed=seed)
+        rows = _take_grid(codes, samples=samples, seed=seed)
     else:
         # The number of a row stands in for its factors, so that codes are checked in one place.
         stand_in = torch.arange(len(codes) if codes.ndim else 0)[:, None]
@@ -190,9 +193,9 @@ def take_two(
     sizes = (samples or DRAWS, test_samples or TEST_DRAWS)
     if isinstance(codes, Representation):
         _check_grid(codes, factors, test)
-        return _two_of_grid(codes, sizes, seed, distinct)
+        return _two_from_grid(codes, sizes, seed, distinct)
     if test is not None:
-        rows = _of_arrays(codes, factors, test)
+        rows = _from_arrays(codes, factors, test)
         cut = len(codes)
         train, other = torch.arange(cut), torch.arange(cut, len(rows))
         if samples is not None and cut > samples:
@@ -201,14 +204,14 @@ def take_two(
             other = cut + _permutation(seed, len(other))[:test_samples]
         used, cut = torch.cat([train, other]), len(train)
     else:
-        rows = _of_arrays(codes, factors, None)
+        rows = _from_arrays(codes, factors, None)
         n = len(rows) if samples is None else min(len(rows), sum(sizes))
         used, cut = _permutation(seed, len(rows))[:n], round(n * sizes[0] / sum(sizes))
     rows = _varying(rows[used], cut)
     return rows[:cut], rows[cut:]
 
 
-def _two_of_grid(
+def _two_from_grid(
     grid: Representation, sizes: tuple[int, int], seed: int, distinct: bool
 ) -> tuple[Rows, Rows]:
     if distinct:
@@ -219,10 +222,10 @@ def _two_of_grid(
         train = noise.integers(seed, "metric/rows", 0, sizes[0], high=high)
         other = noise.integers(seed, "metric/test rows", 0, sizes[1], high=high)
         index, cut = torch.cat([train, other]), sizes[0]
-    rows = _of_grid(grid, index, cut)
-    known = torch.isin(index[cut:], index[:cut]).double().mean().item()
-    if known > 0.05:
-        rows = _with_remark(rows, f"{100 * known:.0f} % of the test points are training points too")
+    rows = _from_grid(grid, index, cut)
+    share = torch.isin(index[cut:], index[:cut]).double().mean().item()
+    if share > 0.05:
+        rows = _with_remark(rows, f"{100 * share:.0f} % of the test points are training points too")
     return rows[:cut], rows[cut:]
 
 
@@ -253,14 +256,14 @@ def _permutation(seed: int, n: int) -> Int[Tensor, " n"]:
     return noise.permutation(seed, "metric/rows", 0, n, 1)[:, 0]
 
 
-def _of_grid(grid: Representation, index: Int[Tensor, " n"], cut: int) -> Rows:
+def _from_grid(grid: Representation, index: Int[Tensor, " n"], cut: int) -> Rows:
     codes = grid.codes(index).detach().double()
     _check_codes(codes)
     values = grid.factors(index).to(codes.device)
     return _varying(_rows(codes, values, grid.space.names, grid.space.kinds), cut)
 
 
-def _of_arrays(codes: Array, factors: Factors, test: Test) -> Rows:
+def _from_arrays(codes: Array, factors: Factors, test: Test) -> Rows:
     if factors is None:
         raise ConfigError("Codes as an array need the factors of the same rows: pass `factors`.")
     pairs = [(codes, factors)] if test is None else [(codes, factors), test]
@@ -271,12 +274,10 @@ def _of_arrays(codes: Array, factors: Factors, test: Test) -> Rows:
             "Test arrays need as many codes and factors as the others; got (codes, factors) "
             f"{sorted(widths)}."
         )
-    all_codes = torch.cat([c for c, _ in checked])
-    all_values = torch.cat([f for _, f in checked])
-    f = all_values.shape[1]
-    names = tuple(f"factor {k}" for k in range(f))
+    all_codes, all_values = (torch.cat(parts) for parts in zip(*checked, strict=True))
+    names = tuple(f"factor {k}" for k in range(all_values.shape[1]))
     ordered: Kind = "ordered"
-    return _rows(all_codes, all_values, names, (ordered,) * f)
+    return _rows(all_codes, all_values, names, (ordered,) * len(names))
 
 
 def _pair(codes: Array, factors: Array) -> tuple[Tensor, Tensor]:
@@ -333,19 +334,131 @@ def _rows(codes: Tensor, values: Tensor, names: tuple[str, ...], kinds: tuple[Ki
 def _varying(rows: Rows, cut: int) -> Rows:
     """Without the factors that have a single value in the first ``cut`` rows."""
     varies = (rows.levels[:cut] != rows.levels[0]).any(0).tolist()
-    keep = [k for k, v in enumerate(varies) if v]
-    if not keep:
+    if not any(varies):
         raise DataError(
             "Every factor has one single value in these rows: there is nothing to find."
         )
     if all(varies):
         return rows
-    left = [rows.names[k] for k, v in enumerate(varies) if not v]
-    kept = replace(
+    varying = replace(
         rows,
-        values=rows.values[:, keep],
-        levels=rows.levels[:, keep],
-        names=tuple(rows.names[k] for k in keep),
-        kinds=tuple(rows.kinds[k] for k in keep),
+        values=rows.values[:, varies],
+        levels=rows.levels[:, varies],
+        names=tuple(compress(rows.names, varies)),
+        kinds=tuple(compress(rows.kinds, varies)),
     )
-    return _with_remark(kept, f"left out for having one value: {', '.join(left)}")
+    left = [name for name in rows.names if name not in varying.names]
+    return _with_remark(varying, f"left out for having one value: {', '.join(left)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """The codes of one model and what goes with them; metrics of the same settings share rows."""
+
+    codes: Codes
+    factors: Factors = None
+    seed: int = 0
+    logvar: Codes | None = None
+    test: Test = None
+    kinds: Sequence[str] | None = None
+    images: Images = None
+    _memory: dict[Hashable, Rows] = field(default_factory=dict, init=False, repr=False)
+
+    def rows(
+        self,
+        samples: int | None,
+        *,
+        factors: bool = True,
+        split: tuple[int | None, bool] | None = None,
+        posteriors: str = "",
+    ) -> Rows:
+        """The rows that a metric sees, with its seed; see `take`.
+
+        ``split`` is how many rows to test on, and whether they differ (`take_two`); ``posteriors``
+        names who reads log-variances too, for messages.
+        """
+        if split and split[0] == 0 and self.test is None:
+            split = None
+        if not isinstance(self.codes, Representation) and samples is not None and not split:
+            samples = None if self.codes.ndim and samples >= len(self.codes) else samples
+        key = (samples, factors, split, bool(posteriors))
+        if key not in self._memory:
+            grid = self.codes if isinstance(self.codes, Representation) else None
+            rows = (
+                self._split(samples, *split) if split else self._take(samples, factors, posteriors)
+            )
+            self._memory[key] = replace(rows, seed=self.seed, grid=grid)
+        rows = self._memory[key]
+        if self.kinds is not None:
+            rows = replace(rows, kinds=_checked_kinds(self.kinds, rows))
+        if self.images is not None:
+            rows = replace(rows, images=_pictures(self.images, self.codes))
+        return rows
+
+    def _split(self, samples: int | None, test_samples: int | None, distinct: bool) -> Rows:
+        train, test = take_two(
+            self.codes, self.factors, self.test, samples=samples, test_samples=test_samples,
+            seed=self.seed, distinct=distinct,
+        )  # fmt: skip
+        return train if test is train else replace(train, test=test)
+
+    def _take(self, samples: int | None, factors: bool, posteriors: str) -> Rows:
+        codes = side_by_side(posteriors, self.codes, self.logvar) if posteriors else self.codes
+        if factors:
+            rows = take(codes, self.factors, samples=samples, seed=self.seed)
+        else:
+            rows = take_codes(codes, samples=samples, seed=self.seed)
+        if not posteriors:
+            return rows
+        mean, logvar = rows.codes.chunk(2, dim=1)
+        return replace(rows, codes=mean, logvar=logvar)
+
+
+def side_by_side(metric: str, codes: Codes, logvar: Codes | None) -> Codes:
+    """Means and log-variances of posteriors as one table, so that rows are drawn for both."""
+    if logvar is None:
+        raise ConfigError(
+            f"{metric} reads whole posteriors: give their means as codes and their log-variances, "
+            "of the same shape, as `logvar`."
+        )
+    if isinstance(codes, Representation) and isinstance(logvar, Representation):
+        if codes.space != logvar.space or codes.latents != logvar.latents:
+            raise ShapeError("logvar must be of the grid and the codes that it goes with.")
+        means, logvars = codes, logvar
+        return Representation(
+            codes.space,
+            2 * codes.latents,
+            lambda index: torch.cat([means.codes(index), logvars.codes(index)], dim=1),
+        )
+    if isinstance(codes, Representation) or isinstance(logvar, Representation):
+        raise ShapeError("Codes and logvar must both be arrays, or both representations.")
+    if codes.shape != logvar.shape:
+        raise ShapeError(
+            f"Expected logvar of the shape of codes, {tuple(codes.shape)}; "
+            f"got {tuple(logvar.shape)}."
+        )
+    mean, other = (take_codes(array, samples=None, seed=0).codes for array in (codes, logvar))
+    return torch.cat([mean, other.to(mean.device)], dim=1)
+
+
+def _checked_kinds(kinds: Sequence[str], rows: Rows) -> tuple[Kind, ...]:
+    checked = tuple(kind for name in kinds for kind in KINDS if kind == name)
+    if not len(checked) == len(kinds) == len(rows.names):
+        raise ConfigError(
+            f"Expected one kind of {KINDS} for each of the {len(rows.names)} factors that vary; "
+            f"got {tuple(kinds)}."
+        )
+    return checked
+
+
+def _pictures(
+    images: Array | Callable[[Tensor], Tensor], codes: Codes
+) -> Callable[[Tensor], Tensor]:
+    if callable(images):
+        return images
+    rows = codes.space.size if isinstance(codes, Representation) else len(codes)
+    if len(images) != rows:
+        raise ShapeError(f"Expected {rows} images, one per row; got {len(images)}.")
+    if isinstance(images, Tensor):
+        return lambda index: images[index.to(images.device)]
+    return lambda index: torch.from_numpy(images[index.numpy()])

@@ -2,10 +2,11 @@
 
 import functools
 import inspect
+import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 import torch
 from jaxtyping import Float
@@ -15,11 +16,18 @@ from torch import Tensor
 from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
-from unknot.metrics.parts import protocols
 from unknot.metrics.parts.decoding import Draws, Likelihood, draw
-from unknot.metrics.parts.facts import FIELDS, Facts
-from unknot.metrics.parts.inputs import Images, Inputs
-from unknot.metrics.parts.rows import Array, Codes, Factors, Rows, Test, take_codes
+from unknot.metrics.parts.facts import FIELDS, Facts, Protocol, pick_protocol
+from unknot.metrics.parts.rows import (
+    Array,
+    Codes,
+    Factors,
+    Images,
+    Inputs,
+    Rows,
+    Test,
+    take_codes,
+)
 
 RESAMPLES = 200
 S = TypeVar("S")
@@ -88,16 +96,19 @@ class Measured:
     """What one must know beside the settings to repeat it, such as the version of a solver."""
 
 
-class Sample(Protocol):
+class Sample(typing.Protocol):
     """What a metric measures: rows, or what was made of them once."""
 
-    def resampled(self, step: int) -> "Sample":
+    def resample(self, step: int) -> "Sample":
         """As much of it drawn with replacement, for an interval."""
         ...
 
 
 class Base(ABC, Generic[S]):
     """What all metrics have: facts, settings by protocol, a text, a signature and a name."""
+
+    kinds: Sequence[type] = ()
+    """Types of settings beside those of the protocols."""
 
     def __init__(
         self, measure: Callable[[Any, S], Measured], facts: Facts, settings: Mapping[str, S]
@@ -110,9 +121,9 @@ class Base(ABC, Generic[S]):
     def __call__(self, *args: Any, **options: Any) -> Score:
         """Score a model, or several."""
 
-    def pick(self, protocol: str | S) -> protocols.Protocol[S]:
-        """The settings of a name, or those given."""
-        return protocols.pick(self.facts.name, self.protocols, protocol)
+    def pick(self, protocol: str | S) -> Protocol[S]:
+        """The settings of a name, or settings as they are."""
+        return pick_protocol(self.facts.name, self.protocols, protocol, self.kinds)
 
     def __repr__(self) -> str:
         plain = [p.replace(annotation=p.empty) for p in self.__signature__.parameters.values()]
@@ -140,12 +151,12 @@ class Metric(Base[S]):
     ) -> None:
         super().__init__(measure, facts, settings)
         self.options, self.ceiling, self.sample, self.kinds = options, ceiling, sample, kinds
-        needs = [need for one in (*settings.values(), *kinds) for need in needs_of(facts, one)]
+        needs = [need for one in (*settings.values(), *kinds) for need in _needs(facts, one)]
         hidden = {"test", "kinds", "images", "interval", "logvar"} - {*options}
         if "posteriors" in needs:
             hidden.remove("logvar")
-        shown = [p for n, p in self.__signature__.parameters.items() if n not in hidden]
-        self.__signature__ = self.__signature__.replace(parameters=shown)
+        visible = [p for n, p in self.__signature__.parameters.items() if n not in hidden]
+        self.__signature__ = self.__signature__.replace(parameters=visible)
 
     def __call__(
         self,
@@ -170,14 +181,14 @@ class Metric(Base[S]):
     ) -> Score:
         """The score of inputs that other metrics may share."""
         name = self.facts.name
-        chosen = protocols.pick(name, self.protocols, protocol, self.kinds)
-        settings = chosen.settings
+        choice = self.pick(protocol)
+        settings = choice.settings
         options = getattr(settings, "options", self.options)
-        given = {"interval": interval, "kinds": inputs.kinds, "images": inputs.images}
-        _refuse(given, options, f"{name} under '{chosen.name}'")
-        needs, reader, split = needs_of(self.facts, settings), "", None
+        extras = {"interval": interval, "kinds": inputs.kinds, "images": inputs.images}
+        _refuse(extras, options, f"{name} under '{choice.name}'")
+        needs, reader, split = _needs(self.facts, settings), "", None
         if "posteriors" in needs:
-            by_paper = "posteriors" not in self.facts.needs and chosen.name == "paper"
+            by_paper = "posteriors" not in self.facts.needs and choice.name == "paper"
             reader = f"{name} under the protocol of its paper" if by_paper else name
         if "test" in self.options:
             split = getattr(settings, "test_samples", None), getattr(settings, "distinct", False)
@@ -192,11 +203,11 @@ class Metric(Base[S]):
         if interval is not None:
 
             def again(step: int) -> float:
-                return float(self.measure(sample.resampled(step), settings).values[""])
+                return float(self.measure(sample.resample(step), settings).values[""])
 
             ends = bootstrap(again, float(measured.values[""]), interval)
             record["level"] = interval
-        return build(chosen, measured, rows, record, interval=ends, ceiling=ceiling)
+        return build(choice, measured, rows, record, interval=ends, ceiling=ceiling)
 
 
 class DecoderMetric(Base[S]):
@@ -212,8 +223,8 @@ class DecoderMetric(Base[S]):
         seed: int = 0,
     ) -> Score:
         """Score one model on images."""
-        drawn = draw(net, x, likelihood=likelihood, draws=self.draws(protocol), seed=seed)
-        return self.score(drawn, protocol=protocol, seed=seed)
+        draws = draw(net, x, likelihood=likelihood, draws=self.draws(protocol), seed=seed)
+        return self.score(draws, protocol=protocol, seed=seed)
 
     def draws(self, protocol: str | S) -> int:
         """How many points of each posterior are decoded."""
@@ -223,9 +234,9 @@ class DecoderMetric(Base[S]):
     def score(self, draws: Draws, *, protocol: str | S, seed: int) -> Score:
         """The score of one model from its draws, such as those of a population's member."""
         draws.check()
-        chosen = self.pick(protocol)
+        choice = self.pick(protocol)
         record = {"likelihood": draws.likelihood, "seed": seed}
-        return build(chosen, self.measure(draws, chosen.settings), draws.rows, record)
+        return build(choice, self.measure(draws, choice.settings), draws.rows, record)
 
 
 @dataclass(frozen=True)
@@ -248,15 +259,15 @@ class ModelsMetric(Base[S]):
         seed: int = 0,
     ) -> Score:
         """Score models by their codes of the same points."""
-        name, chosen = self.facts.name, self.pick(protocol)
+        name, choice = self.facts.name, self.pick(protocol)
         if len(models) < 2:
             raise ConfigError(f"{name} compares at least two models; got {len(models)}.")
-        samples = getattr(chosen.settings, "samples", None)
+        samples = getattr(choice.settings, "samples", None)
         rows = tuple(take_codes(codes, samples=samples, seed=seed) for codes in models)
         if len(sizes := {len(r) for r in rows}) > 1:
             raise ShapeError(f"{name} needs all models on the same rows; got {sorted(sizes)} rows.")
-        measured = self.measure(Models(rows, kl), chosen.settings)
-        return build(chosen, measured, rows[0], {"seed": seed, "models": len(models)})
+        measured = self.measure(Models(rows, kl), choice.settings)
+        return build(choice, measured, rows[0], {"seed": seed, "models": len(models)})
 
 
 CodesNeed: TypeAlias = Literal["codes", "factors", "posteriors"]
@@ -294,7 +305,7 @@ def metric(
     and adds remarks, ceiling and interval.
 
     Args:
-        settings: By the name of a protocol; see `unknot.metrics.parts.protocols`. Settings that
+        settings: By the name of a protocol; see `unknot.metrics.parts.facts`. Settings that
             need more than the metric has ``needs`` of their own, such as ``("posteriors",)``.
         needs: ``codes`` with ``factors`` or ``posteriors``; or ``decoder``, where it measures
             draws; or ``models``, where it measures several models.
@@ -319,20 +330,20 @@ def metric(
     )
 
 
-def needs_of(facts: Facts, settings: object) -> tuple[str, ...]:
+def _needs(facts: Facts, settings: object) -> tuple[str, ...]:
     """What a metric needs under settings, or under any settings of a type."""
     return (*facts.needs, *getattr(settings, "needs", ()))
 
 
-def _refuse(given: Mapping[str, object], options: Collection[str], metric: str) -> None:
+def _refuse(extras: Mapping[str, object], options: Collection[str], metric: str) -> None:
     """Raise a ConfigError for an option that a metric does not have."""
-    for option, value in given.items():
+    for option, value in extras.items():
         if value is not None and option not in options:
             raise ConfigError(f"{metric} takes no `{option}`; leave it out.")
 
 
 def build(
-    protocol: protocols.Protocol[Any],
+    protocol: Protocol[Any],
     measured: Measured,
     rows: Rows,
     record: Mapping[str, Any],

@@ -1,4 +1,4 @@
-"""Points among which one factor moves and all others stand still: a grid's, or given rows."""
+"""Points among which one factor moves and all others stand still, and pairs of points."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,15 +12,23 @@ from unknot.core import noise
 from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.metrics.parts.information import UNKNOT as COUNTED
+from unknot.metrics.parts.information import ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured
-from unknot.metrics.parts.tables import ratio
 
 Dead: TypeAlias = Literal["counted", "left out"]
 CHUNK = 10_000
 """Rows whose products of codes are held at once."""
 STILL = 1e-12
 """A variance no larger is rounding: codes are measured in their deviation or their range."""
+Convention: TypeAlias = Literal["independent", "batches of 32"]
+"""Random pairs: of two different draws, or with replacement within batches of 32 random points.
+
+The second is how the published numbers of Michlo 2022 were drawn: one pair in 32 is a point and
+itself, which every distance calls 0, and so raises every correlation.
+"""
+Pairs: TypeAlias = tuple[Int[Tensor, " p"], Int[Tensor, " p"]]
+BATCH, IN_BATCH = 32, 64
 
 
 @dataclass(frozen=True)
@@ -141,15 +149,15 @@ def traversals(of: Points, factor: int, most: int) -> Traversals:
     return Traversals(order, number[group][order])
 
 
-def resampled(steps: Traversals, name: str, step: int, seed: int) -> Traversals:
+def resample(steps: Traversals, name: str, step: int, seed: int) -> Traversals:
     """As many traversals drawn with replacement, for an interval."""
     sizes = torch.bincount(steps.group)
-    drawn = _again(len(sizes), name, step, seed)
-    length = sizes[drawn]
-    group = torch.arange(len(drawn)).repeat_interleave(length)
+    draws = _again(len(sizes), name, step, seed)
+    length = sizes[draws]
+    group = torch.arange(len(draws)).repeat_interleave(length)
     within = torch.arange(len(group)) - (length.cumsum(0) - length)[group]
     starts = sizes.cumsum(0) - sizes
-    return Traversals(steps.index[starts[drawn][group] + within], group)
+    return Traversals(steps.index[starts[draws][group] + within], group)
 
 
 def _again(traversals: int, name: str, step: int, seed: int) -> Int[Tensor, " t"]:
@@ -177,6 +185,36 @@ def grid_traversals(
     else:
         other = noise.integers(seed, f"metric/walk {space.names[factor]}", 0, most, high=there)
     return space.traversal(other // stride * (stride * size) + other % stride, factor)
+
+
+def random_pairs(size: int, pairs: int, convention: Convention, seed: int) -> Pairs:
+    """Row numbers of pairs of any of ``size`` points.
+
+    Example:
+        >>> a, b = random_pairs(1000, 6400, "batches of 32", seed=0)
+        >>> round((a == b).double().mean().item() * 32, 1)
+        1.0
+    """
+    if convention == "independent":
+        first = noise.integers(seed, "metric/pairs/first", 0, pairs, high=size)
+        # On to another row: a row is never its own partner.
+        step = noise.integers(seed, "metric/pairs/second", 0, pairs, high=max(size - 1, 1))
+        return first, (first + 1 + step) % size
+    batches = -(-pairs // IN_BATCH)
+    points = noise.integers(seed, "metric/pairs/points", 0, batches, BATCH, high=size)
+    places = noise.integers(seed, "metric/pairs/places", 0, 2, batches, IN_BATCH, high=BATCH)
+    first, second = (points.gather(1, place).flatten()[:pairs] for place in places)
+    return first, second
+
+
+def pairs_along(steps: Traversals, pairs: int, seed: int, name: str) -> Pairs:
+    """Row numbers of pairs within traversals, drawn with replacement."""
+    sizes = torch.bincount(steps.group)
+    starts = sizes.cumsum(0) - sizes
+    first = noise.integers(seed, f"metric/along {name}/first", 0, pairs, high=len(steps.index))
+    second = noise.integers(seed, f"metric/along {name}/second", 0, pairs, high=2**62)
+    group = steps.group[first]
+    return steps.index[first], steps.index[starts[group] + second % sizes[group]]
 
 
 def covariances(codes: Float[Tensor, "m z"], group: Int[Tensor, " m"]) -> Float[Tensor, "t z z"]:
@@ -212,12 +250,12 @@ class Shares:
         """Mean over traversals of the share of a single direction."""
         return torch.stack([share[1].mean() for share in self.each])
 
-    def normalised(self, share: Float[Tensor, " f"]) -> Float[Tensor, " f"]:
+    def normalize(self, share: Float[Tensor, " f"]) -> Float[Tensor, " f"]:
         """From 0 for equal variances to 1 for a single one."""
         least = 1 / self.size
         return ((share - least) / (1 - least)).clamp_min(0) if self.size > 1 else share
 
-    def resampled(self, step: int) -> "Shares":
+    def resample(self, step: int) -> "Shares":
         """With as many traversals of each factor, drawn with replacement."""
         rows = self.points.rows
         each = [
@@ -226,7 +264,7 @@ class Shares:
         ]
         return replace(self, each=tuple(each))
 
-    def measured(self, each: Float[Tensor, " f"], raw: Float[Tensor, " f"]) -> Measured:
+    def measure(self, each: Float[Tensor, " f"], raw: Float[Tensor, " f"]) -> Measured:
         """A ratio of each factor and its geometric mean, and the same before it was scaled."""
         return Measured(
             {"": geometric(each), "raw": geometric(raw)},

@@ -1,6 +1,53 @@
-"""Layers one after the other, with a ReLU between each two that have weights."""
+"""What architectures share: refusals, layers with a ReLU between each two, convolutional stacks."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import pairwise
 
 from torch import nn
+
+from unknot.core import registry
+from unknot.core.architecture import Shape
+from unknot.core.errors import ConfigError, ShapeError
+
+
+def check_latents(latents: int) -> None:
+    """Refuse a net without latent dimensions."""
+    if latents < 1:
+        raise ConfigError(f"net.latents must be at least 1; got {latents}.")
+
+
+def check_image(net: str, image: Shape, sides: Sequence[int]) -> None:
+    """Refuse a shape of image that a net cannot take.
+
+    Args:
+        net: The net's name, for the message.
+        image: Channels, height, width.
+        sides: Sides of the square images that it takes; none means any size.
+    """
+    if min(image) >= 1 and _fits(image, sides):
+        return
+    sizes = " or ".join(f"{side} x {side}" for side in sides) or "one or more"
+    others = ", ".join(_nets_for(image))
+    advice = f"Resize them, or choose a net that takes them: {others}." if sides else ""
+    raise ShapeError(
+        f"{net} takes images with one or more channels of {sizes} pixels; "
+        f"got (channels, height, width) = {tuple(image)}. {advice}".rstrip()
+    )
+
+
+def _fits(image: Shape, sides: Sequence[int]) -> bool:
+    _, h, w = image
+    return not sides or (h == w and h in sides)
+
+
+def _nets_for(image: Shape) -> list[str]:
+    """Nets that say that they take images of a shape, those for any shape last."""
+    nets: dict[str, Sequence[int]] = {}
+    for name in registry.names("nets"):
+        with suppress(ConfigError, AttributeError):  # another package's net need not say it
+            nets[name] = registry.get("nets", name).sides
+    return sorted((n for n in nets if _fits(image, nets[n])), key=lambda n: not nets[n])
 
 
 def with_relus(*layers: nn.Module) -> nn.Sequential:
@@ -33,3 +80,34 @@ def down(channels: int, out: int, kernel: int = 4) -> nn.Conv2d:
 def up(channels: int, out: int) -> nn.ConvTranspose2d:
     """A transposed convolution that doubles the side of an image."""
     return nn.ConvTranspose2d(channels, out, 4, stride=2, padding=1)
+
+
+def conv_encoder(
+    image: Shape,
+    latents: int,
+    *,
+    channels: Sequence[int],
+    hidden: Sequence[int],
+    kernels: Sequence[int] = (4, 4, 4, 4),
+) -> nn.Sequential:
+    """Convolutions that halve the image, then linear layers to means and log-variances."""
+    convolutions = [
+        down(*sizes, kernel)
+        for sizes, kernel in zip(pairwise((image[0], *channels)), kernels, strict=True)
+    ]
+    features = channels[-1] * (image[1] >> len(channels)) ** 2
+    widths = (features, *hidden, 2 * latents)
+    return with_relus(*convolutions, nn.Flatten(), *(nn.Linear(*w) for w in pairwise(widths)))
+
+
+def conv_decoder(
+    image: Shape, latents: int, *, channels: Sequence[int], hidden: Sequence[int]
+) -> nn.Sequential:
+    """The way back: linear layers, then transposed convolutions that double the image."""
+    side = image[1] >> len(channels)
+    widths = (latents, *hidden[::-1], channels[-1] * side**2)
+    return with_relus(
+        *(nn.Linear(*w) for w in pairwise(widths)),
+        nn.Unflatten(1, (channels[-1], side, side)),
+        *(up(*sizes) for sizes in pairwise((*channels[::-1], image[0]))),
+    )

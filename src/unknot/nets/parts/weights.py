@@ -72,12 +72,12 @@ def initial_weights(
     with torch.device("meta"):  # shapes only: neither memory nor the global generator is touched
         encoder, decoder = arch.encoder(image), arch.decoder(image)
     return {
-        **initialise(encoder, "encoder", arch.init, seeds, head=arch.latents, dtype=dtype),
-        **initialise(decoder, "decoder", arch.init, seeds, dtype=dtype),
+        **initialize(encoder, "encoder", arch.init, seeds, head=arch.latents, dtype=dtype),
+        **initialize(decoder, "decoder", arch.init, seeds, dtype=dtype),
     }
 
 
-def initialise(
+def initialize(
     module: nn.Module,
     prefix: str,
     rule: Init,

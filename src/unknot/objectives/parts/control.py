@@ -25,7 +25,7 @@ def target_at(
     """The target of a step, in float64: ramped, or there from the start."""
     start = objective.ramp_start if objective.ramp else objective.target
     step, every = objective.ramp_step, objective.ramp_every
-    return ramped(t, objective.target, start=start, step=step, every=every, over=over)
+    return ramp_target(t, objective.target, start=start, step=step, every=every, over=over)
 
 
 def gains(objective: Any) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def controlled_terms(
     }
 
 
-def ramped(
+def ramp_target(
     t: Int[Tensor, ""], target: Number, *, start: Number, step: Number, every: int, over: int = 1
 ) -> Float[Tensor, "*p"]:
     """A target that starts low and rises by ``step`` at every ``every`` steps until it is reached.
@@ -64,8 +64,8 @@ def ramped(
 
     Example:
         >>> import torch
-        >>> at = lambda t: ramped(torch.tensor(t), 18.0, start=0.5, step=0.15, every=5000).item()
-        >>> [round(at(t), 2) for t in (0, 4998, 4999, 299_999, 10**6)]
+        >>> at = lambda t: ramp_target(torch.tensor(t), 18.0, start=0.5, step=0.15, every=5000)
+        >>> [round(at(t).item(), 2) for t in (0, 4998, 4999, 299_999, 10**6)]
         [0.5, 0.5, 0.65, 9.5, 18.0]
     """
     count = t.double() + 1
@@ -98,7 +98,7 @@ def position(
     Returns:
         The weight of this step, and integral and output to hand to the next.
     """
-    integral = where(_held(output, error, low, high), integral, integral - ki * error)
+    integral = where(_winds_up(output, error, low, high), integral, integral - ki * error)
     output = low + kp * sigmoid(-error) + integral
     return output.clamp(low, high), integral, output
 
@@ -127,12 +127,12 @@ def incremental(
     Returns:
         The weight of this step, and the output to hand to the next.
     """
-    integral = where(_held(output, error, low, high), 0.0, ki * error)
+    integral = where(_winds_up(output, error, low, high), 0.0, ki * error)
     output = output + kp * (sigmoid(-error) - sigmoid(-before)) - integral
     return output.clamp(low, high), output
 
 
-def _held(
+def _winds_up(
     output: Float[Tensor, "*p"], error: Float[Tensor, "*p"], low: float, high: float
 ) -> Bool[Tensor, "*p"]:
     return ((output < low) & (error > 0)) | ((output > high) & (error < 0))

@@ -18,8 +18,8 @@ def covariance(codes: Float[Tensor, "*p b z"]) -> Float[Tensor, "*p z z"]:
         >>> covariance(torch.tensor([[1.0, 0.0], [3.0, 4.0]])).tolist()
         [[1.0, 2.0], [2.0, 4.0]]
     """
-    centred = codes - codes.mean(-2, keepdim=True)
-    return centred.mT @ centred / codes.shape[-2]
+    centered = codes - codes.mean(-2, keepdim=True)
+    return centered.mT @ centered / codes.shape[-2]
 
 
 def variances_of(cov: Float[Tensor, "*p z z"]) -> Float[Tensor, "*p z"]:
@@ -48,9 +48,9 @@ def off_identity(cov: Float[Tensor, "*p z z"]) -> tuple[Float[Tensor, "*p"], Flo
 def third_moments(codes: Float[Tensor, "*p b z"]) -> Float[Tensor, "*p z z z"]:
     """Central moments of all triples of latents over the batch."""
     b, z = codes.shape[-2:]
-    centred = codes - codes.mean(-2, keepdim=True)
-    pairs = (centred.unsqueeze(-1) * centred.unsqueeze(-2)).flatten(-2)
-    moments = pairs.mT @ centred / b
+    centered = codes - codes.mean(-2, keepdim=True)
+    pairs = (centered.unsqueeze(-1) * centered.unsqueeze(-2)).flatten(-2)
+    moments = pairs.mT @ centered / b
     return moments.reshape(*moments.shape[:-2], z, z, z)
 
 
@@ -61,9 +61,9 @@ def third_moments_of_mixture(q: Posterior) -> Float[Tensor, "*p z z z"]:
     + \delta_{ik} \mathbb E[\sigma_i^2 m_j] + \delta_{jk} \mathbb E[\sigma_j^2 m_i],
     \quad m = \mu - \mathbb E \mu$$
     """
-    centred = q.mean - q.mean.mean(-2, keepdim=True)
-    same = torch.eye(centred.shape[-1], dtype=centred.dtype, device=centred.device)
-    both = q.logvar.exp().mT @ centred / centred.shape[-2]  # of i and k: E[sigma_i^2 m_k]
+    centered = q.mean - q.mean.mean(-2, keepdim=True)
+    same = torch.eye(centered.shape[-1], dtype=centered.dtype, device=centered.device)
+    both = q.logvar.exp().mT @ centered / centered.shape[-2]  # of i and k: E[sigma_i^2 m_k]
     ij = same.unsqueeze(-1) * both.unsqueeze(-2)
     ik = same.unsqueeze(-2) * both.unsqueeze(-1)
     jk = same * both.mT.unsqueeze(-1)
@@ -77,13 +77,13 @@ def check_decay(objective: Any) -> None:
         raise ConfigError(f"{kind}.decay must lie in [0, 1); got {objective.decay}.")
 
 
-def running_start(decay: float, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
-    """What `running` carries, before the first step."""
+def running_mean_start(decay: float, z: int, seed: Int[Tensor, "*p"]) -> ExtraState:
+    """What `running_mean` carries, before the first step."""
     start = torch.zeros(*seed.shape, z, z, device=seed.device)
     return ExtraState(carried={"covariance": start}) if decay else ExtraState()
 
 
-def running(
+def running_mean(
     cov: Float[Tensor, "*p z z"], decay: float, net: Net, step: Step
 ) -> tuple[Float[Tensor, "*p z z"], dict[str, Carry]]:
     """The running mean of a covariance and what to carry; without decay the covariance itself.
@@ -94,9 +94,9 @@ def running(
     """
     if not decay:
         return cov, {}
-    kept = decay * net.extra["covariance"] + (1 - decay) * cov.detach()
-    mean = kept / (1 - decay ** (step.t.to(cov.dtype) + 1))
-    return mean + (cov - cov.detach()), {"covariance": Carry(kept)}
+    memory = decay * net.extra["covariance"] + (1 - decay) * cov.detach()
+    mean = memory / (1 - decay ** (step.t.to(cov.dtype) + 1))
+    return mean + (cov - cov.detach()), {"covariance": Carry(memory)}
 
 
 def covariance_terms(
@@ -106,7 +106,7 @@ def covariance_terms(
     step: Step,
 ) -> Terms:
     """How far a batch's covariance, or its running mean, is from the identity; what to carry."""
-    cov, carry = running(cov, objective.decay, net, step)
+    cov, carry = running_mean(cov, objective.decay, net, step)
     off_diagonal, diagonal = off_identity(cov)
     return {
         "off_diagonal": Term(off_diagonal, objective.lambda_od),

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Number, Schedule, at_least, lift
+from unknot.core.hyper import Number, at_least, extremes, lift
 from unknot.core.objective import Net, Note, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import kl_normal, reconstruction
@@ -20,10 +20,8 @@ def check_unit(thing: Any, *names: str) -> None:
     """Check that numbers and schedules never leave [0, 1]; for ``__post_init__``."""
     at_least(thing, 0, *names)
     for name in names:
-        held = getattr(thing, name)
-        ends = [getattr(held, end, 0) for end in ("value", "start", "end")]
-        for value in ends if isinstance(held, Schedule) else [held]:
-            if isinstance(value, int | float) and value > 1:
+        for value in extremes(getattr(thing, name)):
+            if value > 1:
                 raise ConfigError(f"{type(thing).__name__}.{name} must be 1 or less; got {value}.")
 
 
@@ -34,8 +32,7 @@ def deltas(a: Posterior, b: Posterior, delta: Delta) -> Float64[Tensor, "*p b z"
 
     - `absolute`: $|\Delta|$
     - `kl`: $\mathrm{KL}(q_a \| q_b) = \frac12 (e^r - 1 - r + \Delta^2 / \sigma_b^2)$
-    - `symmetric_kl`, the mean of both directions:
-      $\sinh^2 \frac r2 + \frac{\Delta^2}4 (1 / \sigma_a^2 + 1 / \sigma_b^2)$
+    - `symmetric_kl`, the mean of both directions: `Posterior.symmetric_kl`
 
     In float64 whatever the training's precision, since what they decide is yes or no, and without
     a gradient. The forms above do not cancel where the posteriors are nearly equal.
@@ -45,14 +42,14 @@ def deltas(a: Posterior, b: Posterior, delta: Delta) -> Float64[Tensor, "*p b z"
         >>> deltas(a, Posterior(torch.zeros(1, 2), torch.zeros(1, 2)), "kl").tolist()
         [[4.5, 0.5]]
     """
-    apart = (a.mean.detach().double() - b.mean.detach().double()).abs()
+    a, b = (Posterior(q.mean.detach().double(), q.logvar.detach().double()) for q in (a, b))
+    if delta == "symmetric_kl":
+        return a.symmetric_kl(b)
+    apart = (a.mean - b.mean).abs()
     if delta == "absolute":
         return apart
-    a_logvar, b_logvar = a.logvar.detach().double(), b.logvar.detach().double()
-    ratio, square = a_logvar - b_logvar, apart.square()
-    if delta == "kl":
-        return 0.5 * (ratio.expm1() - ratio + square * (-b_logvar).exp())
-    return (ratio / 2).sinh().square() + square / 4 * ((-a_logvar).exp() + (-b_logvar).exp())
+    ratio = a.logvar - b.logvar
+    return 0.5 * (ratio.expm1() - ratio + apart.square() * (-b.logvar).exp())
 
 
 def shared_latents(deltas: Float64[Tensor, "*p b z"], eta: Number) -> Bool[Tensor, "*p b z"]:
@@ -81,7 +78,7 @@ def share(
         >>> share(torch.tensor([[True, False]]), (a + b) / 2, a, b).tolist()
         [[1.5, 5.0], [1.5, 9.0]]
     """
-    return torch.cat([torch.where(shared, average, own) for own in (a, b)], dim=-2)
+    return torch.cat([torch.where(shared, average, view) for view in (a, b)], dim=-2)
 
 
 def pair_terms(
@@ -106,7 +103,7 @@ def pair_terms(
     }
 
 
-def weighted(
+def weigh_shared(
     difference: Float[Tensor, "*p b z"], shared: Bool[Tensor, "*p b z"], omega: Number
 ) -> Float[Tensor, "*p b z"]:
     """A difference of codes, times omega where the latent is shared."""

@@ -10,7 +10,7 @@ from torch import Tensor
 from unknot.core.hyper import Number, lift
 from unknot.core.objective import Note, Term, Terms
 from unknot.core.posterior import Posterior
-from unknot.objectives.parts.sharing import Delta, count, deltas, shared_latents, weighted
+from unknot.objectives.parts.sharing import Delta, count, deltas, shared_latents, weigh_shared
 
 Margin: TypeAlias = Literal["hard", "soft"]
 Norm: TypeAlias = Literal["l1", "l2"]
@@ -59,12 +59,15 @@ def violations(
     return (_excess(near, far, margin, psi) > 0).to(near.dtype).mean(-1)
 
 
-def triplet_terms(
-    objective: Any,
-    near: Float[Tensor, "*p n"],
-    far: Float[Tensor, "*p n"],
+def triplet_terms(objective: Any, a: Posterior, p: Posterior, n: Posterior) -> Terms:
+    """The weighted triplet loss of posterior means, and how many triplets lack the margin."""
+    return _terms(objective, a.mean - p.mean, a.mean - n.mean)
+
+
+def _terms(
+    objective: Any, to_positive: Float[Tensor, "*p n z"], to_negative: Float[Tensor, "*p n z"]
 ) -> Terms:
-    """The weighted loss of distances to positives and negatives, and how many lack the margin."""
+    near, far = (distance(apart, objective.norm) for apart in (to_positive, to_negative))
     rule = {"margin": objective.margin, "psi": objective.psi}
     return {
         "triplet": Term(triplet(near, far, **rule), objective.alpha),
@@ -73,18 +76,13 @@ def triplet_terms(
 
 
 def adaptive_triplet_terms(
-    objective: Any,
-    a: Posterior,
-    p: Posterior,
-    n: Posterior,
-    delta: Delta,
+    objective: Any, a: Posterior, p: Posterior, n: Posterior, *, delta: Delta
 ) -> Terms:
     """The same, with latents that anchor and negative share, by delta, pushing them apart less."""
     shared = shared_latents(deltas(a, n, delta), objective.eta)
-    near = distance(a.mean - p.mean, objective.norm)
-    far = distance(weighted(a.mean - n.mean, shared, objective.omega), objective.norm)
+    to_negative = weigh_shared(a.mean - n.mean, shared, objective.omega)
     return {
-        **triplet_terms(objective, near, far),
+        **_terms(objective, a.mean - p.mean, to_negative),
         "shared": Note(count(shared, a.mean)),
     }
 

@@ -14,7 +14,7 @@ from unknot.metrics.axis_alignment import axis_alignment
 from unknot.metrics.linearity import linearity
 from unknot.metrics.orientation import orientation
 from unknot.metrics.parts.traversals import TraversalSettings, grid_traversals
-from unknot.report.distances import heading
+from unknot.report.data.distances import heading
 from unknot.report.style import (
     DEPTHS,
     RULE,

@@ -1,7 +1,9 @@
 """Distances along factors: matrices of them, and their distributions."""
 
+import io
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -12,21 +14,20 @@ from matplotlib.ticker import PercentFormatter
 from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
+from unknot.core.files import write_whole
 from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache
 from unknot.core.text import compact
 from unknot.losses.likelihood import likelihood_of
 from unknot.losses.overlap import Overlap
-from unknot.metrics.parts.distances import RANDOM, Spread
-from unknot.metrics.parts.traversal_distances import (
+from unknot.metrics.parts.distances import (
+    RANDOM,
     Matrices,
     Source,
-    of_factors,
-    of_images,
-    of_means,
-    of_posteriors,
+    Spread,
 )
-from unknot.report.latents import check_member
+from unknot.report.model.latents import check_member
+from unknot.report.model.traversals import decode
 from unknot.report.style import (
     CYCLE,
     DEPTHS,
@@ -36,15 +37,15 @@ from unknot.report.style import (
     SMALL,
     new_figure,
     number_ticks,
+    png,
     set_panel,
     show_frame,
     styled,
 )
-from unknot.report.traversals import decode
-from unknot.study.run import Run
+from unknot.runs.run import Run
 
 TRUTH = "factors"
-WORDS = {
+LOSSES = {
     "gaussian": "squared error",
     "bernoulli": "cross-entropy",
     "box": "box blur",
@@ -61,15 +62,15 @@ POINTS = 400
 def data_sources(dataset: FactorDataset, loss: str | Overlap = "gaussian") -> dict[str, Source]:
     """What a dataset alone has distances of: factors, and images in [0, 1]."""
     return {
-        "factors": of_factors(dataset.space),
-        "images": of_images(lambda index: dataset.unit(dataset.batch(index)), loss),
+        "factors": Source.from_factors(dataset.space),
+        "images": Source.from_images(lambda index: dataset.unit(dataset.batch(index)), loss),
     }
 
 
 def own_loss(run: Run) -> str | Overlap:
     """The loss under which a run's images are compared: its overlap loss, or the squared error."""
-    own = likelihood_of(run.spec.objective.settings)
-    return own if isinstance(own, Overlap) else "gaussian"
+    likelihood = likelihood_of(run.spec.objective.settings)
+    return likelihood if isinstance(likelihood, Overlap) else "gaussian"
 
 
 def run_sources(
@@ -83,17 +84,17 @@ def run_sources(
         loss: Of images and reconstructions; `own_loss` by default.
     """
     check_member(run, member)
-    chosen = loss or own_loss(run)
+    loss = loss or own_loss(run)
 
     def encode(index: Tensor) -> Tensor:
         q = run.posteriors(index)
         both = torch.cat([q.mean, q.logvar], dim=-1)
         return both if run.spec.lone else both[member]
 
-    known = CodeCache(encode, run.dataset.space.size)
+    cache = CodeCache(encode, run.dataset.space.size)
 
     def posteriors(index: Tensor) -> Posterior:
-        return Posterior(*known(index).chunk(2, dim=-1))
+        return Posterior(*cache(index).chunk(2, dim=-1))
 
     def reconstructions(index: Tensor) -> Tensor:
         z = posteriors(index).mean
@@ -101,10 +102,10 @@ def run_sources(
         return run.dataset.unit(y).float().cpu()
 
     return {
-        **data_sources(run.dataset, chosen),
-        "codes": of_means(posteriors),
-        "posteriors": of_posteriors(posteriors),
-        "reconstructions": of_images(reconstructions, chosen),
+        **data_sources(run.dataset, loss),
+        "codes": Source.from_means(posteriors),
+        "posteriors": Source.from_posteriors(posteriors),
+        "reconstructions": Source.from_images(reconstructions, loss),
     }
 
 
@@ -112,13 +113,13 @@ def captions(loss: str | Overlap) -> dict[str, str]:
     """A line for each source that says what its distances are."""
     if isinstance(loss, Overlap):
         loss = "gaussian_blur" if loss.kernel == "gaussian" else loss.kernel
-    words = WORDS.get(loss, "learnt kernel")
+    text = LOSSES.get(loss, "learnt kernel")
     return {
         "factors": "ground truth",
-        "images": words,
+        "images": text,
         "codes": "distance of means",
         "posteriors": "symmetric KL",
-        "reconstructions": words,
+        "reconstructions": text,
     }
 
 
@@ -147,8 +148,8 @@ def matrices_figure(
         column = [matrices[name][source].numpy() for name in names]
         tops = [float(matrix.max()) for matrix in column]
         unit = 10.0 ** thousands(max(tops))
-        for axes, matrix, own in zip(cells[:, j], column, tops, strict=True):
-            top = (own if source == TRUTH else max(tops)) / unit or 1.0
+        for axes, matrix, largest in zip(cells[:, j], column, tops, strict=True):
+            top = (largest if source == TRUTH else max(tops)) / unit or 1.0
             image = axes.imshow(matrix / unit, cmap=DEPTHS, vmin=0, vmax=top)
             _label_matrix(axes, matrix / unit, top)
         power = thousands(max(tops))
@@ -254,5 +255,21 @@ def distribution(
     """Distances, and the share of pairs up to each: all of them, or some evenly chosen."""
     distances = spread.distances.double().cpu()
     at = torch.linspace(0, len(distances) - 1, min(points, len(distances))).round().long()
-    chosen = distances[at].unique()
-    return chosen.numpy(), spread.cdf(chosen).double().cpu().numpy()
+    some = distances[at].unique()
+    return some.numpy(), spread.cdf(some).double().cpu().numpy()
+
+
+def write(folder: Path, figures: Mapping[str, Figure], matrices: Matrices) -> list[Path]:
+    """Write figures as PNG files, and ``distances.npz`` with the matrices ``factor/source``."""
+    arrays = {
+        f"{factor}/{source}": matrix.numpy()
+        for factor, by_source in matrices.items()
+        for source, matrix in by_source.items()
+    }
+    data = io.BytesIO()
+    np.savez(data, **arrays)  # type: ignore[arg-type]
+    files = {f"{name}.png": png(figure) for name, figure in figures.items()}
+    files["distances.npz"] = data.getvalue()
+    for name, content in files.items():
+        write_whole(folder / name, content)
+    return [folder / name for name in files]

@@ -12,7 +12,7 @@ from scipy import optimize
 from scipy.special import logsumexp
 
 from unknot.core import noise
-from unknot.report.study_style import panels
+from unknot.report.study.style import panels
 from unknot.report.style import ACCENT, footnote, set_panel, styled
 
 NODES = 40
@@ -33,8 +33,8 @@ class Mixture:
         """Logarithm of its density."""
         distance = np.square(x[..., None, :] - self.means).sum(-1)
         parts = -0.5 * distance / self.variances - np.log(2 * math.pi * self.variances)
-        found: np.ndarray = logsumexp(parts, b=self.weights, axis=-1)
-        return found
+        log_density: np.ndarray = logsumexp(parts, b=self.weights, axis=-1)
+        return log_density
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +70,8 @@ def reverse_fit(p: Mixture) -> Fit:
         return reverse_kl(Fit(x[:2], math.exp(x[2])), p)
 
     starts = [np.array([*m, math.log(v)]) for m, v in zip(p.means, p.variances, strict=True)]
-    found = min((optimize.minimize(loss, start) for start in starts), key=lambda end: end.fun)
-    return Fit(found.x[:2], math.exp(found.x[2]))
+    best = min((optimize.minimize(loss, start) for start in starts), key=lambda end: end.fun)
+    return Fit(best.x[:2], math.exp(best.x[2]))
 
 
 def reverse_kl(q: Fit, p: Mixture) -> float:
@@ -86,9 +86,8 @@ def reverse_kl(q: Fit, p: Mixture) -> float:
 def kl_directions_figure(p: Mixture) -> Figure:
     """The mixture in grey, and circles of one and two deviations of both fits."""
     fits = {"KL(p ‖ q): covers all of p": forward_fit(p), "KL(q ‖ p): seeks a mode": reverse_fit(p)}
-    figure, drawn = panels(
+    figure, cells = panels(
         2,
-        across=2,
         size=(3.4, 3.2),
         head=0.75,
         title="A Gaussian q fitted to a mixture p",
@@ -98,7 +97,7 @@ def kl_directions_figure(p: Mixture) -> Figure:
     x, y = (np.linspace(-reach, reach, SIDE) + middle for middle in (low + high) / 2)
     density = np.exp(p.log_density(np.stack(np.meshgrid(x, y), axis=-1)))
     levels = np.linspace(0.03, 1, 8) * density.max()
-    for (name, fit), axes in zip(fits.items(), drawn, strict=True):
+    for (name, fit), axes in zip(fits.items(), cells, strict=True):
         axes.contourf(x, y, density, levels=levels, cmap="Greys")
         for k in (1, 2):
             axes.add_patch(

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from unknot.core.posterior import Posterior
 from unknot.objectives.parts.sharing import Delta, deltas, shared_latents
-from unknot.report.latents import check_member
+from unknot.report.model.latents import check_member
+from unknot.report.model.traversals import middle_row
 from unknot.report.style import (
     ACCENT,
     ALARM,
@@ -22,8 +23,7 @@ from unknot.report.style import (
     show_frame,
     styled,
 )
-from unknot.report.traversals import middle_row
-from unknot.study.run import Run
+from unknot.runs.run import Run
 
 ETAS = (0.0, 0.1, 0.25, 0.5, 0.75)
 NOTE = (

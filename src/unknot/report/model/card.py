@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import UInt8
 
-from unknot.report import pictures, traversals
 from unknot.report.html import data_uri
-from unknot.report.latents import UNUSED, Latents
+from unknot.report.model import pictures, traversals
+from unknot.report.model.latents import UNUSED, Latents
 from unknot.report.sheet import enlargement, tiles
 from unknot.report.style import png
-from unknot.study.run import Run
+from unknot.runs.run import Run
 
 SAMPLE_ROWS = 3
 
@@ -73,9 +73,9 @@ def model_card(
         member: Which model.
         rows: Rows of reconstructions.
     """
-    own, names = latents[member], run.dataset.space.names
-    still = traversals.sweep(run, latents, traversals.still_positions(), members=(member,))[0]
-    moving = traversals.sweep(run, latents, traversals.loop_positions(), members=(member,))[0]
+    one, names = latents[member], run.dataset.space.names
+    still = traversals.sweep(run, latents, traversals.STILL, members=(member,))[0]
+    moving = traversals.sweep(run, latents, traversals.LOOP, members=(member,))[0]
     means = pictures.mean_images(run, member)[None]
     brightness = pictures.brightness(means)
     pairs = pictures.with_differences(run, member, n=rows * pictures.ACROSS)
@@ -89,14 +89,14 @@ def model_card(
         latents=[
             LatentRow(
                 name=f"z{z}",
-                kl=float(own.kl[z]),
-                used=bool(own.used[z]),
-                factor=traversals.main_factor(own, z, names),
-                explained=[None if np.isnan(s) else float(s) for s in own.explained[z]],
+                kl=float(one.kl[z]),
+                used=bool(one.used[z]),
+                factor=traversals.main_factor(one, z, names),
+                explained=[None if np.isnan(s) else float(s) for s in one.explained[z]],
                 strip=data_uri(png(_table(still[rank][None]))),
-                loop=_loop(moving[rank]) if own.used[z] else None,
+                loop=_loop(moving[rank]) if one.used[z] else None,
             )
-            for rank, z in enumerate(own.order)
+            for rank, z in enumerate(one.order)
         ],
         images={
             "reconstructions": _table(np.concatenate(blocks)),

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from unknot.report.latents import Latents
+from unknot.report.model.latents import Latents
 from unknot.report.style import (
     ACCENT,
     ALARM,
@@ -24,7 +24,7 @@ from unknot.report.style import (
     show_frame,
     styled,
 )
-from unknot.study.curves import Curves
+from unknot.runs.curves import Curves
 
 NUMBERED = re.compile(r"^(.+)\.\d+(\.weight)?$")
 PANEL = (3.2, 2.2)
@@ -136,9 +136,9 @@ def factor_figure(latents: Latents, names: Sequence[str]) -> Figure:
     for i, z in enumerate(latents.order):
         for j in range(columns):
             share, used = shares[i, j], latents.used[z]
-            words = "–" if np.isnan(share) else f"{share:.0%}"
+            text = "–" if np.isnan(share) else f"{share:.0%}"
             ink = PAPER if share > 0.75 and used else INK if used else MUTED
-            axes.text(j, i, words, ha="center", va="center", color=ink)
+            axes.text(j, i, text, ha="center", va="center", color=ink)
     axes.set_xticks(range(columns), names)
     axes.set_yticks(range(rows), [f"z{z}  {latents.kl[z]:.2f} nats" for z in latents.order])
     axes.tick_params(length=0, labelcolor=INK, labeltop=True, labelbottom=False)

@@ -11,7 +11,7 @@ from unknot.core import noise
 from unknot.core.errors import ConfigError
 from unknot.core.posterior import Posterior
 from unknot.engine.encode import encode
-from unknot.study.run import Run
+from unknot.runs.run import Run
 
 SAMPLE = 2048
 UNUSED = 0.05

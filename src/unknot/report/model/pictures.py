@@ -8,10 +8,10 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
-from unknot.report.latents import check_member, measure_latents, sample_rows
+from unknot.report.model.latents import check_member, measure_latents, sample_rows
+from unknot.report.model.traversals import column_names, decode, middle_row, title
 from unknot.report.sheet import Row, pixels, sheet
-from unknot.report.traversals import decode, middle_row, title
-from unknot.study.run import Run
+from unknot.runs.run import Run
 
 ACROSS = 9
 BRIGHTEST = 16
@@ -129,7 +129,7 @@ def out_of_distribution_picture(
     row = middle_row(run.dataset.space) if row is None else row
     image = run.dataset.unit(run.dataset.batch(torch.tensor([row])))[0]
     inputs = out_of_distribution_inputs(image)
-    x = run.dataset.standardised(torch.stack([*inputs.values()]))
+    x = run.dataset.standardize(torch.stack([*inputs.values()]))
     codes = run.encode(x).reshape(len(run.spec.seed_list), len(inputs), -1)
     latent = latents.order[0]
     columns = [pixels(run.dataset, x), pixels(run.dataset, decode(run, codes)[member])]
@@ -141,11 +141,10 @@ def out_of_distribution_picture(
         Row((name,), images, apart=i == 1)
         for i, (name, images) in enumerate(zip(inputs, np.stack(columns, axis=1), strict=True))
     ]
-    places = [f"{p:+g}σ".replace("-", "−") if p else "mean" for p in POSITIONS]
     return sheet(
         rows,
         title=f"Out-of-distribution inputs: {title(run, member)}",
-        columns=["input", "reconstruction", *places],
+        columns=["input", "reconstruction", *column_names(POSITIONS)],
         note=f"An image of the data, corrupted versions of it, and images unlike the data: each "
         f"input, its reconstruction, and the decoded image while z{latent} moves from 2 standard "
         "deviations below its mean to 2 above.",

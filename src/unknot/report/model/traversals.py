@@ -1,7 +1,7 @@
 """Latent traversals: images decoded while one latent moves and the others stay fixed."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
@@ -11,15 +11,19 @@ from scipy.spatial import cKDTree
 from torch import Tensor
 
 from unknot.core.factors import FactorSpace
-from unknot.report.latents import Latents, check_member, measure_latents
+from unknot.report.model.latents import Latents
 from unknot.report.sheet import GAP, MARGIN, Row, enlargement, pixels, sheet, wrap
 from unknot.report.style import INK, MUTED, PAPER, RULE, font
-from unknot.study.run import Run
+from unknot.runs.run import Run
 
 REACH = 2.0
 """How far a latent moves from its mean, in standard deviations."""
 COLUMNS = 9
+STILL: Float[np.ndarray, " t"] = np.linspace(-REACH, REACH, COLUMNS)
+"""Where the columns of the picture stand."""
 FRAMES = 32
+LOOP: Float[np.ndarray, " t"] = -REACH * np.cos(np.linspace(0, np.pi, FRAMES // 2 + 1))
+"""Half a cosine, to be played forth and back: no jerk at the ends."""
 FRAME_MS = 70
 GIF_LIMIT = 1_000_000
 SMALLER = ((1, 1), (2, 1), (2, 2), (2, 4))
@@ -43,19 +47,18 @@ def sweep(
     positions: Float[np.ndarray, " t"],
     *,
     members: Sequence[int] = (0,),
-    row: int | None = None,
 ) -> UInt8[np.ndarray, "m z t h w 3"]:
     """Images decoded while one latent after the other moves, the most informative first.
+
+    The other latents keep the code of the image in the middle of the grid.
 
     Args:
         run: The trained models.
         latents: From `measure_latents`, one for each member.
         positions: Where to put the latent, in standard deviations from its mean.
         members: Whose images to keep.
-        row: The image whose code the other latents keep; the middle of the grid by default.
     """
-    row = middle_row(run.dataset.space) if row is None else row
-    code = run.encode(run.dataset.batch(torch.tensor([row])))
+    code = run.encode(run.dataset.batch(torch.tensor([middle_row(run.dataset.space)])))
     code = code.reshape(len(latents), 1, -1).repeat(1, len(positions), 1)
     places = torch.from_numpy(positions)
     rows = []
@@ -73,24 +76,14 @@ def decode(run: Run, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
     return run.decode(z[0]).unsqueeze(0) if run.spec.lone else run.decode(z)
 
 
-def still_positions() -> Float[np.ndarray, " t"]:
-    """Where the columns of the picture stand."""
-    return np.linspace(-REACH, REACH, COLUMNS)
-
-
-def loop_positions() -> Float[np.ndarray, " t"]:
-    """There and back without a jerk at the ends: half a cosine, to be played forth and back."""
-    return -REACH * np.cos(np.linspace(0, np.pi, FRAMES // 2 + 1))
-
-
 def there_and_back(frames: Shaped[np.ndarray, "t ..."]) -> Shaped[np.ndarray, "loop ..."]:
     """A loop that shows no frame twice in a row."""
     return np.concatenate([frames, frames[-2:0:-1]])
 
 
-def column_names() -> list[str]:
-    """Words above the columns, in standard deviations."""
-    return [f"{p:+g}σ".replace("-", "−") if p else "mean" for p in still_positions()]
+def column_names(positions: Iterable[float] = STILL) -> list[str]:
+    """Text above the columns, in standard deviations."""
+    return [f"{p:+g}σ".replace("-", "−") if p else "mean" for p in positions]
 
 
 def title(run: Run, member: int) -> str:
@@ -115,20 +108,11 @@ def _label(latents: Latents, latent: int) -> str:
 
 
 def traversal_picture(
-    run: Run, member: int = 0, *, row: int | None = None, latents: Sequence[Latents] | None = None
+    run: Run, latents: Sequence[Latents], member: int = 0
 ) -> UInt8[np.ndarray, "h w 3"]:
-    """One row per latent, most informative first, decoded from -2 to 2 standard deviations.
-
-    Args:
-        run: The trained models.
-        member: Which of them.
-        row: The image whose code is moved; the middle of the grid by default.
-        latents: From `measure_latents`, if known already.
-    """
-    check_member(run, member)
-    latents = latents or measure_latents(run)
+    """One row per latent, most informative first, decoded from -2 to 2 standard deviations."""
     one, names = latents[member], run.dataset.space.names
-    images = sweep(run, latents, still_positions(), members=(member,), row=row)[0]
+    images = sweep(run, latents, STILL, members=(member,))[0]
     rows = [
         Row(
             tuple(filter(None, (_label(one, z), main_factor(one, z, names)))),
@@ -141,28 +125,17 @@ def traversal_picture(
     return sheet(rows, title=heading, columns=column_names(), note=NOTE)
 
 
-def traversal_gif(
-    run: Run, member: int = 0, *, row: int | None = None, latents: Sequence[Latents] | None = None
-) -> bytes:
-    """All latents moving at once, a panel each, as a smooth endless loop of less than 1 MB.
-
-    Args:
-        run: The trained models.
-        member: Which of them.
-        row: The image whose code is moved; the middle of the grid by default.
-        latents: From `measure_latents`, if known already.
-    """
-    check_member(run, member)
-    latents = latents or measure_latents(run)
+def traversal_gif(run: Run, latents: Sequence[Latents], member: int = 0) -> bytes:
+    """All latents moving at once, a panel each, as a smooth endless loop of less than 1 MB."""
     one = latents[member]
-    images = sweep(run, latents, loop_positions(), members=(member,), row=row)[0]
-    words = [_label(one, z) for z in one.order]
+    images = sweep(run, latents, LOOP, members=(member,))[0]
+    labels = [_label(one, z) for z in one.order]
     inks = [INK if one.used[z] else MUTED for z in one.order]
     full = enlargement(images.shape[2])
     for shrink, skip in SMALLER:
         scale = max(1, full // shrink)
         heading = f"Latent traversals: {title(run, member)}"
-        frames = panels(images[:, ::skip], words, inks, heading=heading, scale=scale)
+        frames = panels(images[:, ::skip], labels, inks, heading=heading, scale=scale)
         data = gif(there_and_back(frames), ms=FRAME_MS * skip)
         if len(data) < GIF_LIMIT:
             break
@@ -171,13 +144,13 @@ def traversal_gif(
 
 def panels(
     images: UInt8[np.ndarray, "z t h w 3"],
-    words: Sequence[str],
+    labels: Sequence[str],
     inks: Sequence[str],
     *,
     heading: str,
     scale: int,
 ) -> UInt8[np.ndarray, "t height width 3"]:
-    """Frames that show the images of all latents, each in its place above its words."""
+    """Frames that show the images of all latents, each in its place above its label."""
     count, steps, h, w, _ = images.shape
     across = min(count, 5)
     width, height = w * scale + 2 * GAP, h * scale + 2 * GAP
@@ -190,15 +163,15 @@ def panels(
     for i, line in enumerate(head):
         pen.text((MARGIN // 2, MARGIN // 2 + 24 * i), line, INK, font(15, bold=True))
     places = []
-    for i, (word, ink) in enumerate(zip(words, inks, strict=True)):
+    for i, (label, ink) in enumerate(zip(labels, inks, strict=True)):
         x, y = MARGIN // 2 + i % across * step_x, top + i // across * step_y
         places.append((x, y))
         pen.rectangle((x, y, x + width - 1, y + height - 1), RULE)
-        pen.text((x, y + height + 17), word, ink, font(13), anchor="ls")
+        pen.text((x, y + height + 17), label, ink, font(13), anchor="ls")
     frames = np.repeat(np.array(page)[None], steps, axis=0)
-    for (x, y), shown in zip(places, images, strict=True):
+    for (x, y), loop in zip(places, images, strict=True):
         inner = frames[:, y + GAP : y + height - GAP, x + GAP : x + width - GAP]
-        inner[:] = shown.repeat(scale, axis=1).repeat(scale, axis=2)
+        inner[:] = loop.repeat(scale, axis=1).repeat(scale, axis=2)
     return frames
 
 

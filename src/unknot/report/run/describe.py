@@ -1,29 +1,23 @@
 """Text of the run page: facts, settings, how to read each number, what to try next."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from unknot.core.text import duration, number, setting_text
-from unknot.losses.likelihood import likelihood_of, of_pixels
+from unknot.losses.likelihood import likelihood_of, pixel_likelihood
 from unknot.losses.overlap import Overlap
-from unknot.metrics import reading
-from unknot.report.latents import UNUSED, Latents
-from unknot.study.folder import RunFolder, versions
-from unknot.study.run import Run
-from unknot.study.spec import TrainSpec
-
-
-def score(name: str, readings: Mapping[str, str]) -> str:
-    """How to read a score; empty if unknown."""
-    return readings.get(name) or reading(name)
+from unknot.report.model.latents import UNUSED, Latents
+from unknot.runs.folder import RunFolder, versions
+from unknot.runs.run import Run
+from unknot.runs.spec import TrainSpec, plain_value
 
 
 def term(name: str, spec: TrainSpec) -> str:
     """How to read a term of the loss; empty if unknown."""
     likelihood = likelihood_of(spec.objective.settings)
-    gaussian = of_pixels(likelihood) != "bernoulli"
+    gaussian = pixel_likelihood(likelihood) != "bernoulli"
     blurred = (
         f" Plus {likelihood.alpha:g} times the squared error of blurred images."
         if isinstance(likelihood, Overlap)
@@ -81,7 +75,8 @@ def suggestions(run: Run, latents: Sequence[Latents]) -> list[str]:
     spec, advice = run.spec, []
     if run.diverged:
         advice.append(
-            f"Some seeds diverged. Try a smaller learning rate: `lr` was {_value(spec.optim.lr)}."
+            "Some seeds diverged. Try a smaller learning rate: `lr` was "
+            f"{setting_text(plain_value(spec.optim.lr))}."
         )
     if _still_falling(run):
         advice.append(
@@ -111,16 +106,12 @@ def suggestions(run: Run, latents: Sequence[Latents]) -> list[str]:
     return advice
 
 
-def _value(value: object) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else "scheduled"
-
-
 def _still_falling(run: Run) -> bool:
     """Whether recon fell by 3 % from the fifth of the steps before the last to the last."""
     if "recon" not in run.curves.values or len(run.curves.steps) < 10:
         return False
-    kept = [p for p in range(len(run.spec.seed_list)) if p not in run.diverged]
-    values = run.curves["recon"][:, kept].mean(1).numpy()
+    healthy = [p for p in range(len(run.spec.seed_list)) if p not in run.diverged]
+    values = run.curves["recon"][:, healthy].mean(1).numpy()
     fifth = len(values) // 5
     late, before = values[-fifth:].mean(), values[-2 * fifth : -fifth].mean()
     return bool(late < before - 0.03 * abs(before))
@@ -143,7 +134,7 @@ def facts(run: Run) -> dict[str, Any]:
 def settings(run: Run) -> dict[str, dict[str, str]]:
     """All settings in groups, as the run's file has them."""
     table = run.spec.table()
-    table.pop("version")
+    table.pop("format")
     groups = {name: table.pop(name) for name in ("data", "net", "objective", "optim")}
     return {
         name: {key: setting_text(value) for key, value in group.items()}

@@ -1,9 +1,9 @@
-"""The page of a run: one file that shows and explains it, and the pictures on their per_member."""
+"""The page of a run: one file that shows and explains it, and the pictures as files."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -11,15 +11,17 @@ from unknot.core.errors import ShapeError
 from unknot.core.files import write_whole
 from unknot.core.text import number
 from unknot.core.toml import to_toml
-from unknot.report import describe, figures, pictures, traversals
+from unknot.metrics import reading
 from unknot.report.html import data_uri, render
-from unknot.report.latents import Latents, check_member, measure_latents
-from unknot.report.model_card import model_card
+from unknot.report.model import figures, pictures, traversals
+from unknot.report.model.card import model_card
+from unknot.report.model.latents import Latents, check_member, measure_latents
+from unknot.report.run import describe
 from unknot.report.sheet import tiles
 from unknot.report.style import png
-from unknot.study.run import Run
+from unknot.runs import records
+from unknot.runs.run import Run
 
-Scores: TypeAlias = Mapping[str, float] | Sequence[Mapping[str, float]]
 SMALL_TRAVERSALS = 10
 """Populations up to this size show the traversals of every member."""
 
@@ -29,8 +31,8 @@ def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
     check_member(run, member)
     latents = measure_latents(run)
     files = {
-        "traversals.png": png(traversals.traversal_picture(run, member, latents=latents)),
-        "traversals.gif": traversals.traversal_gif(run, member, latents=latents),
+        "traversals.png": png(traversals.traversal_picture(run, latents, member)),
+        "traversals.gif": traversals.traversal_gif(run, latents, member),
         "factors.png": png(figures.factor_figure(latents[member], run.dataset.space.names)),
         "reconstructions.png": png(pictures.reconstructions(run, member)),
         "samples.png": png(pictures.samples(run, member)),
@@ -43,62 +45,53 @@ def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
     return [folder / name for name in files]
 
 
-def write_page(
-    run: Run,
-    folder: Path,
-    *,
-    scores: Scores = (),
-    readings: Mapping[str, str] | None = None,
-    notes: Sequence[str] = (),
-) -> Path:
+def write_page(run: Run, folder: Path, *, scores: Sequence[Mapping[str, float]] = ()) -> Path:
     """Write ``index.html``: everything about a run in one file that needs no other.
 
     Args:
         run: The trained models.
         folder: Where to write it.
-        scores: Numbers by name: one mapping for a lone run or for a population as a whole, or one
-            mapping for each member. Those of diverged members may be empty.
-        readings: How to read a score, by its name; a few well-known ones are explained anyway.
-        notes: Paragraphs to put at the top.
+        scores: Scores by name, one mapping for each member; empty for a diverged one.
     """
     path = folder / "index.html"
-    write_whole(path, page(run, scores=scores, readings=readings, notes=notes).encode())
+    write_whole(path, page(run, scores=scores).encode())
     return path
 
 
-def page(
-    run: Run,
-    *,
-    scores: Scores = (),
-    readings: Mapping[str, str] | None = None,
-    notes: Sequence[str] = (),
-) -> str:
+def stored_scores(run: Run) -> list[dict[str, float]]:
+    """The scores of each member that the run's folder has, by name and protocol."""
+    scores: list[dict[str, float]] = [{} for _ in run.spec.seed_list]
+    ids = run.spec.ids()
+    for record in records.read(run.path) if run.path else []:
+        if record.id in ids:
+            protocol = record.protocol["name"]
+            scores[ids.index(record.id)] |= {
+                key if protocol == "unknot" else f"{key} ({protocol})": value
+                for key, value in record.values.items()
+            }
+    return scores
+
+
+def page(run: Run, *, scores: Sequence[Mapping[str, float]] = ()) -> str:
     """The text of the page that `write_page` writes."""
     latents, seeds = measure_latents(run), run.spec.seed_list
+    if len(scores) not in (0, len(seeds)):
+        raise ShapeError(f"Expected scores for each of {len(seeds)} members; got {len(scores)}.")
+    scores = scores or [{} for _ in seeds]
+    names = list(dict.fromkeys(name for of_member in scores for name in of_member))
     healthy = [p for p in range(len(seeds)) if p not in run.diverged]
-    shared, per_member = _scores(scores, len(seeds))
     return render(
-        "page.html",
-        notes=notes,
+        "run/page.html",
         run=run,
         spec=run.spec,
         seeds=seeds,
         healthy=healthy,
         facts=describe.facts(run),
         terms=_terms(run, latents, healthy),
-        scores=_grouped(
-            {
-                **{
-                    name: [per_member[p].get(name, math.nan) for p in healthy]
-                    for name in _names(per_member)
-                },
-                **{name: [value] for name, value in shared.items()},
-            },
-            readings or {},
-        ),
+        scores=_grouped({name: [scores[p].get(name, math.nan) for p in healthy] for name in names}),
         formula=describe.formula(run),
-        members=[_member(run, p, latents[p], per_member[p]) for p in range(len(seeds))],
-        score_names=[name for name in _names(per_member) if not _is_part(name, _names(per_member))],
+        members=[_member(run, p, latents[p], scores[p]) for p in range(len(seeds))],
+        score_names=[name for name in names if not _is_part(name, names)],
         curves=[_curve(run, name) for name in figures.curve_names(run.curves)],
         card=model_card(run, latents, healthy[0], rows=2) if healthy else None,
         others=_others(run, latents, healthy[1:]),
@@ -107,20 +100,6 @@ def page(
         load=describe.load_code(run),
         suggestions=describe.suggestions(run, latents),
     )
-
-
-def _scores(scores: Scores, members: int) -> tuple[Mapping[str, float], list[Mapping[str, float]]]:
-    """Scores of the run as a whole, and of each member."""
-    none: list[Mapping[str, float]] = [{} for _ in range(members)]
-    if isinstance(scores, Mapping):
-        return ({}, [scores]) if members == 1 else (scores, none)
-    if len(scores) not in (0, members):
-        raise ShapeError(f"Expected scores for each of {members} members; got {len(scores)}.")
-    return {}, list(scores) or none
-
-
-def _names(per_member: Iterable[Mapping[str, float]]) -> list[str]:
-    return list(dict.fromkeys(name for scores in per_member for name in scores))
 
 
 def _terms(run: Run, latents: Sequence[Latents], healthy: Sequence[int]) -> list[dict[str, str]]:
@@ -139,14 +118,9 @@ def _is_part(name: str, names: Iterable[str]) -> bool:
     return "." in name and name.partition(".")[0] in names
 
 
-def _grouped(
-    scores: Mapping[str, Sequence[float]], readings: Mapping[str, str]
-) -> list[dict[str, Any]]:
+def _grouped(scores: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
     """Scores over the members, each with its parts."""
-    summaries = {
-        name: _summary(name, values, describe.score(name, readings))
-        for name, values in scores.items()
-    }
+    summaries = {name: _summary(name, values, reading(name)) for name, values in scores.items()}
     return [
         {
             **summary,
@@ -190,12 +164,10 @@ def _curve(run: Run, name: str) -> dict[str, str]:
 
 
 def _others(run: Run, latents: Sequence[Latents], members: Sequence[int]) -> list[dict[str, Any]]:
-    """Small traversals of the other members: the used latents in one table, without describe."""
+    """Small traversals of the other members: the used latents in one table, without text."""
     if not members or len(run.spec.seed_list) > SMALL_TRAVERSALS:
         return []
-    images_of_members = traversals.sweep(
-        run, latents, traversals.still_positions(), members=members
-    )
+    images_of_members = traversals.sweep(run, latents, traversals.STILL, members=members)
     return [
         {
             "seed": run.spec.seed_list[p],

@@ -12,7 +12,6 @@ from unknot.analysis import Results
 from unknot.analysis.configurations import score_names
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
-from unknot.report.study_blocks import Grid, value, words
 from unknot.report.style import INK
 
 DASHES = {"dashed": (0, (5, 2)), "dotted": (0, (1, 1.6)), "dash-dotted": (0, (6, 2, 1, 2))}
@@ -31,14 +30,14 @@ class Baseline:
         return [{"baseline": self.name, "score": s, "value": v} for s, v in self.values.items()]
 
 
-def baselines(results: Results, asked: Sequence[str]) -> list[Baseline]:
-    """What was asked for: an objective or a setting of the table by name, or ``score=number``.
+def baselines(results: Results, texts: Sequence[str]) -> list[Baseline]:
+    """The means of an objective or a configuration of the table by name, or ``score=number``.
 
-    The value of an objective or setting is the mean over all its runs that have the score.
+    The value of an objective or configuration is the mean over all its runs that have the score.
 
     Args:
         results: The runs.
-        asked: Such as ``vae``, ``beta_vae beta 4`` or ``mig=0.1``; numbers are one baseline.
+        texts: Such as ``vae``, ``beta_vae beta 4`` or ``mig=0.1``; numbers are one baseline.
 
     Example:
         >>> table = {"objective": ["vae", "vae", "ae"], "seed": [0, 1, 0], "mig": [0.1, 0.3, 0.5]}
@@ -47,77 +46,66 @@ def baselines(results: Results, asked: Sequence[str]) -> list[Baseline]:
         [('vae', {'mig': 0.2}), ('given', {'mig': 0.05})]
     """
     scores = score_names(results.table, results.settings)
-    found: dict[str, dict[str, float]] = {}
-    for word in dict.fromkeys(asked):
-        score, equals, text = word.partition("=")
-        if equals:
-            found.setdefault("given", {})[_score(score.strip(), scores)] = _number(word, text)
+    values: dict[str, dict[str, float]] = {}
+    for text in dict.fromkeys(texts):
+        if "=" in text:
+            values.setdefault("given", {}).update([_number(text, scores)])
         else:
-            found[word] = _means(results, word, scores)
-    if len(found) > len(DASHES):
+            values[text] = _means(results, text, scores)
+    if len(values) > len(DASHES):
         raise ConfigError(
-            f"At most {len(DASHES)} baselines can be told apart; got {', '.join(found)}."
+            f"At most {len(DASHES)} baselines can be told apart; got {', '.join(values)}."
         )
-    return [Baseline(name, values) for name, values in found.items()]
+    return [Baseline(name, of_scores) for name, of_scores in values.items()]
 
 
-def known(results: Results, word: str) -> bool:
-    """Whether results, such as those of one dataset of several, have what a word asks for."""
+def has_baseline(results: Results, text: str) -> bool:
+    """Whether results, such as those of one dataset of several, have what a text names."""
     try:
-        return bool(baselines(results, [word]))
+        return bool(baselines(results, [text]))
     except ConfigError:
         return False
 
 
-def _means(results: Results, word: str, scores: Sequence[str]) -> dict[str, float]:
+def _means(results: Results, name: str, scores: Sequence[str]) -> dict[str, float]:
     every = results.configurations
-    own = [one for one in every if word in (one.objective, one.label)]
-    if not own:
-        known = list(dict.fromkeys(n for c in every for n in (c.objective, c.label)))
-        raise ConfigError(f"There is no objective or setting '{word}'{nearest(word, known)}")
-    means = {}
-    for score in scores:
-        values = np.concatenate([one.sample(score).values for one in own])
-        if len(values):
-            means[score] = float(values.mean())
-    return means
+    matches = [one for one in every if name in (one.objective, one.label)]
+    if not matches:
+        names = list(dict.fromkeys(n for one in every for n in (one.objective, one.label)))
+        raise ConfigError(f"There is no objective or setting '{name}'{nearest(name, names)}")
+    samples = {s: np.concatenate([one.sample(s).values for one in matches]) for s in scores}
+    return {score: float(values.mean()) for score, values in samples.items() if len(values)}
 
 
-def _score(name: str, scores: Sequence[str]) -> str:
-    if name not in scores:
-        raise ConfigError(f"There is no score '{name}'{nearest(name, list(scores))}")
-    return name
-
-
-def _number(word: str, text: str) -> float:
+def _number(text: str, scores: Sequence[str]) -> tuple[str, float]:
+    """A score and the number for it."""
+    score, _, value = text.partition("=")
+    if (score := score.strip()) not in scores:
+        raise ConfigError(f"There is no score '{score}'{nearest(score, list(scores))}")
     try:
-        number = float(text)
+        number = float(value)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise ConfigError(f"A baseline looks like vae or mig=0.1; got '{word}'.")
-    return number
+        raise ConfigError(f"A baseline looks like vae or mig=0.1; got '{text}'.")
+    return score, number
 
 
-def mark(axes: Axes, drawn: Sequence[Baseline], score: str, along: Literal["x", "y"]) -> None:
+def draw_baselines(
+    axes: Axes, baselines: Sequence[Baseline], score: str, along: Literal["x", "y"]
+) -> None:
     """Draw the baselines of a score across a panel; ``along`` is the axis that the score is on."""
-    for look, line in zip(DASHES.values(), drawn, strict=False):
-        if score in line.values:
+    for dash, one in zip(DASHES.values(), baselines, strict=False):
+        if score in one.values:
             draw = axes.axvline if along == "x" else axes.axhline
-            draw(line.values[score], color=INK, linestyle=look, linewidth=1.1, zorder=1.5)
+            draw(one.values[score], color=INK, linestyle=dash, linewidth=1.1, zorder=1.5)
 
 
-def named(drawn: Sequence[Baseline], scores: Sequence[str]) -> str:
-    """What the lines are, in words; empty where these scores have none."""
-    said = [
-        f"{look}: {line.name}"
-        for look, line in zip(DASHES, drawn, strict=False)
-        if any(score in line.values for score in scores)
+def describe_baselines(baselines: Sequence[Baseline], scores: Sequence[str]) -> str:
+    """Which line is which baseline; empty where these scores have none."""
+    names = [
+        f"{dash}: {one.name}"
+        for dash, one in zip(DASHES, baselines, strict=False)
+        if any(score in one.values for score in scores)
     ]
-    return f"Baselines, {'; '.join(said)}." if said else ""
-
-
-def grid(found: Sequence[Baseline], scores: Sequence[str], file: str) -> Grid:
-    """A table of these, for the page."""
-    rows = [[words(one.name), *(value(one.values.get(s)) for s in scores)] for one in found]
-    return Grid(["baseline", *scores], rows, file=file)
+    return f"Baselines, {'; '.join(names)}." if names else ""

@@ -4,15 +4,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+from unknot.analysis.configurations import is_number
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import UnknotError, WriteError
 from unknot.core.files import write_whole
-from unknot.core.text import decimals
+from unknot.core.text import decimals, value_text
 from unknot.report.html import data_uri
-from unknot.report.study_style import DataFigure
+from unknot.report.study.style import DataFigure
 
+P = ParamSpec("P")
 T = TypeVar("T")
 TOLERATED: tuple[type[Exception], ...] = (Exception,)
 """What may go wrong with one figure; mistakes of ours too, but not in our tests."""
@@ -33,12 +35,12 @@ class PageFigure:
 
 
 @dataclass(frozen=True)
-class Entry:
+class Cell:
     """A cell of a table."""
 
     text: str
     key: str
-    """What it is sorted by: a number or words; empty goes last."""
+    """What it is sorted by: a number or text; empty goes last."""
     small: str = ""
     share: float | None = None
     """From 0 to 1: how dark it is."""
@@ -47,12 +49,15 @@ class Entry:
     """What it leads to, if anything."""
 
 
+NOTHING = Cell("–", "")
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table that sorts."""
 
     head: list[str]
-    rows: list[list[Entry]]
+    rows: list[list[Cell]]
     heat: bool = False
     note: str = ""
     title: str = ""
@@ -71,11 +76,11 @@ class More:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, words, and what stands below them."""
+    """A heading, text, and what stands below it."""
 
     id: str
     title: str
-    words: str
+    text: str
     grids: list[Grid] = field(default_factory=list)
     figures: list[PageFigure] = field(default_factory=list)
     more: list[More] = field(default_factory=list)
@@ -90,13 +95,14 @@ class FigureFolder:
         self.folder = folder
         self.files: list[Path] = []
 
-    def add(self, name: str, drawn: DataFigure, alt: str = "") -> PageFigure:
+    def add(self, name: str, data_figure: DataFigure) -> PageFigure:
         """Write a figure as PNG, SVG and CSV, and give it for the page."""
-        files = drawn.save(self.folder / FIGURES, name)
+        files = data_figure.save(self.folder / FIGURES, name)
         self.files.extend(files)
-        width = float(drawn.figure.get_size_inches()[0])
-        title = drawn.figure.get_suptitle()
-        return PageFigure(name, data_uri(files[0].read_bytes()), alt or title, width)
+        width = float(data_figure.figure.get_size_inches()[0])
+        return PageFigure(
+            name, data_uri(files[0].read_bytes()), data_figure.figure.get_suptitle(), width
+        )
 
     def table(self, name: str, rows: Sequence[Mapping[str, Any]]) -> str:
         """Write rows as a CSV file; gives its name."""
@@ -126,56 +132,75 @@ class FigureKeeper:
         """Keep a figure, if it can be drawn."""
         return self.attempt(name, lambda: [self.folder.add(name, draw())])
 
-    def attempt(self, name: str, function: Callable[[], list[T]]) -> list[T]:
+    def attempt(
+        self, name: str, function: Callable[P, list[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> list[T]:
         """What a function gives, or nothing where it fails."""
         try:
-            return function()
+            return function(*args, **kwargs)
         except WriteError:
             raise
         except TOLERATED as error:
-            self.left_out.append(f"{name}: {reason(error)}")
+            ours = isinstance(error, UnknotError)
+            reason = str(error) if ours else f"{type(error).__name__}: {error}"
+            self.left_out.append(f"{name}: {reason}")
             return []
 
 
-def reason(error: Exception) -> str:
-    """Why a figure is not there, for the list of these; of whatever kind, mistakes of ours too."""
-    return str(error) if isinstance(error, UnknotError) else f"{type(error).__name__}: {error}"
+def text_cell(text: str) -> Cell:
+    """A cell of text."""
+    return Cell(text, text)
 
 
-def words(text: str, *, key: str | None = None) -> Entry:
-    """A cell of words."""
-    return Entry(text, text if key is None else key)
-
-
-def value(
-    number_: float | None, *, small: str = "", digits: int = 3, share: float | None = None
-) -> Entry:
+def number_cell(
+    value: float | None, *, small: str = "", digits: int = 3, share: float | None = None
+) -> Cell:
     """A cell of a number; a dash where there is none.
 
     Example:
-        >>> [value(v).text for v in (0.12345, 113.125, 1234567.0, float("nan"))]
+        >>> [number_cell(v).text for v in (0.12345, 113.125, 1234567.0, float("nan"))]
         ['0.123', '113.1', '1,234,567', '–']
     """
-    if number_ is None or math.isnan(number_):
-        return Entry("–", "")
-    return Entry(decimals(number_, digits), repr(float(number_)), small, share)
+    if value is None or math.isnan(value):
+        return NOTHING
+    return Cell(decimals(value, digits), repr(float(value)), small, share)
 
 
-def interval(low: float, high: float, digits: int = 3) -> str:
+def interval_text(low: float, high: float, digits: int = 3) -> str:
     """From one end to the other; nothing where there is none.
 
     Example:
-        >>> interval(0.1234, 0.2345)
+        >>> interval_text(0.1234, 0.2345)
         '0.123 to 0.234'
     """
     return "" if math.isnan(low) else f"{decimals(low, digits)} to {decimals(high, digits)}"
 
 
-def count(n: int) -> Entry:
+def interval_cell(low: float, high: float, digits: int = 3) -> Cell:
+    """A cell of an interval, sorted by its lower end."""
+    return NOTHING if math.isnan(low) else Cell(interval_text(low, high, digits), repr(float(low)))
+
+
+def count_cell(n: int) -> Cell:
     """A cell of a whole number."""
-    return Entry(f"{n:,}", str(n))
+    return Cell(f"{n:,}", str(n))
 
 
-def percent(share: float) -> Entry:
-    """A cell of a share."""
-    return Entry("–", "") if math.isnan(share) else Entry(f"{share:.0%}", repr(float(share)))
+def share_cell(share: float) -> Cell:
+    """A cell of a share, in percent."""
+    return NOTHING if math.isnan(share) else Cell(f"{share:.0%}", repr(float(share)))
+
+
+def value_cell(value: Any) -> Cell:
+    """A cell of whatever a table of runs holds; empty where that is nothing.
+
+    Example:
+        >>> [value_cell(v).text for v in (0.12345, 16.0, 115200, "mws", True, None)]
+        ['0.123', '16', '115,200', 'mws', 'yes', '']
+    """
+    if value is None:
+        return text_cell("")
+    if not is_number(value):
+        return text_cell(value_text(value))
+    whole = float(value).is_integer()
+    return Cell(value_text(value), repr(float(value))) if whole else number_cell(value)

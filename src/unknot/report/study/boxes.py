@@ -8,7 +8,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 
 from unknot.analysis.configurations import Configuration, Sample
-from unknot.report.study_style import FEW
+from unknot.report.study.style import FEW
 from unknot.report.style import ALARM, INK, PAPER, SMALL
 
 HALF = 0.4
@@ -18,7 +18,7 @@ Row = tuple[float, np.ndarray]
 """Where it stands, and its values."""
 
 
-def plot_rows(axes: Axes, rows: Sequence[Row], kind: str, colour: str) -> None:
+def plot_rows(axes: Axes, rows: Sequence[Row], kind: str, color: str) -> None:
     """The rows of one colour: a few artists for all, since matplotlib is slow with many."""
     rows = [(y, values) for y, values in rows if len(values)]
     if not rows:
@@ -26,58 +26,58 @@ def plot_rows(axes: Axes, rows: Sequence[Row], kind: str, colour: str) -> None:
     few = [(y, values) for y, values in rows if len(values) <= FEW]
     many = [(y, values) for y, values in rows if len(values) > FEW]
     if few:
-        axes.plot(*_dots(few), "o", color=colour, markersize=3, alpha=0.6)
+        axes.plot(*_dots(few), "o", color=color, markersize=3, alpha=0.6)
     if many and kind == "violin":
         for y, values in many:
             grid, wide = density(values)
-            axes.fill_between(grid, y - HALF * wide, y + HALF * wide, color=colour, linewidth=0.4)
+            axes.fill_between(grid, y - HALF * wide, y + HALF * wide, color=color, linewidth=0.4)
         axes.plot(
             [np.median(values) for _, values in many], [y for y, _ in many], "|",
             color=PAPER, markersize=5, markeredgewidth=1.2,
         )  # fmt: skip
     elif many:
-        _boxes(axes, many, colour)
+        _boxes(axes, many, color)
     axes.plot(
         [values.mean() for _, values in rows], [y for y, _ in rows], "x", color=INK,
         markersize=3, markeredgewidth=0.9, zorder=4,
     )  # fmt: skip
 
 
-def _boxes(axes: Axes, rows: Sequence[Row], colour: str) -> None:
+def _boxes(axes: Axes, rows: Sequence[Row], color: str) -> None:
     y = np.array([place for place, _ in rows])
     q1, middle, q3 = np.array([np.quantile(values, (0.25, 0.5, 0.75)) for _, values in rows]).T
     low, high = q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1)
     near = [(v >= a) & (v <= b) for (_, v), a, b in zip(rows, low, high, strict=True)]
-    inside = [values[own] for (_, values), own in zip(rows, near, strict=True)]
+    inside = [values[mask] for (_, values), mask in zip(rows, near, strict=True)]
     ends = np.array([(values.min(), values.max()) for values in inside])
-    axes.hlines(y, ends[:, 0], ends[:, 1], color=colour, linewidth=0.9)
+    axes.hlines(y, ends[:, 0], ends[:, 1], color=color, linewidth=0.9)
     axes.barh(
-        y, q3 - q1, left=q1, height=1.6 * HALF, color=PAPER, edgecolor=colour,
+        y, q3 - q1, left=q1, height=1.6 * HALF, color=PAPER, edgecolor=color,
         linewidth=0.9, zorder=2,
     )  # fmt: skip
-    axes.vlines(middle, y - 0.8 * HALF, y + 0.8 * HALF, color=colour, linewidth=1.8, zorder=3)
-    beyond = [(place, values[~own]) for (place, values), own in zip(rows, near, strict=True)]
-    axes.plot(*_dots(beyond), ".", color=colour, markersize=1.8, alpha=0.7)
+    axes.vlines(middle, y - 0.8 * HALF, y + 0.8 * HALF, color=color, linewidth=1.8, zorder=3)
+    beyond = [(place, values[~mask]) for (place, values), mask in zip(rows, near, strict=True)]
+    axes.plot(*_dots(beyond), ".", color=color, markersize=1.8, alpha=0.7)
 
 
 def _dots(rows: Sequence[Row]) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """All values, and the height of each."""
-    return (
-        np.concatenate([values for _, values in rows]),
-        np.concatenate([np.full(len(values), y) for y, values in rows]),
-    )
+    heights = np.repeat([y for y, _ in rows], [len(values) for _, values in rows])
+    return np.concatenate([values for _, values in rows]), heights.astype(float)
 
 
-def half(axes: Axes, values: Float[np.ndarray, " n"], y: float, side: int, colour: str) -> None:
+def half_violin(
+    axes: Axes, values: Float[np.ndarray, " n"], y: float, side: int, color: str
+) -> None:
     """One half of a violin: above its line for -1, below for 1."""
     if not len(values):
         return
     if len(values) <= FEW:
         at = np.full(len(values), y + 0.2 * side)
-        axes.plot(values, at, "o", color=colour, markersize=2.6, alpha=0.7)
+        axes.plot(values, at, "o", color=color, markersize=2.6, alpha=0.7)
         return
     grid, wide = density(values)
-    axes.fill_between(grid, y, y + side * 1.05 * HALF * wide, color=colour, linewidth=0.4)
+    axes.fill_between(grid, y, y + side * 1.05 * HALF * wide, color=color, linewidth=0.4)
     middle = np.median(values)
     axes.vlines(middle, y, y + side * HALF, color=INK, linewidth=1.1, zorder=3)
 
@@ -95,41 +95,50 @@ def density(
     return grid, wide / wide.max()
 
 
-def mark_missing(axes: Axes, own: Sample, y: float) -> None:
+def note_at_right(axes: Axes, text: str, y: float) -> None:
+    """A short text in the colour of alarm at the right of a row."""
+    axes.annotate(
+        text, (1, y), xycoords=axes.get_yaxis_transform(), xytext=(1, 0),
+        textcoords="offset points", va="center", fontsize=SMALL, color=ALARM,
+        annotation_clip=False,
+    )  # fmt: skip
+
+
+def mark_missing(axes: Axes, sample: Sample, y: float) -> None:
     """Say at the right of a row how many runs it lacks."""
-    if own.missing:
-        axes.annotate(
-            f"−{own.missing}", (1, y), xycoords=axes.get_yaxis_transform(), xytext=(1, 0),
-            textcoords="offset points", va="center", fontsize=SMALL, color=ALARM,
-            annotation_clip=False,
-        )  # fmt: skip
+    if sample.missing:
+        note_at_right(axes, f"−{sample.missing}", y)
 
 
-def run_rows(cell: Configuration, score: str) -> list[dict[str, Any]]:
-    """The runs of a cell as rows of a CSV file."""
-    names = ("seed", "status")
+def run_rows(one: Configuration, **columns: Sequence[Any]) -> list[dict[str, Any]]:
+    """The runs of a configuration as rows of a CSV file, with these columns."""
+    facts = [name for name in ("seed", "status") if name in one.runs]
+    columns = {**{name: one.runs[name] for name in facts}, **columns}
     return [
         {
-            "objective": cell.objective,
-            "strength": cell.strength,
-            **{n: cell.runs[n][i] for n in names if n in cell.runs},
-            "score": score,
-            "value": value,
+            "objective": one.objective,
+            "strength": one.strength,
+            **dict(zip(columns, cells, strict=True)),
         }
-        for i, value in enumerate(cell.runs[score])
+        for cells in zip(*columns.values(), strict=True)
     ]
 
 
-def missing_words(found: Sequence[Configuration], scores: Sequence[str]) -> str:
+def score_rows(one: Configuration, score: str) -> list[dict[str, Any]]:
+    """The runs of a configuration and one of their scores as rows of a CSV file."""
+    return run_rows(one, score=[score] * one.size, value=one.runs[score])
+
+
+def describe_missing(configurations: Sequence[Configuration], scores: Sequence[str]) -> str:
     """What `mark_missing` has counted."""
-    said = missing_runs(found, scores)
-    return f"Not shown, counted at the right of their rows: {said}." if said else ""
+    missing = missing_runs(configurations, scores)
+    return f"Not shown, counted at the right of their rows: {missing}." if missing else ""
 
 
-def missing_runs(found: Sequence[Configuration], scores: Sequence[str]) -> str:
+def missing_runs(configurations: Sequence[Configuration], scores: Sequence[str]) -> str:
     """How many of these runs lack a score, by what became of them."""
     most = {
-        why: sum(max(getattr(c.sample(s), why) for s in scores) for c in found)
+        why: sum(max(getattr(one.sample(s), why) for s in scores) for one in configurations)
         for why in ("diverged", "undefined", "unfinished")
     }
     return ", ".join(f"{n} {why}" for why, n in most.items() if n)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from unknot.analysis import Results
 from unknot.analysis.comparison import Comparison
-from unknot.report.study_baselines import Baseline
-from unknot.report.study_style import DataFigure
-from unknot.study.study import Study
+from unknot.report.study.baselines import Baseline
+from unknot.report.study.style import DataFigure
+from unknot.studies.study import Study
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,17 +32,9 @@ class Figure:
     section: str
     name: str
     """Of its files, after the prefix of its part."""
-    title: str
-    notes: Sequence[str]
-    """Lines below its panels; some may be empty."""
     draw: Callable[[], DataFigure]
     summary: str = ""
     """The line under which it opens on request; empty where it is in sight."""
-
-    @property
-    def caption(self) -> str:
-        """What is said below the panels."""
-        return " ".join(note for note in self.notes if note)
 
 
 def slug(name: str) -> str:

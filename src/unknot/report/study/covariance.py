@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from unknot.core.text import compact
-from unknot.report.study_latents import Posteriors
-from unknot.report.study_style import LETTERS, DataFigure, panels
+from unknot.report.study.latents import Posteriors
+from unknot.report.study.style import LETTERS, DataFigure, panels
 from unknot.report.style import (
     INK,
     MUTED,
@@ -50,25 +50,21 @@ def covariance_maps(posteriors: Posteriors, *, title: str) -> DataFigure:
 
     Paper: Kumar, Sattigeri and Balakrishnan 2018, "Variational inference of disentangled latent
     concepts from unlabeled observations", equations 5 to 7.
-
-    Args:
-        posteriors: Of one model.
-        title: Whose they are.
     """
     means, codes = _covariances(posteriors)
     n = len(posteriors.order)
     side = min(max(CELL * n, SIDES[0]), SIDES[1])
     width = 2 * (side + 0.35) + 0.75
     lines = textwrap.wrap(title, int(LETTERS * max(width, 4.6)))
-    figure, drawn = panels(
-        2, across=2, size=(width / 2, side + 0.5), head=0.6 + LINE * len(lines),
+    figure, all_axes = panels(
+        2, size=(width / 2, side + 0.5), head=0.6 + LINE * len(lines),
         title="\n".join(lines),
     )  # fmt: skip
     # No covariance is larger than both variances, and no variance of means than that of codes.
     largest = float(codes.diagonal().max())
     most = min(largest, MOST) or 1.0
-    named = (("Means: Cov[μ]", means), ("Codes: Cov[z]", codes))
-    for axes, (name, matrix) in zip(drawn, named, strict=True):
+    maps = (("Means: Cov[μ]", means), ("Codes: Cov[z]", codes))
+    for axes, (name, matrix) in zip(all_axes, maps, strict=True):
         image = _draw_map(axes, matrix, most)
         _name_latents(axes, name, posteriors, side)
     _draw_scale(figure, image, clipped=largest > MOST)

@@ -10,11 +10,11 @@ from matplotlib.patches import Circle, Ellipse
 
 from unknot.core import noise
 from unknot.core.errors import DataError
-from unknot.report.latents import UNUSED, measure_latents, sample_rows
-from unknot.report.study_boxes import density
-from unknot.report.study_style import LETTERS, DataFigure, across, panels
+from unknot.report.model.latents import UNUSED, measure_latents, sample_rows
+from unknot.report.study.boxes import density
+from unknot.report.study.style import LETTERS, DataFigure, panels
 from unknot.report.style import ACCENT, ALARM, INK, MUTED, RULE, footnote, set_panel, styled
-from unknot.study.run import Run
+from unknot.runs.run import Run
 
 SAMPLE = 2_048
 BINS = 40
@@ -58,26 +58,21 @@ def posterior_densities(posteriors: Posteriors, *, title: str) -> DataFigure:
     to its own highest point.
 
     Paper: Mushom 2020, figure 5.6.
-
-    Args:
-        posteriors: Of one model.
-        title: Whose they are.
     """
-    groups = {
-        "active": [z for z in posteriors.order if posteriors.used[z]],
-        "passive": [z for z in posteriors.order if not posteriors.used[z]],
-    }
-    shown = {name: own for name, own in groups.items() if own}
-    figure, drawn = panels(2 * len(shown), across=2, size=(3.3, 1.7), head=0.7, title=title)
+    groups: dict[str, list[int]] = {}
+    for name, used in (("active", True), ("passive", False)):
+        if latents := [z for z in posteriors.order if posteriors.used[z] == used]:
+            groups[name] = latents
+    figure, all_axes = panels(2 * len(groups), most=2, size=(3.3, 1.7), head=0.7, title=title)
     rows = []
-    places = [(name, what) for name in shown for what in ("mean", "deviation")]
-    for (name, what), axes in zip(places, drawn, strict=True):
-        for rank, z in enumerate(shown[name]):
+    places = [(name, what) for name in groups for what in ("mean", "deviation")]
+    for (name, what), axes in zip(places, all_axes, strict=True):
+        for rank, z in enumerate(groups[name]):
             values = (posteriors.mean if what == "mean" else posteriors.sd)[:, z]
             grid, height = density(values)
-            colour = ACCENT if name == "active" else MUTED
-            faint = 0.6 * rank / len(shown[name])
-            axes.plot(grid, height, color=colour, linewidth=1.2, alpha=1 - faint)
+            color = ACCENT if name == "active" else MUTED
+            faint = 0.6 * rank / len(groups[name])
+            axes.plot(grid, height, color=color, linewidth=1.2, alpha=1 - faint)
             rows += [
                 {"latent": f"z{z}", "group": name, "of": what, "value": float(v),
                  "density": float(h)}
@@ -104,31 +99,21 @@ def aggregate_histograms(posteriors: Posteriors, *, title: str) -> DataFigure:
     least.
 
     Paper: Mushom 2020, figure 5.12.
-
-    Args:
-        posteriors: Of one model.
-        title: Whose they are.
     """
     eps = noise.normal(0, "report", 2, *posteriors.mean.shape).double().numpy()
     codes = posteriors.mean + posteriors.sd * eps
     reach = max(REACH, float(np.ceil(np.quantile(np.abs(codes), INSIDE))))
     edges = np.linspace(-reach, reach, BINS + 1)
     middle = (edges[1:] + edges[:-1]) / 2
-    figure, drawn = panels(
-        len(posteriors.order),
-        across=across(len(posteriors.order)),
-        size=(1.75, 1.45),
-        head=0.65,
-        title=title,
-    )
+    figure, all_axes = panels(len(posteriors.order), size=(1.75, 1.45), head=0.65, title=title)
     normal = np.exp(-0.5 * middle**2) / np.sqrt(2 * np.pi)
     rows, beyond = [], 0
-    for z, axes in zip(posteriors.order, drawn, strict=True):
+    for z, axes in zip(posteriors.order, all_axes, strict=True):
         counts, _ = np.histogram(codes[:, z], edges)
         beyond += len(codes) - int(counts.sum())
         heights = counts / len(codes) / (edges[1] - edges[0])
-        colour = ACCENT if posteriors.used[z] else RULE
-        axes.bar(middle, heights, width=edges[1] - edges[0], color=colour)
+        color = ACCENT if posteriors.used[z] else RULE
+        axes.bar(middle, heights, width=edges[1] - edges[0], color=color)
         axes.plot(middle, normal, color=ALARM, linewidth=1.2)
         set_panel(axes, f"z{z}, {posteriors.kl[z]:.2f} nats", grid="x")
         axes.set_yticks([])
@@ -157,10 +142,6 @@ def posterior_ellipses(posteriors: Posteriors, *, title: str) -> DataFigure:
     do not.
 
     Paper: Mushom 2020, figure 4.1.
-
-    Args:
-        posteriors: Of one model.
-        title: Whose they are.
     """
     if len(posteriors.order) < 2:
         raise DataError(f"Ellipses need two latents; this model has {len(posteriors.order)}.")
@@ -168,8 +149,7 @@ def posterior_ellipses(posteriors: Posteriors, *, title: str) -> DataFigure:
     mean, sd = posteriors.mean[:, two], posteriors.sd[:, two]
     marked = _spread_rows(len(mean))
     figure, (axes,) = panels(
-        1, across=1, size=(SIDE, SIDE), head=0.4,
-        title=textwrap.fill(title, int(LETTERS * SIDE)),
+        1, size=(SIDE, SIDE), head=0.4, title=textwrap.fill(title, int(LETTERS * SIDE)),
     )  # fmt: skip
     axes.scatter(mean[:, 0], mean[:, 1], s=5, color=MUTED, alpha=0.45, linewidths=0, zorder=2)
     for centre, half in zip(mean[marked], sd[marked], strict=True):
@@ -180,8 +160,8 @@ def posterior_ellipses(posteriors: Posteriors, *, title: str) -> DataFigure:
     _frame(axes, mean, sd, marked)
     # Of very sharp posteriors, ellipses are too small to be seen.
     names = [
-        f"z{z}, {posteriors.kl[z]:.2f} nats, median posterior sd {np.median(own):.2g}"
-        for z, own in zip(two, sd.T, strict=True)
+        f"z{z}, {posteriors.kl[z]:.2f} nats, median posterior sd {np.median(of_latent):.2g}"
+        for z, of_latent in zip(two, sd.T, strict=True)
     ]
     axes.set_xlabel(names[0], color=INK, loc="center")
     axes.set_ylabel(names[1], color=INK)
@@ -219,8 +199,8 @@ def _frame(
     marked: Int[np.ndarray, " k"],
 ) -> None:
     """A square that holds everything drawn, the prior too, in one scale both ways."""
-    own, away = mean[marked], sd[marked]
-    corners = np.concatenate([mean, own - away, own + away, [[-1, -1], [1, 1]]])
+    centre, away = mean[marked], sd[marked]
+    corners = np.concatenate([mean, centre - away, centre + away, [[-1, -1], [1, 1]]])
     low, high = corners.min(0), corners.max(0)
     half = 0.53 * float((high - low).max())
     middle = (low + high) / 2

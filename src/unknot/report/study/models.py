@@ -1,19 +1,34 @@
-"""Figures of one model and factors: what latents follow; distances, clouds, shared latents."""
+"""Models of a study: of each objective one that stands for its best configuration, in pictures."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from unknot.analysis.configurations import Configuration, has_diverged
+from unknot.analysis.plain_table import numbers
 from unknot.core.errors import UnknotError
-from unknot.metrics.parts.traversal_distances import mean_matrices
+from unknot.metrics import lower_is_better
+from unknot.metrics.parts.distances import mean_matrices
 from unknot.objectives.parts.sharing import shared_latents
-from unknot.report import clouds, distances, thresholds
-from unknot.report.figures import factor_figure
-from unknot.report.latents import Latents
-from unknot.report.study_style import LETTERS, DataFigure, across
-from unknot.report.style import set_title, styled
-from unknot.study.run import Run
+from unknot.report.data import clouds, distances, thresholds
+from unknot.report.model import traversals
+from unknot.report.model.card import model_card
+from unknot.report.model.figures import factor_figure
+from unknot.report.model.latents import Latents, measure_latents
+from unknot.report.study.blocks import FigureKeeper
+from unknot.report.study.covariance import covariance_maps
+from unknot.report.study.latents import (
+    aggregate_histograms,
+    measure_posteriors,
+    posterior_densities,
+    posterior_ellipses,
+)
+from unknot.report.study.style import LETTERS, DataFigure, across
+from unknot.report.style import png, set_title, styled
+from unknot.runs.run import Run
 
 WALKS = 8
 """Traversals of each factor behind a distance matrix."""
@@ -23,13 +38,98 @@ MIDDLE = 0.5
 """The threshold whose shared latents are in the numbers: halfway, as in the Ada-GVAE."""
 
 
-def along_factors(run: Run, title: str) -> Iterator[tuple[str, DataFigure]]:
-    """Figures and the ends of their names; none where the data has no factors to go along.
+@dataclass(frozen=True)
+class TypicalRun:
+    """A run that stands for an objective."""
+
+    configuration: Configuration
+    id: str
+    seed: int
+    value: float
+
+
+def typical_runs(configurations: Sequence[Configuration], score: str) -> list[TypicalRun]:
+    """For each objective, of the configuration with the best mean the run with the median score.
+
+    Of an even number, the worse of the two in the middle.
+    """
+    sign = -1.0 if lower_is_better(score) else 1.0
+    best: dict[str, tuple[float, Configuration]] = {}
+    for one in (one for one in configurations if one.has(score)):
+        mean = sign * float(one.sample(score).values.mean())
+        if one.objective not in best or mean > best[one.objective][0]:
+            best[one.objective] = mean, one
+    return [_median(one, score, sign) for _, one in best.values()]
+
+
+def _median(one: Configuration, score: str, sign: float) -> TypicalRun:
+    values, diverged = numbers(one.runs, score), has_diverged(one.runs)
+    there = [
+        i
+        for i, status in enumerate(one.runs["status"])
+        if status == "done" and not diverged[i] and not np.isnan(values[i])
+    ]
+    there.sort(key=lambda i: sign * values[i])
+    i = there[(len(there) - 1) // 2]
+    return TypicalRun(one, str(one.runs["id"][i]), int(one.runs["seed"][i]), float(values[i]))
+
+
+def show_model(run: Run, name: str, title: str, keep: FigureKeeper) -> dict[str, Any]:
+    """A model's card and figures, which are also written as files.
 
     Args:
         run: A run of one seed.
+        name: Start of the names of its files.
         title: Whose figures they are.
+        keep: Takes figures and pictures.
     """
+    latents, folder = measure_latents(run), keep.folder
+    card, posteriors = model_card(run, latents), measure_posteriors(run)
+    still = traversals.traversal_picture(run, latents=latents)
+    folder.file(f"{name}-traversals.png", png(still))
+    folder.file(f"{name}-traversals.gif", traversals.traversal_gif(run, latents=latents))
+    folder.table(f"{name}-latents", _latent_rows(latents[0], card.factors))
+    for kind, image in card.images.items():
+        folder.file(f"{name}-{kind}.png", png(image))
+    always = {
+        "posteriors": posterior_densities(posteriors, title=f"Posteriors, {title}"),
+        "aggregate": aggregate_histograms(posteriors, title=f"Histograms of codes, {title}"),
+        "covariances": covariance_maps(posteriors, title=f"Covariances, {title}"),
+        **dict(along_factors(run, title)),
+    }
+    return {
+        "card": card,
+        "figures": [
+            *keep(f"{name}-factors", lambda: latent_shares(run, latents[0], title)),
+            *keep(
+                f"{name}-ellipses",
+                lambda: posterior_ellipses(posteriors, title=f"Posteriors in two latents, {title}"),
+            ),
+            *(folder.add(f"{name}-{kind}", figure) for kind, figure in always.items()),
+        ],
+    }
+
+
+def _latent_rows(latents: Latents, names: Sequence[str]) -> list[dict[str, Any]]:
+    """What is known of each latent, the most informative first."""
+    return [
+        {
+            "latent": f"z{z}",
+            "kl": float(latents.kl[z]),
+            "active": bool(latents.used[z]),
+            "mean": float(latents.mean[z]),
+            "sd": float(latents.sd[z]),
+            "factor": traversals.main_factor(latents, z, names),
+        }
+        for z in latents.order
+    ]
+
+
+# Figures of one model and factors
+
+
+def along_factors(run: Run, title: str) -> Iterator[tuple[str, DataFigure]]:
+    """Figures and the ends of their names; none where the data has no factors to go along."""
     try:
         run.dataset.require_factors("Distances along factors")
         matrices = factor_distances(run, title)
@@ -41,26 +141,20 @@ def along_factors(run: Run, title: str) -> Iterator[tuple[str, DataFigure]]:
 
 
 @styled
-def latent_shares(run: Run, found: Latents, title: str) -> DataFigure:
-    """How much of each latent's variance each factor explains, latents down and factors across.
-
-    Args:
-        run: A run of one seed.
-        found: Its latents.
-        title: Whose they are.
-    """
+def latent_shares(run: Run, latents: Latents, title: str) -> DataFigure:
+    """How much of each latent's variance each factor explains, latents down and factors across."""
     run.dataset.require_factors("Maps of latents and factors")
     names = run.dataset.space.names
-    figure = factor_figure(found, names)
+    figure = factor_figure(latents, names)
     width = float(figure.get_size_inches()[0])
-    said = f"Share of each latent's variance that each factor explains alone, {title}"
+    text = f"Share of each latent's variance that each factor explains alone, {title}"
     figure.axes[0].set_title("", loc="left")
-    set_title(figure, textwrap.fill(said, int(LETTERS * width)))
+    set_title(figure, textwrap.fill(text, int(LETTERS * width)))
     rows = [
-        {"latent": f"z{z}", "kl": float(found.kl[z]), "active": bool(found.used[z]),
+        {"latent": f"z{z}", "kl": float(latents.kl[z]), "active": bool(latents.used[z]),
          "factor": name, "share": float(share)}
-        for z in found.order
-        for name, share in zip(names, found.explained[z], strict=True)
+        for z in latents.order
+        for name, share in zip(names, latents.explained[z], strict=True)
     ]  # fmt: skip
     return DataFigure(figure, rows)
 
@@ -68,16 +162,16 @@ def latent_shares(run: Run, found: Latents, title: str) -> DataFigure:
 @styled
 def factor_distances(run: Run, title: str) -> DataFigure:
     """Mean distance of each two values of a factor: of factors, images, codes and so on."""
-    found = mean_matrices(distances.run_sources(run), run.dataset.space, traversals=WALKS)
+    matrices = mean_matrices(distances.run_sources(run), run.dataset.space, traversals=WALKS)
     figure = distances.matrices_figure(
-        found,
+        matrices,
         title=f"Mean distances along each factor, {title}",
         lines=distances.captions(distances.own_loss(run)),
     )
     rows = [
         {"factor": factor, "source": source, "first": u, "second": v, "distance": float(value)}
-        for factor, own in found.items()
-        for source, matrix in own.items()
+        for factor, by_source in matrices.items()
+        for source, matrix in by_source.items()
         for (u, v), value in np.ndenumerate(matrix.numpy())
     ]
     return DataFigure(figure, rows)
@@ -109,12 +203,12 @@ def factor_clouds(run: Run, title: str) -> DataFigure:
 @styled
 def factor_thresholds(run: Run, title: str) -> DataFigure:
     """Distances of latents between two images that differ in one factor, and what is shared."""
-    found = thresholds.pair_deltas(run)
+    deltas = thresholds.pair_deltas(run)
     figure = thresholds.threshold_figure(
-        found, title=f"Latents that Ada-GVAE would treat as shared, {title}"
+        deltas, title=f"Latents that Ada-GVAE would treat as shared, {title}"
     )
     rows = []
-    for factor, delta in found.items():
+    for factor, delta in deltas.items():
         values = delta.double().cpu()
         shared = shared_latents(values[None], MIDDLE)[0]
         rows += [

@@ -1,7 +1,11 @@
-"""The page of a study: one file that shows and explains it, and its figures on their own."""
+"""The page of a study: one file that shows and explains it, and its figures on their own.
 
+Beside it stands a page with the full settings of a study's runs, a block for each configuration.
+"""
+
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +14,32 @@ from unknot.analysis import Results
 from unknot.analysis.configurations import Columns
 from unknot.core.csv_files import csv_text
 from unknot.core.files import write_whole
+from unknot.core.text import cell_text
+from unknot.core.toml import read_text, to_toml
 from unknot.metrics import reading
-from unknot.report import study_models as models
-from unknot.report import study_words as words
 from unknot.report.html import render
+from unknot.report.study import text
+from unknot.report.study.baselines import baselines as find_baselines
+from unknot.report.study.baselines import has_baseline
+from unknot.report.study.blocks import (
+    FIGURES,
+    FigureFolder,
+    FigureKeeper,
+    Grid,
+    count_cell,
+    text_cell,
+    value_cell,
+)
 from unknot.report.study.catalogue import Part
 from unknot.report.study.sections import over_datasets, sections
-from unknot.report.study_baselines import baselines, known
-from unknot.report.study_blocks import FIGURES, FigureFolder, FigureKeeper, Grid, count, value
-from unknot.report.study_blocks import words as entry
-from unknot.report.study_source import Source, read
-from unknot.report.study_specs import PAGE, study_file, write_specs
-from unknot.study.export import varied
+from unknot.report.study.source import Source, read
+from unknot.studies.export import varied
+from unknot.studies.study import Study, flat
 
 MOST_LISTED = 500
 """Runs that the page lists; the CSV file has all."""
+SPECS = "specs.html"
+STUDY_FILE = "study.toml"
 
 Say = Callable[[str], None]
 
@@ -42,15 +57,15 @@ def write_report(
     Of a study also ``specs.html``, the full settings of each run, and a copy of ``study.toml``.
 
     Args:
-        source: The runs, from `unknot.report.study_source.read`.
+        source: The runs, from `unknot.report.study.source.read`.
         folder: Where to write.
         published: Runs to hold ours against.
         device: For pictures of models.
         say: Told what is being done.
     """
     keep = FigureKeeper(FigureFolder(folder))
-    results = source.results
-    number = words.counts(results)
+    results, study = source.results, source.study
+    number = text.counts(results)
     write_whole(folder / FIGURES / "runs.csv", csv_text(_records(results.table)).encode())
     several = len(results.by_data) > 1
     parts, pages = dict[str, Part](), dict[str, dict[str, Any]]()
@@ -59,31 +74,31 @@ def write_report(
         parts[data] = _part(source, of_data, f"{data}-" if several else "", published)
         pages[data] = {"name": data, "several": several, **_page_of(parts[data], keep)}
     over = over_datasets(Part(results), keep) if several else None
-    shown = _models(source, parts, device, keep, say) if source.study else []
-    beside = write_specs(source.study, folder) if source.study else []
-    text = render(
-        "study_page.html",
+    models = _models(study, parts, results.scores[0], device, keep, say) if study else []
+    files = write_specs(study, folder) if study else []
+    page = render(
+        "study/page.html",
         title=source.title,
-        lead=words.lead(results),
-        machine=words.machine(source.study) if source.study else [],
+        lead=text.lead(results),
+        machine=text.machine(study) if study else [],
         number=number,
-        missing=words.missing(number),
-        failures=words.failures(results),
+        missing=text.missing(number),
+        failures=text.failures(results),
         parts=pages,
         over=over,
-        models=shown,
-        study=source.study,
-        toml=study_file(source.study) if source.study else "",
-        shared=words.shared_settings(results),
+        models=models,
+        study=study,
+        toml=read_text(study.path / STUDY_FILE) if study else "",
+        shared=text.shared_settings(results),
         readings={s: reading(s) for s in results.scores},
-        runs=_runs(source),
+        runs=_runs(results, link=study is not None),
         others=results.others,
         left_out=keep.left_out,
         published=source.published,
         version=unknot.__version__,
     )
-    write_whole(folder / "index.html", text.encode())
-    return [folder / "index.html", *beside, *keep.folder.files]
+    write_whole(folder / "index.html", page.encode())
+    return [folder / "index.html", *files, *keep.folder.files]
 
 
 def report(
@@ -106,8 +121,8 @@ def _part(source: Source, results: Results, prefix: str, published: Source | Non
     """What the part of one dataset is drawn from."""
     if not results.scores:
         return Part(results, prefix)
-    found = [word for word in source.baselines if known(results, word)]
-    part = Part(results, prefix, baselines(results, found), source.study)
+    names = [name for name in source.baselines if has_baseline(results, name)]
+    part = Part(results, prefix, find_baselines(results, names), source.study)
     if published is None:
         return part
     comparison, note = source.compare(results, published)
@@ -116,77 +131,113 @@ def _part(source: Source, results: Results, prefix: str, published: Source | Non
 
 def _page_of(part: Part, keep: FigureKeeper) -> dict[str, Any]:
     """Findings and sections of one dataset, and tables beside the page; nothing without scores."""
-    results, name = part.results, part.prefix
+    results, prefix = part.results, part.prefix
     if not results.scores:
-        return {"said": [], "sections": []}
+        return {"findings": [], "sections": []}
     every = [*results.panels, *(s for s in results.others if s not in results.panels)]
-    keep.folder.table(f"{name}summary", [one.row() for one in results.summaries(every)])
+    keep.folder.table(f"{prefix}summary", [one.row() for one in results.summaries(every)])
     if part.baselines:
         rows = [row for one in part.baselines for row in one.rows()]
-        keep.folder.table(f"{name}baselines", rows)
-    return {"said": words.findings(results), "sections": sections(part, keep)}
+        keep.folder.table(f"{prefix}baselines", rows)
+    return {"findings": text.findings(results), "sections": sections(part, keep)}
 
 
 def _models(
-    source: Source, parts: Mapping[str, Part], device: str, keep: FigureKeeper, say: Say
+    study: Study, parts: Mapping[str, Part], score: str, device: str, keep: FigureKeeper, say: Say
 ) -> list[dict[str, Any]]:
     """Pictures of one model for each objective and dataset."""
-    study, score = source.study, source.results.scores[0]
-    if study is None:
-        return []
-    shown = []
+    from unknot.engine.device import threads
+    from unknot.report.study.models import TypicalRun, show_model, typical_runs
+
+    def show(one: TypicalRun, name: str, title: str) -> list[dict[str, Any]]:
+        say(f"pictures of {title}")
+        facts = {"title": title, "id": one.id, "seed": one.seed, "score": score,
+                 "value": one.value, "name": name}  # fmt: skip
+        # Small tensors: threads that wait for each other make it slower.
+        with threads(1):
+            run = study.run(one.id, device=device)
+            return [{**facts, **show_model(run, name, title, keep)}]
+
+    models = []
     for data, part in parts.items():
-        for one in models.chosen(part.results.configurations, score):
-            title = one.cell.label + (f" on {data}" if part.prefix else "")
-            say(f"pictures of {title}")
-            name = f"{part.prefix}model-{one.cell.objective}"
-            pictures = keep.attempt(
-                name,
-                lambda one=one, name=name, title=title: [  # type: ignore[misc]
-                    models.show_model(
-                        study.run(one.id, device=device), name, title, keep.folder, keep
-                    )
-                ],
-            )
-            shown += [
-                {"title": title, "id": one.id, "seed": one.seed, "score": score,
-                 "value": one.value, "name": name, **picture}
-                for picture in pictures
-            ]  # fmt: skip
-    return shown
+        for one in typical_runs(part.results.configurations, score):
+            title = one.configuration.label + (f" on {data}" if part.prefix else "")
+            name = f"{part.prefix}model-{one.configuration.objective}"
+            models += keep.attempt(name, show, one, name, title)
+    return models
 
 
-def _runs(source: Source) -> Grid | None:
-    """A row for each run, where they have names."""
-    table, scores = source.results.table, source.results.scores
+def _runs(results: Results, *, link: bool) -> Grid | None:
+    """A row for each run, where they have names, which may lead to their settings."""
+    table = results.table
     if "id" not in table:
         return None
-    n = min(len(table["id"]), MOST_LISTED)
-    settings = varied(_records(table))
-    head = ["id", *settings, *(["seed"] if "seed" in table else []), "status", *scores]
-    rows = []
-    for i in range(n):
-        run = str(table["id"][i])
-        row = [replace(entry(run), href=f"{PAGE}#{run}" if source.study else "")]
-        row += [_any(table[name][i]) for name in settings]
-        row += [count(int(table["seed"][i]))] if "seed" in table else []
-        row.append(entry(str(table.get("status", [""] * n)[i] or "")))
-        row += [_any(table[s][i]) for s in scores]
-        rows.append(row)
     whole = len(table["id"])
+    n = min(whole, MOST_LISTED)
+    settings = varied(_records(table))
+    seed = ["seed"] if "seed" in table else []
+    rows = [
+        [
+            replace(text_cell(str(run)), href=f"{SPECS}#{run}" if link else ""),
+            *(value_cell(table[name][i]) for name in settings),
+            *(count_cell(int(table[name][i])) for name in seed),
+            text_cell(str(table.get("status", [""] * n)[i] or "")),
+            *(value_cell(table[name][i]) for name in results.scores),
+        ]
+        for i, run in enumerate(table["id"][:n])
+    ]
+    head = ["id", *settings, *seed, "status", *results.scores]
     note = f"The first {n:,} of {whole:,}; the CSV file has all." if whole > n else ""
     return Grid(head, rows, note=note, file="runs.csv")
-
-
-def _any(held: Any) -> Any:
-    number = isinstance(held, int | float) and not isinstance(held, bool)
-    if held is None:
-        return entry("")
-    return value(float(held)) if number and not float(held).is_integer() else (
-        replace(entry(f"{held:g}"), key=repr(float(held))) if number else entry(str(held))
-    )  # fmt: skip
 
 
 def _records(table: Columns) -> list[dict[str, Any]]:
     n = len(table["objective"])
     return [{k: v[i] for k, v in table.items() if v[i] is not None} for i in range(n)]
+
+
+# The page of settings
+
+
+@dataclass(frozen=True)
+class SettingsBlock:
+    """What runs share, and the runs."""
+
+    title: str
+    """What sets it apart from the others; empty where there are none."""
+    toml: str
+    """A file for `unknot train` that gives all its runs."""
+    runs: list[tuple[str, int]]
+    """Ids and seeds."""
+
+
+def settings_blocks(study: Study) -> list[SettingsBlock]:
+    """Each configuration of a study once, in the order of the plan."""
+    specs: dict[int, dict[str, Any]] = {}
+    runs: dict[int, list[tuple[str, int]]] = {}
+    for run in study.store.runs():
+        if run.current:
+            if run.configuration not in specs:
+                specs[run.configuration] = json.loads(run.spec)
+            runs.setdefault(run.configuration, []).append((run.id, run.seed))
+    paths = {number: flat(spec) for number, spec in specs.items()}
+    apart = varied([*paths.values()])
+    return [
+        SettingsBlock(
+            ", ".join(f"{p} {cell_text(paths[number][p])}" for p in apart if p in paths[number]),
+            to_toml({**spec, "seeds": [seed for _, seed in runs[number]]}),
+            runs[number],
+        )
+        for number, spec in specs.items()
+    ]
+
+
+def write_specs(study: Study, folder: Path) -> list[Path]:
+    """Write the page of settings, with an anchor for each run's id, and a copy of the study file.
+
+    One file for all runs: there may be ten thousand, and they share few settings.
+    """
+    page = render("study/specs.html", title=study.name, settings=settings_blocks(study))
+    write_whole(folder / SPECS, page.encode())
+    write_whole(folder / STUDY_FILE, read_text(study.path / STUDY_FILE).encode())
+    return [folder / SPECS, folder / STUDY_FILE]

@@ -1,18 +1,13 @@
-"""Sections of a study's page: one list, with their words, tables and figures."""
+"""Sections of a study's page: one list, with their text, tables and figures."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
-from unknot.report import study_numbers as tables
-from unknot.report.study import figures
+from unknot.report.study import figures, tables
+from unknot.report.study.blocks import FigureFolder, FigureKeeper, Grid, More, PageFigure, Section
 from unknot.report.study.catalogue import Figure, Part
-from unknot.report.study.figures.strength import ordered_lines
+from unknot.report.study.figures.swept_value import axis_name, describe_lines, ordered_lines
 from unknot.report.study.figures.trade_off import scores_with_cost
-from unknot.report.study_axis import axis_words
-from unknot.report.study_baselines import grid as baseline_table
-from unknot.report.study_blocks import FigureFolder, FigureKeeper, Grid, More, PageFigure, Section
-from unknot.report.study_words import lines_words
 
 Tables = Callable[[Part, FigureFolder], Sequence[Grid | More]]
 
@@ -23,7 +18,7 @@ class Kind:
 
     id: str
     title: str | Callable[[Part], str]
-    words: str | Callable[[Part], str]
+    text: str | Callable[[Part], str]
     tables: Tables = lambda *_: ()
     files: tuple[str, ...] = ()
     """Files of the catalogue in the order of their figures; others come after."""
@@ -33,15 +28,7 @@ class Kind:
     """Whether it is there even so."""
 
 
-def _title_strength(part: Part) -> str:
-    return f"What {axis_words(ordered_lines(part.results))} does"
-
-
-def _words_strength(part: Part) -> str:
-    return lines_words(ordered_lines(part.results))
-
-
-def _words_spread(part: Part) -> str:
+def _spread_text(part: Part) -> str:
     if max(one.size for one in part.results.configurations) == 1:
         return "There is one seed per configuration: another seed may give another result."
     return (
@@ -50,7 +37,7 @@ def _words_spread(part: Part) -> str:
     )
 
 
-def _words_trade_offs(part: Part) -> str:
+def _trade_offs_text(part: Part) -> str:
     if scores_with_cost(part.results):
         return (
             "A high score means little if the model cannot reconstruct its images. Score against "
@@ -62,20 +49,20 @@ def _words_trade_offs(part: Part) -> str:
     return "Information in the codes (rate) against reconstruction loss (distortion)."
 
 
-def _all_settings(part: Part, _: FigureFolder) -> list[Grid | More]:
-    results, name = part.results, part.prefix
-    every = [replace(tables.overview(results), file=f"{name}summary.csv")]
+def _all_configurations(part: Part, _: FigureFolder) -> list[Grid | More]:
+    results, prefix = part.results, part.prefix
+    every = [tables.overview(results, f"{prefix}summary.csv")]
     if part.baselines:
-        every.append(baseline_table(part.baselines, results.panels, f"{name}baselines.csv"))
+        file = f"{prefix}baselines.csv"
+        every.append(tables.baseline_table(part.baselines, results.panels, file))
     details = [tables.details(results, score) for score in results.panels]
     return [*every, More("Each score by itself: mean, median, intervals and spread", details)]
 
 
 def _published(part: Part, _: FigureFolder) -> list[Grid | More]:
-    found = part.comparison
-    if found is None or not found.differences:
+    if part.comparison is None or not part.comparison.differences:
         return []
-    return [tables.beside(found, f"{part.prefix}published.csv")]
+    return [tables.published_values(part.comparison, f"{part.prefix}published.csv")]
 
 
 SECTIONS = (
@@ -87,19 +74,26 @@ SECTIONS = (
         lambda part, _: tables.winners(part.results),
     ),
     Kind(
-        "settings", "All configurations", "Click on a column’s name to sort by it.", _all_settings
+        "settings",
+        "All configurations",
+        "Click on a column’s name to sort by it.",
+        _all_configurations,
     ),
     Kind(
         "spread",
         "How scores spread over seeds",
-        _words_spread,
+        _spread_text,
         files=("spread", "split_objectives", "cumulative", "split_settings"),
     ),
-    Kind("strength", _title_strength, _words_strength),
+    Kind(
+        "strength",
+        lambda part: f"What {axis_name(ordered_lines(part.results))} does",
+        lambda part: describe_lines(ordered_lines(part.results)),
+    ),
     Kind(
         "trade-offs",
         "Scores against reconstruction",
-        _words_trade_offs,
+        _trade_offs_text,
         files=("trade_off", "rate_distortion"),
         paired=True,
     ),
@@ -109,7 +103,7 @@ SECTIONS = (
         "Strength is the swept setting of an objective, e.g. β. The table has the value with the "
         "best mean of each score. Shading: bootstrap probability that this value is best again. "
         "Pale means uncertain.",
-        lambda part, folder: tables.strengths(part.results, folder, part.prefix),
+        lambda part, folder: tables.best_values(part.results, folder, part.prefix),
     ),
     Kind(
         "ranking",
@@ -153,7 +147,7 @@ SECTIONS = (
     Kind(
         "published",
         "Comparison with published values",
-        lambda part: part.note + tables.published_words(part.comparison),
+        lambda part: part.note + tables.describe_published(part.comparison),
         _published,
         present=lambda part: part.comparison is not None,
     ),
@@ -168,68 +162,62 @@ DATASETS = Kind(
     "datasets",
     "From dataset to dataset",
     "A strength that is best on one dataset may be the worst on another.",
-    files=("split_objectives", "strength", "transfer"),
+    files=("split_objectives", "swept_value", "transfer"),
 )
 
 
 def sections(part: Part, keep: FigureKeeper) -> list[Section]:
     """The sections of one dataset."""
-    known = list(_figures("applies", part, keep))
-    return [section for kind in SECTIONS if (section := _section(kind, part, known, keep))]
+    every = list(_figures("applies", part, keep))
+    return [section for kind in SECTIONS if (section := _section(kind, part, every, keep))]
 
 
 def over_datasets(part: Part, keep: FigureKeeper) -> Section | None:
-    """Strength on several datasets, a figure for each objective; two of them also back to back."""
+    """Scores over the swept value on several datasets, a figure for each objective, and others."""
     section = _section(DATASETS, part, list(_figures("over_datasets", part, keep)), keep)
     if section is None or not section.more:
         return None
     first, *others = section.more
-    words = f"The same grid on each dataset. Open: {first.summary}. {section.words}"
-    return replace(section, words=words, figures=first.figures, more=others)
+    text = f"The same grid on each dataset. Open: {first.summary}. {section.text}"
+    return replace(section, text=text, figures=first.figures, more=others)
 
 
 def _figures(function: str, part: Part, keep: FigureKeeper) -> Iterator[tuple[str, Figure]]:
     """The figures that files of the catalogue have for a part, with the names of these files."""
+
+    def listed(applies: Callable[[Part], Iterable[Figure]]) -> list[Figure]:
+        return list(applies(part))
+
     for file in figures.FILES:
         name = file.__name__.rpartition(".")[2]
-        if given := getattr(file, function, None):
-            found = keep.attempt(f"{part.prefix}{name}", partial(_listed, given, part))
-            yield from ((name, figure) for figure in found)
-
-
-def _listed(given: Callable[[Part], Iterable[Figure]], part: Part) -> list[Figure]:
-    return list(given(part))
+        if applies := getattr(file, function, None):
+            for figure in keep.attempt(f"{part.prefix}{name}", listed, applies):
+                yield name, figure
 
 
 def _section(
-    kind: Kind,
-    part: Part,
-    known: Iterable[tuple[str, Figure]],
-    keep: FigureKeeper,
+    kind: Kind, part: Part, every: Iterable[tuple[str, Figure]], keep: FigureKeeper
 ) -> Section | None:
     blocks = list(kind.tables(part, keep.folder))
     order = {name: i for i, name in enumerate(kind.files)}
-    mine = sorted(
-        ((name, figure) for name, figure in known if figure.section == kind.id),
-        key=lambda pair: order.get(pair[0], len(order)),
-    )
-    open_, folded = list[PageFigure](), dict[str, list[PageFigure]]()
-    for _, figure in mine:
-        drawn = keep(f"{part.prefix}{figure.name}", figure.draw)
+    mine = [pair for pair in every if pair[1].section == kind.id]
+    in_sight, folded = list[PageFigure](), dict[str, list[PageFigure]]()
+    for _, figure in sorted(mine, key=lambda pair: order.get(pair[0], len(order))):
+        images = keep(f"{part.prefix}{figure.name}", figure.draw)
         if figure.summary:
-            folded.setdefault(figure.summary, []).extend(drawn)
+            folded.setdefault(figure.summary, []).extend(images)
         else:
-            open_ += drawn
+            in_sight += images
     more = [block for block in blocks if isinstance(block, More)]
-    more += [More(summary, figures=drawn) for summary, drawn in folded.items() if drawn]
-    if not (blocks or open_ or more or kind.present(part)):
+    more += [More(summary, figures=images) for summary, images in folded.items() if images]
+    if not (blocks or in_sight or more or kind.present(part)):
         return None
     return Section(
         f"{part.prefix}{kind.id}",
         kind.title if isinstance(kind.title, str) else kind.title(part),
-        kind.words if isinstance(kind.words, str) else kind.words(part),
+        kind.text if isinstance(kind.text, str) else kind.text(part),
         [block for block in blocks if isinstance(block, Grid)],
-        open_,
+        in_sight,
         more,
         kind.paired,
     )

@@ -1,4 +1,8 @@
-"""Where a report's runs come from: a study's folder, a table, or the published runs of 2019."""
+"""Where a report's runs come from: a study's folder, a table, or the published runs of 2019.
+
+Which columns are scores is known of a study and of the runs of 2019. Of a table from elsewhere,
+`metric_columns` has the rule.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,19 +10,19 @@ from pathlib import Path
 
 from unknot.analysis import Results, compare, published
 from unknot.analysis.comparison import Comparison
-from unknot.analysis.configurations import Columns, has_diverged, score_names
-from unknot.analysis.plain_table import numbers
+from unknot.analysis.configurations import has_diverged, score_names
 from unknot.core import registry
 from unknot.core.csv_files import read_table
 from unknot.core.errors import ConfigError, DataError, StoreError
 from unknot.metrics import lower_is_better
-from unknot.report import study_baselines
-from unknot.study.study import Study
+from unknot.report.study.baselines import baselines as find_baselines
+from unknot.studies.study import Study
 
 PUBLISHED = (*published.SEVEN, "modularity")
 TERMS = ("recon", "kl", "loss")
 """What every run logs; shown where there are no scores."""
-KNOWN_PARTS = ("dci.disentanglement", "dci.completeness", "dci.informativeness")
+PROMINENT_PARTS = ("dci.disentanglement", "dci.completeness", "dci.informativeness")
+"""Parts of a score that are shown beside it."""
 MOST = 12
 """Scores that have figures unless others are asked for."""
 
@@ -33,7 +37,7 @@ class Source:
     study: Study | None = None
     published: bool = False
     baselines: tuple[str, ...] = ()
-    """What figures hold scores against; see `unknot.report.study_baselines`."""
+    """What figures hold scores against; see `unknot.report.study.baselines`."""
     protocol: str | None = None
     """That of the scores without one in their names; None where nobody says."""
 
@@ -42,22 +46,22 @@ class Source:
 
         Also a sentence on protocols where they differ; empty where they do not.
         """
-        protocols = self.protocol, published.protocol
-        other = None not in protocols and protocols[0] != protocols[1]
-        suffix = f"@{published.protocol}" if other else ""
+        ours, theirs = self.protocol, published.protocol
+        differ = None not in (ours, theirs) and ours != theirs
+        suffix = f"@{theirs}" if differ else ""
         table, names = results.table, [score.partition("@")[0] for score in results.scores]
         columns = {name: name + suffix for name in names if name + suffix in table} | {
             loss: loss for loss in ("recon", "kl") if loss in table
         }
         both = [name for name in columns if name in published.results.table]
         renamed = {**table, **{name: table[columns[name]] for name in both}}
-        ours = Results(renamed, both, settings=results.settings).summaries()
-        found = compare([one for one in ours if one.n], published.results.summaries(both))
+        summaries = Results(renamed, both, settings=results.settings).summaries()
+        comparison = compare([one for one in summaries if one.n], published.results.summaries(both))
         note = (
-            f"Scores here are those of the protocol {protocols[0]} and the published ones of "
-            f"{protocols[1]}; only what is scored by that one too is compared. "
+            f"Scores here are those of the protocol {ours} and the published ones of {theirs}; "
+            "only what is scored by that one too is compared. "
         )
-        return found, note if other else ""
+        return comparison, note if differ else ""
 
 
 def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[str] = ()) -> Source:
@@ -68,25 +72,36 @@ def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[st
         scores: Those that get figures; chosen by what is there unless given.
         baselines: Objectives, settings or ``score=number``; those of the study file unless given.
     """
-    source = _read(path, scores)
-    wanted = tuple(baselines) or source.baselines
-    study_baselines.baselines(source.results, wanted)
-    return replace(source, baselines=wanted)
-
-
-def _read(path: Path, scores: Sequence[str] | None) -> Source:
     if not path.exists():
         raise StoreError(f"There is no study and no table at {path}.")
-    if path.is_dir() and not (path / "study.db").exists():
-        if not any(path.glob("*.csv")):
-            raise StoreError(f"{path} holds neither a study (study.db) nor tables (*.csv).")
-        return _of_2019(path, scores)
-    if path.is_dir():
-        return _of_study(path, scores)
-    if is_published(path):
-        return _of_2019(path, scores)
-    results = Results(read_table(path))
-    return _source(path.stem, results, scores, _registered(results))
+    if (path / "study.db").exists():
+        source = _read_study(path, scores)
+    elif path.is_dir() and not any(path.glob("*.csv")):
+        raise StoreError(f"{path} holds neither a study (study.db) nor tables (*.csv).")
+    elif path.is_dir() or is_published(path):
+        title, results = "Published runs of the 2019 study", Results(published.read(path))
+        results = _choose_scores(results, scores, PUBLISHED)
+        source = Source(title, results, published=True, protocol="study2019")
+    else:
+        results = Results(read_table(path))
+        source = Source(path.stem, _choose_scores(results, scores, metric_columns(results)))
+    source = replace(source, baselines=tuple(baselines) or source.baselines)
+    find_baselines(source.results, source.baselines)  # refuses a name that nothing has
+    return source
+
+
+def metric_columns(results: Results) -> list[str]:
+    """The columns of a table from elsewhere that are scores.
+
+    Settings go by their first words (`unknot.core.dotted.is_setting`) and facts of a run by their
+    names (`unknot.analysis.configurations.FACTS`). Of the other columns of numbers, scores are
+    those named after a metric, such as ``mig`` or ``dci.completeness@study2019``; where there is
+    none, all but the losses that training logs.
+    """
+    numeric = score_names(results.table, results.settings)
+    metrics = registry.names("metrics")
+    scores = [name for name in numeric if name.partition("@")[0].partition(".")[0] in metrics]
+    return scores or [name for name in numeric if name not in TERMS]
 
 
 def is_published(file: Path) -> bool:
@@ -99,87 +114,65 @@ def is_published(file: Path) -> bool:
     return "model_num" in head and "model_name" in head
 
 
-def _of_study(path: Path, scores: Sequence[str] | None) -> Source:
+def _read_study(path: Path, scores: Sequence[str] | None) -> Source:
     study = Study.open(path)
     rows = study.table()
     if not rows:
         raise StoreError(f"The study in {path} has no runs.")
-    ended = [row["status"] in ("done", "diverged") for row in rows]
-    if not any(ended):
+    if not any(row["status"] in ("done", "diverged") for row in rows):
         raise StoreError(
             f"No run of the study in {path} is finished; resume with `unknot study run {path}`."
         )
     results = Results(rows, settings=study.setting_names())
-    source = _source(study.name, results, scores, study.scores(), study)
+    results = _choose_scores(results, scores, study.scores())
     protocol = study.store.facts()["protocol"]
-    return replace(source, baselines=study.baselines(), protocol=protocol)
+    return Source(study.name, results, study, baselines=study.baselines(), protocol=protocol)
 
 
-def _of_2019(path: Path, scores: Sequence[str] | None) -> Source:
-    title = "Published runs of the 2019 study"
-    source = _source(title, Results(published.read(path)), scores, PUBLISHED)
-    return replace(source, published=True, protocol="study2019")
-
-
-def _source(
-    title: str,
-    results: Results,
-    scores: Sequence[str] | None,
-    known: Sequence[str],
-    study: Study | None = None,
-) -> Source:
-    given = results.table
-    if "objective" not in given:
+def _choose_scores(
+    results: Results, scores: Sequence[str] | None, candidates: Sequence[str]
+) -> Results:
+    """The results with the scores to show: those named, or what there is of the candidates."""
+    table = results.table
+    if "objective" not in table:
         raise ConfigError(
             "A table needs a column 'objective' that says what each run was trained with; got "
-            f"{', '.join(list(given)[:12])}."
+            f"{', '.join(list(table)[:12])}."
         )
-    every = score_names(given, results.settings)
+    numeric = score_names(table, results.settings)
+    present = [name for name in numeric if results.has(name)]
     if scores is not None:
         results.choose(scores)
-        if strange := [name for name in scores if name not in every]:
+        if wrong := [name for name in scores if name not in numeric]:
             raise ConfigError(
-                f"The column '{strange[0]}' holds no scores; there are {_some(every)}"
+                f"The column '{wrong[0]}' holds no scores; there are {_some(numeric)}"
             )
-        chosen = list(scores)
     else:
-        chosen = _headline(given, [name for name in known if name in every]) or [
-            name for name in TERMS if name in every and _there(given, name)
-        ]
-    if not chosen:
-        raise ConfigError(f"The table has no scores; its columns are {_some(list(given))}")
-    if all(has_diverged(given)):
-        raise DataError(f"All {len(given['objective'])} runs diverged: there is nothing to show.")
-    others = tuple(name for name in every if name not in chosen and _there(given, name))
-    lower = [name for name in every if lower_is_better(name)]
-    found = Results(given, chosen, settings=results.settings, others=others, lower=lower)
-    return Source(title, found, study)
+        scores = _headline(results, [name for name in candidates if name in numeric])
+        scores = scores or [name for name in TERMS if name in present]
+    if not scores:
+        raise ConfigError(f"The table has no scores; its columns are {_some(list(table))}")
+    if all(has_diverged(table)):
+        raise DataError(f"All {len(table['objective'])} runs diverged: there is nothing to show.")
+    return Results(
+        table,
+        scores,
+        settings=results.settings,
+        others=[name for name in present if name not in scores],
+        lower=[name for name in numeric if lower_is_better(name)],
+    )
 
 
-def _headline(given: Columns, names: Sequence[str]) -> list[str]:
-    """The scores to show: no parts of others but well-known ones, none twice, none that are not."""
-    kept: list[str] = []
+def _headline(results: Results, names: Sequence[str]) -> list[str]:
+    """The scores to show: no parts of others but prominent ones, none twice, none that are not."""
+    headline: list[str] = []
     for name in names:
-        whole = [n for n in names if name.startswith(f"{n}.")]
-        known = name.partition("@")[0] in KNOWN_PARTS
-        double = any(given[name] == given[n] for n in whole)
-        if _there(given, name) and (not whole or known) and not double:
-            kept.append(name)
-    return kept[:MOST]
-
-
-def _there(given: Columns, name: str) -> bool:
-    """Whether some run that did not diverge has a number."""
-    found = numbers(given, name)
-    return any(v == v and not out for v, out in zip(found, has_diverged(given), strict=True))
-
-
-def _registered(results: Results) -> list[str]:
-    """Columns named after scores of ours; all that hold numbers where there is none."""
-    every = score_names(results.table, results.settings)
-    metrics = registry.names("metrics")
-    own = [n for n in every if n.partition("@")[0].partition(".")[0] in metrics]
-    return own or [name for name in every if name not in TERMS]
+        wholes = [n for n in names if name.startswith(f"{n}.")]
+        prominent = not wholes or name.partition("@")[0] in PROMINENT_PARTS
+        twice = any(results.table[name] == results.table[n] for n in wholes)
+        if results.has(name) and prominent and not twice:
+            headline.append(name)
+    return headline[:MOST]
 
 
 def _some(names: Sequence[str]) -> str:

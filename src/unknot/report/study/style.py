@@ -1,6 +1,6 @@
-"""What figures of a study share: looks of objectives, panels, rows of settings, files."""
+"""What figures of a study share: looks of objectives, panels, rows of configurations, files."""
 
-import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +12,16 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import offset_copy
 
 from unknot.analysis.configurations import Configuration
+from unknot.analysis.statistics import Summary
 from unknot.core.csv_files import csv_text
 from unknot.core.files import write_whole
 from unknot.core.text import setting_label, setting_text
+from unknot.report.labels import place_labels
 from unknot.report.style import CYCLE, INK, MUTED, RULE, new_figure, number_ticks, png, svg
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -27,13 +30,18 @@ HATCHES = ("", "////", "....", "xxxx")
 WIDE = 3.0
 """Times the smallest value from which on an axis is logarithmic."""
 ROW = 0.165
-"""Inches of one setting."""
+"""Inches of one configuration."""
 FEW = 10
 """Runs up to which each is a dot of its own: quartiles of fewer say nothing."""
 LETTERS = 10
 """Of a title that go into an inch."""
 SHIFT = 1.5
 """Points of a panel that a line is drawn beside the next."""
+
+MeansLine = Sequence[Sequence[float]]
+"""Places, means, and lower and upper ends of intervals."""
+Mark = tuple[float, float, Configuration]
+"""A configuration and where it stands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +73,7 @@ class DataFigure:
 class Look:
     """How one of several groups is drawn: told apart by colour, and without it."""
 
-    colour: str
+    color: str
     marker: str
     dash: Any
     fill: str | None = None
@@ -85,25 +93,33 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
     }
 
 
-def panels(
-    n: int, *, across: int, size: tuple[float, float], head: float, title: str
-) -> tuple[Figure, list[Axes]]:
-    """A figure of so many panels of a size in inches, row by row, and room for a title."""
-    across = min(n, across)
-    down = math.ceil(n / across)
-    width = max(size[0] * across, 4.6)
-    figure = new_figure((width, size[1] * down + head), title)
-    return figure, [figure.add_subplot(down, across, i + 1) for i in range(n)]
-
-
-def across(n: int) -> int:
+def across(n: int, most: int = 5) -> int:
     """Panels side by side, so that rows are about equally long.
 
     Example:
         >>> [across(n) for n in (1, 4, 6, 8, 9, 11)]
         [1, 4, 3, 4, 5, 4]
     """
-    return n if n <= 4 else -(-n // -(-n // 5))
+    return -(-n // -(-n // most))
+
+
+def panels(
+    n: int, *, size: tuple[float, float], head: float, title: str, most: int = 5
+) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels of a size in inches, row by row, and room for a title.
+
+    At most so many are side by side.
+    """
+    wide = across(n, most)
+    down = -(-n // wide)
+    figure = new_figure((max(size[0] * wide, 4.6), size[1] * down + head), title)
+    return figure, [figure.add_subplot(down, wide, i + 1) for i in range(n)]
+
+
+def is_leftmost(axes: Axes) -> bool:
+    """Whether a panel stands at the left of its figure."""
+    place = axes.get_subplotspec()
+    return place is None or place.is_first_col()
 
 
 def maybe_log(axes: Axes, which: str, values: np.ndarray) -> None:
@@ -118,82 +134,88 @@ def maybe_log(axes: Axes, which: str, values: np.ndarray) -> None:
     number_ticks(axis)
 
 
-def means_line(
+def draw_means(axes: Axes, lines: Sequence[MeansLine], looks: Iterable[Look]) -> None:
+    """Lines of means and their intervals, side by side where intervals would hide others."""
+    several = any(low == low for *_, lows, _ in lines for low in lows)
+    for i, ((x, mean, low, high), look) in enumerate(zip(lines, looks, strict=True)):
+        (line,) = axes.plot(
+            x, mean, color=look.color, linestyle=look.dash, marker=look.marker, markersize=3.8,
+            linewidth=1.3,
+        )  # fmt: skip
+        bars = axes.vlines(x, low, high, color=look.color, linewidth=1.3)
+        # Only now: the limits of a panel go by points that lie where their values are.
+        shift = several * SHIFT * (i - (len(lines) - 1) / 2)
+        shifted = offset_copy(axes.transData, axes.get_figure(root=True), x=shift, units="points")
+        line.set_transform(shifted)
+        bars.set_transform(shifted)
+
+
+def label_points(
+    figure: Figure,
     axes: Axes,
-    x: Sequence[float],
-    mean: Sequence[float],
-    low: Sequence[float],
-    high: Sequence[float],
+    points: Sequence[Mark],
+    looks: Mapping[str, Look],
     *,
-    look: Look,
-    shift: float,
+    joined: Sequence[Mark],
+    texts: Sequence[Text] = (),
 ) -> None:
-    """Means and their intervals, some points to the side, so that intervals do not hide others."""
-    (line,) = axes.plot(
-        x, mean, color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3.8,
-        linewidth=1.3,
-    )  # fmt: skip
-    bars = axes.vlines(x, low, high, color=look.colour, linewidth=1.3)
-    # Not before they are drawn: the limits of a panel go by points that lie where their values are.
-    beside = offset_copy(axes.transData, axes.get_figure(root=True), x=shift, units="points")
-    line.set_transform(beside)
-    bars.set_transform(beside)
+    """Swept values beside points, away from the lines that join configurations, and from texts."""
+    place_labels(
+        figure,
+        axes,
+        [(x, y) for x, y, _ in points],
+        [setting_text(one.strength) for *_, one in points],
+        [darker(looks[one.objective].color) for *_, one in points],
+        paths=[[(x, y) for x, y, one in joined if one.objective == name] for name in looks],
+        texts=texts,
+    )
 
 
 def legend(
     figure: Figure,
-    names: Mapping[str, Look],
+    looks: Mapping[str, Look | Artist],
     *,
     across: int = 3,
     notes: Sequence[str] = (),
 ) -> None:
     """The looks in rows below the panels, and lines above them that say what else to know."""
-    shown = [
+    handles = [
         Line2D(
-            [], [], color=look.colour, marker=look.marker, markersize=4.5, linestyle=look.dash,
-            linewidth=1.6, markerfacecolor=look.fill or look.colour,
+            [], [], color=look.color, marker=look.marker, markersize=4.5, linestyle=look.dash,
+            linewidth=1.6, markerfacecolor=look.fill or look.color,
         )
-        for look in names.values()
+        if isinstance(look, Look)
+        else look
+        for look in looks.values()
     ]  # fmt: skip
-    below(figure, shown, list(names), across=across, notes=notes)
-
-
-def below(
-    figure: Figure,
-    shown: Sequence[Artist],
-    names: Sequence[str],
-    *,
-    across: int,
-    notes: Sequence[str] = (),
-) -> None:
-    """A legend of these below the panels."""
-    placed = figure.legend(
-        shown, names, loc="outside lower left", ncols=min(len(names), across), alignment="left",
-        title="\n".join(note for note in notes if note) or None,
+    box = figure.legend(
+        handles, list(looks), loc="outside lower left", ncols=min(len(looks), across),
+        alignment="left", title="\n".join(note for note in notes if note) or None,
     )  # fmt: skip
-    placed.get_title().set_color(MUTED)
+    box.get_title().set_color(MUTED)
 
 
-def darker(colour: str) -> str:
+def darker(color: str) -> str:
     """A colour for letters: light ones cannot be read."""
-    own, ink = np.array(to_rgb(colour)), np.array(to_rgb(INK))
-    red, green, blue = (0.6 * own + 0.4 * ink).tolist()
+    light, ink = np.array(to_rgb(color)), np.array(to_rgb(INK))
+    red, green, blue = (0.6 * light + 0.4 * ink).tolist()
     return to_hex((red, green, blue))
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Settings one below the other, each objective under its name."""
+class ConfigurationRows:
+    """Configurations one below the other, each objective under its name."""
 
     places: tuple[float, ...]
-    """Of the settings, from the top down."""
+    """Of the configurations, from the top down."""
     names: tuple[str, ...]
     heads: tuple[tuple[float, str], ...]
     """Names of objectives and where they stand."""
     length: float
 
-    def label_axis(self, axes: Axes, named: Mapping[str, Look], *, first: bool) -> None:
-        """Put the words on the axis; only the first panel of a row has them."""
+    def label_axis(self, axes: Axes, looks: Mapping[str, Look] | None = None) -> None:
+        """Name the rows, objectives in the colours of their looks; only at the left of a figure."""
+        first = is_leftmost(axes)
         axes.set_ylim(self.length - 0.4, -0.8)
         axes.set_yticks(
             [*self.places, *(place for place, _ in self.heads)],
@@ -205,28 +227,28 @@ class Lines:
         if first:
             for label in axes.get_yticklabels()[len(self.places) :]:
                 label.set_fontweight("bold")
-                label.set_color(darker(named[label.get_text()].colour))
+                label.set_color(darker(looks[label.get_text()].color) if looks else INK)
 
 
-def lines_of(cells: Sequence[Configuration]) -> Lines:
-    """Where each cell stands; an objective of one cell needs no line of its own."""
+def configuration_rows(configurations: Sequence[Configuration]) -> ConfigurationRows:
+    """Where each stands; an objective of one configuration needs no line of its own."""
     places, names, heads = [], [], []
     at = 0.0
     previous = None
-    for cell in cells:
-        alone = sum(other.objective == cell.objective for other in cells) == 1
-        if cell.objective != previous and not alone:
-            heads.append((at, cell.objective))
+    counts = Counter(one.objective for one in configurations)
+    for one in configurations:
+        alone = counts[one.objective] == 1
+        if one.objective != previous and not alone:
+            heads.append((at, one.objective))
             at += 1
-        previous = cell.objective
+        previous = one.objective
         places.append(at)
-        names.append(cell.label if alone else strength_words(cell))
+        names.append(one.label if alone else swept_text(one))
         at += 1
-    return Lines(tuple(places), tuple(names), tuple(heads), at)
+    return ConfigurationRows(tuple(places), tuple(names), tuple(heads), at)
 
 
-def strength_words(cell: Configuration) -> str:
-    """A cell's strength with the name of its setting."""
-    return " ".join(
-        word for word in (setting_label(cell.axis), setting_text(cell.strength)) if word
-    )
+def swept_text(one: Configuration | Summary) -> str:
+    """The swept value of a configuration, with the name of its setting."""
+    parts = setting_label(one.axis), setting_text(one.strength)
+    return " ".join(part for part in parts if part)

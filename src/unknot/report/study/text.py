@@ -1,4 +1,4 @@
-"""What a study's page says in words: what was run, on what, and what came of it."""
+"""What a study's page says in sentences: what was run, on what, and what came of it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,34 +10,34 @@ import numpy as np
 from unknot.analysis import Results
 from unknot.analysis.agreements import ScoreAgreement
 from unknot.analysis.configurations import Columns, has_diverged
-from unknot.analysis.lines import Line
 from unknot.core.errors import UnknotError
-from unknot.core.text import decimals, duration, setting_text
-from unknot.report.study_axis import axis_words
-from unknot.study.folder import RunFolder
-from unknot.study.study import Study
+from unknot.core.text import decimals, duration, setting_text, value_text
+from unknot.studies.study import Study
 
-SAID = ("done", "diverged")
 FEW_RUNS = 10
 """Correlations of fewer runs are not worth a sentence."""
+LONG = 6
+"""Values of a setting that are listed; of more, the first and the last."""
 
 
 def counts(results: Results) -> dict[str, int]:
     """Runs by what became of them, and scores that ended runs do not have."""
-    table, found = results.table, results.configurations
-    states = [str(s) if s is not None else "done" for s in table.get("status", [])]
-    states = states or ["done"] * len(table["objective"])
-    lost = has_diverged(table)
-    kinds = Counter("diverged" if out else s for s, out in zip(states, lost, strict=True))
+    table, configurations = results.table, results.configurations
+    diverged = has_diverged(table)
+    states = table.get("status", ["done"] * len(diverged))
+    kinds = Counter(
+        "diverged" if lost else "done" if state is None else str(state)
+        for state, lost in zip(states, diverged, strict=True)
+    )
     return {
-        "runs": len(states),
-        "settings": len(found),
-        "seeds": max(one.size for one in found),
+        "runs": len(diverged),
+        "settings": len(configurations),
+        "seeds": max(one.size for one in configurations),
         "done": kinds["done"],
         "diverged": kinds["diverged"],
         "failed": kinds["failed"],
-        "unfinished": sum(n for s, n in kinds.items() if s not in (*SAID, "failed")),
-        "undefined": sum(one.sample(s).undefined for one in found for s in results.scores),
+        "unfinished": kinds.total() - sum(kinds[s] for s in ("done", "diverged", "failed")),
+        "undefined": sum(one.sample(s).undefined for one in configurations for s in results.scores),
     }
 
 
@@ -46,35 +46,29 @@ def lead(results: Results) -> str:
 
     The counts are of the plan; what became of the runs is said beside.
     """
-    table, found = results.table, results.configurations
-    n = len(table["objective"])
-    objectives = list(dict.fromkeys(one.objective for one in found))
-    sizes = sorted({one.size for one in found})
+    table, configurations = results.table, results.configurations
+    n, size = len(table["objective"]), len(configurations)
+    objectives = list(dict.fromkeys(one.objective for one in configurations))
+    sizes = sorted({one.size for one in configurations})
     seeds = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-    what = f"{n:,} {_plural('run', n)}: "
-    what += (
-        f"{len(objectives)} objectives in {len(found)} configurations"
+    text = f"{n:,} {_plural('run', n)}: "
+    text += (
+        f"{len(objectives)} objectives in {size} configurations"
         if len(objectives) > 1
-        else f"{objectives[0]} in {len(found)} {_plural('configuration', len(found))}"
+        else f"{objectives[0]} in {size} {_plural('configuration', size)}"
     )
-    what += f", {seeds} {_plural('seed', sizes[-1])} {'each' if len(found) > 1 else ''}".rstrip()
-    where = _values(table, "data")
-    if where:
-        what += f", on {joined(where)}"
-    if nets := _values(table, "net"):
-        what += f" with the net {joined(nets)}"
-    said = [what + "."]
-    steps, batch = _values(table, "steps"), _values(table, "batch")
-    if steps:
-        said.append(
-            f"{joined(steps)} steps{f' of {joined(batch)} images' if batch else ''}"
-            f"{_learning(table)}."
-        )
-    return " ".join(said)
+    text += f", {seeds} {_plural('seed', sizes[-1])}{' each' if size > 1 else ''}"
+    text += _listed(table, "data", ", on {}") + _listed(table, "net", " with the net {}") + "."
+    if steps := _listed(table, "steps", " {} steps"):
+        text += steps + _listed(table, "batch", " of {} images")
+        text += _listed(table, "optim.lr", ", learning rate {}") + "."
+    return text
 
 
 def machine(study: Study) -> list[str]:
     """Where the populations of a study were trained, and how long that took."""
+    from unknot.runs.folder import RunFolder
+
     places: Counter[str] = Counter()
     seconds, versions = 0.0, dict[str, Any]()
     for path in sorted((study.path / "populations").glob("*")):
@@ -93,8 +87,8 @@ def machine(study: Study) -> list[str]:
             for device, n in places.items()
         ]
     )
-    told = ", ".join(f"{name} {value}" for name, value in versions.items())
-    return [f"{where}; {duration(seconds)} of training in total. {told}."]
+    packages = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return [f"{where}; {duration(seconds)} of training in total. {packages}."]
 
 
 def shared_settings(results: Results) -> dict[str, str]:
@@ -115,89 +109,56 @@ def failures(results: Results) -> list[str]:
 
 def missing(number: dict[str, int]) -> str:
     """What is not in the averages; empty where all is."""
-    parts = [
-        f"{number['diverged']} diverged" if number["diverged"] else "",
-        f"{number['failed']} failed" if number["failed"] else "",
-        f"{number['unfinished']} not finished" if number["unfinished"] else "",
-    ]
-    there = [part for part in parts if part]
-    said = (
-        f"{joined(there)} of {number['runs']:,} runs: counted and shown, but not in the means."
-        if there
+    kinds = {"diverged": "diverged", "failed": "failed", "unfinished": "not finished"}
+    parts = [f"{number[kind]} {text}" for kind, text in kinds.items() if number[kind]]
+    text = (
+        f"{joined(parts)} of {number['runs']:,} runs: counted and shown, but not in the means."
+        if parts
         else ""
     )
     if number["undefined"]:
-        said += f" {number['undefined']} scores of finished runs are undefined."
-    return said.strip()
+        text += f" {number['undefined']} scores of finished runs are undefined."
+    return text.strip()
 
 
 def findings(results: Results) -> list[str]:
     """What came out, in sentences; each is a count or a number of the tables below."""
-    said, found, scores = [], results.configurations, results.scores
-    won: dict[str, list[str]] = {}
-    for winner in results.winners:
-        won.setdefault(winner.label, []).append(winner.score)
-    if len(found) > 1:
-        order = sorted(won, key=lambda label: -len(won[label]))
-        said += [f"{_have(label)} the best mean of {joined(won[label])}." for label in order]
+    sentences, several = list[str](), len(results.configurations) > 1
+    if several:
+        scores: dict[str, list[str]] = {}
+        for winner in results.winners:
+            scores.setdefault(winner.label, []).append(winner.score)
+        for label in sorted(scores, key=lambda label: -len(scores[label])):
+            verb = "have" if label.endswith("alike") else "has"
+            sentences.append(f"{label} {verb} the best mean of {joined(scores[label])}.")
     try:
-        known = results.variance_shares()
+        chance = {one.score: list(one.shares.values())[-1] for one in results.variance_shares()}
     except UnknotError:
-        known = []
-    chance = {one.score: list(one.shares.values())[-1] for one in known}
-    if chance and len(found) > 1:
+        chance = {}
+    if chance and several:
         least, most = min(chance, key=chance.__getitem__), max(chance, key=chance.__getitem__)
         low, high = f"{chance[least]:.0%}", f"{chance[most]:.0%}"
         ends = f"{low} ({least}) to {high} ({most})" if low != high else low
-        said.append(f"The seed alone accounts for {ends} of the variance of scores between runs.")
-    if len(scores) > 2 and len(results.table["objective"]) >= FEW_RUNS:
-        said.append(_agreeing(results.agreement()))
-    return said
+        sentences.append(
+            f"The seed alone accounts for {ends} of the variance of scores between runs."
+        )
+    if len(results.scores) > 2 and len(results.table["objective"]) >= FEW_RUNS:
+        sentences.append(_describe_agreement(results.agreement()))
+    return sentences
 
 
-def _have(label: str) -> str:
-    return f"{label} have" if label.endswith("alike") else f"{label} has"
-
-
-def _agreeing(found: ScoreAgreement) -> str:
-    pairs = list(combinations(range(len(found.names)), 2))
-    values = [float(found.spearman[pair]) for pair in pairs]
-    low, high = (pairs[int(place)] for place in (np.argmin(values), np.argmax(values)))
-    ends = [f"{decimals(float(found.spearman[i, j]), 2)} ({found.names[i]} and {found.names[j]})"
-            for i, j in (low, high)]  # fmt: skip
+def _describe_agreement(agreement: ScoreAgreement) -> str:
+    names, pairs = agreement.names, list(combinations(range(len(agreement.names)), 2))
+    values = [float(agreement.spearman[pair]) for pair in pairs]
+    ends = [
+        f"{decimals(values[k], 2)} ({names[pairs[k][0]]} and {names[pairs[k][1]]})"
+        for k in (int(np.argmin(values)), int(np.argmax(values)))
+    ]
     return f"Scores order runs with rank correlations from {ends[0]} to {ends[1]}."
 
 
-def lines_words(lines: Sequence[Line]) -> str:
-    """What the points of lines are, what order they have, and what may be compared.
-
-    Example:
-        >>> from unknot.analysis.configurations import Configuration
-        >>> runs = {"objective": ["vae"]}
-        >>> own = tuple(Configuration("vae", float(x), "data.spacing", {}, runs) for x in (1, 8))
-        >>> lines_words([Line("vae", "", "data.spacing", {}, (1.0, 8.0), own)])
-        'One run per configuration, from the smallest to the largest spacing.'
-    """
-    several = any(one.size > 1 for line in lines for one in line.configurations)
-    over = axis_words(lines)
-    said = "Means over seeds with 95 % intervals" if several else "One run per configuration"
-    said += (
-        ", from the weakest to the strongest regularisation of each objective."
-        if over == "strength"
-        else f", from the smallest to the largest {over}."
-    )
-    if any(line.apart for line in lines):
-        said += " Configurations that also differ in something else have lines of their own."
-    if len({line.axis for line in lines}) > 1:
-        said += (
-            " Strengths of two objectives are different quantities: compare the shapes of lines, "
-            "not their positions."
-        )
-    return said
-
-
 def joined(names: Sequence[str]) -> str:
-    """A list in words.
+    """Names as a list in a sentence.
 
     Example:
         >>> joined(["mig", "sap", "cbd"])
@@ -206,20 +167,12 @@ def joined(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _learning(table: Columns) -> str:
-    rates = _values(table, "optim.lr")
-    return f", learning rate {joined(rates)}" if rates else ""
-
-
-def _values(table: Columns, name: str) -> list[str]:
-    """Different values of a column, for people; a long list is its ends."""
-    found: list[Any] = list(dict.fromkeys(str(v) for v in table.get(name, []) if v is not None))
-    shown = [_thousands(v) for v in found]
-    return shown if len(shown) <= 6 else [f"{shown[0]} … {shown[-1]}"]
-
-
-def _thousands(value: str) -> str:
-    return f"{int(value):,}" if value.isdigit() else value
+def _listed(table: Columns, name: str, text: str) -> str:
+    """A part of a sentence with the different values of a column; empty where it has none."""
+    values = list(dict.fromkeys(value_text(v) for v in table.get(name, []) if v is not None))
+    if len(values) > LONG:
+        values = [f"{values[0]} … {values[-1]}"]
+    return text.format(joined(values)) if values else ""
 
 
 def _plural(word: str, n: int) -> str:

@@ -40,11 +40,11 @@ def sampler_for(objective: Objective, sampler: Sampler | None = None) -> Sampler
     """The sampler given, else the one that the objective names, else single rows."""
     if sampler is None:
         sampler = registry.get("samplers", sampler_of(objective))()
-    given, wanted = sampler.views, views_of(objective)
-    if given not in (1, wanted):
+    gives, takes = sampler.views, views_of(objective)
+    if gives not in (1, takes):
         raise ConfigError(
-            f"The sampler {type(sampler).__name__} gives {given} views and "
-            f"{type(objective).__name__} takes {wanted}; name another sampler or another objective."
+            f"The sampler {type(sampler).__name__} gives {gives} views and "
+            f"{type(objective).__name__} takes {takes}; name another sampler or another objective."
         )
     return sampler
 

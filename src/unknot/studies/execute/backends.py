@@ -12,8 +12,8 @@ from importlib.metadata import entry_points
 from typing import TypeAlias
 
 from unknot.core.errors import ConfigError
-from unknot.study.events import Pool
-from unknot.study.machine import Machine, machine
+from unknot.studies.execute.events import Pool
+from unknot.studies.execute.machine import Machine, machine
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Backend:
     """Who performs the tasks of a study."""
 
     machine: Callable[..., Machine]
-    """Like `unknot.study.machine.machine`, for tasks that run there."""
+    """Like `unknot.studies.execute.machine.machine`, for tasks that run there."""
     pool: Pool | None
     """None: processes of this machine."""
 
@@ -29,9 +29,9 @@ class Backend:
 Connect: TypeAlias = Callable[[Mapping[str, str], int | None], AbstractContextManager[Backend]]
 """Takes the user's options as text, and the most workers if the user says."""
 OURS = {
-    "local": "unknot.study.backends:local",
-    "ray": "unknot.study.ray_pool:backend",
-    "slurm": "unknot.study.slurm_pool:backend",
+    "local": "unknot.studies.execute.backends:local",
+    "ray": "unknot.studies.execute.ray_pool:backend",
+    "slurm": "unknot.studies.execute.slurm_pool:backend",
 }
 
 
@@ -42,13 +42,13 @@ def connect(
     others = {entry.name: entry for entry in entry_points(group="unknot.backends")}
     if name in OURS:
         module, _, function = OURS[name].partition(":")
-        found: Connect = getattr(importlib.import_module(module), function)
+        connect: Connect = getattr(importlib.import_module(module), function)
     elif name in others:
-        found = others[name].load()
+        connect = others[name].load()
     else:
         *most, last = OURS | others
         raise ConfigError(f"--backend takes {', '.join(most)} or {last}, got '{name}'.")
-    return found(options, workers)
+    return connect(options, workers)
 
 
 def local(
@@ -60,7 +60,7 @@ def local(
     return nullcontext(Backend(machine, None))
 
 
-def check_options(name: str, options: Collection[str], known: Collection[str]) -> None:
+def check_options(name: str, options: Collection[str], names: Collection[str]) -> None:
     """Check that a backend has the options that were given."""
-    if unknown := [option for option in options if option not in known]:
+    if unknown := [option for option in options if option not in names]:
         raise ConfigError(f"--backend {name} has no option '{unknown[0]}'; see --help.")

@@ -11,15 +11,16 @@ from pathlib import Path
 import unknot
 from unknot.core.errors import ConfigError, StoreError
 from unknot.core.files import write_whole
-from unknot.study import lock, scoring, task
-from unknot.study.events import Done, Event, Failed, Pool, Progress
-from unknot.study.local import local
-from unknot.study.machine import Machine
-from unknot.study.machine import machine as this_machine
-from unknot.study.plan import Plan, plan, setting_table, shards
-from unknot.study.store import FILE, Store, create, open_to_read
-from unknot.study.study import Study
-from unknot.study.study_file import StudyFile
+from unknot.runs import lock
+from unknot.studies.execute import scoring, task
+from unknot.studies.execute.events import Done, Event, Failed, Pool, Progress
+from unknot.studies.execute.local import local
+from unknot.studies.execute.machine import Machine
+from unknot.studies.execute.machine import machine as this_machine
+from unknot.studies.file.study_file import StudyFile
+from unknot.studies.plan import Plan, configuration_table, plan, shards
+from unknot.studies.store import FILE, Store, create, open_to_read
+from unknot.studies.study import Study
 
 OURS = {".lock", FILE}
 """All that a study killed at its birth leaves behind."""
@@ -40,60 +41,60 @@ def driver(folder: Path) -> Iterator[Store]:
             store.close()
 
 
-def save_plan(store: Store, asked: Plan, here: Machine, *, update: bool = False) -> None:
+def save_plan(store: Store, new: Plan, here: Machine, *, update: bool = False) -> None:
     """Write a plan into the records: the first time, or what is new in it.
 
     Args:
         store: The records.
-        asked: The plan.
+        new: The plan.
         here: Where it will run.
         update: Allow another plan than the one that is there.
     """
     facts = store.facts()
-    known = {run.id: bool(run.wanted) for run in store.runs()}
+    stored = {run.id: bool(run.current) for run in store.runs()}
     wish = {
-        "name": asked.sweep.name,
-        "metrics": json.dumps(asked.sweep.metrics),
-        "protocol": asked.sweep.protocol,
-        "score_seed": str(asked.sweep.score_seed),
+        "name": new.sweep.name,
+        "metrics": json.dumps(new.sweep.metrics),
+        "protocol": new.sweep.protocol,
+        "score_seed": str(new.sweep.score_seed),
     }
-    ids = [run.id for run in asked.runs]
-    if known and not update and (changes := _difference(facts, wish, known, ids)):
+    ids = [run.id for run in new.runs]
+    if stored and not update and (changes := _difference(facts, wish, stored, ids)):
         raise ConfigError(
             f"The study file has changed since {store.folder} was planned ({changes}). "
             "Use --update to apply it, or choose another folder with --out; results are kept."
         )
     threads = facts.get("threads", str(here.threads or ""))
-    size = asked.sweep.members or here.members(len(ids))
-    new = shards(asked, members=size, without=known)
+    size = new.sweep.members or here.members(len(ids))
+    added = shards(new, members=size, without=stored)
     store.save_plan(
-        settings=[setting_table(spec) for spec in asked.settings],
+        configurations=[configuration_table(spec) for spec in new.configurations],
         populations=[
             {
                 "key": shard.key,
-                "steps": asked.settings[shard.runs[0].setting].updates,
+                "steps": new.configurations[shard.runs[0].configuration].updates,
                 "runs": [asdict(run) for run in shard.runs],
             }
-            for shard in new
+            for shard in added
         ],
         run_ids=ids,
         rescore=any(facts.get(name) != value for name, value in wish.items() if name != "name"),
-        facts={**wish, "text": asked.file.text, "threads": threads, "unknot": unknot.__version__},
+        facts={**wish, "text": new.file.text, "threads": threads, "unknot": unknot.__version__},
     )
-    write_whole(store.folder / "study.toml", asked.file.text)
+    write_whole(store.folder / "study.toml", new.file.text)
 
 
 def _difference(
-    facts: Mapping[str, str], asked: Mapping[str, str], known: Mapping[str, bool], ids: list[str]
+    facts: Mapping[str, str], wish: Mapping[str, str], stored: Mapping[str, bool], ids: list[str]
 ) -> str:
     """What another plan would change, in words; empty if nothing."""
-    wanted = {run for run, still in known.items() if still}
-    counts = {"adds": len({*ids} - wanted), "drops": len(wanted - {*ids})}
+    current = {run for run, still in stored.items() if still}
+    counts = {"adds": len({*ids} - current), "drops": len(current - {*ids})}
     changes = [f"{verb} {n:,} run{'s' * (n != 1)}" for verb, n in counts.items() if n]
     changes += [
-        f"{name} was {facts[name]} and is {asked[name]}"
+        f"{name} was {facts[name]} and is {wish[name]}"
         for name in ("metrics", "protocol", "score_seed")
-        if facts[name] != asked[name]
+        if facts[name] != wish[name]
     ]
     return ", ".join(changes)
 
@@ -107,7 +108,7 @@ def run(
     update: bool = False,
     machine: Callable[..., Machine] = this_machine,
     pool: Pool | None = None,
-    begun: Callable[[Store, Machine], None] = lambda _, __: None,
+    on_start: Callable[[Store, Machine], None] = lambda _, __: None,
     watch: Callable[[Event], None] = lambda _: None,
 ) -> Study:
     """Run a study into a folder, or resume the one that is there.
@@ -121,28 +122,26 @@ def run(
         update: Resume even where the file asks for something else than what is there.
         machine: Says how the study is spread; a `Backend` has its own.
         pool: Who performs the tasks; processes of this machine unless given.
-        begun: Told when the plan is written down and work begins.
+        on_start: Told when the plan is written down and work begins.
         watch: Told of every event.
     """
-    known = _facts(folder)
+    stored = _facts(folder) if study else Study.open(folder).store.facts()
     if study is None:
-        if "text" not in known:
-            raise StoreError(f"{folder} holds no study; start one from its file.")
-        study = StudyFile.parse(_folder_text(folder, known["text"]))
-    elif not known and folder.is_dir() and not {*map(_name, folder.iterdir())} <= OURS:
+        study = StudyFile.parse(_folder_text(folder, stored["text"]))
+    elif not stored and folder.is_dir() and not {*map(_name, folder.iterdir())} <= OURS:
         raise StoreError(f"{folder} is not an empty folder; choose another with --out.")
     # A bad file must be refused before anything is written.
-    asked = None if study.text == known.get("text") else plan(study)
-    here = machine(len(asked.runs) if asked else 1, device=device, workers=workers)
+    new = None if study.text == stored.get("text") else plan(study)
+    here = machine(len(new.runs) if new else 1, device=device, workers=workers)
     with driver(folder) as store:
         facts = store.facts()
         if facts.get("text") != study.text:
-            save_plan(store, asked or plan(study), here, update=update)
+            save_plan(store, new or plan(study), here, update=update)
         elif not (folder / "study.toml").exists():
             write_whole(folder / "study.toml", study.text)
         threads = int(store.facts()["threads"] or 0) or None
         here = machine(1, device=device, workers=workers, threads=threads)
-        begun(store, here)
+        on_start(store, here)
         execute(store, here, pool=pool, watch=watch)
     return Study.open(folder)
 
@@ -161,12 +160,12 @@ def _name(file: Path) -> str:
     return file.name.removesuffix("-wal").removesuffix("-shm").removesuffix("-journal")
 
 
-def _folder_text(folder: Path, known: str) -> str:
+def _folder_text(folder: Path, stored: str) -> str:
     """The study file of a folder, which its owner may have changed."""
     try:
         return (folder / "study.toml").read_text(encoding="utf-8")
     except FileNotFoundError:
-        return known
+        return stored
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"Could not read {folder / 'study.toml'}: {error}.") from error
 
@@ -195,7 +194,7 @@ def execute(
     here_alone = functools.partial(local, workers=here.workers, threads=here.threads)
     events = (pool or here_alone)(tasks)
     progress: dict[str, tuple[str, int]] = {}
-    written = 0.0
+    last_write = 0.0
     try:
         for event in events:
             if isinstance(event, Progress):
@@ -206,8 +205,8 @@ def execute(
                 store.finish(event.key, asdict(event.outcome))
             elif isinstance(event, Failed):
                 store.fail(event.key, event.error)
-            elif time.monotonic() - written >= WRITE_EVERY:
-                written = time.monotonic()
+            elif time.monotonic() - last_write >= WRITE_EVERY:
+                last_write = time.monotonic()
                 store.progress(progress)
             watch(event)
     finally:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from unknot.study.records import Record
-from unknot.study.task import Outcome, Task
+from unknot.runs.records import Record
+from unknot.studies.execute.task import Outcome, Task
 
 DEATHS = 3
 """A task whose worker dies so often without getting any further is given up."""

@@ -18,11 +18,11 @@ from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from unknot.core.errors import UnknotError
-from unknot.study.events import DEATHS, DeathPolicy, Event, Lost, Warned, end_event
-from unknot.study.machine import threads_in
-from unknot.study.task import ScoreTask, Task
-from unknot.study.training import Stopped
-from unknot.study.worker import Message, read, write
+from unknot.runs.training import Stopped
+from unknot.studies.execute.events import DEATHS, DeathPolicy, Event, Lost, Warned, end_event
+from unknot.studies.execute.machine import threads_in
+from unknot.studies.execute.task import ScoreTask, Task
+from unknot.studies.execute.worker import Message, read, write
 
 GRACE = 20.0
 """Seconds that workers have to save and leave when asked to stop; then they are killed, which costs
@@ -45,7 +45,7 @@ class WorkerProcess:
         self.ready = False
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "unknot.study.worker"],
+            [sys.executable, "-m", "unknot.studies.execute.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,

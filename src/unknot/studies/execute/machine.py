@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from unknot.core.errors import ConfigError
 from unknot.engine.device import runtime
-from unknot.study.plan import members_for
+from unknot.studies.plan import members_for
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Machine:
         return members_for(runs, self.workers, gpu=self.gpu)
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """For people.
 
         Example:
-            >>> Machine("cpu", 2, 1).words
+            >>> Machine("cpu", 2, 1).text
             'cpu, 2 workers of 1 thread'
         """
         of = f" of {self.threads} thread{'s' * (self.threads != 1)}" if self.threads else ""
@@ -54,12 +54,12 @@ def machine(
     """
     if workers is not None and workers < 1:
         raise ConfigError(f"A study needs a worker or more; got {workers}.")
-    chosen = runtime(device).device
-    if chosen.type != "cpu":
-        return Machine(str(chosen), workers or 1, None)
-    own = cores()
-    count = workers or (max(1, own // threads) if threads else min(own, runs))
-    return Machine("cpu", count, threads or max(1, own // count))
+    name = runtime(device).device
+    if name.type != "cpu":
+        return Machine(str(name), workers or 1, None)
+    count_cores = cores()
+    count = workers or (max(1, count_cores // threads) if threads else min(count_cores, runs))
+    return Machine("cpu", count, threads or max(1, count_cores // count))
 
 
 def device_elsewhere(device: str, *, auto: str | None) -> str:
@@ -69,17 +69,17 @@ def device_elsewhere(device: str, *, auto: str | None) -> str:
         device: As the user said.
         auto: What ``auto`` means; it is refused when None.
     """
-    chosen = auto if device == "auto" else device
-    if chosen is None:
+    name = auto if device == "auto" else device
+    if name is None:
         raise ConfigError(
             "Use --device cpu or --device cuda: this machine cannot tell what the nodes have."
         )
-    if chosen not in ("cpu", "cuda"):
+    if name not in ("cpu", "cuda"):
         raise ConfigError(
             f"On a cluster use --device cpu or --device cuda, got '{device}': "
             "which GPU of a node a task gets is the cluster's choice."
         )
-    return chosen
+    return name
 
 
 def cores() -> int:

@@ -17,13 +17,15 @@ from typing import Any
 import unknot
 from unknot.core.errors import StoreError, UnknotError
 from unknot.engine.device import threads
-from unknot.study import evaluate, lock, records, scoring, store
-from unknot.study.evaluate import Model, ScoringRequest
-from unknot.study.folder import RunFolder
-from unknot.study.scoring import Ask, Tell
-from unknot.study.spec import TrainSpec
-from unknot.study.task import Outcome, ScoreTask, Task
-from unknot.study.training import Stopped, Training
+from unknot.runs import evaluate, lock, records
+from unknot.runs.evaluate import Model, ScoringRequest
+from unknot.runs.folder import RunFolder
+from unknot.runs.spec import TrainSpec
+from unknot.runs.training import Stopped, Training
+from unknot.studies import store
+from unknot.studies.execute import scoring
+from unknot.studies.execute.scoring import Ask, Tell
+from unknot.studies.execute.task import Outcome, ScoreTask, Task
 
 PATIENCE = 300.0
 """Seconds that a task waits for whoever else is in its folder: a worker that its cluster believes
@@ -47,8 +49,8 @@ def perform(
         scores = [*_scores(task, training, folder.path, tell, stop)]
     record = folder.record()
     members = [{k: v for k, v in m.items() if k != "seed"} for m in record["members"]]
-    kept = {name: record[name] for name in ("step", "seconds", "device", "versions")}
-    return Outcome(key=task.key, members=members, scores=scores, **kept)
+    facts = {name: record[name] for name in ("step", "seconds", "device", "versions")}
+    return Outcome(key=task.key, members=members, scores=scores, **facts)
 
 
 def _train(
@@ -81,15 +83,15 @@ def _scores(
     everybody = scoring.score(
         _models(training, request),
         request,
-        known=records.read(folder),
+        stored=records.read(folder),
         processes=_processes(task, training),
         on_score=lambda done: tell("score", done),
         stop=stop,
     )
     with closing(everybody):
-        for found in everybody:
-            records.append(folder, found)
-            yield from map(asdict, sorted(found, key=lambda record: not record.applies))
+        for scores in everybody:
+            records.append(folder, scores)
+            yield from map(asdict, sorted(scores, key=lambda record: not record.applies))
 
 
 def _models(training: Training, request: ScoringRequest) -> Iterator[Model]:
@@ -132,8 +134,8 @@ def run_task(
     """
     try:
         if isinstance(task, ScoreTask):
-            found = scoring.perform(task, ask=ask, tell=tell, stop=stop)
-            return {"event": "scored", "records": [asdict(record) for record in found]}
+            scores = scoring.perform(task, ask=ask, tell=tell, stop=stop)
+            return {"event": "scored", "records": [asdict(record) for record in scores]}
         return {"event": "done", "outcome": asdict(perform(task, tell=tell, stop=stop))}
     except Stopped:
         raise

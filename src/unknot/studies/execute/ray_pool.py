@@ -1,8 +1,8 @@
 """The pool of a Ray cluster: each population an actor somewhere on it.
 
 ```python
-from unknot.study import ray_pool
-from unknot.study.execute import run
+from unknot.studies.execute import ray_pool
+from unknot.studies.execute.driver import run
 
 with ray_pool.connected("auto") as cluster:
     run(folder, study, machine=cluster.machine, pool=cluster.pool)
@@ -25,13 +25,13 @@ from typing import Any
 
 import unknot
 from unknot.core.errors import ConfigError, UnknotError
-from unknot.study.backends import Backend, check_options
-from unknot.study.events import DeathPolicy, Event, Lost, Place, end_event
-from unknot.study.local import GRACE
-from unknot.study.machine import Machine, device_elsewhere, threads_in
-from unknot.study.perform import run_remote_task
-from unknot.study.task import Task
-from unknot.study.training import Stopped
+from unknot.runs.training import Stopped
+from unknot.studies.execute.backends import Backend, check_options
+from unknot.studies.execute.events import DeathPolicy, Event, Lost, Place, end_event
+from unknot.studies.execute.local import GRACE
+from unknot.studies.execute.machine import Machine, device_elsewhere, threads_in
+from unknot.studies.execute.perform import run_remote_task
+from unknot.studies.execute.task import Task
 
 PAUSE = 0.3
 """Seconds between two looks at who is done and how far the others are."""
@@ -131,8 +131,8 @@ def _machine(
 ) -> Machine:
     """The device and threads of a study's tasks on a cluster, and how many have room at a time."""
     gpus = _room(None)
-    chosen = device_elsewhere(device, auto="cuda" if gpus else "cpu")
-    if chosen == "cuda":
+    name = device_elsewhere(device, auto="cuda" if gpus else "cpu")
+    if name == "cuda":
         if not gpus:
             raise ConfigError("No node of the Ray cluster has a GPU; use --device cpu.")
         return Machine("cuda", workers or gpus, None)
@@ -148,9 +148,9 @@ def _pool(tasks: Sequence[Task], *, workers: int | None = None) -> Iterator[Even
     waiting, deaths = collections.deque(tasks), DeathPolicy()
     running: dict[Any, tuple[Task, Any]] = {}
     """By the promise of an answer, the task and its actor."""
-    asked: dict[str, Any] = {}
+    places_of: dict[str, Any] = {}
     """By key, the promise to say how far it is."""
-    begun: set[str] = set()
+    started: set[str] = set()
     """Keys of tasks whose actor was given a place."""
     try:
         while waiting or running:
@@ -160,23 +160,23 @@ def _pool(tasks: Sequence[Task], *, workers: int | None = None) -> Iterator[Even
                 task = waiting.popleft()
                 performer, promise = _start(task)
                 running[promise] = task, performer
-                asked[task.key] = performer.place.remote()
+                places_of[task.key] = performer.place.remote()
             for promise in ray.wait([*running], timeout=PAUSE)[0]:
                 task, performer = running.pop(promise)
-                begun.discard(task.key)
+                started.discard(task.key)
                 try:
-                    told: Event = end_event(task.key, ray.get(promise))
+                    event: Event = end_event(task.key, ray.get(promise))
                 except ray.exceptions.RayActorError as error:
-                    told = deaths.died(task.key, how(error))
-                    if isinstance(told, Lost):
+                    event = deaths.died(task.key, how(error))
+                    if isinstance(event, Lost):
                         waiting.appendleft(task)
                 ray.kill(performer)
-                yield told
+                yield event
             for task, performer in [*running.values()]:
-                places = _answered(asked[task.key])
+                places = _answered(places_of[task.key])
                 if places is not None:
-                    begun.add(task.key)
-                    asked[task.key] = performer.place.remote()
+                    started.add(task.key)
+                    places_of[task.key] = performer.place.remote()
                     for phase, done in places:
                         yield deaths.progress(task.key, phase, done)
     except (ray.exceptions.RaySystemError, ConnectionError) as error:
@@ -186,7 +186,7 @@ def _pool(tasks: Sequence[Task], *, workers: int | None = None) -> Iterator[Even
         ) from error
     finally:
         with contextlib.suppress(ray.exceptions.RayError, ConnectionError):
-            _stop(running, begun)
+            _stop(running, started)
 
 
 def _room(threads: int | None) -> int:
@@ -245,16 +245,16 @@ def how(error: Exception) -> str:
     lines = [line.strip() for line in str(error).split("\n") if line.strip()]
     if any("creation task" in line for line in lines):  # such as a package that is missing there
         return lines[-1]
-    said = [line for line in lines[1:] if not line.partition(" ")[0].endswith(":")]
-    return (said or lines or ["no word"])[0].partition(". ")[0]
+    messages = [line for line in lines[1:] if not line.partition(" ")[0].endswith(":")]
+    return (messages or lines or ["no word"])[0].partition(". ")[0]
 
 
-def _stop(running: Mapping[Any, tuple[Task, Any]], begun: set[str]) -> None:
+def _stop(running: Mapping[Any, tuple[Task, Any]], started: set[str]) -> None:
     """Ask those at work to save and leave; end those that take too long or never began."""
     ray = _ray()
     promises = []
     for promise, (task, performer) in running.items():
-        if task.key in begun:
+        if task.key in started:
             performer.stop.remote()
             promises.append(promise)
     try:

@@ -18,14 +18,14 @@ from torch import Tensor
 from unknot.core.factors import FactorSpace
 from unknot.metrics import facts
 from unknot.metrics.parts.scoring import Score
-from unknot.study import evaluate
-from unknot.study.evaluate import Model, ScoringRequest
-from unknot.study.events import Failed, Progress, Scored, Warned
-from unknot.study.local import LocalPool, NoWorkersError
-from unknot.study.machine import cores, threads_in
-from unknot.study.records import Record
-from unknot.study.task import ScoreTask
-from unknot.study.training import Stopped
+from unknot.runs import evaluate
+from unknot.runs.evaluate import Model, ScoringRequest
+from unknot.runs.records import Record
+from unknot.runs.training import Stopped
+from unknot.studies.execute.events import Failed, Progress, Scored, Warned
+from unknot.studies.execute.local import LocalPool, NoWorkersError
+from unknot.studies.execute.machine import cores, threads_in
+from unknot.studies.execute.task import ScoreTask
 
 Tell: TypeAlias = Callable[[str, int], None]
 """Told what is being done (``train`` or ``score``) and how far: steps, or scores of all members."""
@@ -40,15 +40,15 @@ def spare() -> int:
         >>> spare() >= 1
         True
     """
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    return min(cores(), max(1, int(said))) if said.isdecimal() else cores()
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(cores(), max(1, int(limit))) if limit.isdecimal() else cores()
 
 
 def score(
     models: Iterable[Model],
     request: ScoringRequest,
     *,
-    known: Sequence[Record] = (),
+    stored: Sequence[Record] = (),
     processes: int = 1,
     on_score: Callable[[int], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
@@ -58,7 +58,7 @@ def score(
     Args:
         models: Each is taken when it is its turn, or all at once where workers score.
         request: By which scores.
-        known: Records; a score among them is not computed again.
+        stored: Records; a score among them is not computed again.
         processes: The most workers that score side by side, each with one thread; with one, or a
             single model, all is done here. Close the iterator to end them.
         on_score: Called with the number of scores done so far, of all models.
@@ -67,7 +67,7 @@ def score(
     if processes > 1:
         models = [*models]
         if len(models) > 1:
-            yield from _side_by_side(models, request, known, processes, on_score, stop)
+            yield from _side_by_side(models, request, stored, processes, on_score, stop)
             return
     done = 0
 
@@ -78,7 +78,7 @@ def score(
         _check(stop)
 
     for model in models:
-        yield evaluate.score(model, request, known, count)
+        yield evaluate.score(model, request, stored, count)
 
 
 def _check(stop: Callable[[], bool]) -> None:
@@ -93,16 +93,16 @@ class Scoreboard:
         self,
         models: Sequence[Model],
         request: ScoringRequest,
-        known: Sequence[Record],
+        stored: Sequence[Record],
         on_score: Callable[[int], None],
         stop: Callable[[], bool],
     ) -> None:
         self.models = {model.id: model for model in models}
         self.request, self.on_score, self.stop = request, on_score, stop
-        self.records = {m.id: evaluate.recall(m, request, known) for m in models}
+        self.records = {m.id: evaluate.recall(m, request, stored) for m in models}
         self.partial: dict[str, int] = {}
         """Scores that workers have computed of models that they are at."""
-        self.told = 0
+        self.reported = 0
         self.due = list(self.models)
 
     def missing(self, key: str) -> ScoringRequest:
@@ -125,8 +125,8 @@ class Scoreboard:
     def tell(self) -> None:
         """Say how many scores there are, where that is more than was said."""
         done = sum(map(len, self.records.values())) + sum(self.partial.values())
-        if done > self.told:
-            self.told = done
+        if done > self.reported:
+            self.reported = done
             self.on_score(done)
 
     def finished(self) -> Iterator[list[Record]]:
@@ -139,12 +139,12 @@ class Scoreboard:
 def _side_by_side(
     models: Sequence[Model],
     request: ScoringRequest,
-    known: Sequence[Record],
+    stored: Sequence[Record],
     processes: int,
     on_score: Callable[[int], None],
     stop: Callable[[], bool],
 ) -> Iterator[list[Record]]:
-    board = Scoreboard(models, request, known, on_score, stop)
+    board = Scoreboard(models, request, stored, on_score, stop)
     board.tell()
     tasks = [_task(model, board.missing(model.id), i) for i, model in enumerate(models)]
 

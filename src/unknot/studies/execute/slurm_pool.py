@@ -1,8 +1,8 @@
 """The pool of a SLURM cluster, through submitit: each population a job.
 
 ```python
-from unknot.study import slurm_pool
-from unknot.study.execute import run
+from unknot.studies.execute import slurm_pool
+from unknot.studies.execute.driver import run
 
 cluster = slurm_pool.slurm({"partition": "gpu", "time": "4:00:00"}, workers=8)
 run(folder, text, device="cuda", machine=cluster.machine, pool=cluster.pool)
@@ -40,13 +40,13 @@ from typing import Any
 import unknot
 from unknot.core.errors import ConfigError, StoreError, UnknotError
 from unknot.core.files import write_whole
-from unknot.study.backends import Backend
-from unknot.study.events import DeathPolicy, Event, Lost, Place, end_event
-from unknot.study.folder import RunFolder
-from unknot.study.machine import Machine, device_elsewhere, threads_in
-from unknot.study.perform import run_remote_task
-from unknot.study.task import Task
-from unknot.study.training import Stopped
+from unknot.runs.folder import RunFolder
+from unknot.runs.training import Stopped
+from unknot.studies.execute.backends import Backend
+from unknot.studies.execute.events import DeathPolicy, Event, Lost, Place, end_event
+from unknot.studies.execute.machine import Machine, device_elsewhere, threads_in
+from unknot.studies.execute.perform import run_remote_task
+from unknot.studies.execute.task import Task
 
 PAUSE = 1.0
 """Seconds between two looks for answers."""
@@ -71,19 +71,21 @@ class Job:
 
     def __call__(self, line: str, version: str, answer: str) -> None:
         """Perform a task and write down what came of it."""
-        asked: list[int] = []
+        signals: list[int] = []
 
         def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python's signature
-            asked.append(number)
+            signals.append(number)
 
         numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2)
         submitits = {number: signal.signal(number, ask) for number in numbers}
         try:
             task = Task.from_json(line)
-            fact = run_remote_task(task, version, tell=lambda _, __: None, stop=lambda: bool(asked))
+            fact = run_remote_task(
+                task, version, tell=lambda _, __: None, stop=lambda: bool(signals)
+            )
         except Stopped:
             # Its time is up: submitit puts it back into the queue.
-            if signal.SIGUSR2 in asked and callable(requeue := submitits[signal.SIGUSR2]):
+            if signal.SIGUSR2 in signals and callable(requeue := submitits[signal.SIGUSR2]):
                 requeue(signal.SIGUSR2, None)
             sys.exit(1)
         write_whole(Path(answer), json.dumps(fact).encode())
@@ -129,10 +131,10 @@ def slurm(
                 "nothing was started."
             )
         _queue()
-    given = {name.replace("-", "_"): value or True for name, value in (options or {}).items()}
+    settings = {name.replace("-", "_"): value or True for name, value in (options or {}).items()}
     return Backend(
-        functools.partial(_machine, given),
-        functools.partial(_pool, given, workers=workers or WORKERS, cluster=cluster),
+        functools.partial(_machine, settings),
+        functools.partial(_pool, settings, workers=workers or WORKERS, cluster=cluster),
     )
 
 
@@ -150,8 +152,8 @@ def _machine(
     threads: int | None = None,
 ) -> Machine:
     """The device and threads of a study's jobs, and how many of them there are at a time."""
-    chosen = device_elsewhere(device, auto=None)
-    if chosen == "cuda":
+    name = device_elsewhere(device, auto=None)
+    if name == "cuda":
         return Machine("cuda", workers or WORKERS, None)
     each = threads or int(options.get("cpus_per_task", 1))
     return Machine("cpu", workers or WORKERS, each)
@@ -181,10 +183,10 @@ def _pool(
                 for key in _lost(sent, cluster):
                     of = sent.pop(key)
                     _forget(folder, key)
-                    told = deaths.died(key, _last_words(of.job))
-                    if isinstance(told, Lost):
+                    event = deaths.died(key, _last_words(of.job))
+                    if isinstance(event, Lost):
                         waiting.append(of.task)
-                    yield told
+                    yield event
                 for key, of in sent.items():
                     if (place := _place(Path(of.task.folder))) and place != places.get(key):
                         places[key] = place
@@ -245,8 +247,8 @@ def _send(
                 words = task.json(), unknot.__version__, str(answer)
                 jobs.append(executor.submit(Job(), *words))
     except (RuntimeError, subprocess.SubprocessError) as error:  # submitit's are RuntimeErrors
-        said = next((line for line in str(error).split("\n") if "sbatch:" in line), str(error))
-        raise UnknotError(f"{said.strip()} (see --backend-option). Nothing is lost.") from error
+        message = next((line for line in str(error).split("\n") if "sbatch:" in line), str(error))
+        raise UnknotError(f"{message.strip()} (see --backend-option). Nothing is lost.") from error
     for task, job in zip(tasks, jobs, strict=True):
         note = {"job": job.job_id, "task": task.json()}
         write_whole(folder / f"{task.key}.job.json", json.dumps(note).encode())
@@ -275,8 +277,8 @@ def _queue() -> set[str]:
     """Ids of this user's jobs that wait or run."""
     done = _run("squeue", "--noheader", "--array", "--format=%i", f"--user={getpass.getuser()}")
     if done.returncode:
-        said = " ".join(done.stderr.split("\n")[:1])
-        raise UnknotError(f"SLURM does not answer ({said}); scores and checkpoints are intact.")
+        message = " ".join(done.stderr.split("\n")[:1])
+        raise UnknotError(f"SLURM does not answer ({message}); scores and checkpoints are intact.")
     return {*done.stdout.split()}
 
 
@@ -297,20 +299,20 @@ def _place(population: Path) -> Place | None:
 
 def _last_words(job: Any) -> str:
     """How a job ended, as far as is known."""
-    said = ""
+    message = ""
     with contextlib.suppress(OSError):
         lines = job.paths.stderr.read_text(encoding="utf-8", errors="replace").split("\n")
-        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return f"job {job.job_id} is gone" + (f": {said}" if said else "")
+        message = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f"job {job.job_id} is gone" + (f": {message}" if message else "")
 
 
 def _read(path: Path) -> dict[str, Any]:
     """A file of ours; nothing where there is none."""
     try:
-        known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return known
+    return facts
 
 
 def _forget(folder: Path, key: str) -> None:

@@ -1,7 +1,7 @@
 """Tasks: what workers are told to do and what comes of it; plain data both ways.
 
 A `Task` is one population of a study, trained and scored; a `ScoreTask` the scores of one model.
-`unknot.study.perform` does either.
+`unknot.studies.execute.perform` does either.
 """
 
 import json
@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from unknot.core.errors import StoreError
-from unknot.study import config
-from unknot.study.spec import TrainSpec
-from unknot.study.store import Store
+from unknot.runs import config
+from unknot.runs.spec import TrainSpec
+from unknot.studies.store import Store
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class Task:
     key: str
     folder: str
     """Of the population, absolute."""
-    settings: list[dict[str, Any]]
+    configurations: list[dict[str, Any]]
     """Settings without seeds, each used by at least one member."""
     members: list[dict[str, Any]]
-    """Of each member its ``id``, ``seed`` and ``setting``, a place in the list above."""
+    """Of each member its ``id``, ``seed`` and ``configuration``, a place in the list above."""
     metrics: list[str] | None = field(default_factory=list)
     """None: all that apply."""
     protocol: str = "unknot"
@@ -47,7 +47,7 @@ class Task:
     def specs(self) -> list[TrainSpec]:
         """The members as runs of their own."""
         specs = [
-            config.spec({**self.settings[member["setting"]], "seeds": member["seed"]})
+            config.spec({**self.configurations[member["configuration"]], "seeds": member["seed"]})
             for member in self.members
         ]
         for spec, member in zip(specs, self.members, strict=True):
@@ -105,7 +105,7 @@ def from_store(
         population,
         str((store.folder / "populations" / population).absolute()),
         [json.loads(spec) for spec in specs],
-        [{"id": run.id, "seed": run.seed, "setting": specs.index(run.spec)} for run in runs],
+        [{"id": run.id, "seed": run.seed, "configuration": specs.index(run.spec)} for run in runs],
         json.loads(facts["metrics"]),
         facts["protocol"],
         int(facts["score_seed"]),

@@ -52,7 +52,7 @@ class Worker:
         self.out = out
         self.inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self.stop = threading.Event()
-        self.told = 0.0
+        self.last_word = 0.0
 
     def listen(self) -> None:
         """Take messages until the input ends; then leave at once."""
@@ -67,8 +67,8 @@ class Worker:
 
     def tell(self, phase: str, done: int) -> None:
         """Say now and then how far the task is."""
-        if time.monotonic() - self.told >= PAUSE:
-            self.told = time.monotonic()
+        if time.monotonic() - self.last_word >= PAUSE:
+            self.last_word = time.monotonic()
             write(self.out, {"event": "progress", "phase": phase, "done": done})
 
     def warn(self, message: Warning | str, kind: type[Warning]) -> None:
@@ -77,7 +77,7 @@ class Worker:
 
     def ask(self, data: bytes) -> bytearray:
         """Ask whoever gave the task, and wait for the answer."""
-        from unknot.study.training import Stopped
+        from unknot.runs.training import Stopped
 
         write(self.out, {"event": "ask"}, data)
         message = self.inbox.get()
@@ -87,9 +87,9 @@ class Worker:
 
     def work(self) -> None:
         """Perform tasks until a signal asks to stop."""
-        from unknot.study.perform import run_task
-        from unknot.study.task import ScoreTask, Task
-        from unknot.study.training import Stopped
+        from unknot.runs.training import Stopped
+        from unknot.studies.execute.perform import run_task
+        from unknot.studies.execute.task import ScoreTask, Task
 
         kinds = {kind.__name__: kind for kind in (Task, ScoreTask)}
         write(self.out, {"event": "ready"})

@@ -25,8 +25,9 @@ from unknot.core import dotted
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
 from unknot.core.toml import edit_toml, parse_toml, parse_value, read_text
-from unknot.study import config, presets
-from unknot.study.sweep import Sweep, baselines, expand
+from unknot.runs import config
+from unknot.studies.file import presets
+from unknot.studies.file.sweep import Sweep, baselines, expand
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def _with_quick(table: Mapping[str, Any], quick: Any) -> dict[str, Any]:
         shorter = dotted.override(table, quick)
     except KeyError as error:
         path = error.args[0]
-        hint = nearest(path, [known for known, _ in dotted.leaves(table)])
+        hint = nearest(path, [paths for paths, _ in dotted.leaves(table)])
         raise ConfigError(f"[quick] sets {path}, which the study does not{hint}") from error
     return {**shorter, "name": f"{table['name']} quick"}
 
@@ -147,8 +148,8 @@ def _with_axes(across: Any, axes: Sequence[str]) -> dict[str, Any]:
         path, equals, text = (part.strip() for part in axis.partition("="))
         if not equals or not path or not text:
             raise ConfigError(f"Expected an axis such as objective.beta=1,2,4; got '{axis}'.")
-        known = [f"{p}.name" if p in dotted.NAMED else p for p, _ in dotted.leaves(result)]
-        if path in known or f"{path}.name" in known:
+        paths = [f"{p}.name" if p in dotted.NAMED else p for p, _ in dotted.leaves(result)]
+        if path in paths or f"{path}.name" in paths:
             raise ConfigError(f"The axis {path} comes twice.")
         dotted.put(result, path, _points(text))
     return result

@@ -31,9 +31,9 @@ from typing import Any
 
 from unknot.core import dotted, registry
 from unknot.core.errors import ConfigError
-from unknot.metrics.parts import protocols
-from unknot.study import config, evaluate
-from unknot.study.formula import compute, is_formula
+from unknot.metrics.parts.facts import check_protocol
+from unknot.runs import config, evaluate
+from unknot.studies.file.formula import compute, is_formula
 
 KEYS = (
     *("version", "name", "seeds", "metrics", "protocol", "score_seed", "members", "baseline"),
@@ -76,7 +76,7 @@ def expand(table: Mapping[str, Any]) -> Sweep:
     for key in table:
         if key not in KEYS:
             hint = registry.nearest(key, [*KEYS])
-            if key in ("data", "net", "objective", "optim", "draw", "steps", "batch"):
+            if key in ("data", "net", "objective", "optim", "sampler", "steps", "batch"):
                 hint = "; what all runs share stands under [train]."
             raise ConfigError(f"Unknown key '{key}' in a study{hint}")
     if (version := table.get("version", FORMAT)) != FORMAT:
@@ -115,13 +115,13 @@ Axis = list[list[tuple[str, Any]]]
 
 
 def _grids(table: Mapping[str, Any], across: Sequence[Axis]) -> list[tuple[str, list[Axis]]]:
-    given = table.get("grid", [{}])
-    if isinstance(given, dict):
+    value = table.get("grid", [{}])
+    if isinstance(value, dict):
         raise ConfigError("Grids are written [[grid]], with two brackets; got one [grid].")
-    if not isinstance(given, list) or not given:
-        raise ConfigError(f"grid must be one or more tables [[grid]]; got {given!r}.")
+    if not isinstance(value, list) or not value:
+        raise ConfigError(f"grid must be one or more tables [[grid]]; got {value!r}.")
     grids = []
-    for n, grid in enumerate(given, start=1):
+    for n, grid in enumerate(value, start=1):
         place = f"grid {n}" if "grid" in table else "the study"
         if "grid" in table and not grid:
             raise ConfigError(f"{place} is empty; name at least one setting in it, or remove it.")
@@ -196,22 +196,22 @@ def _setting(place: str, base: dict[str, Any], point: Sequence[tuple[str, Any]])
             formulas[path] = value
         else:
             dotted.put(table, path, value)
-    begun: set[str] = set()
+    open_paths: set[str] = set()
 
     def lookup(path: str) -> object:
-        if path in begun & {*formulas}:
+        if path in open_paths & {*formulas}:
             raise ConfigError(f"{place}: {path} = '{formulas[path]}' depends on itself.")
         if path in formulas:
             settle(path)
         try:
             return dotted.get(table, path)
         except KeyError as error:
-            known = registry.nearest(path, [p for p, _ in dotted.leaves(table)])
-            message = f"{place}: a formula names {path}, which is not set{known}"
+            hint = registry.nearest(path, [p for p, _ in dotted.leaves(table)])
+            message = f"{place}: a formula names {path}, which is not set{hint}"
             raise ConfigError(message) from error
 
     def settle(path: str) -> None:
-        begun.add(path)
+        open_paths.add(path)
         dotted.put(table, path, compute(formulas[path], lookup))
         del formulas[path]
 
@@ -220,51 +220,49 @@ def _setting(place: str, base: dict[str, Any], point: Sequence[tuple[str, Any]])
     return table
 
 
-def _inner(place: str, given: Any) -> dict[str, Any]:
-    if not isinstance(given, dict):
-        raise ConfigError(f"{place} must be a table of settings; got {given!r}.")
-    return given
+def _inner(place: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{place} must be a table of settings; got {value!r}.")
+    return value
 
 
-def _seeds(given: Any) -> tuple[int, ...]:
-    read = config.seeds(given) if isinstance(given, str) else given
+def _seeds(value: Any) -> tuple[int, ...]:
+    read = config.seeds(value) if isinstance(value, str) else value
     listed = read if isinstance(read, list) else [read]
     if not listed or any(isinstance(s, bool) or not isinstance(s, int) or s < 0 for s in listed):
-        raise ConfigError(f'seeds look like 7, [0, 3, 5] or "0..9"; got {given!r}.')
+        raise ConfigError(f'seeds look like 7, [0, 3, 5] or "0..9"; got {value!r}.')
     return tuple(listed)
 
 
-def _metrics(given: Any) -> tuple[str, ...] | None:
-    if given == "all":
+def _metrics(value: Any) -> tuple[str, ...] | None:
+    if value == "all":
         return None
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-        raise ConfigError(f'metrics look like ["mig", "sap"], or "all"; got {given!r}.')
-    return tuple(evaluate.known(given))
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ConfigError(f'metrics look like ["mig", "sap"], or "all"; got {value!r}.')
+    return tuple(evaluate.metric_names(value))
 
 
-def baselines(given: Any) -> tuple[str, ...]:
+def baselines(value: Any) -> tuple[str, ...]:
     """The words under ``baseline``, one or a list."""
-    words = [given] if isinstance(given, str) else given
+    words = [value] if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ConfigError(f'baseline looks like "vae" or ["vae", "mig=0.1"]; got {given!r}.')
+        raise ConfigError(f'baseline looks like "vae" or ["vae", "mig=0.1"]; got {value!r}.')
     return tuple(words)
 
 
-def _protocol(given: Any) -> str:
-    if given not in protocols.MEANINGS:
-        hint = registry.nearest(str(given), [*protocols.MEANINGS])
-        raise ConfigError(f"There is no protocol {given!r}{hint}")
-    return str(given)
+def _protocol(value: Any) -> str:
+    check_protocol(value)
+    return str(value)
 
 
-def _text(key: str, given: Any) -> str:
-    if not isinstance(given, str) or not given.strip():
-        raise ConfigError(f"{key} must be a text; got {given!r}.")
-    return given
+def _text(key: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigError(f"{key} must be a text; got {value!r}.")
+    return value
 
 
-def _whole(key: str, given: Any, least: int) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or not least <= given < 2**63:
+def _whole(key: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
         range_text = f"a whole number from {least} on, below 2^63"
-        raise ConfigError(f"{key} must be {range_text}; got {given!r}.")
-    return given
+        raise ConfigError(f"{key} must be {range_text}; got {value!r}.")
+    return value

@@ -1,4 +1,4 @@
-"""Write the folders beside this file, with a version that writes format 1: commit 62a75d4.
+"""Write the folders beside this file, with a version that writes format 2.
 
 Paths are part of a run's id, so the images have one that no machine has.
 """
@@ -14,9 +14,11 @@ import torch
 
 import unknot
 from unknot.data.arrays import Arrays
-from unknot.study import execute, run
-from unknot.study.events import Done
-from unknot.study.perform import perform
+from unknot.runs import run
+from unknot.studies.execute import driver
+from unknot.studies.execute.events import Done
+from unknot.studies.execute.perform import perform
+from unknot.studies.file.study_file import StudyFile
 
 STUDY = """
 name = "earlier"
@@ -72,7 +74,7 @@ if __name__ == "__main__":
     whole = unknot.train(**OPTIONS, out="finished")
     with suppress(MemoryError):
         run.train(whole.spec, out="killed", device="cpu", watch=stop)
-    study = execute.run(Path("study"), STUDY, device="cpu", workers=1, pool=pool)
+    study = driver.run(Path("study"), StudyFile.parse(STUDY), device="cpu", workers=1, pool=pool)
     expected = {"run": whole.codes(), "run.loss": whole.curves["loss"]}
     for row in study.table():
         if row["status"] == "done":

@@ -1,9 +1,9 @@
 """Figures of a study's page: a catalogue, one file each.
 
 A file has a function ``applies(part)`` that gives the figures of its kind which the results have
-something to show for, as `Figure`: title and caption are known before anything is drawn. Where it
-has ``over_datasets(part)``, that does the same for all datasets together. ``draw`` draws one from
-`Results`. Nothing else has to be told about a new file.
+something to show for, as `Figure`, without drawing any. Where it has ``over_datasets(part)``, that
+does the same for all datasets together. ``draw`` draws one from `Results`, with its title and
+caption. Nothing else has to be told about a new file.
 """
 
 import importlib

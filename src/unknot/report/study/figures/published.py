@@ -1,6 +1,7 @@
 """Figure of a study: our runs beside published ones."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -8,123 +9,105 @@ from unknot.analysis.comparison import FAR, Comparison
 from unknot.analysis.configurations import Configuration
 from unknot.core.errors import DataError
 from unknot.core.text import number
+from unknot.report.study.boxes import note_at_right
 from unknot.report.study.catalogue import Figure, Part
-from unknot.report.study_style import (
+from unknot.report.study.style import (
     ROW,
     DataFigure,
     Look,
-    across,
+    configuration_rows,
     legend,
-    lines_of,
     looks,
     panels,
 )
-from unknot.report.style import (
-    ACCENT,
-    ALARM,
-    INK,
-    MUTED,
-    PAPER,
-    SMALL,
-    set_panel,
-    styled,
-)
-
-TITLE = "Ours beside published"
+from unknot.report.style import ACCENT, ALARM, MUTED, PAPER, set_panel, styled
 
 
 def applies(part: Part) -> Iterator[Figure]:
     """Where some configuration is among the published ones too."""
-    found = part.comparison
-    if found and found.differences:
-        n = len({d.ours.score for d in found.differences})
-        yield Figure(
-            "published", "published", TITLE, tuple(notes(found)),
-            lambda: draw(found, across=across(n)),
-        )  # fmt: skip
+    if part.comparison and part.comparison.differences:
+        yield Figure("published", "published", partial(draw, part.comparison))
 
 
 @styled
 def draw(
-    found: Comparison,
+    comparison: Comparison,
     *,
     baselines: Mapping[str, Mapping[str, float]] | None = None,
-    across: int = 4,
+    title: str = "Ours beside published",
 ) -> DataFigure:
     """Our runs beside the published ones: a tick for each, and means with two standard errors.
 
     Args:
-        found: From `unknot.analysis.comparison.compare`.
+        comparison: From `unknot.analysis.comparison.compare`.
         baselines: Values by name and score, drawn as dashed lines.
-        across: Panels side by side.
+        title: What stands above the panels.
     """
-    if not found.differences:
+    differences = comparison.differences
+    if not differences:
         raise DataError("No configuration is in both tables: there is nothing to compare.")
     order = {
         (d.ours.label, str(d.ours.settings)): Configuration(
             d.ours.objective, d.ours.strength, d.ours.axis, {}, {}
         )
-        for d in found.differences
+        for d in differences
     }
-    lines = lines_of(list(order.values()))
-    at = dict(zip(order, lines.places, strict=True))
-    scores = list(dict.fromkeys(d.ours.score for d in found.differences))
-    size = (2.15, ROW * 1.15 * (lines.length + 1.5) + 0.45)
-    figure, drawn = panels(len(scores), across=across, size=size, head=1.1, title=TITLE)
-    levels = looks([f"baseline: {name}" for name in baselines or {}])
-    for i, (score, axes) in enumerate(zip(scores, drawn, strict=True)):
-        for name, look in zip(baselines or {}, levels.values(), strict=True):
-            if (value := (baselines or {})[name].get(score)) is not None:
-                axes.axvline(value, color=look.colour, linestyle="--", linewidth=0.9, zorder=0)
-        for d in found.differences:
-            if d.ours.score != score:
-                continue
+    layout = configuration_rows(list(order.values()))
+    at = dict(zip(order, layout.places, strict=True))
+    scores = list(dict.fromkeys(d.ours.score for d in differences))
+    size = (2.15, ROW * 1.15 * (layout.length + 1.5) + 0.45)
+    figure, all_axes = panels(len(scores), size=size, head=1.1, title=title)
+    levels = {
+        f"baseline: {name}": Look(look.color, "", "--")
+        for name, look in looks(baselines or {}).items()
+    }
+    for score, axes in zip(scores, all_axes, strict=True):
+        for values, look in zip((baselines or {}).values(), levels.values(), strict=True):
+            if score in values:
+                axes.axvline(
+                    values[score], color=look.color, linestyle="--", linewidth=0.9, zorder=0
+                )
+        for d in (d for d in differences if d.ours.score == score):
             y = at[d.ours.label, str(d.ours.settings)]
-            for one, colour, fill, up in (
+            for one, color, fill, up in (
                 (d.published, MUTED, PAPER, -0.17),
                 (d.ours, ALARM if d.flagged else ACCENT, None, 0.17),
             ):
                 wide = 2 * (0.0 if np.isnan(one.se) else one.se)
                 axes.vlines(
-                    one.values, y + up - 0.15, y + up + 0.15, color=colour, linewidth=0.5, alpha=0.5
+                    one.values, y + up - 0.15, y + up + 0.15, color=color, linewidth=0.5, alpha=0.5
                 )
-                axes.hlines(y + up, one.mean - wide, one.mean + wide, color=colour, linewidth=1.1)
+                axes.hlines(y + up, one.mean - wide, one.mean + wide, color=color, linewidth=1.1)
                 axes.plot(
-                    one.mean, y + up, "o", color=colour, markersize=3.2,
-                    markerfacecolor=fill or colour, markeredgewidth=0.9,
+                    one.mean, y + up, "o", color=color, markersize=3.2,
+                    markerfacecolor=fill or color, markeredgewidth=0.9,
                 )  # fmt: skip
             if d.flagged:
-                axes.annotate(
-                    f"{number(round(d.z, 1))}", (1, y), xycoords=axes.get_yaxis_transform(),
-                    xytext=(1, 0), textcoords="offset points", va="center", fontsize=SMALL,
-                    color=ALARM, annotation_clip=False,
-                )  # fmt: skip
+                note_at_right(axes, number(round(d.z, 1)), y)
         set_panel(axes, score, grid="x", ticks=3)
-        plain = {name: Look(INK, "", "-") for _, name in lines.heads}
-        lines.label_axis(axes, plain, first=i % across == 0)
+        layout.label_axis(axes)
     dots = {
         "published": Look(MUTED, "o", "", fill=PAPER),
         "ours": Look(ACCENT, "o", ""),
         f"ours, |z| > {FAR:g}": Look(ALARM, "o", ""),
     }
-    lined = {name: Look(look.colour, "", "--") for name, look in levels.items()}
-    legend(figure, {**dots, **lined}, across=4, notes=notes(found))
-    return DataFigure(figure, found.rows())
+    legend(figure, {**dots, **levels}, across=4, notes=_notes(comparison))
+    return DataFigure(figure, comparison.rows())
 
 
-def notes(found: Comparison) -> list[str]:
+def _notes(comparison: Comparison) -> list[str]:
     """How many runs there are, how many differ, and what was not the same."""
-    sizes = [sorted({getattr(d, w).n for d in found.differences}) for w in ("ours", "published")]
+    differences = comparison.differences
+    sizes = [sorted({getattr(d, w).n for d in differences}) for w in ("ours", "published")]
     ours, theirs = (str(s[0]) if len(s) == 1 else f"{s[0]} to {s[-1]}" for s in sizes)
-    flagged = sum(d.flagged for d in found.differences)
-    lost = sum(d.ours.runs - d.ours.n for d in found.differences)
-    differs = sorted({words for d in found.differences for words in d.differs})
+    flagged = sum(d.flagged for d in differences)
+    lost = sum(d.ours.runs - d.ours.n for d in differences)
+    differs = sorted({text for d in differences for text in d.differs})
+    rest = " ..." if len(differs) > 4 else ""
     return [
         f"Runs per configuration: ours {ours}, published {theirs}. Ticks are runs, bars two "
-        f"standard errors; {flagged} of {len(found.differences)} differ by more than {FAR:g} "
+        f"standard errors; {flagged} of {len(differences)} differ by more than {FAR:g} "
         "standard errors.",
         f"{lost} values of ours are missing." if lost else "",
-        f"Not the same: {'; '.join(differs[:4])}{' ...' if len(differs) > 4 else ''}."
-        if differs
-        else "",
+        f"Not the same: {'; '.join(differs[:4])}{rest}." if differs else "",
     ]

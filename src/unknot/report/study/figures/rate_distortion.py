@@ -1,6 +1,7 @@
 """Figure of a study: what codes say about images against how well images come back."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,28 +10,21 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from unknot.analysis import Results
-from unknot.analysis.configurations import Configuration, sample
-from unknot.core.text import number, setting_text
-from unknot.report.labels import place_labels
+from unknot.analysis.configurations import FINISHED, Configuration, has_diverged
+from unknot.analysis.plain_table import numbers
+from unknot.core.text import number
+from unknot.report.study.boxes import run_rows
 from unknot.report.study.catalogue import Figure, Part
-from unknot.report.study_style import (
+from unknot.report.study.style import (
     DataFigure,
-    darker,
+    Mark,
+    label_points,
     legend,
     looks,
     maybe_log,
     panels,
 )
-from unknot.report.style import (
-    MUTED,
-    PAPER,
-    RULE,
-    SMALL,
-    set_panel,
-    styled,
-)
-
-TITLE = "Rate and distortion, in nats"
+from unknot.report.style import MUTED, PAPER, RULE, SMALL, set_panel, styled
 
 
 def applies(part: Part) -> Iterator[Figure]:
@@ -38,20 +32,12 @@ def applies(part: Part) -> Iterator[Figure]:
     results, pair = part.results, ("kl", "recon")
     both = any(one.has(*pair) for one in results.configurations)
     if both and results.runs_with(*pair) > 1:
-        lost = sum(len(rows) - len(x) for rows, x, _ in (
-            _both(one, *pair) for one in results.configurations
-        ))  # fmt: skip
-        yield Figure("trade-offs", "rate-distortion", TITLE, notes(lost), lambda: draw(results))
-
-
-def notes(lost: int) -> tuple[str, ...]:
-    """How many runs have no dot."""
-    return (f"{lost} runs that diverged or lack one of the two are not shown." if lost else "",)
+        yield Figure("trade-offs", "rate-distortion", partial(draw, results))
 
 
 @styled
 def draw(results: Results, *, rate: str = "kl", distortion: str = "recon") -> DataFigure:
-    """Reconstruction loss against divergence, in nats: runs as dots, means of settings as marks.
+    """Reconstruction loss against divergence, in nats: runs as dots, means over seeds as marks.
 
     Along a grey line the ELBO, minus the sum of the two, is the same.
 
@@ -63,51 +49,47 @@ def draw(results: Results, *, rate: str = "kl", distortion: str = "recon") -> Da
         distortion: Name of a column.
     """
     results.choose([rate, distortion])
-    found = results.configurations
-    looked = looks(cell.objective for cell in found)
-    figure, (axes,) = panels(1, across=1, size=(6.6, 4.5), head=0.5, title=TITLE)
-    rows, marks, seen = [], [], []
-    for cell in found:
-        own, x, y = _both(cell, rate, distortion)
-        rows += own
-        if not len(x):
-            continue
-        look = looked[cell.objective]
-        axes.plot(x, y, ".", color=look.colour, markersize=2.5, alpha=0.35, markeredgewidth=0)
-        marks.append((float(x.mean()), float(y.mean()), cell))
-        seen.append(np.stack([x, y]))
+    looked = looks(one.objective for one in results.configurations)
+    figure, (axes,) = panels(1, size=(6.6, 4.5), head=0.5, title="Rate and distortion, in nats")
+    rows: list[dict[str, Any]] = []
+    marks: list[Mark] = []
+    dots = np.empty((2, 0))
+    for one in results.configurations:
+        whole, points = _points(one, rate, distortion)
+        columns = {name: one.runs[name] for name in (rate, distortion)}
+        rows += run_rows(one, **columns, shown=whole)
+        if points.size:
+            color = looked[one.objective].color
+            axes.plot(*points, ".", color=color, markersize=2.5, alpha=0.35, markeredgewidth=0)
+            marks.append((*points.mean(1).tolist(), one))
+            dots = np.concatenate([dots, points], axis=1)
     for name, look in looked.items():
-        own_marks = [(x, y) for x, y, cell in marks if cell.objective == name]
+        means = [(x, y) for x, y, one in marks if one.objective == name]
         axes.plot(
-            *np.array(own_marks).reshape(-1, 2).T, color=look.colour, marker=look.marker,
+            *np.array(means).reshape(-1, 2).T, color=look.color, marker=look.marker,
             linestyle=look.dash, linewidth=0.9, markersize=5, markeredgecolor=PAPER,
             markeredgewidth=0.6,
         )  # fmt: skip
     set_panel(axes, "", grid="both", ticks=5)
-    x, y = np.concatenate(seen, axis=1) if seen else np.ones((2, 1))
+    x, y = dots if dots.size else np.ones((2, 1))
     maybe_log(axes, "x", x)
     maybe_log(axes, "y", y)
-    named = _same_elbo(axes, x, y)
+    names = _same_elbo(axes, x, y)
     axes.set_xlabel(f"rate, {rate}")
     axes.set_ylabel(f"distortion, {distortion}")
-    lost = len(rows) - (x.size if seen else 0)
-    legend(figure, looked, notes=notes(lost))
-    ends = [mark for i, mark in enumerate(marks) if _is_end(marks, i)]
-    place_labels(
-        figure,
-        axes,
-        [(mx, my) for mx, my, _ in ends],
-        [setting_text(cell.strength) for *_, cell in ends],
-        [darker(looked[cell.objective].colour) for *_, cell in ends],
-        paths=[[(mx, my) for mx, my, cell in marks if cell.objective == name] for name in looked],
-        texts=named,
-    )
+    lost = len(rows) - dots.shape[1]
+    note = f"{lost} runs that diverged or lack one of the two are not shown." if lost else ""
+    legend(figure, looked, notes=(note,))
+    first = {mark[2].objective: mark for mark in reversed(marks)}
+    last = {mark[2].objective: mark for mark in marks}
+    ends = [mark for mark in marks if mark in (first[mark[2].objective], last[mark[2].objective])]
+    label_points(figure, axes, ends, looked, joined=marks, texts=names)
     return DataFigure(figure, rows)
 
 
 def _same_elbo(axes: Axes, x: np.ndarray, y: np.ndarray) -> list[Text]:
     """Lines of equal sums, at round numbers, and their names where they come in."""
-    named: list[Text] = []
+    names: list[Text] = []
     limits = axes.get_xlim(), axes.get_ylim()
     sums = x + y
     along = np.geomspace(max(limits[0][0], 1e-9), limits[0][1], 200)
@@ -120,7 +102,7 @@ def _same_elbo(axes: Axes, x: np.ndarray, y: np.ndarray) -> list[Text]:
         axes.plot(along[inside], total - along[inside], color=RULE, linewidth=0.9, zorder=0)
         begin = along[inside][0], total - along[inside][0]
         on_top = begin[0] > along[0]
-        named.append(
+        names.append(
             axes.annotate(
                 f"ELBO {number(-float(total))}", begin, xytext=(7, -7) if on_top else (3, 2),
                 textcoords="offset points", fontsize=SMALL, color=MUTED, zorder=0,
@@ -128,37 +110,12 @@ def _same_elbo(axes: Axes, x: np.ndarray, y: np.ndarray) -> list[Text]:
         )  # fmt: skip
     axes.set_xlim(*limits[0])
     axes.set_ylim(*limits[1])
-    return named
+    return names
 
 
-def _is_end(marks: list[tuple[float, float, Configuration]], i: int) -> bool:
-    """Whether a mark is the first or last of its objective."""
-    own = [j for j, mark in enumerate(marks) if mark[2].objective == marks[i][2].objective]
-    return i in (own[0], own[-1])
-
-
-def _both(
-    cell: Configuration, rate: str, distortion: str
-) -> tuple[list[dict[str, Any]], np.ndarray, np.ndarray]:
-    """Rows of all runs, and the two numbers of those that have both and did not diverge."""
-    rows: list[dict[str, Any]] = []
-    kept = []
-    told = [n for n in ("status", "diverged", rate, distortion) if n in cell.runs]
-    for i in range(len(cell.runs[rate])):
-        run = {name: [cell.runs[name][i]] for name in told}
-        pair = [sample(run, name).values for name in (rate, distortion)]
-        whole = all(len(values) for values in pair)
-        if whole:
-            kept.append([float(values[0]) for values in pair])
-        rows.append(
-            {
-                "objective": cell.objective,
-                "strength": cell.strength,
-                **{name: cell.runs[name][i] for name in ("seed", "status") if name in cell.runs},
-                rate: cell.runs[rate][i],
-                distortion: cell.runs[distortion][i],
-                "shown": whole,
-            }
-        )
-    x, y = np.array(kept).reshape(-1, 2).T
-    return rows, x, y
+def _points(one: Configuration, *names: str) -> tuple[list[bool], np.ndarray]:
+    """Which runs ended, did not diverge and have both numbers; and these numbers."""
+    ended = [s is None or s in FINISHED for s in one.runs.get("status", [None] * one.size)]
+    values = np.stack([numbers(one.runs, name) for name in names])
+    whole = np.array(ended) & ~np.array(has_diverged(one.runs)) & ~np.isnan(values).any(0)
+    return whole.tolist(), values[:, whole]

@@ -1,45 +1,34 @@
 """Figure of a study: a score against what it costs in reconstruction."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from unknot.analysis import Results
 from unknot.analysis.configurations import Configuration
 from unknot.analysis.lines import setting_lines
-from unknot.core.text import setting_text
-from unknot.report.labels import place_labels
+from unknot.report.study.baselines import Baseline, describe_baselines, draw_baselines
 from unknot.report.study.catalogue import Figure, Part, slug
-from unknot.report.study_baselines import Baseline, mark, named
-from unknot.report.study_style import (
+from unknot.report.study.source import TERMS
+from unknot.report.study.style import (
     DataFigure,
-    darker,
+    Mark,
+    label_points,
     legend,
     looks,
     maybe_log,
     panels,
 )
-from unknot.report.style import (
-    INK,
-    RULE,
-    set_panel,
-    styled,
-)
-
-LOGGED = ("recon", "kl", "loss")
-"""What is no score."""
+from unknot.report.style import INK, RULE, set_panel, styled
 
 
 def applies(part: Part) -> Iterator[Figure]:
     """For each score that two configurations have, beside the reconstruction."""
-    results = part.results
-    for i, score in enumerate(scores_with_cost(results)):
-        yield Figure(
-            "trade-offs", f"trade-off-{slug(score)}", title(score, results.cost),
-            notes(results, score, results.cost, part.baselines),
-            lambda score=score: draw(results, score, baselines=part.baselines),  # type: ignore[misc]
-            "The other scores against reconstruction" if i else "",
-        )  # fmt: skip
+    for i, score in enumerate(scores_with_cost(part.results)):
+        show = partial(draw, part.results, score, baselines=part.baselines)
+        summary = "The other scores against reconstruction" if i else ""
+        yield Figure("trade-offs", f"trade-off-{slug(score)}", show, summary)
 
 
 def scores_with_cost(results: Results) -> list[str]:
@@ -47,21 +36,9 @@ def scores_with_cost(results: Results) -> list[str]:
     return [
         score
         for score in results.scores
-        if score not in LOGGED
+        if score not in TERMS
         and sum(one.has(score, results.cost) for one in results.configurations) > 1
     ]
-
-
-def title(score: str, cost: str) -> str:
-    """What stands above the panel."""
-    return f"{score} against {cost}"
-
-
-def notes(
-    results: Results, score: str, cost: str, baselines: Sequence[Baseline]
-) -> tuple[str, ...]:
-    """What is left out, and what the dashed lines are."""
-    return *results.front(score, cost).remarks, named(baselines, (score, cost))
 
 
 @styled
@@ -72,10 +49,10 @@ def draw(
     cost: str = "recon",
     baselines: Sequence[Baseline] = (),
 ) -> DataFigure:
-    """Mean score against mean reconstruction loss, a point for each setting, and the front.
+    """Mean score against mean reconstruction loss, a point for each configuration, and the front.
 
-    Rings mark settings that no other beats in one without losing in the other, and the grey stairs
-    what they leave unreached. Points carry their strength, and are joined by it where
+    Rings mark configurations that no other beats in one without losing in the other, and the grey
+    stairs what they leave unreached. Points carry their swept value, and are joined by it where
     `setting_lines` finds an order; bars are standard errors.
 
     Args:
@@ -84,58 +61,42 @@ def draw(
         cost: Name of a column of which lower is better.
         baselines: Of the score, and of the cost where they have it.
     """
-    found = results.front(score, cost)
-    looked = looks(cell.objective for cell in found.configurations)
-    figure, (axes,) = panels(1, across=1, size=(6.6, 4.5), head=0.5, title=title(score, cost))
-    errors = np.array(
-        [[_se(cell, name) for name in (cost, score)] for cell in found.configurations]
-    )
-    order = np.argsort(found.price)
-    on = [i for i in order if found.on[i]]
+    front = results.front(score, cost)
+    configurations, x, y = front.configurations, front.price, front.gain
+    looked = looks(one.objective for one in configurations)
+    figure, (axes,) = panels(1, size=(6.6, 4.5), head=0.5, title=f"{score} against {cost}")
+    errors = np.array([[_se(one, name) for name in (cost, score)] for one in configurations])
+    on = [i for i in np.argsort(x) if front.on[i]]
     axes.step(
-        found.price[on], found.gain[on], where="post", color=RULE, linewidth=5, zorder=0,
-        alpha=0.7, solid_joinstyle="miter",
+        x[on], y[on], where="post", color=RULE, linewidth=5, zorder=0, alpha=0.7,
+        solid_joinstyle="miter",
     )  # fmt: skip
-    place = {id(cell): i for i, cell in enumerate(found.configurations)}
-    for line in setting_lines(found.configurations):
-        own, look = [place[id(cell)] for cell in line.configurations], looked[line.objective]
-        x, y = found.price[own], found.gain[own]
+    place = {id(one): i for i, one in enumerate(configurations)}
+    for line in setting_lines(configurations):
+        at, look = [place[id(one)] for one in line.configurations], looked[line.objective]
         axes.errorbar(
-            x, y, xerr=errors[own, 0], yerr=errors[own, 1], color=look.colour, marker=look.marker,
-            linestyle=look.dash if line.ordered else "none", markersize=4.5, linewidth=0.9,
-            elinewidth=0.7,
+            x[at], y[at], xerr=errors[at, 0], yerr=errors[at, 1], color=look.color,
+            marker=look.marker, linestyle=look.dash if line.ordered else "none", markersize=4.5,
+            linewidth=0.9, elinewidth=0.7,
         )  # fmt: skip
     axes.plot(
-        found.price[on], found.gain[on], "o", markersize=9.5, markerfacecolor="none",
-        markeredgecolor=INK, markeredgewidth=1.0,
+        x[on], y[on], "o", markersize=9.5, markerfacecolor="none", markeredgecolor=INK,
+        markeredgewidth=1.0,
     )  # fmt: skip
-    mark(axes, baselines, score, "y")
-    mark(axes, baselines, cost, "x")
+    draw_baselines(axes, baselines, score, "y")
+    draw_baselines(axes, baselines, cost, "x")
     set_panel(axes, "", grid="both", ticks=5)
-    maybe_log(axes, "x", found.price)
+    maybe_log(axes, "x", x)
     axes.set_xlabel(f"{cost}, lower is better")
     axes.set_ylabel(score)
-    legend(figure, looked, notes=notes(results, score, cost, baselines))
-    points = [(float(x), float(y)) for x, y in zip(found.price, found.gain, strict=True)]
-    first = [*on, *(i for i in range(len(points)) if not found.on[i])]
-    place_labels(
-        figure,
-        axes,
-        [points[i] for i in first],
-        [setting_text(found.configurations[i].strength) for i in first],
-        [darker(looked[found.configurations[i].objective].colour) for i in first],
-        paths=[
-            [
-                point
-                for point, cell in zip(points, found.configurations, strict=True)
-                if cell.objective == name
-            ]
-            for name in looked
-        ],
-    )
-    return DataFigure(figure, found.rows())
+    notes = *front.remarks, describe_baselines(baselines, (score, cost))
+    legend(figure, looked, notes=notes)
+    marks: list[Mark] = list(zip(x.tolist(), y.tolist(), configurations, strict=True))
+    first = [*on, *(i for i in range(len(marks)) if not front.on[i])]
+    label_points(figure, axes, [marks[i] for i in first], looked, joined=marks)
+    return DataFigure(figure, front.rows())
 
 
-def _se(cell: Configuration, score: str) -> float:
-    values = cell.sample(score).values
+def _se(one: Configuration, score: str) -> float:
+    values = one.sample(score).values
     return float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0

@@ -37,8 +37,8 @@ def file(name: str) -> Path:
     """
     if name in ELSEWHERE:
         raise ConfigError(f"{name} is not a study: {ELSEWHERE[name]}")
-    if name not in (known := names()):
-        raise ConfigError(f"There is no study file and no preset '{name}'{nearest(name, known)}")
+    if name not in (choices := names()):
+        raise ConfigError(f"There is no study file and no preset '{name}'{nearest(name, choices)}")
     return FOLDER / f"{name}.toml"
 
 

@@ -1,0 +1,126 @@
+"""Options and arguments that several commands share, and how their text is read."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from unknot.core.dataset import FactorDataset
+
+RunArgument = Annotated[Path, typer.Argument(help="Run folder.")]
+StudyArgument = Annotated[Path, typer.Argument(help="Study folder.")]
+DatasetArgument = Annotated[str, typer.Argument(help="Dataset name.")]
+
+Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JsonOnly = Annotated[bool, typer.Option("--json", help="Print JSON instead of writing pictures.")]
+Member = Annotated[
+    int, typer.Option(help="Index of the model, if the run has several seeds.", min=0)
+]
+DatasetSet = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Setting of the dataset, e.g. spacing=4. Repeatable."),
+]
+Traversals = Annotated[int, typer.Option(help="Maximum number of traversals per factor.", min=1)]
+
+Metrics = Annotated[
+    str | None,
+    typer.Option(help="Metrics, separated by commas, e.g. mig,dci.", show_default="all"),
+]
+Protocol = Annotated[
+    str,
+    typer.Option(
+        help="Metric protocol (named settings): unknot (our choice), study2019 (Locatello et "
+        "al. 2019), study2019_fast (with DCI in float32), carbonneau (Carbonneau et al. 2022) "
+        "or paper (the paper that introduced the metric)."
+    ),
+]
+MetricSeed = Annotated[int, typer.Option("--seed", help="Random seed for the metrics.", min=0)]
+
+Quick = Annotated[
+    bool,
+    typer.Option("--quick", help="Use the short version, defined under [quick] in the study file."),
+]
+StudySet = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Set a value of the study file, e.g. train.steps=100. Repeatable."),
+]
+Grid = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--grid",
+        help="Run each of these values, e.g. objective.beta=1,2,4. Repeatable; axes multiply.",
+    ),
+]
+StudySeeds = Annotated[
+    str | None,
+    typer.Option(
+        "--seeds",
+        help="Seeds of each configuration: 7 (only seed 7), 0,3,5 (a list) or 0..9 (a range).",
+    ),
+]
+StudyMetrics = Annotated[
+    str | None, typer.Option("--metrics", help="Metrics, separated by commas, or all.")
+]
+StudyProtocol = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol",
+        help="Metric protocol (named settings), e.g. study2019 (Locatello et al. 2019).",
+    ),
+]
+StudyWorkers = Annotated[
+    int | None,
+    typer.Option(help="Worker processes.", show_default="one per core; one on a GPU", min=1),
+]
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Names separated by commas.
+
+    Example:
+        >>> split_names("mig, dci,"), split_names(None)
+        (['mig', 'dci'], None)
+    """
+    names = [name.strip() for name in (text or "").split(",")]
+    return [name for name in names if name] or None
+
+
+def override(
+    table: dict[str, Any], flags: Mapping[str, Any], assignments: list[str] | None
+) -> dict[str, Any]:
+    """Settings by dotted name with the flags that are not None put over them, then `--set`.
+
+    Example:
+        >>> override({"steps": 5}, {"steps": 7, "optim.lr": None}, ["batch=2"])
+        {'steps': 7, 'batch': 2}
+    """
+    from unknot.core import dotted
+    from unknot.runs import config
+
+    for path, value in flags.items():
+        if value is not None:
+            dotted.put(table, path, value)
+    return config.assign(table, assignments or [])
+
+
+def output_folder(folder: Path) -> Path:
+    """A folder to write into, checked before the work is done."""
+    from unknot.core.errors import StoreError
+
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder} is a file, not a folder; choose another with --out.")
+    return folder
+
+
+def load_dataset(name: str, assignments: list[str] | None) -> "FactorDataset":
+    """A dataset with settings such as ``spacing=4``, or ``data.spacing=4`` as in train."""
+    from unknot.runs import config
+
+    settings = config.assign({}, assignments or [])
+    if isinstance(inner := settings.pop("data", {}), dict):
+        settings |= inner
+    dataset: FactorDataset = config.spec({"data": {**settings, "name": name}}).data.settings.load()
+    return dataset

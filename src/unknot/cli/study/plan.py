@@ -1,0 +1,119 @@
+"""``unknot study plan``: what a study would run, and for how long."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unknot.cli.options import (
+    Device,
+    Grid,
+    Json,
+    Quick,
+    StudyMetrics,
+    StudyProtocol,
+    StudySeeds,
+    StudySet,
+    StudyWorkers,
+)
+
+
+def plan(
+    file: Annotated[
+        Path | None, typer.Argument(help="Study file (TOML), or the name of a preset.")
+    ] = None,
+    quick: Quick = False,
+    set_: StudySet = None,
+    grid: Grid = None,
+    seeds: StudySeeds = None,
+    metrics: StudyMetrics = None,
+    protocol: StudyProtocol = None,
+    device: Device = "auto",
+    workers: StudyWorkers = None,
+    estimate: Annotated[
+        bool, typer.Option(help="Time a few steps of each population and estimate the total.")
+    ] = True,
+    budget: Annotated[
+        bool,
+        typer.Option("--budget", help="Estimate the cost on one H200 GPU; nothing is timed here."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Show what a study would run and estimate its training time. Nothing is written.
+
+    Examples:
+    `unknot study plan three-betas.toml`
+
+    `unknot study plan hartmann2021 --budget`
+
+    `unknot study plan --set train.steps=100 --grid objective.beta=1,2,4 --seeds 0..4`
+    """
+    from unknot.cli.screen import print_json, say
+    from unknot.cli.study.table import print_short
+    from unknot.metrics import protocols_for
+    from unknot.studies import budget as budgets
+    from unknot.studies import estimate as estimates
+    from unknot.studies import export
+    from unknot.studies.execute.machine import machine
+    from unknot.studies.file.study_file import read_study
+    from unknot.studies.plan import configuration_table, shards
+    from unknot.studies.plan import plan as plan_study
+    from unknot.studies.study import flat
+
+    study = plan_study(
+        read_study(
+            file,
+            assignments=set_ or (),
+            grid=grid or (),
+            seeds=seeds,
+            metrics=metrics,
+            protocol=protocol,
+            quick=quick,
+        )
+    )
+    sweep = study.sweep
+    here = machine(len(study.runs), device=device, workers=workers)
+    populations = shards(study, members=sweep.members or here.members(len(study.runs)))
+    facts: dict[str, Any] = {
+        "name": sweep.name,
+        "runs": len(study.runs),
+        "configurations": len(study.configurations),
+        "seeds": len(sweep.seeds),
+        "doubles": study.doubles,
+        "populations": len(populations),
+        "steps": study.steps,
+        "metrics": sweep.metrics if sweep.metrics is not None else "all",
+        "protocol": sweep.protocol,
+        "device": here.device,
+        "workers": here.workers,
+        "threads": here.threads,
+    }
+    if budget:
+        cost = budgets.budget(study)
+        facts["budget_hours"] = {name: s / 3_600 for name, s in cost.seconds.items()}
+        facts["budget"] = cost.text
+    elif estimate:
+        time = estimates.estimate(study, populations, here)
+        facts["seconds"] = time.seconds if time.measured else None
+        facts["estimate"] = time.text
+    settings = [flat(configuration_table(spec)) for spec in study.configurations]
+    if json:
+        print_json({**facts, "plan": settings, "ids": [run.id for run in study.runs]})
+        return
+    if varied := export.varied(settings):
+        print_short(varied, settings, "configurations")
+    say(
+        f"{sweep.name}: {len(study.runs):,} runs ({len(study.configurations):,} configurations x "
+        f"{len(sweep.seeds):,} seeds) in {len(populations):,} populations, {study.steps:,} steps"
+    )
+    if study.doubles:
+        say(f"{study.doubles:,} duplicate configurations are counted once.")
+    protocols = {metric: protocols_for(metric) for metric in sweep.metrics or ()}
+    without = [m for m, names in protocols.items() if names and sweep.protocol not in names]
+    if without:
+        say(f"Not scored (no protocol {sweep.protocol}): {', '.join(without)}.")
+    say(f"Machine: {here.text}.")
+    if "estimate" in facts:
+        say(f"Time: {facts['estimate']}.")
+    if "budget" in facts:
+        say(f"Budget: {facts['budget']}.")

@@ -1,0 +1,41 @@
+"""``unknot study status``: how far a study is."""
+
+from typing import TYPE_CHECKING
+
+from unknot.cli.options import Json, StudyArgument
+
+if TYPE_CHECKING:
+    from unknot.studies.study import Study
+
+
+def status(study: StudyArgument, json: Json = False) -> None:
+    """Show the progress of a study.
+
+    Example: `unknot study status studies/betas`
+    """
+    from unknot.studies.study import Study
+
+    print_status(Study.open(study), json)
+
+
+def print_status(study: "Study", json: bool) -> None:
+    """The progress of a study."""
+    from rich.markup import escape
+
+    from unknot.cli.screen import print_json, say
+
+    facts = study.status()
+    if json:
+        print_json(facts)
+        return
+    for what in ("runs", "populations"):
+        counts = [f"{n:,} {name}" for name, n in facts[what].items() if name != "all"]
+        say(f"{facts[what]['all']:,} {what}: {', '.join(counts)}")
+    done, steps = facts["steps"]["done"], facts["steps"]["all"]
+    say(f"{done:,} of {steps:,} steps ({done / max(steps, 1):.0%}), {facts['scores']:,} scores")
+    for failure in facts["failures"]:
+        say(escape(f"{failure['populations']} failed: {failure['error']}"))
+    if facts["driver"]:
+        say("A process is running it now.")
+    elif facts["runs"].get("waiting") or facts["failures"]:
+        say(f"Resume with: unknot study run {study.path}")

@@ -1,0 +1,66 @@
+"""``unknot study table``: one row per run."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unknot.cli.options import Json, StudyArgument
+
+MOST_LINES = 40
+"""Of a table for people; files and --json have all."""
+
+
+def table(
+    study: StudyArgument,
+    csv: Annotated[Path | None, typer.Option(help="Write CSV to this file (- for stdout).")] = None,
+    parquet: Annotated[
+        Path | None, typer.Option(help="Write Parquet to this file (needs unknot[parquet]).")
+    ] = None,
+    dropped: Annotated[
+        bool, typer.Option("--dropped", help="Include runs that the study file no longer contains.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Print one row per run: settings, status and scores.
+
+    Example: `unknot study table studies/betas --csv betas.csv`
+    """
+    from unknot.cli.screen import print_json, say
+    from unknot.core.csv_files import csv_text
+    from unknot.core.files import write_whole
+    from unknot.studies import export
+    from unknot.studies.study import Study
+
+    source = Study.open(study)
+    rows = source.table(dropped=dropped)
+    if csv:
+        if str(csv) == "-":
+            typer.echo(csv_text(rows), nl=False)
+            return
+        write_whole(csv, csv_text(rows))
+    if parquet:
+        export.write_parquet(rows, parquet)
+    if csv or parquet:
+        say(f"{len(rows):,} runs in {', '.join(str(path) for path in (csv, parquet) if path)}")
+    elif json:
+        print_json(rows)
+    else:
+        print_short(
+            export.telling(rows, source.scores()), rows, "runs; use --csv FILE or --json for all"
+        )
+
+
+def print_short(names: Sequence[str], rows: Sequence[Mapping[str, Any]], what: str) -> None:
+    """The first lines of a table, with short names of columns where they are clear."""
+    from unknot.cli.screen import print_table, say
+    from unknot.core.text import cell_text
+
+    brief = [name.removeprefix("objective.") for name in names]
+    heads = {n: b if brief.count(b) == 1 else n for n, b in zip(names, brief, strict=True)}
+    print_table(
+        [{head: cell_text(row.get(n)) for n, head in heads.items()} for row in rows[:MOST_LINES]]
+    )
+    if len(rows) > MOST_LINES:
+        say(f"... and {len(rows) - MOST_LINES:,} more {what}")

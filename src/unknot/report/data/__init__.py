@@ -1,0 +1,1 @@
+"""Figures of data and codes: distances, clouds, thresholds, kernels."""

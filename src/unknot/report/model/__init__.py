@@ -1,0 +1,1 @@
+"""What one model shows: traversals, reconstructions, samples, what its latents follow."""

@@ -1,0 +1,1 @@
+"""Studies: grids of runs, from a file to records."""

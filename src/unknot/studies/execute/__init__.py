@@ -1,0 +1,1 @@
+"""Execution: tasks, the workers that perform them, and the backends that start workers."""

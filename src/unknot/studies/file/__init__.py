@@ -1,0 +1,1 @@
+"""The study file: its text, its sweep, its formulas, and the presets."""

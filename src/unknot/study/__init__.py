@@ -1,1 +1,0 @@
-"""Turns a file or a few flags into runs and records."""
