@@ -3,22 +3,18 @@
 The page is written by hand but for what stands between ``<!-- name -->`` and ``<!-- end -->``.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import representations
 from places import filled
 
 from unknot.core import registry
 from unknot.core.errors import DataError
 from unknot.metrics import facts
-from unknot.metrics.parts import protocols
+from unknot.metrics.parts.facts import MEANINGS, protocol_table, protocols_for
 
 PAGE = Path(__file__).with_suffix(".md")
-# The representations belong to the tests, which know what to expect of them.
-sys.path.insert(0, str(PAGE.parents[1] / "tests"))
-from metrics import representations  # noqa: E402 - after its path
-
 HEADINGS = {
     "perfect": "perfect",
     "permuted": "permuted",
@@ -43,30 +39,35 @@ def scores() -> str:
 
 
 def _line(name: str) -> str:
-    known = facts(name)
-    low, high = ("" if end is None else f"{end:g}" for end in known.range)
-    reach = f"{low or '−∞'} to {high or '∞'} {known.unit}".strip()
-    needs = ", ".join(known.needs)
-    cells = (f"`{name}`", registry.summary("metrics", name), reach, known.better, needs)
-    return f"| {' | '.join(cells)} |"
+    about = facts(name)
+    low, high = ("" if end is None else f"{end:g}" for end in about.range)
+    reach = f"{low or '−∞'} to {high or '∞'} {about.unit}".strip()
+    needs = ", ".join(about.needs)
+    columns = (f"`{name}`", registry.summary("metrics", name), reach, about.better, needs)
+    return f"| {' | '.join(columns)} |"
 
 
 def meanings() -> str:
     """What each protocol stands for."""
-    lines = [f"| `{name}` | {meaning} |" for name, meaning in protocols.MEANINGS.items()]
+    lines = [f"| `{name}` | {meaning} |" for name, meaning in MEANINGS.items()]
     return "\n".join(["| protocol | what it is |", "|---|---|", *lines])
 
 
-def known_protocols() -> str:
+def protocols() -> str:
     """Which score has which protocol."""
-    names = list(protocols.MEANINGS)
+    names = list(MEANINGS)
     heads = " | ".join(f"`{name}`" for name in names)
     lines = [f"| score | {heads} |", "|---" * (1 + len(names)) + "|"]
     for metric in registry.names("metrics"):
-        known = protocols.protocols_for(metric)
-        marks = ["yes" if name in known else "" for name in names]
+        marks = ["yes" if name in protocols_for(metric) else "" for name in names]
         lines.append(f"| {metric} | {' | '.join(marks)} |")
     return "\n".join(lines)
+
+
+def codes_only() -> list[str]:
+    """Scores that codes and factors suffice for."""
+    needs = {name: facts(name).needs for name in registry.names("metrics")}
+    return [name for name, of in needs.items() if "codes" in of and "posteriors" not in of]
 
 
 def table(metrics: Sequence[str], protocol: str) -> str:
@@ -78,26 +79,26 @@ def table(metrics: Sequence[str], protocol: str) -> str:
 
 def row(metric: str, protocol: str) -> str:
     """One score of all reference representations."""
-    cells = [cell(metric, protocol, name) for name in HEADINGS]
-    return f"| {metric} | {' | '.join(cells)} |"
+    values = [value(metric, protocol, name) for name in HEADINGS]
+    return f"| {metric} | {' | '.join(values)} |"
 
 
-def cell(metric: str, protocol: str, name: str) -> str:
+def value(metric: str, protocol: str, name: str) -> str:
     """One score of one reference representation, to two decimals."""
     function = registry.get("metrics", metric)
     try:
-        value = float(function(*representations.get(name), protocol=protocol))
+        score = float(function(*representations.get(name), protocol=protocol))
     except DataError:
         return "error"
-    return f"{value:.2f}".replace("-0.00", "0.00")
+    return f"{score:.2f}".replace("-0.00", "0.00")
 
 
 TABLES: dict[str, Callable[[], str]] = {
     "scores": scores,
     "meanings": meanings,
-    "protocols": known_protocols,
-    "settings": protocols.table,
-    "representations": lambda: table(representations.SCORES, "unknot"),
+    "protocols": protocols,
+    "settings": protocol_table,
+    "representations": lambda: table(codes_only(), "unknot"),
     "representations study2019": lambda: table(CLASSIC, "study2019"),
 }
 

@@ -90,10 +90,11 @@ def _note(name: str, key: str) -> str:
 def _changed(name: str, preset: object) -> str:
     """What a preset sets that the defaults do not."""
     usual = registry.get("objectives", name)()
-    own = {key: (getattr(preset, key), getattr(usual, key)) for key in vars(usual)}
-    changed = [f"{key}={ours!r}" for key, (ours, theirs) in own.items() if ours != theirs]
-    # Schedules over the whole run, as one would write them.
-    return ", ".join(changed).replace(", steps=inf, begin=0.0", "") or "the defaults"
+    pairs = {key: (getattr(preset, key), getattr(usual, key)) for key in vars(usual)}
+    changed = [f"{key}={ours!r}" for key, (ours, theirs) in pairs.items() if ours != theirs]
+    # Schedules as one would write them; those over the whole run name no steps.
+    text = ", ".join(changed).replace(", steps=inf, begin=0.0", "")
+    return text.replace("LinearSchedule(", "linear(") or "the defaults"
 
 
 def _cell(text: str) -> str:

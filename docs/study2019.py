@@ -24,7 +24,7 @@ from unknot.analysis.comparison import Comparison, Difference, compare
 from unknot.core.csv_files import csv_text, read_csv
 from unknot.report.study.figures import published as figure
 from unknot.report.style import png
-from unknot.study.study import Study
+from unknot.studies.study import Study
 
 RESULTS = Path(__file__).parent / "results"
 PAGE, RUNS, DRAWS, FIGURE = (
