@@ -88,14 +88,14 @@ def test_contract(check):
 def test_state_starts_by_member_and_moves(context, every, backend):
     population = backend.fresh(context, every)
     before = population.state()
-    assert before["own.scale"].tolist() == [[1.0] * 3, [3.0] * 3]
-    assert torch.equal(before["own.shift"][1], noise.normal(5, "shift", 0, 3).double())
+    assert before["extra.scale"].tolist() == [[1.0] * 3, [3.0] * 3]
+    assert torch.equal(before["extra.shift"][1], noise.normal(5, "shift", 0, 3).double())
     assert before["carried.sum"].tolist() == [0, 0]
     logs = [population.advance(t, 1) for t in range(3)]
     after = population.state()
     torch.testing.assert_close(after["carried.sum"], sum(log["kl"] for log in logs))
-    assert (after["own.scale"] != before["own.scale"]).all()
-    assert (after["adam.m.own.scale"] != 0).all()
+    assert (after["extra.scale"] != before["extra.scale"]).all()
+    assert (after["adam.m.extra.scale"] != 0).all()
     assert "adam.m.carried.sum" not in after
     # The weight of a step is made of what the steps before it carried over.
     torch.testing.assert_close(
@@ -121,7 +121,7 @@ def test_a_loaded_state_goes_on_as_if_never_left(context, every, first, second):
 def test_scores_see_the_recoded_posterior(context, every, backend):
     population = backend.fresh(context, every)
     x = context.dataset.batch(torch.arange(4)).double()
-    shift = population.state()["own.shift"]
+    shift = population.state()["extra.shift"]
     plain = Looped.fresh(context, [Member(m.seed, Plain(), Adam()) for m in every])
     torch.testing.assert_close(population.encode(x).mean, plain.encode(x).mean + shift.unsqueeze(1))
 

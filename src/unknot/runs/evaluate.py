@@ -145,7 +145,7 @@ def metric_names(names: Sequence[str]) -> list[str]:
     """Names of scores, each once.
 
     Example:
-        >>> known(["mig", "sap", "mig"])
+        >>> metric_names(["mig", "sap", "mig"])
         ['mig', 'sap']
     """
     scores = everything()
