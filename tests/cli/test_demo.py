@@ -61,7 +61,7 @@ def test_from_plan_to_page_and_on_after_a_stop(unknot, small, monkeypatch):
 
 def test_the_preset_is_a_small_real_study_and_what_to_try_next_adds_to_it():
     small = plan(study_file.read_study(Path("quickstart")))
-    assert len({spec.objective.name for spec in small.settings}) >= 2
+    assert len({spec.objective.name for spec in small.configurations}) >= 2
     assert len(small.sweep.seeds) >= 2
     assert small.sweep.metrics
     more = plan(study_file.read_study(Path("quickstart"), seeds="0..4"))

@@ -116,8 +116,8 @@ def test_known_scores_are_not_computed_again(trained, monkeypatch):
     assert list(evaluate.evaluate(trained, metrics=QUICK, stored=known)) == before
     assert called == []
     changes = (
-        {"seed": 1, "known": known},
-        {"protocol": "study2019", "known": known},
+        {"seed": 1, "stored": known},
+        {"protocol": "study2019", "stored": known},
         {"stored": [replace(r, unknot="0.0") for r in known]},
         {"stored": [replace(r, protocol={**r.protocol, "version": 0}) for r in known]},
         {"stored": [replace(r, id="another") for r in known]},

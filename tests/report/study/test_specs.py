@@ -36,7 +36,7 @@ def test_each_setting_of_the_plan_is_a_file_that_trains_it(trained, plan, tmp_pa
     page_file, copy = study_page.write_specs(trained, tmp_path)
     text = page_file.read_text()
     specs = [config.spec(tomllib.loads(block)) for block in blocks(text)]
-    assert specs == list(plan.settings)
+    assert specs == list(plan.configurations)
     page = Page(text)
     assert page.ids == [run.id for run in plan.runs], "an anchor for each run, in order"
     assert [i for spec in specs for i in spec.ids()] == page.ids
@@ -47,7 +47,7 @@ def test_each_setting_of_the_plan_is_a_file_that_trains_it(trained, plan, tmp_pa
 
 
 def test_a_run_stands_with_its_own_setting(trained, plan):
-    for found, spec in zip(study_page.settings_blocks(trained), plan.settings, strict=True):
+    for found, spec in zip(study_page.settings_blocks(trained), plan.configurations, strict=True):
         assert found.runs == list(zip(spec.ids(), (0, 3), strict=True))
         assert f"objective {spec.objective.name}" in found.title
         assert "net" not in found.title, "what all share sets nothing apart"
