@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from unknot.core.errors import WriteError
+from unknot.core.errors import StoreError, WriteError
 
 ABANDONED = 3600.0
 """Seconds after which a partial file counts as left by a process that was killed."""
@@ -47,6 +47,52 @@ def write_whole(path: Path, data: bytes | str) -> None:
     """Write a file that appears whole or not at all; text as UTF-8."""
     with atomic_path(path) as part:
         part.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def inside(folder: Path, *names: str) -> Path:
+    """The path of a name in a folder, or in folders of it; refuses whatever leads elsewhere.
+
+    Names come from files that anyone may have written.
+
+    Example:
+        >>> inside(Path("study"), "populations", "0a1b").as_posix()
+        'study/populations/0a1b'
+        >>> inside(Path("study"), "../elsewhere")
+        Traceback (most recent call last):
+        ...
+        unknot.core.errors.StoreError: '../elsewhere' is not a name of something in study.
+    """
+    path = folder
+    for name in names:
+        if name in ("", ".", "..") or {*name} & {"/", "\\", "\0", ":"}:
+            raise StoreError(f"{name!r} is not a name of something in {folder}.")
+        path = path / name
+        if path.is_symlink():
+            raise StoreError(_no_link(path))
+    return path
+
+
+def refuse_links(folder: Path, *inner: str) -> None:
+    """Refuse a folder of ours that has links in it, which we would never make.
+
+    One from somewhere else could lead what is written there to any other place. The folder itself
+    may be a link, as is common on clusters.
+
+    Args:
+        folder: Looked at if it is there.
+        inner: Folders in it that are looked at as well.
+    """
+    for path in (folder, *(folder / name for name in inner)):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(path) as files:
+            for file in files:
+                if file.is_symlink():
+                    raise StoreError(_no_link(Path(file.path)))
+
+
+def _no_link(path: Path) -> str:
+    return (
+        f"{path} is a link, which unknot does not follow here; put what it leads to in its place."
+    )
 
 
 def reason(error: OSError) -> str:

@@ -29,7 +29,7 @@ import torch
 
 import unknot
 from unknot.core.errors import StoreError
-from unknot.core.files import write_whole
+from unknot.core.files import refuse_links, write_whole
 from unknot.core.toml import read_toml, to_toml
 from unknot.engine import checkpoint
 from unknot.engine.checkpoint import read_weights, write_tensors
@@ -47,6 +47,9 @@ class RunFolder:
     """The paths of one run, and who may write there."""
 
     path: Path
+
+    def __post_init__(self) -> None:
+        refuse_links(self.path, "checkpoints")
 
     @property
     def spec_file(self) -> Path:

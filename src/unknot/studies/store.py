@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unknot.core.errors import StoreError, WriteError
+from unknot.core.files import inside, refuse_links
+from unknot.studies.soundness import find_fault
 
 FORMAT = "2"
 FILE = "study.db"
@@ -129,6 +131,10 @@ class Store:
 
     folder: Path
     db: sqlite3.Connection
+
+    def place(self, population: str) -> Path:
+        """The folder of a population."""
+        return inside(self.folder, "populations", population)
 
     def facts(self) -> dict[str, str]:
         """What is known of the study as a whole."""
@@ -364,11 +370,12 @@ def _numbers(
 
 def create(folder: Path) -> Store:
     """A store to write to; made where there is none."""
+    refuse_links(folder)
     with _explained(folder, "write"):
         store = Store(folder, sqlite3.connect(folder / FILE, timeout=WAIT))
         store.db.execute("PRAGMA journal_mode = WAL")
         store.db.execute("PRAGMA synchronous = FULL")
-        if not store.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'facts'").fetchall():
+        if not store.db.execute("SELECT 1 FROM sqlite_master").fetchall():
             store.db.executescript(f"BEGIN; {SCHEMA} COMMIT;")
     return _checked(store)
 
@@ -376,27 +383,58 @@ def create(folder: Path) -> Store:
 def open_to_read(folder: Path) -> Store:
     """A store to read from."""
     path = folder / FILE
+    refuse_links(folder)
     if not path.is_file():
         raise StoreError(f"{folder} holds no study: there is no {FILE} in it.")
     for how in ("mode=ro", "immutable=1"):  # the second where no reader may write beside it
         try:
             db = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=WAIT)
-            db.execute("SELECT 1 FROM facts").fetchall()
+            db.execute("SELECT 1 FROM sqlite_master").fetchall()
         except sqlite3.OperationalError:
             continue
         except sqlite3.Error:
             break
         return _checked(Store(folder, db))
-    raise StoreError(f"{path} cannot be read as the records of a study.")
+    raise StoreError(f"{path} is damaged: it is no database that can be read. {_way_back(folder)}")
 
 
 def _checked(store: Store) -> Store:
-    if (version := store.facts().get("format")) != FORMAT:
-        raise StoreError(
-            f"{store.folder / FILE} has format {version}; this version of unknot reads format "
-            f"{FORMAT}. Run its study.toml again in another folder with --out."
-        )
+    """A store whose records are sound."""
+    try:
+        with _explained(store.folder, "read"):
+            fault = _fault(store)
+    except StoreError as error:
+        fault = str(error)
+    if fault:
+        store.db.close()
+        raise StoreError(fault)
     return store
+
+
+def _fault(store: Store) -> str | None:
+    """What is wrong with the records, in one line."""
+    path, version = store.folder / FILE, _format(store.db)
+    if version not in (FORMAT, None):
+        return (
+            f"{path} has format {version}; this version of unknot reads format {FORMAT}. "
+            "Run its study.toml again in another folder with --out."
+        )
+    fault = find_fault(store.db, SCHEMA) if version else "it does not say its format"
+    return f"{path} is damaged: {fault}. {_way_back(store.folder)}" if fault else None
+
+
+def _format(db: sqlite3.Connection) -> str | None:
+    """What a file says of its format; None where there is no such table, or it is no table."""
+    kinds = dict(db.execute("SELECT name, type FROM sqlite_master"))
+    if kinds.get("facts") != "table":
+        return None
+    for (value,) in db.execute("SELECT value FROM facts WHERE name = 'format'"):
+        return str(value)
+    return None
+
+
+def _way_back(folder: Path) -> str:
+    return f"Rebuild it with `unknot check {folder} --repair`; models and scores are kept."
 
 
 @contextmanager
@@ -410,4 +448,4 @@ def _explained(folder: Path, verb: str) -> Iterator[None]:
         )
         raise kind(f"Could not {verb} the records in {folder / FILE}: {error}.{end}") from error
     except sqlite3.Error as error:
-        raise StoreError(f"{folder / FILE} is damaged: {error}.") from error
+        raise StoreError(f"{folder / FILE} is damaged: {error}. {_way_back(folder)}") from error

@@ -188,7 +188,7 @@ class Study:
 
         name = self.find(start)
         run = self.store.run(name)
-        folder = self.path / "populations" / run.population
+        folder = self.store.place(run.population)
         if not RunFolder(folder).is_trained:
             raise StoreError(
                 f"Run {name} is not trained yet; resume with `unknot study run {self.path}`."

@@ -103,7 +103,7 @@ def from_store(
     specs = [*dict.fromkeys(run.spec for run in runs)]
     return Task(
         population,
-        str((store.folder / "populations" / population).absolute()),
+        str(store.place(population).absolute()),
         [json.loads(spec) for spec in specs],
         [{"id": run.id, "seed": run.seed, "configuration": specs.index(run.spec)} for run in runs],
         json.loads(facts["metrics"]),

@@ -113,7 +113,7 @@ def _terms(study: Study, population: str) -> tuple[list[int], Terms]:
     from unknot.report.model.figures import curve_names
     from unknot.runs.folder import RunFolder
 
-    curves = RunFolder(study.path / "populations" / population).curves()
+    curves = RunFolder(study.store.place(population)).curves()
     names = [n for n in curve_names(curves) if "*" not in n and not n.endswith(".weight")]
     return curves.steps, {name: curves[name].numpy() for name in names}
 
