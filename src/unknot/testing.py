@@ -127,17 +127,17 @@ class Case:
         def decode(z: Tensor) -> Tensor:
             return linear("decoder.0", z).reshape(*z.shape[:-1], *IMAGE)
 
-        def of(part: str) -> State:
+        def weights_of(part: str) -> State:
             names = [name for name in self.weights if name.startswith(part)]
             return {name.removeprefix(part): self.weights[name] for name in names}
 
-        extra = {**of("extra."), **self.carried}
+        extra = {**weights_of("extra."), **self.carried}
         if self.critic is None:
             return Net(encode, decode, no_critic, extra)
         call = _caller(self.critic)
 
         def critic(z: Tensor) -> Tensor:
-            return (call if z.ndim == 2 else vmap(call))(of("critic."), z)
+            return (call if z.ndim == 2 else vmap(call))(weights_of("critic."), z)
 
         return Net(encode, decode, critic, extra)
 
@@ -198,8 +198,8 @@ def cases(objective: Objective) -> tuple[Case, list[Case]]:
         leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
         return Case(at(mine, t, DOUBLE), critic, leaves, carried, Step(x, seed, t, ROWS))
 
-    def row(of: Mapping[str, Tensor], i: int) -> State:
-        return {name: value[i] for name, value in of.items()}
+    def row(tensors: Mapping[str, Tensor], i: int) -> State:
+        return {name: value[i] for name, value in tensors.items()}
 
     varied = members(objective)
     alone = [
@@ -223,8 +223,8 @@ def hooks_are_declared(objective: Objective) -> None:
 
 def one_value_per_member(objective: Objective) -> None:
     """One member gives scalars and many give ``[p]``, for every term and its weight."""
-    whole, alone = cases(objective)
-    for case, expected in ((whole, (len(SEEDS),)), (alone[0], ())):
+    side_by_side, alone = cases(objective)
+    for case, expected in ((side_by_side, (len(SEEDS),)), (alone[0], ())):
         for key, term in case.terms().items():
             if isinstance(term, Carry):
                 continue
@@ -238,8 +238,8 @@ def one_value_per_member(objective: Objective) -> None:
 
 def together_as_alone(objective: Objective) -> None:
     """Terms and gradients of a member do not depend on who is beside it."""
-    whole, alone = cases(objective)
-    together, gradients = whole.terms(), whole.gradients()
+    side_by_side, alone = cases(objective)
+    together, gradients = side_by_side.terms(), side_by_side.gradients()
     for i, case in enumerate(alone):
         for key, term in case.terms().items():
             _close(together[key].value[i], term.value, f"{_name(objective)} term '{key}'")
@@ -250,8 +250,8 @@ def together_as_alone(objective: Objective) -> None:
 
 def pure(objective: Objective) -> None:
     """The same inputs give the same outputs, stay as they were, and no global state is used."""
-    whole, alone = cases(objective)
-    for case in (whole, alone[1]):
+    side_by_side, alone = cases(objective)
+    for case in (side_by_side, alone[1]):
         inputs = [case.step.x, case.step.seed, case.step.t]
         inputs += [*case.weights.values(), *case.carried.values()]
         before, states = [tensor.detach().clone() for tensor in inputs], _random_states()
@@ -267,16 +267,18 @@ def pure(objective: Objective) -> None:
 
 def never_waits(objective: Objective) -> None:
     """No value is read on the host, where a GPU would have to wait for it."""
-    whole, _ = cases(objective)
+    side_by_side, _ = cases(objective)
     mode = FakeTensorMode()
     fake = mode.from_tensor
-    hyper = {name: fake(getattr(whole.objective, name)) for name in hyper_fields(objective)}
+    hyper = {name: fake(getattr(side_by_side.objective, name)) for name in hyper_fields(objective)}
     case = Case(
-        replace_fields(whole.objective, hyper),
-        whole.critic,
-        {name: fake(w.detach()) for name, w in whole.weights.items()},
-        {name: fake(value) for name, value in whole.carried.items()},
-        Step(fake(whole.step.x), fake(whole.step.seed), fake(whole.step.t), ROWS),
+        replace_fields(side_by_side.objective, hyper),
+        side_by_side.critic,
+        {name: fake(w.detach()) for name, w in side_by_side.weights.items()},
+        {name: fake(value) for name, value in side_by_side.carried.items()},
+        Step(
+            fake(side_by_side.step.x), fake(side_by_side.step.seed), fake(side_by_side.step.t), ROWS
+        ),
     )
     try:
         with mode:
@@ -300,18 +302,18 @@ def gradients_reach_all_weights(objective: Objective) -> None:
 def backends_agree(objective: Objective, *, steps: int = 20) -> None:
     """After training in a population, looped or stacked, a member is what it is alone."""
     context = Context(images(), NET, BATCH, Runtime(CPU, "float64"))
-    every = [
+    variants = [
         Member(seed, mine, Adam(lr=lr))
         for seed, mine, lr in zip(SEEDS, members(objective), (1e-3, 5e-4, 2e-3), strict=True)
     ]
 
-    def trained(backend: type[Looped | Stacked], every: list[Member]) -> State:
-        population = backend.fresh(context, every)
+    def trained(backend: type[Looped | Stacked], variants: list[Member]) -> State:
+        population = backend.fresh(context, variants)
         log = population.advance(0, steps)
         return {**population.state(), **log}
 
-    looped, together = trained(Looped, every), trained(Stacked, every)
-    for i, member in enumerate(every):
+    looped, together = trained(Looped, variants), trained(Stacked, variants)
+    for i, member in enumerate(variants):
         for key, value in trained(Looped, [member]).items():
             name = f"{_name(objective)} {key} after {steps} steps"
             _require(torch.equal(looped[key][i], value[0]), f"{name} differs from that alone.")

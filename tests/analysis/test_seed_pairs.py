@@ -3,7 +3,7 @@
 from report.study_pages import study
 
 from unknot.analysis import Results, seeds_needed
-from unknot.analysis.seeds import AT
+from unknot.analysis.seeds import SEED_COUNTS
 
 
 def test_all_pairs_are_what_one_at_a_time_gives():
@@ -16,7 +16,9 @@ def test_all_pairs_are_what_one_at_a_time_gives():
         ("beta_vae beta 1", "dip_vae_i lambda_od 1"),
     ):
         one = seeds_needed(by_label[a], by_label[b], draws=500, most=10)
-        assert [pairs[a, b][f"n={n}"] for n in AT] == [one.probability[n - 1] for n in AT]
+        assert [pairs[a, b][f"n={n}"] for n in SEED_COUNTS] == [
+            one.probability[n - 1] for n in SEED_COUNTS
+        ]
 
 
 def test_contrasts_put_the_better_first():

@@ -226,7 +226,7 @@ def test_the_interval_is_that_of_a_mean_over_traversals(score):
     assert low < float(result) < high
     assert result.protocol["level"] == 0.95
     if score is not orientation:
-        each = [share[0 if score is axis_alignment else 1] for share in found.each]
+        each = [share[0 if score is axis_alignment else 1] for share in found.by_factor]
         raw = found.axis if score is axis_alignment else found.line
         errors = [float(s.std() / len(s) ** 0.5) for s in each]
         slope = float(result) / len(raw) / (raw - 1 / found.size)

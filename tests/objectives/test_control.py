@@ -179,7 +179,7 @@ def test_the_ramp_is_that_of_the_authors_loop(every, over):
         count = t + 1
         if count % every < over and count >= every:
             c += 0.15 / over
-        now = ramp_target(torch.tensor(t), 3.0, start=0.5, step=0.15, every=every, over=over)
+        now = ramp_target(torch.tensor(t), 3.0, start=0.5, step=0.15, interval=every, over=over)
         assert now.item() == pytest.approx(min(c, 3.0), rel=1e-12)
     assert c > 3
 
@@ -187,7 +187,9 @@ def test_the_ramp_is_that_of_the_authors_loop(every, over):
 def test_the_ramps_at_300_000_steps():
     """Moğultay Özcan 2024: targets of 18 are far from reached, 9.5 and 7.9."""
     last = torch.tensor(299_999)
-    assert ramp_target(last, 18.0, start=0.5, step=0.15, every=5_000).item() == pytest.approx(9.5)
+    assert ramp_target(last, 18.0, start=0.5, step=0.15, interval=5_000).item() == pytest.approx(
+        9.5
+    )
     slow = ramp_target(last, 18.0, start=0.5, step=0.15, every=6_000, over=1_000)
     assert slow.item() == pytest.approx(7.85, abs=1e-3)
 

@@ -33,7 +33,9 @@ class Difference:
         if not (ours.n and theirs.n and ours.n + theirs.n > 2):
             return NAN
         # One run has no spread of its own, and adds nothing to it.
-        squares = sum((one.n - 1) * one.sd**2 for one in (ours, theirs) if one.n > 1)
+        squares = sum(
+            (summary.n - 1) * summary.sd**2 for summary in (ours, theirs) if summary.n > 1
+        )
         return math.sqrt(squares / (ours.n + theirs.n - 2) * (1 / ours.n + 1 / theirs.n))
 
     @property
@@ -109,12 +111,12 @@ def compare(ours: Sequence[Summary], published: Sequence[Summary]) -> Comparison
     axes = _axes(published)
     theirs = {(_place(s, axes), s.score): s for s in published}
     differences, only = [], []
-    for one in ours:
-        other = theirs.get((_place(one, axes), one.score))
+    for summary in ours:
+        other = theirs.get((_place(summary, axes), summary.score))
         if other is None:
-            only.append(f"{one.label}, {one.score}")
+            only.append(f"{summary.label}, {summary.score}")
         else:
-            differences.append(Difference(one, other, _differs(one, other)))
+            differences.append(Difference(summary, other, _differs(summary, other)))
     met = {id(d.published) for d in differences}
     left = [f"{s.label}, {s.score}" for s in published if id(s) not in met]
     return Comparison(tuple(differences), tuple(only), tuple(left))
@@ -123,8 +125,8 @@ def compare(ours: Sequence[Summary], published: Sequence[Summary]) -> Comparison
 def _axes(published: Sequence[Summary]) -> dict[tuple[str, str], list[str]]:
     """For each objective and dataset the settings by which published configurations differ."""
     together: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for one in published:
-        together.setdefault((one.data, one.objective), []).append(one.settings)
+    for summary in published:
+        together.setdefault((summary.data, summary.objective), []).append(summary.settings)
     return {
         where: [
             name
@@ -135,9 +137,9 @@ def _axes(published: Sequence[Summary]) -> dict[tuple[str, str], list[str]]:
     }
 
 
-def _place(one: Summary, axes: dict[tuple[str, str], list[str]]) -> tuple[Any, ...]:
-    where = (one.data, one.objective)
-    return (*where, *(setting_text(one.settings.get(name)) for name in axes.get(where, [])))
+def _place(summary: Summary, axes: dict[tuple[str, str], list[str]]) -> tuple[Any, ...]:
+    where = (summary.data, summary.objective)
+    return (*where, *(setting_text(summary.settings.get(name)) for name in axes.get(where, [])))
 
 
 def _differs(ours: Summary, published: Summary) -> tuple[str, ...]:

@@ -121,7 +121,7 @@ def configurations(table: Columns, settings: Sequence[str]) -> list[Configuratio
     together: dict[tuple[str, str], list[list[int]]] = {}
     for index in rows.values():
         together.setdefault((data[index[0]], objectives[index[0]]), []).append(index)
-    every = []
+    result = []
     for (where, objective), groups in together.items():
         counts = {n: len({hashable(table[n][index[0]]) for index in groups}) for n in settings}
         varying = [n for n, count in counts.items() if count > 1]
@@ -132,8 +132,8 @@ def configurations(table: Columns, settings: Sequence[str]) -> list[Configuratio
             runs = {name: [entries[i] for i in index] for name, entries in table.items()}
             strength = _strength(values, axis, varying)
             group.append(Configuration(objective, strength, axis, values, runs, where))
-        every += sorted(group, key=_order)
-    return every
+        result += sorted(group, key=_order)
+    return result
 
 
 def plain_columns(table: PlainTable) -> Columns:
@@ -246,6 +246,10 @@ def is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _order(one: Configuration) -> tuple[bool, float]:
+def _order(configuration: Configuration) -> tuple[bool, float]:
     """Smallest first; texts after numbers, as they are first met."""
-    return (False, one.strength) if isinstance(one.strength, float) else (True, 0.0)
+    return (
+        (False, configuration.strength)
+        if isinstance(configuration.strength, float)
+        else (True, 0.0)
+    )

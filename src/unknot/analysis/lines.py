@@ -50,15 +50,15 @@ def setting_lines(configurations: Sequence[Configuration]) -> list[Line]:
         [({'net.latents': 9}, (1.0, 4.0)), ({'net.latents': 25}, (1.0, 4.0))]
     """
     together: dict[tuple[str, str], list[Configuration]] = {}
-    for one in configurations:
-        together.setdefault((one.data, one.objective), []).append(one)
+    for configuration in configurations:
+        together.setdefault((configuration.data, configuration.objective), []).append(configuration)
     return [line for group in together.values() for line in _lines(group)]
 
 
 def _lines(group: list[Configuration]) -> list[Line]:
-    names = objective_first(name for one in group for name in one.settings)
-    every = {name: [hashable(one.settings.get(name)) for one in group] for name in names}
-    varying = {name: values for name, values in every.items() if len(set(values)) > 1}
+    names = objective_first(name for c in group for name in c.settings)
+    values_by_name = {name: [hashable(c.settings.get(name)) for c in group] for name in names}
+    varying = {name: values for name, values in values_by_name.items() if len(set(values)) > 1}
     ways = [
         _along(group, name, varying)
         for name, values in varying.items()
@@ -71,7 +71,7 @@ def _lines(group: list[Configuration]) -> list[Line]:
     ]
     if clear:
         return min(clear, key=len)
-    first, texts = group[0], tuple(setting_text(one.strength) for one in group)
+    first, texts = group[0], tuple(setting_text(c.strength) for c in group)
     return [Line(first.objective, first.data, first.axis, {}, texts, tuple(group))]
 
 
@@ -106,9 +106,13 @@ def _telling(varying: Keys) -> Keys:
     return telling
 
 
-def _named(one: Configuration, apart: Keys, others: Keys) -> dict[str, Any]:
+def _named(configuration: Configuration, apart: Keys, others: Keys) -> dict[str, Any]:
     """What is said of a line: no setting that it does not have, but one at least."""
-    values = {name: one.settings[name] for name in others if one.settings.get(name) is not None}
+    values = {
+        name: configuration.settings[name]
+        for name in others
+        if configuration.settings.get(name) is not None
+    }
     return {n: v for n, v in values.items() if n in apart} or dict(list(values.items())[:1])
 
 

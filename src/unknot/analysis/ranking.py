@@ -55,9 +55,12 @@ class Ranking:
 
     def wins(self) -> dict[str, tuple[int, int]]:
         """For each objective the number of scores that it wins alone, and of those it ties for."""
-        each = [self.winners(score) for score in self.scores]
+        winners = [self.winners(score) for score in self.scores]
         return {
-            name: (sum(w == (name,) for w in each), sum(name in w and len(w) > 1 for w in each))
+            name: (
+                sum(w == (name,) for w in winners),
+                sum(name in w and len(w) > 1 for w in winners),
+            )
             for name in self.objectives
         }
 
@@ -83,22 +86,24 @@ class Ranking:
 def ranking(means: Means) -> Ranking:
     """Objectives ranked at each score by the mean over their configurations."""
     configurations, scores, sign = means.configurations, means.scores, means.sign
-    objectives = tuple(dict.fromkeys(one.objective for one in configurations))
-    masks = [[one.objective == name for one in configurations] for name in objectives]
+    objectives = tuple(dict.fromkeys(c.objective for c in configurations))
+    masks = [[c.objective == name for c in configurations] for name in objectives]
     # A score of which a configuration has no run is missing for the whole objective.
     mean = np.stack([means.values[mask].mean(0) for mask in masks])
     again = np.stack([means.draws[:, mask].mean(1) for mask in masks], axis=1)
-    ranks, every = _ranks(mean * sign, 0), _ranks(again * sign, 1)
-    first = every == np.where(np.isnan(every), np.inf, every).min(1, keepdims=True)
+    ranks, resampled_ranks = _ranks(mean * sign, 0), _ranks(again * sign, 1)
+    first = resampled_ranks == np.where(np.isnan(resampled_ranks), np.inf, resampled_ranks).min(
+        1, keepdims=True
+    )
     share = (first / np.maximum(first.sum(1, keepdims=True), 1)).mean(0)
-    several = any(len(one.sample(name).values) > 1 for one in configurations for name in scores)
-    whole = ~np.isnan(ranks).any(0)
+    several = any(len(c.sample(name).values) > 1 for c in configurations for name in scores)
+    complete = ~np.isnan(ranks).any(0)
     mean_rank, ends = np.full(len(objectives), NAN), np.full((2, len(objectives)), NAN)
-    if whole.any():
-        mean_rank = ranks[:, whole].mean(1)
-    if whole.any() and several:
-        ends = np.quantile(every[:, :, whole].mean(2), tails(means.level), axis=0)
-    missing = [name for name, all_there in zip(scores, whole, strict=True) if not all_there]
+    if complete.any():
+        mean_rank = ranks[:, complete].mean(1)
+    if complete.any() and several:
+        ends = np.quantile(resampled_ranks[:, :, complete].mean(2), tails(means.level), axis=0)
+    missing = [name for name, all_there in zip(scores, complete, strict=True) if not all_there]
     return Ranking(
         objectives,
         tuple(scores),
@@ -139,9 +144,9 @@ class Best:
 
 def best_strengths(means: Means) -> list[Best]:
     """For each objective and score the best swept value."""
-    configurations, level, every = means.configurations, means.level, []
-    for objective in dict.fromkeys(one.objective for one in configurations):
-        group = [i for i, one in enumerate(configurations) if one.objective == objective]
+    configurations, level, best_values = means.configurations, means.level, []
+    for objective in dict.fromkeys(c.objective for c in configurations):
+        group = [i for i, c in enumerate(configurations) if c.objective == objective]
         for k, score in enumerate(means.scores):
             values, draws, sign = means.values[:, k], means.draws[:, :, k], means.sign[k]
             there = [i for i in group if np.isfinite(values[i])]
@@ -155,7 +160,7 @@ def best_strengths(means: Means) -> list[Best]:
             by_share = np.argsort(-share, kind="stable")
             enough = int(np.searchsorted(share[by_share].cumsum(), level - 1e-9)) + 1
             likely = (configurations[there[i]].strength for i in by_share[:enough])
-            every.append(
+            best_values.append(
                 Best(
                     objective,
                     score,
@@ -171,7 +176,7 @@ def best_strengths(means: Means) -> list[Best]:
                     },
                 )
             )
-    return every
+    return best_values
 
 
 @dataclass(frozen=True)
@@ -199,7 +204,7 @@ class Winner:
 
 def winners(means: Means) -> list[Winner]:
     """The best configuration of each score that any has."""
-    every = []
+    result = []
     for k, score in enumerate(means.scores):
         values, draws, sign = means.values[:, k], means.draws[:, :, k], means.sign[k]
         there = np.flatnonzero(np.isfinite(values))
@@ -212,7 +217,7 @@ def winners(means: Means) -> list[Winner]:
         low, high = np.quantile(draws[:, place], tails(means.level)).tolist()
         if not np.ptp(draws[:, place]):
             low = high = share = NAN
-        every.append(
+        result.append(
             Winner(
                 score,
                 means.configurations[place],
@@ -225,7 +230,7 @@ def winners(means: Means) -> list[Winner]:
                 float(values[worst]),
             )
         )
-    return every
+    return result
 
 
 def first_share(ranks: Float[np.ndarray, "draws c"]) -> Float[np.ndarray, " c"]:
@@ -263,14 +268,14 @@ class Front:
         """As plain rows, a configuration each."""
         return [
             {
-                "objective": one.objective,
-                "strength": one.strength,
+                "objective": c.objective,
+                "strength": c.strength,
                 self.cost: float(self.price[i]),
                 self.score: float(self.gain[i]),
                 "on_front": bool(self.on[i]),
                 "share": float(self.share[i]),
             }
-            for i, one in enumerate(self.configurations)
+            for i, c in enumerate(self.configurations)
         ]
 
 
@@ -291,7 +296,7 @@ def front(means: Means) -> Front:
     return Front(
         score,
         cost,
-        tuple(one for one, both in zip(means.configurations, there, strict=True) if both),
+        tuple(c for c, both in zip(means.configurations, there, strict=True) if both),
         gain,
         price,
         on,
@@ -313,9 +318,9 @@ def undominated(
     # beaten, unless it is the very same.
     order = np.lexsort((-gain, cost))
     mask = np.zeros(len(gain), dtype=bool)
-    best, at = -np.inf, np.nan
+    best, best_cost = -np.inf, np.nan
     for i in order:
         if gain[i] > best:
-            best, at = gain[i], cost[i]
-        mask[i] = gain[i] == best and cost[i] == at
+            best, best_cost = gain[i], cost[i]
+        mask[i] = gain[i] == best and cost[i] == best_cost
     return mask

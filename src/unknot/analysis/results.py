@@ -125,7 +125,7 @@ class Results:
 
     def has(self, score: str) -> bool:
         """Whether some run that ended well has the score."""
-        return any(one.has(score) for one in self.configurations)
+        return any(c.has(score) for c in self.configurations)
 
     def varies(self, score: str) -> bool:
         """Whether two runs have different numbers of it."""
@@ -187,7 +187,7 @@ class Results:
 
     def _check_one_dataset(self) -> None:
         """Levels of two datasets cannot be averaged."""
-        data = list(dict.fromkeys(one.data for one in self.configurations))
+        data = list(dict.fromkeys(c.data for c in self.configurations))
         if len(data) > 1:
             raise ConfigError(
                 f"Expected the runs of one dataset; got {', '.join(data)}. Split the table with "
@@ -206,18 +206,18 @@ class Results:
         names = self.choose(scores)
         missing = [name for name in dict.fromkeys(names) if name not in self._summaries]
         new: dict[str, list[Summary]] = {name: [] for name in missing}
-        for one in self.configurations if missing else ():
-            again = statistics.resampled(one, missing, self.draws, self.seed)
+        for configuration in self.configurations if missing else ():
+            again = statistics.resampled(configuration, missing, self.draws, self.seed)
             for name, draws in zip(missing, again, strict=True):
-                new[name].append(statistics.summary(one, name, self.level, draws))
+                new[name].append(statistics.summary(configuration, name, self.level, draws))
         self._summaries |= new
         places = range(len(self.configurations))
         return [self._summaries[name][i] for i in places for name in names]
 
-    def summary(self, one: Configuration, scores: Sequence[str]) -> dict[str, Summary]:
+    def summary(self, configuration: Configuration, scores: Sequence[str]) -> dict[str, Summary]:
         """The summaries of one of the configurations, by score."""
         self.summaries(scores)
-        place = next(i for i, other in enumerate(self.configurations) if other is one)
+        place = next(i for i, other in enumerate(self.configurations) if other is configuration)
         return {score: self._summaries[score][place] for score in scores}
 
     def means(self, scores: Sequence[str]) -> Means:
@@ -233,8 +233,8 @@ class Results:
                 self.configurations, missing, self.draws, self.seed
             )
             self._means |= {name: (means[:, k], draws[:, :, k]) for k, name in enumerate(missing)}
-        each = [self._means[name] for name in scores]
-        return np.stack([m for m, _ in each], 1), np.stack([d for _, d in each], 2)
+        pairs = [self._means[name] for name in scores]
+        return np.stack([m for m, _ in pairs], 1), np.stack([d for _, d in pairs], 2)
 
     # Which is best
 
@@ -325,15 +325,18 @@ class Results:
         names = self.choose(scores)
         table, remarks = self._converged
         runs: Columns = {}
-        for one in configurations(table, self.settings):
-            for name, values in {**one.runs, "strength": [one.strength] * one.size}.items():
+        for configuration in configurations(table, self.settings):
+            for name, values in {
+                **configuration.runs,
+                "strength": [configuration.strength] * configuration.size,
+            }.items():
                 runs.setdefault(name, []).extend(values)
-        every = []
+        result = []
         for score in names:
             if len({v for v in runs[score] if v is not None and v == v}) > 1:
                 shares = variance_shares(runs, score)
-                every.append(replace(shares, remarks=(*remarks, *shares.remarks)))
-        return every
+                result.append(replace(shares, remarks=(*remarks, *shares.remarks)))
+        return result
 
     @cached_property
     def _converged(self) -> tuple[Columns, tuple[str, ...]]:

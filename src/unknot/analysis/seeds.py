@@ -13,7 +13,7 @@ from unknot.analysis.configurations import Configuration
 from unknot.analysis.statistics import bootstrap_indices, tails
 from unknot.core.errors import ConfigError, DataError
 
-AT = (1, 3, 5, 10)
+SEED_COUNTS = (1, 3, 5, 10)
 """Numbers of seeds that tables of pairs have."""
 PAIR_DRAWS = 2_000
 FEW = 5
@@ -128,20 +128,20 @@ def contrasts(
     objective's.
     """
 
-    def value(one: Configuration) -> float:
-        return sign * float(np.mean(one.sample(score).values))
+    def value(configuration: Configuration) -> float:
+        return sign * float(np.mean(configuration.sample(score).values))
 
     by_objective: dict[str, list[Configuration]] = {}
-    for one in configurations:
-        if len(one.sample(score).values) > 1:
-            by_objective.setdefault(one.objective, []).append(one)
+    for configuration in configurations:
+        if len(configuration.sample(score).values) > 1:
+            by_objective.setdefault(configuration.objective, []).append(configuration)
     tops = [max(group, key=value) for group in by_objective.values()]
     inside = [
         (top, min(group, key=value))
         for top, group in zip(tops, by_objective.values(), strict=True)
         if len(group) > 1
     ]
-    order = sorted(tops, key=lambda one: -value(one))
+    order = sorted(tops, key=lambda configuration: -value(configuration))
     return [*inside, *pairwise(order)]
 
 
@@ -150,22 +150,24 @@ def every_pair(
     score: str,
     sign: float,
     *,
-    at: Sequence[int] = AT,
+    seed_counts: Sequence[int] = SEED_COUNTS,
     draws: int = PAIR_DRAWS,
 ) -> list[dict[str, Any]]:
     """A row for each two configurations with two runs or more, the better first.
 
     The same numbers as `seeds_needed` gives, which draws anew for each pair.
     """
-    several = [one for one in configurations if len(one.sample(score).values) > 1]
-    several.sort(key=lambda one: -sign * float(np.mean(one.sample(score).values)))
-    values = [one.sample(score).values for one in several]
+    several = [c for c in configurations if len(c.sample(score).values) > 1]
+    several.sort(
+        key=lambda configuration: -sign * float(np.mean(configuration.sample(score).values))
+    )
+    values = [c.sample(score).values for c in several]
     first, second = (
-        [_means(scores, max(at), draws, 0, side) for scores in values]
+        [_means(scores, max(seed_counts), draws, 0, side) for scores in values]
         for side in ("first", "second")
     )
     means = [float(scores.mean()) for scores in values]
-    columns = [n - 1 for n in at]
+    columns = [n - 1 for n in seed_counts]
     rows = []
     for i, j in combinations(range(len(several)), 2):
         apart = sign * (first[i] - second[j])[:, columns]
@@ -177,7 +179,7 @@ def every_pair(
                 "better": several[i].label,
                 "worse": several[j].label,
                 "difference": means[i] - means[j],
-                **{f"n={n}": float(p) for n, p in zip(at, chance, strict=True)},
+                **{f"n={n}": float(p) for n, p in zip(seed_counts, chance, strict=True)},
             }
         )
     return rows

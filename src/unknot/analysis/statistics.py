@@ -97,7 +97,7 @@ def bootstrap_indices(
 
 
 def resampled(
-    one: Configuration, scores: Sequence[str], draws: int, seed: int
+    configuration: Configuration, scores: Sequence[str], draws: int, seed: int
 ) -> Iterator[Float[np.ndarray, "draws n"]]:
     """For each score, as many studies of this configuration with seeds drawn from its own.
 
@@ -106,10 +106,10 @@ def resampled(
     """
     index: dict[int, np.ndarray] = {}
     for score in scores:
-        values = one.sample(score).values
+        values = configuration.sample(score).values
         n = len(values)
         if n not in index:
-            stream = f"study/bootstrap/{one.key}"
+            stream = f"study/bootstrap/{configuration.key}"
             index[n] = (
                 bootstrap_indices(seed, stream, draws, n, high=n)
                 if n
@@ -119,10 +119,10 @@ def resampled(
 
 
 def summary(
-    one: Configuration, score: str, level: float, draws: Float[np.ndarray, "draws n"]
+    configuration: Configuration, score: str, level: float, draws: Float[np.ndarray, "draws n"]
 ) -> Summary:
     """The numbers of one score; ``draws`` is what `resampled` gave for it."""
-    sample = one.sample(score)
+    sample = configuration.sample(score)
     values, n = sample.values, len(sample.values)
     figures = dict.fromkeys(NUMBERS, NAN)
     if n:
@@ -135,9 +135,10 @@ def summary(
             ends = np.quantile(again, tails(level)).tolist()
             figures[f"{name}_low"], figures[f"{name}_high"] = ends
     return Summary(
-        data=one.data, objective=one.objective, strength=one.strength, axis=one.axis,
+        data=configuration.data, objective=configuration.objective,
+        strength=configuration.strength, axis=configuration.axis, settings=configuration.settings,
         score=score, runs=sample.runs, n=n, diverged=sample.diverged, undefined=sample.undefined,
-        unfinished=sample.unfinished, settings=one.settings, values=tuple(values.tolist()),
+        unfinished=sample.unfinished, values=tuple(values.tolist()),
         **figures,
     )  # fmt: skip
 
@@ -153,10 +154,10 @@ def resampled_means(
     """Means by score, and those of resampled seeds; NaN where no run has the score."""
     means = np.full((len(configurations), len(scores)), NAN)
     again = np.full((draws, len(configurations), len(scores)), NAN)
-    for i, one in enumerate(configurations):
-        for k, values in enumerate(resampled(one, scores, draws, seed)):
+    for i, configuration in enumerate(configurations):
+        for k, values in enumerate(resampled(configuration, scores, draws, seed)):
             if values.shape[1]:
-                means[i, k] = one.sample(scores[k]).values.mean()
+                means[i, k] = configuration.sample(scores[k]).values.mean()
                 again[:, i, k] = values.mean(1)
     return means, again
 

@@ -68,10 +68,10 @@ def distances(
         {
             "factor": cloud.name,
             **{
-                f"with {one}": {
-                    other: rank_agreement(matrices[cloud.name], one, other) for other in others
+                f"with {name}": {
+                    other: rank_agreement(matrices[cloud.name], name, other) for other in others
                 }
-                for one, others in COMPARISONS.items()
+                for name, others in COMPARISONS.items()
             },
             "ratios": {
                 "linearity": cloud.linearity,

@@ -56,7 +56,7 @@ def evaluate(
         strict=names is not None,
     )
     models = scores.models(load(run, device=device).training, request)
-    every, new = [], 0
+    all_scores, new = [], 0
     with (
         bar("score", len(models) * len(request.metrics), "scores") as update,
         closing(
@@ -72,8 +72,8 @@ def evaluate(
         for of_model in of_models:
             with lock.hold(run, f"Another process is at work in {run}.", patience=30.0):
                 new += records.append(run, of_model)
-            every += of_model
-    results = [record for record in every if record.applies]
+            all_scores += of_model
+    results = [record for record in all_scores if record.applies]
     if json:
         print_json([asdict(record) for record in results])
         return
@@ -86,7 +86,7 @@ def evaluate(
     for remark in dict.fromkeys(f"{r.metric}: {text}" for r in results for text in r.remarks):
         say(escape(remark))
     skipped: dict[str, list[str]] = {}
-    for record in every:
+    for record in all_scores:
         if not record.applies:
             reason = record.remarks[0].removeprefix(f"{record.metric} ")
             skipped.setdefault(reason, []).append(record.metric)

@@ -99,8 +99,8 @@ def learn_loss(
     title = f"Kernel learnt on {dataset.name}, rank correlation {loss.after.factor_rank:.2f}"
     write_whole(picture, png(kernel_figure(loss.kernel, title=title)))
     rows = [
-        {"distances": what, **{key: round(value, 4) for key, value in asdict(each).items()}}
-        for what, each in (("of pixels", loss.before), ("learnt", loss.after))
+        {"distances": what, **{key: round(value, 4) for key, value in asdict(agreement).items()}}
+        for what, agreement in (("of pixels", loss.before), ("learnt", loss.after))
     ]
     (print_json if json else print_table)(rows)
     if resave is not None:

@@ -109,8 +109,8 @@ class CodeCache:
         before, self.count = self.count, self.count + codes.shape[-2]
         if self.count > self.codes.shape[-2]:
             lazy = codes.device.type == "cpu"  # the system gives memory to what is written
-            whole = lazy and codes[..., :1, :].nbytes * self.size <= ROOM
-            room = self.size if whole else min(max(2 * before, self.count), self.size)
+            fits = lazy and codes[..., :1, :].nbytes * self.size <= ROOM
+            room = self.size if fits else min(max(2 * before, self.count), self.size)
             wider = codes.new_empty(*codes.shape[:-2], room, codes.shape[-1])
             if before:
                 wider[..., :before, :] = self.codes[..., :before, :]
@@ -156,5 +156,5 @@ class _Sorted:
         """The place of each row, or -1."""
         if not len(self.rows):
             return np.full(len(rows), -1)
-        at = np.searchsorted(self.rows, rows).clip(max=len(self.rows) - 1)
-        return np.where(self.rows[at] == rows, self.places[at], -1)
+        place = np.searchsorted(self.rows, rows).clip(max=len(self.rows) - 1)
+        return np.where(self.rows[place] == rows, self.places[place], -1)

@@ -13,8 +13,8 @@ def number(value: int | float, digits: int = 4) -> str:
     """
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else ("∞" if value > 0 else "−∞")
-    whole = abs(value) >= 10**digits - 0.5
-    text = f"{value:,.0f}" if whole else f"{value:,.{digits}g}"
+    large = abs(value) >= 10**digits - 0.5
+    text = f"{value:,.0f}" if large else f"{value:,.{digits}g}"
     return text.replace("-", "−") if "e" not in text else text
 
 
@@ -56,14 +56,14 @@ def duration(seconds: int | float) -> str:
         >>> [duration(s) for s in (7.26, 164.0, 7322.0, 2e5)]
         ['7.3 s', '2 min 44 s', '2 h 2 min', '2 days 7 h']
     """
-    whole = round(seconds)
-    if whole < 60:
+    rest = round(seconds)
+    if rest < 60:
         return f"{seconds:.2g} s"
     units = (("day", 86_400), ("h", 3600), ("min", 60), ("s", 1))
-    first = next(i for i, (_, size) in enumerate(units) if whole >= size)
+    first = next(i for i, (_, size) in enumerate(units) if rest >= size)
     parts = []
     for name, size in units[first : first + 2]:
-        count, whole = divmod(whole, size)
+        count, rest = divmod(rest, size)
         plural = "s" * (name == "day" and count > 1)
         parts += [f"{count} {name}{plural}"] if count else []
     return " ".join(parts)

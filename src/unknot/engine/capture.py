@@ -54,7 +54,7 @@ def fastest(
     with compiler_settings():
         ahead = [(order, t + i) for i in range(TRIALS)]
         rows = same_bits(parts.rows, ahead)
-        images = same_bits(parts.images, [(parts.rows(*one),) for one in ahead[:WARM]])
+        images = same_bits(parts.images, [(parts.rows(*batch),) for batch in ahead[:WARM]])
         parts = replace(parts, rows=rows, images=images)
         try:
             losses, update = (compile_function(part) for part in (parts.losses, parts.update))

@@ -39,8 +39,8 @@ def encode(
     logvars: list[Float[Tensor, "p b z"]] = []
     gathered: list[Tensor] = []
     done, device = 0, index.device
-    whole = torch.cat([index, index[-1:].expand(-n % rows)])
-    for block in whole.split(rows * BLOCK):
+    padded = torch.cat([index, index[-1:].expand(-n % rows)])
+    for block in padded.split(rows * BLOCK):
         start = done
         for some in block.split(rows):
             x = dataset.batch(some.to(device, non_blocking=True))

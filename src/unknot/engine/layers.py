@@ -195,11 +195,11 @@ def stack_module(module: nn.Module, *, kernels: bool = False) -> StackedModule:
 def _vmap_module(module: nn.Module) -> StackedModule:
     """Any module, by `torch.func.vmap`; slower, since it takes no part in the layouts above."""
 
-    def one(weights: Weights, x: Tensor) -> Tensor:
+    def apply_member(weights: Weights, x: Tensor) -> Tensor:
         out: Tensor = torch.func.functional_call(module, dict(weights), (x,))
         return out
 
-    return StackedModule({}, torch.func.vmap(one))
+    return StackedModule({}, torch.func.vmap(apply_member))
 
 
 Call: TypeAlias = Callable[[Weights, Tensor], Tensor]

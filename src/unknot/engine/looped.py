@@ -62,8 +62,8 @@ class Looped:
         runtime = self.context.runtime.exact
         z = z.to(runtime.device, runtime.dtype)
         with runtime.computing():
-            each = [m.net(runtime).decode(c) for m, c in zip(self.models, z, strict=True)]
-        return torch.stack(each)
+            images = [m.net(runtime).decode(c) for m, c in zip(self.models, z, strict=True)]
+        return torch.stack(images)
 
     def state(self) -> State:
         """Weights and moments, stacked over members."""

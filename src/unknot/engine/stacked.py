@@ -142,12 +142,12 @@ class Stacked:
         """The weights as an objective sees them: in the chosen precision, results in full."""
         dtype, compute = runtime.dtype, runtime.compute
 
-        def of(part: str) -> State:
+        def weights_of(part: str) -> State:
             start = f"{part}."
             return {n.removeprefix(start): w for n, w in weights.items() if n.startswith(start)}
 
         def run(part: str, x: Tensor) -> Tensor:
-            return self.modules[part].run(of(part), x.to(compute)).to(dtype)
+            return self.modules[part].run(weights_of(part), x.to(compute)).to(dtype)
 
         def encode(x: Tensor) -> Posterior:
             return Posterior(*run("encoder", x).chunk(2, dim=-1))
@@ -156,7 +156,7 @@ class Stacked:
             return run("decoder", z)
 
         critic = (lambda z: run("critic", z)) if "critic" in self.modules else no_critic
-        return Net(encode, decode, critic, {**of("extra"), **carried})
+        return Net(encode, decode, critic, {**weights_of("extra"), **carried})
 
     def _losses(
         self, weights: State, before: State, objective: Objective, step: Step
@@ -194,8 +194,10 @@ class Stacked:
             materialize_grads=True,  # a weight that no loss uses stays where it is
         )
         for key, optim in self.optim.items():
-            each = zip(self.weights, gradients, strict=True)
-            names, gradient = zip(*(pair for pair in each if _loss_of(pair[0]) == key), strict=True)
+            pairs = zip(self.weights, gradients, strict=True)
+            names, gradient = zip(
+                *(pair for pair in pairs if _loss_of(pair[0]) == key), strict=True
+            )
             sets = (self.weights, self.m, self.v, self.used)
             weights, m, v, used = ([source[n] for n in names] for source in sets)
             settings = at(optim, self.t, torch.float64)
@@ -218,7 +220,7 @@ class Stacked:
     def _rewound(self) -> Iterator[None]:
         """Undo the steps of a warm-up, whole ones and those that failed half-way."""
         sets = (self.weights, self.used, self.carried, self.m, self.v)
-        tensors = [*(tensor for one in sets for tensor in one.values()), self.t]
+        tensors = [*(tensor for state in sets for tensor in state.values()), self.t]
         before = [tensor.detach().clone() for tensor in tensors]
         yield
         with torch.no_grad():

@@ -39,7 +39,7 @@ from unknot.runs.spec import plain
 Mode: TypeAlias = Literal["improve", "adversarial", "none"]
 Map: TypeAlias = Callable[[Tensor], Tensor]
 SIGNS: dict[Mode, float] = {"improve": -1.0, "adversarial": 1.0, "none": 0.0}
-EVERY = 10
+LOG_EVERY = 10
 """Steps between reports of progress."""
 
 
@@ -192,7 +192,7 @@ def _learn(
         adam.zero_grad()
         loss.backward()
         adam.step()
-        if (t + 1) % EVERY == 0 or t + 1 == s.steps:
+        if (t + 1) % LOG_EVERY == 0 or t + 1 == s.steps:
             watch(t + 1, rank.item())
     return w.detach().abs()
 
@@ -228,8 +228,8 @@ def factor_distances(
         [12, 2]
     """
     spans = [size - 1 for size in space.sizes]
-    whole = math.lcm(*(span for span in spans if span))
-    weights = torch.tensor([whole // span if span else 0 for span in spans])
+    common = math.lcm(*(span for span in spans if span))
+    weights = torch.tensor([common // span if span else 0 for span in spans])
     return ((space.factors(first) - space.factors(second)).abs() * weights).sum(-1)
 
 
@@ -278,7 +278,7 @@ def agreement(
         )
     random = by_factor.pop(RANDOM)
     linear, rank = (
-        sum(getattr(one, kind) for one in by_factor.values()) / len(by_factor)
+        sum(getattr(scores, kind) for scores in by_factor.values()) / len(by_factor)
         for kind in ("linear", "rank")
     )
     return Correlations(linear, rank, random.linear, random.rank)

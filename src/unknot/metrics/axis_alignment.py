@@ -51,5 +51,5 @@ def axis_alignment(shares: Shares, settings: TraversalSettings) -> Measured:  # 
         >>> axis_alignment(turned, factors, protocol="paper")
         axis_alignment 0.2800 .raw 0.6400 (paper)
     """
-    each = shares.normalize(shares.axis)
-    return shares.measure(each, raw=shares.axis)
+    scores = shares.normalize(shares.axis)
+    return shares.measure(scores, raw=shares.axis)

@@ -89,11 +89,12 @@ class Sample:
 
 
 def _sample(rows: Rows, settings: Settings) -> Sample:
-    of = points(rows, settings.dead)
+    sample_points = points(rows, settings.dead)
     by_name = {
-        name: traversals(of, factor, settings.traversals) for factor, name in enumerate(rows.names)
+        name: traversals(sample_points, factor, settings.traversals)
+        for factor, name in enumerate(rows.names)
     }
-    return Sample(of, by_name)
+    return Sample(sample_points, by_name)
 
 
 @metric(
@@ -162,10 +163,10 @@ def distance_correlation(sample: Sample, settings: Settings) -> Measured:
     compared = {"": (0, 1)} | ({"latent_data": (1, 2), "data_gt": (0, 2)} if rows.images else {})
     for what, (i, j) in compared.items():
         for how, row in (("", 1), ("linear", 0)):
-            each = per_factor[row, i, j]
-            values["_".join(filter(None, (what, how)))] = geometric(each)
+            samples = per_factor[row, i, j]
+            values["_".join(filter(None, (what, how)))] = geometric(samples)
             values["_".join(filter(None, (what, "global", how)))] = everywhere[row, i, j]
-            parts["_".join(filter(None, (what, "per_factor", how)))] = each
+            parts["_".join(filter(None, (what, "per_factor", how)))] = samples
     below = [
         name
         for name, value in zip(rows.names, parts["per_factor"].tolist(), strict=True)

@@ -63,8 +63,8 @@ def infomec(rows: Rows, settings: Settings) -> Measured:
     """
     check_classes(rows)
     mutual = neighbour_information(rows.codes, rows.levels, settings.neighbors)
-    whole = level_entropies(rows.levels)
-    table = ratio(mutual, whole.expand_as(mutual))
+    entropies = level_entropies(rows.levels)
+    table = ratio(mutual, entropies.expand_as(mutual))
     active = _active(rows, settings)
     per_code = torch.where(active, best_share(table, dim=1), 0.0)
     per_factor = best_share(table[active], dim=0)
@@ -119,8 +119,8 @@ def _explicit(rows: Rows) -> Float[Tensor, " f"]:
     from sklearn.linear_model import LogisticRegression
 
     # On the CPU before any rounding: a solver that stops early would carry it on.
-    here = replace(rows, codes=rows.codes.cpu())
-    x = standardize(here, here)[0].numpy()
+    on_cpu = replace(rows, codes=rows.codes.cpu())
+    x = standardize(on_cpu, on_cpu)[0].numpy()
     shares = []
     for level in columns(rows)[1]:
         model = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=100)

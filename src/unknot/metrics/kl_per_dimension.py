@@ -62,6 +62,6 @@ def kl_per_dimension(rows: Rows, settings: Settings) -> Measured:
         >>> kl_per_dimension(np.tile([1.0, 0.0], (10, 1)), logvar=np.zeros((10, 2)))
         kl_per_dimension 0.5000 .active 1.0000 (unknot)
     """
-    each = Posterior(*rows.posteriors()).kl().mean(0)
-    values = {"": each.sum(), "active": (each > settings.threshold).double().sum()}
-    return Measured(values, {"per_code": each})
+    kl = Posterior(*rows.posteriors()).kl().mean(0)
+    values = {"": kl.sum(), "active": (kl > settings.threshold).double().sum()}
+    return Measured(values, {"per_code": kl})

@@ -48,5 +48,5 @@ def linearity(shares: Shares, settings: TraversalSettings) -> Measured:  # noqa:
         >>> linearity(turned, factors, protocol="paper")
         linearity 1.0000 .raw 1.0000 (paper)
     """
-    each = shares.normalize(shares.line)
-    return shares.measure(each, raw=shares.line)
+    scores = shares.normalize(shares.line)
+    return shares.measure(scores, raw=shares.line)

@@ -72,8 +72,8 @@ def med(rows: Rows, settings: Settings) -> Measured:
         med 1.0000 .completeness 1.0000 .top 1.0000 (unknot)
     """
     info = rows.information(settings.counting)
-    whole = info.mutual.sum(0) if settings.normalizer == "sum" else info.factors
-    table = ratio(info.mutual, whole.expand_as(info.mutual))
+    normalizer = info.mutual.sum(0) if settings.normalizer == "sum" else info.factors
+    table = ratio(info.mutual, normalizer.expand_as(info.mutual))
     per_code, per_factor = concentration(table, dim=1), concentration(table, dim=0)
     best = _best(table, per_code, settings.top)
     values = {

@@ -114,8 +114,8 @@ def mig(rows: Rows, settings: Settings | Exact | Neighbours) -> Measured:
 
 def _counted(rows: Rows, settings: Settings) -> Measured:
     info = rows.information(settings.counting)
-    whole = info.factors if settings.normalizer == "factor" else info.codes[:, None]
-    return _gaps(info.mutual, whole.expand_as(info.mutual), info.factors, info.remarks)
+    normalizer = info.factors if settings.normalizer == "factor" else info.codes[:, None]
+    return _gaps(info.mutual, normalizer.expand_as(info.mutual), info.factors, info.remarks)
 
 
 def _exact(rows: Rows, settings: Exact) -> Measured:
@@ -131,15 +131,15 @@ def _exact(rows: Rows, settings: Exact) -> Measured:
     remarks: tuple[str, ...] = ()
     if size > n:
         remarks = (f"{n:,} of {size:,} posteriors: narrow ones overlap less than all would",)
-    whole = level_entropies(rows.levels)
-    return _gaps(mutual, whole.expand_as(mutual), whole, remarks)
+    normalizer = level_entropies(rows.levels)
+    return _gaps(mutual, normalizer.expand_as(mutual), normalizer, remarks)
 
 
 def _near(rows: Rows, settings: Neighbours) -> Measured:
-    whole = level_entropies(rows.levels)
+    normalizer = level_entropies(rows.levels)
     mutual = neighbour_information(rows.codes, rows.levels, settings.neighbors)
     # The estimate may exceed what there is to know by a little.
-    return _gaps(torch.minimum(mutual, whole), whole.expand_as(mutual), whole)
+    return _gaps(torch.minimum(mutual, normalizer), normalizer.expand_as(mutual), normalizer)
 
 
 def _gaps(

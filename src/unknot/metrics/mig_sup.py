@@ -34,7 +34,7 @@ def mig_sup(rows: Rows, settings: Settings) -> Measured:
     Reads as: near 1 each code tells about one factor alone, though maybe no factor completely.
     """
     info = rows.information(settings.counting)
-    whole = info.factors if settings.normalizer == "factor" else info.codes[:, None]
-    gaps = gap(ratio(info.mutual, whole.expand_as(info.mutual)), dim=1)
+    normalizer = info.factors if settings.normalizer == "factor" else info.codes[:, None]
+    gaps = gap(ratio(info.mutual, normalizer.expand_as(info.mutual)), dim=1)
     parts = {"per_code": gaps, "information": info.mutual, "alive": info.alive}
     return Measured({"": mean(gaps, info.alive.double())}, parts, info.remarks)

@@ -47,6 +47,6 @@ def orientation(shares: Shares, settings: TraversalSettings) -> Measured:  # noq
         >>> orientation(turned, factors, protocol="paper")
         orientation 0.2800 .raw 0.6400 (paper)
     """
-    each = ratio(shares.normalize(shares.axis), shares.normalize(shares.line))
+    scores = ratio(shares.normalize(shares.axis), shares.normalize(shares.line))
     raw = ratio(shares.axis, shares.line)
-    return shares.measure(each, raw=raw)
+    return shares.measure(scores, raw=raw)

@@ -150,7 +150,7 @@ def threshold_accuracy(
         if classes > FEW_CLASSES:
             rank = midranks(code[:, None])
             orders = [ratio((member * rank).sum(0), member.sum(0)).argsort().tolist()]
-        reached = torch.stack([_reached(gains, one) for one in orders]).max()
+        reached = torch.stack([_reached(gains, ranks) for ranks in orders]).max()
         best.append(reached.clamp_max(1))  # sums of shares round
     return torch.stack(best)
 

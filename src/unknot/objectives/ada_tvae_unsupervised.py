@@ -100,11 +100,11 @@ def swaps(
     squares = features.square().sum(-1)
     apart = squares.unsqueeze(-1) + squares.unsqueeze(-2) - 2 * features @ features.mT
     order = order.mT
-    one, two = (
+    first, second = (
         apart.flatten(-2).gather(-1, (order * order.shape[-1] + order.roll(-ahead, -1)).flatten(-2))
         for ahead in (1, 2)
     )
-    return one - two > TIE * squares.mean(-1, keepdim=True)
+    return first - second > TIE * squares.mean(-1, keepdim=True)
 
 
 def order_triplets(
@@ -118,8 +118,8 @@ def order_triplets(
         # Each round takes each row once, so gradients are added in a fixed order on any device.
         codes = codes.unsqueeze(-3).expand(*codes.shape[:-2], rounds.shape[-3], *codes.shape[-2:])
         shuffled = codes.gather(-2, rounds.expand_as(codes))
-        a, one, two = (shuffled.roll(-ahead, -2).flatten(-3, -2) for ahead in (0, 1, 2))
-        return a, two.where(swap, one), one.where(swap, two)
+        a, first, second = (shuffled.roll(-ahead, -2).flatten(-3, -2) for ahead in (0, 1, 2))
+        return a, second.where(swap, first), first.where(swap, second)
 
     means, logvars = split(q.mean), split(q.logvar)
     a, p, n = (Posterior(m, v) for m, v in zip(means, logvars, strict=True))

@@ -109,9 +109,9 @@ class FactorVAE(Adversarial, MultiView, Batchwise):
             step.sample(net.encode(x), stream).detach()
             for stream, x in zip(("z", "z2"), batches, strict=False)
         ]
-        whole, other = codes[0], codes[-1]
+        joint, other = codes[0], codes[-1]
         shuffled = other.gather(-2, step.permutation("shuffle", *other.shape[-2:]))
-        return tell_apart(_log_odds(net, whole), _log_odds(net, shuffled))
+        return tell_apart(_log_odds(net, joint), _log_odds(net, shuffled))
 
 
 def _log_odds(net: Net, z: Float[Tensor, "*p b z"]) -> Float[Tensor, "*p b"]:

@@ -82,8 +82,8 @@ def _on_paper(
     axes: Axes, points: Sequence[tuple[float, float]], scale: float
 ) -> Float[np.ndarray, "n 2"]:
     """Where points of the data lie, in points of the page."""
-    at: np.ndarray = axes.transData.transform(np.array(points, dtype=float).reshape(-1, 2))
-    return at * scale
+    pixels: np.ndarray = axes.transData.transform(np.array(points, dtype=float).reshape(-1, 2))
+    return pixels * scale
 
 
 def _extent(text: Text, scale: float) -> Box:

@@ -187,9 +187,9 @@ def _checked(name: str, kind: Any, value: Any) -> Any:
 @cache
 def _fields(kind: Any) -> tuple[list[str], dict[str, Any]]:
     """Names of the fields without a default, and the annotations of all."""
-    hints, every = get_type_hints(kind), fields(kind)
-    needed = [f.name for f in every if f.default is MISSING and f.default_factory is MISSING]
-    return needed, {f.name: hints[f.name] for f in every}
+    hints, all_fields = get_type_hints(kind), fields(kind)
+    needed = [f.name for f in all_fields if f.default is MISSING and f.default_factory is MISSING]
+    return needed, {f.name: hints[f.name] for f in all_fields}
 
 
 @cache

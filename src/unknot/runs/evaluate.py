@@ -182,7 +182,11 @@ def models(training: Training, request: ScoringRequest) -> list[Model]:
             lambda metric: decoded(metric, member),
         )
 
-    return [model(i, *each) for i, each in enumerate(names) if i not in training.diverged]
+    return [
+        model(i, *names_of_model)
+        for i, names_of_model in enumerate(names)
+        if i not in training.diverged
+    ]
 
 
 def _of_codes(model: Model, request: ScoringRequest) -> Callable[[str], Score]:

@@ -189,13 +189,13 @@ class RunFolder:
                 f"{self.path} is not finished; resume it with `unknot resume {self.path}`."
             )
         record, curves = self.record(), Curves()
-        ids = [one["id"] for one in record.get("members", [])]
+        ids = [entry["id"] for entry in record.get("members", [])]
         if specs is not None and ids != [name for spec in members for name in spec.ids()]:
             raise StoreError(f"{self.path} holds other runs than the plan says.")
         weights = read_weights(self.weights_file)
         with contextlib.suppress(StoreError):  # a model is of use without them
             curves = self.curves()
-        lost = [one["diverged_at"] for one in record.get("members", [])]
+        lost = [entry["diverged_at"] for entry in record.get("members", [])]
         if member is not None:
             members, lost = [member_specs(members)[member]], lost[member : member + 1]
             weights = {name: stacked[member : member + 1] for name, stacked in weights.items()}
@@ -203,7 +203,7 @@ class RunFolder:
         context = training_context(members[0], device, trained=True)
         training = Training.from_weights(members, context, weights, self.weights_file)
         training.curves = curves
-        training.diverged = {i: int(at) for i, at in enumerate(lost) if at is not None}
+        training.diverged = {i: int(step) for i, step in enumerate(lost) if step is not None}
         training.step = record.get("step", members[0].updates)
         return training
 

@@ -137,10 +137,10 @@ class Run:
 
         rows = CodeCache(means, self.dataset.space.size)
 
-        def of(member: int) -> Representation:
+        def representation_of(member: int) -> Representation:
             return Representation(self.dataset.space, latents, lambda index: rows(index, member))
 
-        return [of(member) for member in range(members)]
+        return [representation_of(member) for member in range(members)]
 
     def save(self, path: str | Path) -> Path:
         """Write a run folder that `load` reads.

@@ -139,17 +139,17 @@ class Training:
         """One member as a training of its own, the very one that it would be alone."""
         weights = {name: stacked[index : index + 1] for name, stacked in self.weights().items()}
         spec = member_specs(self.specs)[index]
-        one = Training.from_weights([spec], self.context, weights, spec.ids()[0])
-        one.curves, one.step = self.curves.member(index), self.step
+        alone = Training.from_weights([spec], self.context, weights, spec.ids()[0])
+        alone.curves, alone.step = self.curves.member(index), self.step
         if index in self.diverged:
-            one.diverged = {0: self.diverged[index]}
-        return one
+            alone.diverged = {0: self.diverged[index]}
+        return alone
 
     def checkpoint(self) -> Checkpoint:
         """All of it, to resume from."""
         tensors = {**self.population.state(), **self.curves.tensors()}
         facts = {
-            "diverged": {str(member): at for member, at in self.diverged.items()},
+            "diverged": {str(member): step for member, step in self.diverged.items()},
             "ids": self.ids,
             "curves": [*self.curves.values],
             "threads": self.threads,
@@ -167,7 +167,7 @@ class Training:
         _check_tensors(self.population.state(), state, source)
         self.population.load(state)
         self.curves = Curves.from_tensors(saved.tensors, saved.facts["curves"])
-        self.diverged = {int(member): at for member, at in saved.facts["diverged"].items()}
+        self.diverged = {int(member): step for member, step in saved.facts["diverged"].items()}
         self.step = saved.step
         self.seconds = saved.facts.get("seconds", 0.0)
         self.threads = saved.facts.get("threads", self.threads)
@@ -224,9 +224,9 @@ class Training:
         if seen is None:  # checkpoints from before they were written down
             return
         dataset = self.context.dataset
-        here = dataset.signature()
-        same = len(seen) == len(here)
-        if not same or max(abs(a - b) for a, b in zip(seen, here, strict=True)) > 1e-5:
+        signature = dataset.signature()
+        same = len(seen) == len(signature)
+        if not same or max(abs(a - b) for a, b in zip(seen, signature, strict=True)) > 1e-5:
             raise StoreError(
                 f"The images of {dataset.name} are no longer those that were trained on until the "
                 f"checkpoint in {source}; put those back, or train again in another folder."

@@ -111,7 +111,7 @@ def _values(space: FactorSpace, weight: Float64[Tensor, " size"]) -> list[int]:
 
 
 def _uniform(axes: Axes, device: torch.device, *, another: bool) -> Change:
-    strides, sizes = (column(of, device) for of in zip(*axes, strict=True))
+    strides, sizes = (column(numbers, device) for numbers in zip(*axes, strict=True))
 
     def change(row: Tensor, moves: Tensor, any_value: Tensor) -> Tensor:
         old = row.unsqueeze(-2) // strides % sizes
@@ -131,10 +131,10 @@ def _weighted(axes: Axes, weight: Float64[Tensor, " size"], *, another: bool) ->
             # Whole numbers add up to the same on every device; any weight is 1 or more.
             most = along.amax(-1, keepdim=True).clamp(min=LEAST)
             bounds = (along / most * PARTS).ceil().long().cumsum(-1)
-            whole = bounds[..., -1]
-            place = any_value[..., i, :] % whole.clamp(min=1)
+            total = bounds[..., -1]
+            place = any_value[..., i, :] % total.clamp(min=1)
             new = (bounds <= place.unsqueeze(-1)).sum(-1)
-            row = torch.where(moves[..., i, :] & (whole > 0), row + (new - old) * stride, row)
+            row = torch.where(moves[..., i, :] & (total > 0), row + (new - old) * stride, row)
         return row
 
     return change

@@ -34,10 +34,10 @@ class Budget:
     @property
     def text(self) -> str:
         """With what it rests on."""
-        each = ", ".join(f"{s / 3_600:,.1f} h in {name}" for name, s in self.seconds.items())
+        parts = ", ".join(f"{s / 3_600:,.1f} h in {name}" for name, s in self.seconds.items())
         speeds = ", ".join(f"{SPEEDS[name][MOST_ON_A_GPU]:,}" for name in self.seconds)
         return (
-            f"{each} of training on one H200 (estimated); the study uses "
+            f"{parts} of training on one H200 (estimated); the study uses "
             f"{' and '.join(self.precisions)}. The estimate uses {speeds} model-steps per second, "
             f"measured with conv64, {MOST_ON_A_GPU} models and batch {BATCH} (fewer for smaller "
             f"populations), and the compilation of {self.populations:,} populations of up to "

@@ -41,7 +41,7 @@ class Estimate:
         )
 
 
-def estimate(plan: Plan, shards: Sequence[Shard], here: Machine) -> Estimate:
+def estimate(plan: Plan, shards: Sequence[Shard], machine: Machine) -> Estimate:
     """Train a few steps of one population of each kind and extrapolate.
 
     It takes the workers not to slow each other down, and to be busy to the end.
@@ -56,13 +56,13 @@ def estimate(plan: Plan, shards: Sequence[Shard], here: Machine) -> Estimate:
     for kind, alike in kinds.items():
         if time.monotonic() - began > BUDGET:
             break
-        members = alike[0].runs if here.gpu else alike[0].runs[:1]
+        members = alike[0].runs if machine.gpu else alike[0].runs[:1]
         try:
             specs = [
                 replace(plan.configurations[run.configuration], seeds=run.seed) for run in members
             ]
-            with threads(here.threads):
-                paces[kind] = _pace(specs, here.device)
+            with threads(machine.threads):
+                paces[kind] = _pace(specs, machine.device)
         except UnknotError as error:
             problems[str(error)] = None
     if not paces:
@@ -75,7 +75,7 @@ def estimate(plan: Plan, shards: Sequence[Shard], here: Machine) -> Estimate:
         for kind, alike in kinds.items()
         for shard in alike
     )
-    return Estimate(work / here.workers, len(paces), len(kinds), tuple(problems))
+    return Estimate(work / machine.workers, len(paces), len(kinds), tuple(problems))
 
 
 def _pace(specs: Sequence[TrainSpec], device: str) -> float:

@@ -170,7 +170,7 @@ class Store:
 
     def unfinished(self) -> list[str]:
         """Keys of the populations that are left to do, in the order of the plan."""
-        return [each.key for each in self.populations() if each.status != DONE]
+        return [population.key for population in self.populations() if population.status != DONE]
 
     def counts(self) -> dict[str, Any]:
         """How far the study is: what `Study.status` says of runs, populations, steps and scores."""
@@ -184,7 +184,7 @@ class Store:
         for ended, population, count in self._rows(query):
             runs[run_status(ended, population)] += count
         populations = self.populations()
-        failures = Counter(each.error for each in populations if each.status == FAILED)
+        failures = Counter(entry.error for entry in populations if entry.status == FAILED)
         done = (e.members * (e.done if e.phase == "train" else e.steps) for e in populations)
         return {
             "runs": {"all": runs.total(), **runs},

@@ -127,7 +127,7 @@ def to_mlflow(study: Study, out: str | None = None) -> str:
         number = experiment.experiment_id if experiment else client.create_experiment(study.name)
         for run in ended_runs(study):
             same = client.search_runs([number], f"tags.`unknot.id` = '{run.id}'")
-            if any(of.info.status == "FINISHED" for of in same):
+            if any(logged.info.status == "FINISHED" for logged in same):
                 continue
             for half in same:
                 client.delete_run(half.info.run_id)

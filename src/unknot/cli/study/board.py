@@ -42,16 +42,16 @@ class Board:
         self.workers_lost = 0
         self.start = time.monotonic()
 
-    def announce(self, store: "Store", here: "Machine") -> None:
+    def announce(self, store: "Store", machine: "Machine") -> None:
         """Say what there is to do."""
-        for each in store.populations():
-            self.sizes[each.key] = each.members, each.steps
-            if each.status == "done":
-                self.ended[each.key] = True
+        for population in store.populations():
+            self.sizes[population.key] = population.members, population.steps
+            if population.status == "done":
+                self.ended[population.key] = True
         self.start = time.monotonic()
         stderr.print(
             f"{len(self.sizes):,} populations, {len(self.ended):,} of them done; "
-            f"on {here.text}, into {store.folder}",
+            f"on {machine.text}, into {store.folder}",
             soft_wrap=True,
         )
 
@@ -92,8 +92,8 @@ class Board:
             if key in self.ended:
                 done += members * steps
             elif key in self.at:
-                phase, at = self.at[key]
-                done += members * (at if phase == "train" else steps)
+                phase, reached = self.at[key]
+                done += members * (reached if phase == "train" else steps)
         return done
 
     def line(self) -> str:

@@ -72,8 +72,8 @@ def plan(
         )
     )
     sweep = study.sweep
-    here = machine(len(study.runs), device=device, workers=workers)
-    populations = shards(study, members=sweep.members or here.members(len(study.runs)))
+    this_machine = machine(len(study.runs), device=device, workers=workers)
+    populations = shards(study, members=sweep.members or this_machine.members(len(study.runs)))
     facts: dict[str, Any] = {
         "name": sweep.name,
         "runs": len(study.runs),
@@ -84,16 +84,16 @@ def plan(
         "steps": study.steps,
         "metrics": sweep.metrics if sweep.metrics is not None else "all",
         "protocol": sweep.protocol,
-        "device": here.device,
-        "workers": here.workers,
-        "threads": here.threads,
+        "device": this_machine.device,
+        "workers": this_machine.workers,
+        "threads": this_machine.threads,
     }
     if budget:
         cost = budgets.budget(study)
         facts["budget_hours"] = {name: s / 3_600 for name, s in cost.seconds.items()}
         facts["budget"] = cost.text
     elif estimate:
-        time = estimates.estimate(study, populations, here)
+        time = estimates.estimate(study, populations, this_machine)
         facts["seconds"] = time.seconds if time.measured else None
         facts["estimate"] = time.text
     settings = [flat(configuration_table(spec)) for spec in study.configurations]
@@ -112,7 +112,7 @@ def plan(
     without = [m for m, names in protocols.items() if names and sweep.protocol not in names]
     if without:
         say(f"Not scored (no protocol {sweep.protocol}): {', '.join(without)}.")
-    say(f"Machine: {here.text}.")
+    say(f"Machine: {this_machine.text}.")
     if "estimate" in facts:
         say(f"Time: {facts['estimate']}.")
     if "budget" in facts:

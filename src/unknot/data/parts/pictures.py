@@ -148,11 +148,11 @@ def octaves(
         pixel = torch.arange(SIDE)
         cell, along = pixel // width, pixel % width
         # 3 t^2 - 2 t^3 in units of 1 / width^3: flat at both ends, so that squares do not show.
-        rise, one = along.square() * (3 * width - 2 * along), width**3
-        across = corners[:, :, cell] * (one - rise) + corners[:, :, cell + 1] * rise
-        across = across // one
+        rise, top = along.square() * (3 * width - 2 * along), width**3
+        across = corners[:, :, cell] * (top - rise) + corners[:, :, cell + 1] * rise
+        across = across // top
         rise = rise[:, None]
-        down = (across[:, cell] * (one - rise) + across[:, cell + 1] * rise) // one
+        down = (across[:, cell] * (top - rise) + across[:, cell + 1] * rise) // top
         total += down >> octave
     return total
 

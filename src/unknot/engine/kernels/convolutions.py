@@ -32,10 +32,10 @@ def address(
     """
     if PHASES:
         row = ((3 - ky) // 2 * 2 + (3 - kx) // 2) * CS + cs
-        at = (row * 4 + (3 - ky) % 2 * 2 + (3 - kx) % 2) * CB + cb
+        entry = (row * 4 + (3 - ky) % 2 * 2 + (3 - kx) % 2) * CB + cb
     else:
-        at = ((ky * KERNEL + kx) * CB + cb) * CS + cs
-    return at
+        entry = ((ky * KERNEL + kx) * CB + cb) * CS + cs
+    return entry
 
 
 @jit
@@ -76,19 +76,19 @@ def conv_down_kernel(
         if K % BK != 0:
             inside &= k < K
         place = corner[:, None] + (ky * (2 * WIDTH * CB) + k % SPAN)
-        at = address(ky[:, None], kx[:, None], cb[:, None], n, CB, CS, KERNEL, PHASES)
+        entry = address(ky[:, None], kx[:, None], cb[:, None], n, CB, CS, KERNEL, PHASES)
         a = tl.load(big + place, mask=inside, other=0.0)
-        w = tl.load(weight + at, mask=(k < K)[:, None] & (n < CS), other=0.0)
+        w = tl.load(weight + entry, mask=(k < K)[:, None] & (n < CS), other=0.0)
         total = tl.dot(a, w, total, input_precision=PRECISION)
     if BIAS:
         total += tl.load(bias + member * CS + n, mask=n < CS, other=0.0).to(tl.float32)
     if RELU:
         total = tl.maximum(total, 0.0)
     out = member * rows * CS + m[:, None] * CS + n
-    here = (m < rows)[:, None] & (n < CS)
+    stored = (m < rows)[:, None] & (n < CS)
     if MASK:
-        total = tl.where(tl.load(mask + out, mask=here, other=0.0) > 0, total, 0.0)
-    tl.store(small + out, total.to(small.dtype.element_ty), mask=here)
+        total = tl.where(tl.load(mask + out, mask=stored, other=0.0) > 0, total, 0.0)
+    tl.store(small + out, total.to(small.dtype.element_ty), mask=stored)
 
 
 @jit
@@ -136,17 +136,17 @@ def conv_up_kernel(
             inside &= k < K
         place = corner[:, None] + (t * (WIDTH * CS) + k % SPAN)
         ky, kx = 2 * (PAD - t)[:, None] + i, 2 * (PAD - u)[:, None] + j
-        at = address(ky, kx, cb, cs[:, None], CB, CS, KERNEL, PHASES)
+        entry = address(ky, kx, cb, cs[:, None], CB, CS, KERNEL, PHASES)
         a = tl.load(small + place, mask=inside, other=0.0)
-        w = tl.load(weight + at, mask=(k < K)[:, None] & (n < 4 * CB), other=0.0)
+        w = tl.load(weight + entry, mask=(k < K)[:, None] & (n < 4 * CB), other=0.0)
         total = tl.dot(a, w, total, input_precision=PRECISION)
     if BIAS:
         total += tl.load(bias + member * CB + cb, mask=n < 4 * CB, other=0.0).to(tl.float32)
     if RELU:
         total = tl.maximum(total, 0.0)
     y, x = (2 * r - PAD)[:, None] + i, (2 * s - PAD)[:, None] + j
-    here = (y >= 0) & (y < 2 * HEIGHT) & (x >= 0) & (x < 2 * WIDTH)
-    here &= (image < images)[:, None] & (n < 4 * CB)
+    stored = (y >= 0) & (y < 2 * HEIGHT) & (x >= 0) & (x < 2 * WIDTH)
+    stored &= (image < images)[:, None] & (n < 4 * CB)
     first = ((image * (2 * HEIGHT) + 2 * r - PAD) * (2 * WIDTH) + 2 * s - PAD) * CB
     out = (
         member * images * (4 * HEIGHT * WIDTH * CB)
@@ -154,8 +154,8 @@ def conv_up_kernel(
         + (i * (2 * WIDTH * CB) + n % (2 * CB))
     )
     if MASK:
-        total = tl.where(tl.load(mask + out, mask=here, other=0.0) > 0, total, 0.0)
-    tl.store(big + out, total.to(big.dtype.element_ty), mask=here)
+        total = tl.where(tl.load(mask + out, mask=stored, other=0.0) > 0, total, 0.0)
+    tl.store(big + out, total.to(big.dtype.element_ty), mask=stored)
 
 
 @jit
@@ -202,19 +202,19 @@ def weight_gradient_kernel(
         first = ((image * HEIGHT + r - PAD) * WIDTH + s - PAD) * CS
         a = tl.load(small + first[:, None] + (t * (WIDTH * CS) + k % SPAN), mask=inside, other=0.0)
         y, x = (2 * r - PAD)[:, None] + i, (2 * s - PAD)[:, None] + j
-        here = (y >= 0) & (y < 2 * HEIGHT) & (x >= 0) & (x < 2 * WIDTH) & (image < images)[:, None]
+        valid = (y >= 0) & (y < 2 * HEIGHT) & (x >= 0) & (x < 2 * WIDTH) & (image < images)[:, None]
         if 4 * CB % BN != 0:
-            here &= n < 4 * CB
+            valid &= n < 4 * CB
         first = ((image * (2 * HEIGHT) + 2 * r - PAD) * (2 * WIDTH) + 2 * s - PAD) * CB
         g = tl.load(
-            big + first[:, None] + (i * (2 * WIDTH * CB) + n % (2 * CB)), mask=here, other=0.0
+            big + first[:, None] + (i * (2 * WIDTH * CB) + n % (2 * CB)), mask=valid, other=0.0
         )
         total = tl.dot(tl.trans(a), g, total, input_precision=PRECISION)
         column += tl.sum((g if PHASES else a).to(tl.float32), axis=0)
     part = member * tl.num_programs(1) + split
     ky, kx = 2 * (PAD - t)[:, None] + i, 2 * (PAD - u)[:, None] + j
-    at = address(ky, kx, cb, cs[:, None], CB, CS, KERNEL, PHASES)
-    tl.store(parts + part * (4 * K * CB) + at, total, mask=(k < K)[:, None] & (n < 4 * CB))
+    entry = address(ky, kx, cb, cs[:, None], CB, CS, KERNEL, PHASES)
+    tl.store(parts + part * (4 * K * CB) + entry, total, mask=(k < K)[:, None] & (n < 4 * CB))
     if PHASES:
         tl.store(sums + part * (4 * CB) + n, column, mask=(n < 4 * CB) & (tile < TILES))
     else:
@@ -264,8 +264,8 @@ def weight_gradient_few_kernel(
         total = tl.dot(tl.trans(a), g, total, input_precision=PRECISION)
         column += tl.sum((a if PHASES else g).to(tl.float32), axis=0)
     part = member * tl.num_programs(1) + split
-    at = address(ky[:, None], kx[:, None], cb[:, None], n, CB, CS, KERNEL, PHASES)
-    tl.store(parts + part * (K * CS) + at, total, mask=(k < K)[:, None] & (n < CS))
+    entry = address(ky[:, None], kx[:, None], cb[:, None], n, CB, CS, KERNEL, PHASES)
+    tl.store(parts + part * (K * CS) + entry, total, mask=(k < K)[:, None] & (n < CS))
     if PHASES:
         inner = (ky > 0) & (ky < 3) & (kx > 0) & (kx < 3) & (tile % TILES == 0)
         tl.store(sums + (part * 4 + (ky - 1) * 2 + kx - 1) * CB + cb, column, mask=inner)
@@ -283,20 +283,20 @@ def add_up_kernel(
     DEEP of them are loaded at a time: one after the other, each would wait for memory.
     """
     member = tl.program_id(1).to(tl.int64)
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    entry = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     total = tl.zeros((BLOCK,), dtype=tl.float32)
     for start in range(0, SPLITS, DEEP):
         split = start + tl.arange(0, DEEP)[:, None]
-        place = (member * SPLITS + split) * SIZE + at
-        here = (split < SPLITS) & (at < SIZE)
-        total += tl.sum(tl.load(parts + place, mask=here, other=0.0), axis=0)
-    tl.store(weight + member * SIZE + at, total.to(weight.dtype.element_ty), mask=at < SIZE)
+        place = (member * SPLITS + split) * SIZE + entry
+        valid = (split < SPLITS) & (entry < SIZE)
+        total += tl.sum(tl.load(parts + place, mask=valid, other=0.0), axis=0)
+    tl.store(weight + member * SIZE + entry, total.to(weight.dtype.element_ty), mask=entry < SIZE)
     if tl.program_id(0) * BLOCK < CHANNELS:
         total = tl.zeros((BLOCK,), dtype=tl.float32)
         for start in range(0, LINES, DEEP):
             line = start + tl.arange(0, DEEP)[:, None]
-            place = (member * LINES + line) * CHANNELS + at
-            here = (line < LINES) & (at < CHANNELS)
-            total += tl.sum(tl.load(sums + place, mask=here, other=0.0), axis=0)
-        out = bias + member * CHANNELS + at
-        tl.store(out, total.to(bias.dtype.element_ty), mask=at < CHANNELS)
+            place = (member * LINES + line) * CHANNELS + entry
+            valid = (line < LINES) & (entry < CHANNELS)
+            total += tl.sum(tl.load(sums + place, mask=valid, other=0.0), axis=0)
+        out = bias + member * CHANNELS + entry
+        tl.store(out, total.to(bias.dtype.element_ty), mask=entry < CHANNELS)

@@ -82,8 +82,8 @@ def boost(
         hit, start, share = hit[1:], start[1:] - start[:1], 1.0
     hits, k, z = np.nonzero(hit), len(hit), len(points)
     scores, test_scores = (
-        np.repeat(start[:, None], of.shape[1], axis=1).astype(order.dtype)
-        for of in (order.ranks, points)
+        np.repeat(start[:, None], table.shape[1], axis=1).astype(order.dtype)
+        for table in (order.ranks, points)
     )
     importance = np.zeros(z)
     at_once = min(rounds, max(1, AT_ONCE // (k * LEAVES * z)))
@@ -101,16 +101,16 @@ def boost(
             weight = np.abs(r)
             weight -= weight * weight
             above, below = (
-                np.bincount(trees.leaf.ravel(), of.ravel(), minlength=LEAVES * len(r))
-                for of in (r, weight)
+                np.bincount(trees.leaf.ravel(), table.ravel(), minlength=LEAVES * len(r))
+                for table in (r, weight)
             )
             value = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
             value = (RATE * share * value).astype(r.dtype)
             scores[batch] += value.take(trees.leaf)
             test_scores[batch] += value.take(_leaves(trees, points))
     predicted = (
-        classes[torch.from_numpy((of[0] > 0).astype(int) if two else of.argmax(0))]
-        for of in (scores, test_scores)
+        classes[torch.from_numpy((table[0] > 0).astype(int) if two else table.argmax(0))]
+        for table in (scores, test_scores)
     )
     return Boosted(torch.from_numpy(importance / max(importance.sum(), 1e-300)), *predicted)
 
@@ -153,9 +153,9 @@ def _sort(points: Array, *, bins: int, single: bool) -> _Sorted:
     from scipy.sparse import csr_array
 
     (z, n), dtype = points.shape, np.float32 if single else np.float64
-    each = np.arange(z)[:, None]
+    code = np.arange(z)[:, None]
     rows = points.argsort(axis=1, kind="stable")
-    points = points[each, rows]
+    points = points[code, rows]
     number = np.zeros((z, n), dtype=np.int64)
     number[:, 1:] = (points[:, 1:] > points[:, :-1] + np.float32(SAME)).cumsum(1)
     bin_ = number.copy()
@@ -165,16 +165,16 @@ def _sort(points: Array, *, bins: int, single: bool) -> _Sorted:
             middle = (counts.cumsum() - counts / 2) * bins / n
             bin_[j] = np.unique(middle.astype(int), return_inverse=True)[1][number[j]]
     b = int(bin_.max()) + 1
-    ends = np.stack([np.searchsorted(of, np.arange(b + 1)) for of in bin_])
+    ends = np.stack([np.searchsorted(bins_of_code, np.arange(b + 1)) for bins_of_code in bin_])
     number += 1
     ranks = np.empty((z, n), dtype=np.int16 if n + 1 < 2**15 else np.int32)
-    ranks[each, rows] = number
+    ranks[code, rows] = number
     values = np.zeros((z, n + 2), dtype=points.dtype)
-    values[each, number[:, ::-1]] = points[:, ::-1]
+    values[code, number[:, ::-1]] = points[:, ::-1]
     bin_of_row = np.empty((n, z), dtype=np.int64)
-    bin_of_row[rows, each] = bin_ + b * each
-    last = number[each, ends - 1]
-    starts = np.append((ends[:, :-1] + n * each).ravel(), z * n).astype(np.int32)
+    bin_of_row[rows, code] = bin_ + b * code
+    last = number[code, ends - 1]
+    starts = np.append((ends[:, :-1] + n * code).ravel(), z * n).astype(np.int32)
     ones, columns = np.ones(z * n, dtype=dtype), rows.ravel().astype(np.int32)
     return _Sorted(
         rows=rows,
@@ -184,7 +184,7 @@ def _sort(points: Array, *, bins: int, single: bool) -> _Sorted:
         values=values,
         ends=ends,
         last=last,
-        several=last[:, 1:] > number[each, ends[:, :-1].clip(max=n - 1)],
+        several=last[:, 1:] > number[code, ends[:, :-1].clip(max=n - 1)],
         bins=bin_of_row,
         matrix=csr_array((ones, columns, starts), shape=(z * b, n)),
         dtype=dtype,
@@ -233,14 +233,17 @@ def _child_sums(codes: _Sorted, parent: _Sums, r: Array, node: Array, small: Arr
     """Sums over the smaller children of all nodes, then over the larger ones."""
     where, q = np.flatnonzero(small), len(parent.square)
     tree, row = np.divmod(where, r.shape[1])
-    at, value = node.take(where).astype(np.int64) * len(r) + tree, r.take(where).astype(np.float64)
-    keys, up = _keys(codes, at, row), np.flatnonzero(value > 0)
+    target, value = (
+        node.take(where).astype(np.int64) * len(r) + tree,
+        r.take(where).astype(np.float64),
+    )
+    keys, up = _keys(codes, target, row), np.flatnonzero(value > 0)
     fewer = _Sums(
         residuals=_cumulated(_binned(codes, keys, q, value)),
         rows=_cumulated(_binned(codes, keys, q)),
         positive=_binned(codes, keys.take(up, axis=0), q, value[up]).astype(np.float32),
         # Of no rows the sums would be integers.
-        square=np.bincount(at, value * value, minlength=q).astype(np.float64),
+        square=np.bincount(target, value * value, minlength=q).astype(np.float64),
     )
     both = _Sums(*(np.empty((2 * q, *f.shape[1:]), dtype=f.dtype) for f in fewer))
     for out, f, p in zip(both, fewer, parent, strict=True):
@@ -256,15 +259,18 @@ def _best_splits(codes: _Sorted, sums: _Sums, r: Array, node: Array, ties: Array
     $n$ rows decrease by $n u^2 / c (n - c)$. Inside a bin, $u$ rises above its start, or falls
     below its end, by at most the positive terms in the bin.
     """
-    n, each = sums.rows[:, :1, -1:], np.arange(ties.shape[-1])
+    n, code_numbers = sums.rows[:, :1, -1:], np.arange(ties.shape[-1])
     mean = sums.residuals[:, :1, -1:] / np.maximum(n, 1)
     u, weight = sums.rows * mean, _weight(sums.rows, n)
     np.subtract(sums.residuals, u, out=u)
     gains = u * u
     gains /= weight
-    at = gains.argmax(-1)
-    gain = np.take_along_axis(gains, at[..., None], -1)[..., 0]
-    top, left = codes.last[each, at], sums.rows[np.arange(len(n))[:, None], each, at]
+    place = gains.argmax(-1)
+    gain = np.take_along_axis(gains, place[..., None], -1)[..., 0]
+    top, left = (
+        codes.last[code_numbers, place],
+        sums.rows[np.arange(len(n))[:, None], code_numbers, place],
+    )
     square = sums.square / np.maximum(n[:, 0, 0], 1)
     mixed = square * (1 - codes.equal) - mean[:, 0, 0] ** 2 > FLAT
 
@@ -290,9 +296,9 @@ def _best_splits(codes: _Sorted, sums: _Sums, r: Array, node: Array, ties: Array
     equal = gain >= largest[:, None] * (1 - codes.equal)
     code = (equal * ties.reshape(gain.shape)).argmax(1)
     decrease = np.where(mixed & (largest > FLAT), largest * n[:, 0, 0], 0.0)
-    top, left = (of[np.arange(len(code)), code] for of in (top, left))
+    top, left = (array[np.arange(len(code)), code] for array in (top, left))
     right = (decrease == 0) | (2 * left >= n[:, 0, 0])
-    return _Split(*(of.reshape(level) for of in (code, top, right, decrease)))
+    return _Split(*(array.reshape(level) for array in (code, top, right, decrease)))
 
 
 def _inner(
@@ -301,12 +307,12 @@ def _inner(
     """The best split inside each of some bins: gain, number of the last value left, rows left."""
     (z, b), (k, n) = codes.several.shape, r.shape
     q, code, bin_ = np.unravel_index(where, (len(sums.square), z, b))
-    (nodes, tree), of = np.divmod(q, k), q % len(sums.rows)
+    (nodes, tree), node_rows = np.divmod(q, k), q % len(sums.rows)
     first, length = codes.ends[code, bin_], np.diff(codes.ends)[code, bin_][:, None]
     step = np.arange(length.max())
-    at = (code * n + first)[:, None] + step
-    np.minimum(at, z * n - 1, out=at)
-    entry = codes.rows.take(at)
+    position = (code * n + first)[:, None] + step
+    np.minimum(position, z * n - 1, out=position)
+    entry = codes.rows.take(position)
     entry += (tree * n)[:, None]
     inside = node.take(entry) == nodes.astype(np.uint8)[:, None]
     inside &= step < length
@@ -314,14 +320,14 @@ def _inner(
     value *= inside
     u, rows = (torch.from_numpy(a).cumsum(1, dtype=torch.float64).numpy() for a in (value, inside))
     u += sums.residuals[q, code, bin_][:, None]
-    rows += sums.rows[of, code, bin_][:, None]
-    count = sums.rows[of, 0, -1:]
+    rows += sums.rows[node_rows, code, bin_][:, None]
+    count = sums.rows[node_rows, 0, -1:]
     u -= rows * (sums.residuals[q, 0, -1:] / count)
     gain = u * u
     gain /= _weight(rows, count)
-    gain *= codes.free.take(at) & (step < length)
+    gain *= codes.free.take(position) & (step < length)
     place = np.arange(len(q)), gain.argmax(1)
-    return gain[place], codes.number.take(at[place]), rows[place]
+    return gain[place], codes.number.take(position[place]), rows[place]
 
 
 def _weight(rows: Array, n: Array) -> Array:
@@ -332,10 +338,10 @@ def _weight(rows: Array, n: Array) -> Array:
     return weight
 
 
-def _keys(codes: _Sorted, at: Array, row: Array) -> Array:
+def _keys(codes: _Sorted, node: Array, row: Array) -> Array:
     """The bins of rows of nodes, counted through all nodes [rows, z]."""
     keys: Array = codes.bins.take(row, axis=0)
-    keys += (at * codes.several.size)[:, None]
+    keys += (node * codes.several.size)[:, None]
     return keys
 
 
@@ -372,14 +378,14 @@ def _grow(order: _Sorted, r: Array, ties: Array, importance: Array) -> _Trees:
     cut = np.full(code.shape, np.inf, dtype=np.float32)
     sums = _root_sums(order, r)
     for depth in range(DEPTH):
-        at = 2**depth - 1 + place
-        split = _best_splits(order, sums, r, node, ties[tree, at])
+        node_number = 2**depth - 1 + place
+        split = _best_splits(order, sums, r, node, ties[tree, node_number])
         importance += np.bincount(split.code.ravel(), split.decrease.ravel(), len(importance))
         if not split.decrease.any():
             place *= 2 ** (DEPTH - depth)
             break
-        code[at, tree] = split.code
-        cut[at, tree], small = _part(order, split, node)
+        code[node_number, tree] = split.code
+        cut[node_number, tree], small = _part(order, split, node)
         if depth + 1 < DEPTH:
             sums = _child_sums(order, sums, r, node, small)
         node += np.uint8(2**depth) * ~small

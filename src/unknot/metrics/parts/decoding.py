@@ -140,11 +140,11 @@ def draw(
         ratios.append(0.5 * (eps.square() + logvar - z.square()).sum(-1))
         points = z.to(dtype).flatten(-3, -2).split(AT_ONCE, dim=-2)
         images = torch.arange(n).repeat(len(steps)).split(AT_ONCE)
-        each = [
+        parts = [
             _loss(likelihood, net.decode(code), x[rows.to(x.device)])
             for code, rows in zip(points, images, strict=True)
         ]
-        losses.append(torch.cat(each, dim=-1).unflatten(-1, (len(steps), n)))
+        losses.append(torch.cat(parts, dim=-1).unflatten(-1, (len(steps), n)))
     binary = bool(((x == 0) | (x == 1)).all())
     loss = torch.cat(losses, dim=-2).cpu()
     pixel_variance = variance(loss.mean((-2, -1))).double() if variance else None
@@ -175,8 +175,8 @@ def _normal(
 ) -> Float[Tensor, "*p k n"]:
     """Log-density of so many pixels with a squared error, under one variance for all of them."""
     half = torch.tensor(0.5, dtype=error.dtype)
-    each = (half if variance is None else variance)[..., None, None]
-    return -0.5 * (error / each + pixels * (2 * math.pi * each).log())
+    pixel_variance = (half if variance is None else variance)[..., None, None]
+    return -0.5 * (error / pixel_variance + pixels * (2 * math.pi * pixel_variance).log())
 
 
 def standard_error(values: Float[Tensor, " n"]) -> Float[Tensor, ""]:

@@ -224,8 +224,8 @@ def mean_matrices(
     """
     matrices: Matrices = {}
     for name, source in sources.items():
-        each = _every_factor(source.rows, space, traversals, source.distance, seed)
-        for factor, matrix in each:
+        by_factor = _every_factor(source.rows, space, traversals, source.distance, seed)
+        for factor, matrix in by_factor:
             mean = matrix.double().mean(0).cpu()
             if not bool(mean.isfinite().all()):
                 raise DataError(
@@ -294,10 +294,10 @@ class Spread:
         """Standard deviation; 0 means that distances tell nothing about order."""
         return self.distances.std(correction=0).item()
 
-    def cdf(self, at: Float[Tensor, " k"]) -> Float[Tensor, " k"]:
+    def cdf(self, distance: Float[Tensor, " k"]) -> Float[Tensor, " k"]:
         """Share of distances up to certain ones."""
-        at = at.to(self.distances)
-        return torch.searchsorted(self.distances, at, right=True) / len(self.distances)
+        distance = distance.to(self.distances)
+        return torch.searchsorted(self.distances, distance, right=True) / len(self.distances)
 
 
 def importance(

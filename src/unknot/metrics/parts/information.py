@@ -276,15 +276,15 @@ def mixture_information(
     rows of one value, each the mean of $-\ln q$ over the first ``most`` points. At least 0; with
     all points in both it is never more than the entropy of the factor.
     """
-    whole = -log_density(points[:most], mean, logvar).mean(0)
+    entropy = -log_density(points[:most], mean, logvar).mean(0)
     table = []
     for level in levels.T:
-        conditional = torch.zeros_like(whole)
+        conditional = torch.zeros_like(entropy)
         for value in level.unique():
-            here = level == value
-            inside = log_density(points[here][:most], mean[here], logvar[here])
-            conditional += here.double().mean() * inside.mean(0)
-        table.append(whole + conditional)
+            rows = level == value
+            inside = log_density(points[rows][:most], mean[rows], logvar[rows])
+            conditional += rows.double().mean() * inside.mean(0)
+        table.append(entropy + conditional)
     return torch.stack(table, dim=1).clamp_min(0)
 
 
@@ -371,8 +371,8 @@ def kl(p: Float[Tensor, " n"], q: Float[Tensor, " n"]) -> Float[Tensor, ""]:
         (0.1438, 0.1308)
     """
     _check_distributions(p, q)
-    each: Tensor = torch.special.xlogy(p, p) - torch.special.xlogy(p, q)
-    return each.sum()
+    terms: Tensor = torch.special.xlogy(p, p) - torch.special.xlogy(p, q)
+    return terms.sum()
 
 
 def jensen_shannon(p: Float[Tensor, " n"], q: Float[Tensor, " n"]) -> Float[Tensor, ""]:
@@ -424,9 +424,9 @@ def _check_distributions(p: Tensor, q: Tensor) -> None:
         raise ShapeError(
             f"Expected two distributions over the same outcomes; got {len(p)} and {len(q)}."
         )
-    for one in (p, q):
-        if bool((one < 0).any()) or abs(one.sum().item() - 1) > 1e-6:
+    for distribution in (p, q):
+        if bool((distribution < 0).any()) or abs(distribution.sum().item() - 1) > 1e-6:
             raise DataError(
-                f"Expected probabilities that add up to 1; got {one.sum().item():.6g} with a least "
-                f"of {one.min().item():.3g}."
+                f"Expected probabilities that add up to 1; got {distribution.sum().item():.6g} "
+                f"with a least of {distribution.min().item():.3g}."
             )

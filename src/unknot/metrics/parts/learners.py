@@ -92,8 +92,8 @@ def bin_codes(
             by_width = np.lexsort((gaps, run))
             cut = by_width[np.append(np.diff(run[by_width]) > 0, True)]
         ends = values[cut] + gaps[cut] / 2
-        for table, of in zip(tables, (x, x_test), strict=True):
-            table[:, j] = np.searchsorted(ends, of[:, j])
+        for table, codes in zip(tables, (x, x_test), strict=True):
+            table[:, j] = np.searchsorted(ends, codes[:, j])
     return tables
 
 
@@ -177,7 +177,7 @@ def fit_logistic(
         level: Their classes. One that only rows left out have is not fitted to the others.
         cs: Inverse penalties to choose from, best in rising order.
     """
-    classes, member = (of.numpy() for of in level.cpu().unique(return_inverse=True))
+    classes, member = (tensor.numpy() for tensor in level.cpu().unique(return_inverse=True))
     x = codes.double().cpu().T.numpy()
     # With penalties to match, other units are the same model; these do not overflow.
     middle = x.mean(1, keepdims=True)
@@ -188,12 +188,12 @@ def fit_logistic(
 
     rows = np.arange(len(member))
     cuts = np.array_split(rows, min(FOLDS, len(rows)))
-    whole = _problem(x, member)
+    problem = _problem(x, member)
     parts = [_problem(np.delete(x, cut, axis=1), np.delete(member, cut)) for cut in cuts]
     w, accuracy = np.zeros((len(classes), len(x))), np.empty((len(cuts), len(cs)))
     fits, fold_fits, second = [], [w.copy() for _ in cuts], _second(x, w)
     for i, c in enumerate(cs):
-        before, (w, slopes) = w, _minimum(whole, w, second, penalty / c)
+        before, (w, slopes) = w, _minimum(problem, w, second, penalty / c)
         fits.append(w)
         if slopes > STALE:
             second = _second(x, w)
@@ -228,7 +228,7 @@ class _Problem(NamedTuple):
 
 def _problem(x: Array, member: Array) -> _Problem:
     classes, member = np.unique(member, return_inverse=True)
-    sums = np.stack([np.bincount(member, of) for of in x], axis=1)
+    sums = np.stack([np.bincount(member, code) for code in x], axis=1)
     return _Problem(x, classes, (member, np.arange(len(member))), sums)
 
 
@@ -246,15 +246,15 @@ def _second(x: Array, w: Array) -> Array:
     k, d = w.shape
     out, diagonal = np.zeros((k * d, k * d), order="F"), np.zeros((k, d * d))
     for some, p in _probabilities(x, w):
-        each = (p[:, None] * some).reshape(k * d, -1)
-        out = dsyrk(-1.0, each.T, beta=1.0, c=out, trans=1, overwrite_c=1)
+        weighted = (p[:, None] * some).reshape(k * d, -1)
+        out = dsyrk(-1.0, weighted.T, beta=1.0, c=out, trans=1, overwrite_c=1)
         diagonal += p @ (some[:, None] * some).reshape(d * d, -1).T
     second: Array = out.reshape(k, d, k, d)
     second[range(k), :, range(k)] += diagonal.reshape(k, d, d)
     return second
 
 
-def _minimum(of: _Problem, w: Array, second: Array, penalty: Array) -> tuple[Array, int]:
+def _minimum(problem: _Problem, w: Array, second: Array, penalty: Array) -> tuple[Array, int]:
     """Coefficients at the minimum [k, d], and the slopes it took to get there.
 
     It starts from some coefficients and second derivatives.
@@ -263,8 +263,8 @@ def _minimum(of: _Problem, w: Array, second: Array, penalty: Array) -> tuple[Arr
 
     def slope(v: Array) -> Array:
         w = dtrtrs(root, v)[0].reshape(penalty.shape)
-        out = penalty * w - of.sums
-        for x, p in _probabilities(of.x, w):
+        out = penalty * w - problem.sums
+        for x, p in _probabilities(problem.x, w):
             out += p @ x.T
         whitened: Array = dtrtrs(root, out.ravel(), trans=1)[0]
         return whitened
@@ -279,7 +279,7 @@ def _minimum(of: _Problem, w: Array, second: Array, penalty: Array) -> tuple[Arr
         w, slopes = dtrtrs(root, v)[0].reshape(w.shape), slopes + more
         if np.abs(left).max() <= CLOSE:
             break
-        second = _second(of.x, w)
+        second = _second(problem.x, w)
     # What all classes share changes no probability, and only adds to the penalty.
     w -= w.mean(0)
     return w, slopes

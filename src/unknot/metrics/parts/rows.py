@@ -297,11 +297,11 @@ def _pair(codes: Array, factors: Array) -> tuple[Tensor, Tensor]:
     numbers, values = _tensor(codes, "codes").double(), _tensor(factors, "factors")
     _check_codes(numbers)
     real = values.double()
-    whole = (real == real.round()) & (real.abs() < LARGEST_FACTOR)
-    if not bool(whole.all()):
+    integral = (real == real.round()) & (real.abs() < LARGEST_FACTOR)
+    if not bool(integral.all()):
         raise DataError(
             "Factors must be whole numbers between -2^53 and 2^53, one per value of the factor; "
-            f"got {real[~whole][0].item():g}. Number the values first: "
+            f"got {real[~integral][0].item():g}. Number the values first: "
             "numpy.unique(column, return_inverse=True)[1]."
         )
     return numbers, values.long().to(numbers.device)

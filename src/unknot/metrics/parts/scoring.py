@@ -151,7 +151,11 @@ class Metric(Base[S]):
     ) -> None:
         super().__init__(measure, facts, settings)
         self.options, self.ceiling, self.sample, self.kinds = options, ceiling, sample, kinds
-        needs = [need for one in (*settings.values(), *kinds) for need in _needs(facts, one)]
+        needs = [
+            need
+            for settings_kind in (*settings.values(), *kinds)
+            for need in _needs(facts, settings_kind)
+        ]
         hidden = {"test", "kinds", "images", "interval", "logvar"} - {*options}
         if "posteriors" in needs:
             hidden.remove("logvar")
@@ -356,11 +360,11 @@ def build(
     values = {f"{name}.{k}" if k else name: float(v) for k, v in measured.values.items()}
     if bad := [k for k, v in values.items() if not abs(v) < float("inf")]:
         raise DataError(f"{bad[0]} is not a finite number on these rows.")
-    whole = protocol.record(rows=len(rows), factors=rows.names, **record, **measured.record)
+    full_record = protocol.record(rows=len(rows), factors=rows.names, **record, **measured.record)
     # Copies: metrics share tables that rows remember.
     parts = {k: v.detach().cpu().numpy().copy() for k, v in measured.parts.items()}
     remarks = (*rows.remarks, *measured.remarks)
-    return Score(name, values, parts, whole, interval, ceiling, remarks)
+    return Score(name, values, parts, full_record, interval, ceiling, remarks)
 
 
 def bootstrap(again: Callable[[int], float], value: float, level: float) -> tuple[float, float]:

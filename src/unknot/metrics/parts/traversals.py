@@ -115,18 +115,18 @@ def points(rows: Rows, dead: Dead) -> Points:
     )
 
 
-def traversals(of: Points, factor: int, most: int) -> Traversals:
+def traversals(sample: Points, factor: int, most: int) -> Traversals:
     """Traversals of the factor of this number among those that vary.
 
     Rows need whole traversals or nearly: at least half of the factor's values, and two, with all
     other factors equal. Few points lie on a line whatever the code.
     """
-    name, seed = of.rows.names[factor], of.rows.seed
-    if of.space:
-        index = grid_traversals(of.space, of.space.names.index(name), most, seed)
+    name, seed = sample.rows.names[factor], sample.rows.seed
+    if sample.space:
+        index = grid_traversals(sample.space, sample.space.names.index(name), most, seed)
         group = torch.arange(len(index)).repeat_interleave(index.shape[1])
         return Traversals(index.flatten(), group)
-    levels = of.rows.levels.cpu()
+    levels = sample.rows.levels.cpu()
     group = torch.zeros_like(levels[:, 0])
     for other in range(levels.shape[1]):
         if other != factor:
@@ -225,8 +225,8 @@ def covariances(codes: Float[Tensor, "m z"], group: Int[Tensor, " m"]) -> Float[
     total = codes.new_zeros(len(sizes), z).index_add_(0, group, codes)
     away = codes - (total / sizes[:, None])[group]
     products = codes.new_zeros(len(sizes), z, z)
-    for rows, of in zip(away.split(CHUNK), group.split(CHUNK), strict=True):
-        products.index_add_(0, of, rows[:, :, None] * rows[:, None, :])
+    for rows, groups in zip(away.split(CHUNK), group.split(CHUNK), strict=True):
+        products.index_add_(0, groups, rows[:, :, None] * rows[:, None, :])
     return products / sizes[:, None, None]
 
 
@@ -234,7 +234,7 @@ def covariances(codes: Float[Tensor, "m z"], group: Int[Tensor, " m"]) -> Float[
 class Shares:
     """The largest share of a traversal's variance, for each traversal of each factor."""
 
-    each: tuple[Float[Tensor, "2 _"], ...]
+    by_factor: tuple[Float[Tensor, "2 _"], ...]
     """Of a single code, and of a single direction."""
     size: int
     """Number of variances compared: 1 / size is what equal ones give."""
@@ -243,12 +243,12 @@ class Shares:
     @property
     def axis(self) -> Float[Tensor, " f"]:
         """Mean over traversals of the share of a single code."""
-        return torch.stack([share[0].mean() for share in self.each])
+        return torch.stack([share[0].mean() for share in self.by_factor])
 
     @property
     def line(self) -> Float[Tensor, " f"]:
         """Mean over traversals of the share of a single direction."""
-        return torch.stack([share[1].mean() for share in self.each])
+        return torch.stack([share[1].mean() for share in self.by_factor])
 
     def normalize(self, share: Float[Tensor, " f"]) -> Float[Tensor, " f"]:
         """From 0 for equal variances to 1 for a single one."""
@@ -258,17 +258,17 @@ class Shares:
     def resample(self, step: int) -> "Shares":
         """With as many traversals of each factor, drawn with replacement."""
         rows = self.points.rows
-        each = [
+        shares = [
             share[:, _again(share.shape[1], name, step, rows.seed).to(share.device)]
-            for share, name in zip(self.each, rows.names, strict=True)
+            for share, name in zip(self.by_factor, rows.names, strict=True)
         ]
-        return replace(self, each=tuple(each))
+        return replace(self, by_factor=tuple(shares))
 
-    def measure(self, each: Float[Tensor, " f"], raw: Float[Tensor, " f"]) -> Measured:
+    def measure(self, scaled: Float[Tensor, " f"], raw: Float[Tensor, " f"]) -> Measured:
         """A ratio of each factor and its geometric mean, and the same before it was scaled."""
         return Measured(
-            {"": geometric(each), "raw": geometric(raw)},
-            {"per_factor": each, "per_factor_raw": raw},
+            {"": geometric(scaled), "raw": geometric(raw)},
+            {"per_factor": scaled, "per_factor_raw": raw},
             self.points.remarks,
         )
 
@@ -280,11 +280,11 @@ def traversal_shares(rows: Rows, settings: TraversalSettings) -> Shares:
     )
 
 
-def _shares(of: Points, settings: TraversalSettings) -> Shares:
-    each, size = [], 1
-    for factor in range(len(of.rows.names)):
-        steps = traversals(of, factor, settings.traversals)
-        covariance = covariances(of.code(steps.index), steps.group)
+def _shares(sample: Points, settings: TraversalSettings) -> Shares:
+    shares, size = [], 1
+    for factor in range(len(sample.rows.names)):
+        steps = traversals(sample, factor, settings.traversals)
+        covariance = covariances(sample.code(steps.index), steps.group)
         by_code = covariance.diagonal(dim1=-2, dim2=-1)
         by_direction = torch.linalg.eigvalsh(covariance)
         by_code, by_direction = (torch.where(v > STILL, v, 0.0) for v in (by_code, by_direction))
@@ -293,8 +293,8 @@ def _shares(of: Points, settings: TraversalSettings) -> Shares:
                 v.topk(min(2, v.shape[1])).values for v in (by_code, by_direction)
             )
         size = max(by_code.shape[1], 1)
-        each.append(torch.stack([_largest(by_code), _largest(by_direction)]))
-    return Shares(tuple(each), size, of)
+        shares.append(torch.stack([_largest(by_code), _largest(by_direction)]))
+    return Shares(tuple(shares), size, sample)
 
 
 def _largest(variances: Float[Tensor, "t z"]) -> Float[Tensor, " t"]:

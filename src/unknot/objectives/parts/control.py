@@ -24,8 +24,8 @@ def target_at(
 ) -> Float[Tensor, "*p"]:
     """The target of a step, in float64: ramped, or there from the start."""
     start = objective.ramp_start if objective.ramp else objective.target
-    step, every = objective.ramp_step, objective.ramp_every
-    return ramp_target(t, objective.target, start=start, step=step, every=every, over=over)
+    step, interval = objective.ramp_step, objective.ramp_every
+    return ramp_target(t, objective.target, start=start, step=step, interval=interval, over=over)
 
 
 def gains(objective: Any) -> dict[str, Any]:
@@ -55,22 +55,22 @@ def controlled_terms(
 
 
 def ramp_target(
-    t: Int[Tensor, ""], target: Number, *, start: Number, step: Number, every: int, over: int = 1
+    t: Int[Tensor, ""], target: Number, *, start: Number, step: Number, interval: int, over: int = 1
 ) -> Float[Tensor, "*p"]:
-    """A target that starts low and rises by ``step`` at every ``every`` steps until it is reached.
+    """A target that starts low and rises by ``step`` every ``interval`` steps until it is reached.
 
     Each rise is spread over ``over`` steps. Steps count from 1, as in the authors' code, so the
-    first rise is seen at ``t = every - 1``.
+    first rise is seen at ``t = interval - 1``.
 
     Example:
         >>> import torch
-        >>> at = lambda t: ramp_target(torch.tensor(t), 18.0, start=0.5, step=0.15, every=5000)
+        >>> at = lambda t: ramp_target(torch.tensor(t), 18.0, start=0.5, step=0.15, interval=5000)
         >>> [round(at(t).item(), 2) for t in (0, 4998, 4999, 299_999, 10**6)]
         [0.5, 0.5, 0.65, 9.5, 18.0]
     """
     count = t.double() + 1
-    share = ((count % every + 1) / over).clamp(max=1)
-    rises = ((count / every).floor() - 1 + share).clamp(min=0)
+    share = ((count % interval + 1) / over).clamp(max=1)
+    rises = ((count / interval).floor() - 1 + share).clamp(min=0)
     return (start + step * rises).clamp(max=target)
 
 

@@ -103,5 +103,5 @@ def _kernel(x: Tensor, y: Tensor, kernel: Kernel, scales: Scales) -> Tensor:
 def _within(x: Tensor, kernel: Kernel, scales: Scales) -> Tensor:
     """Mean over pairs of different rows; each row with itself is 1 a scale."""
     n = x.shape[-2]
-    every = _kernel(x, x, kernel, scales).sum((-2, -1))
-    return (every - n * len(scales)) / (n * (n - 1))
+    total = _kernel(x, x, kernel, scales).sum((-2, -1))
+    return (total - n * len(scales)) / (n * (n - 1))

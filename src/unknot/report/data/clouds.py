@@ -71,7 +71,7 @@ def factor_clouds(codes: Representation, *, traversals: int = 64, seed: int = 0)
                 away[..., [first, second]].flatten(0, 1).numpy(),
                 value.double().numpy(),
                 (f"z{first}", f"z{second}"),
-                **{name: float(each[place]) for name, each in parts.items()},
+                **{name: float(values[place]) for name, values in parts.items()},
             )
         )
     return clouds

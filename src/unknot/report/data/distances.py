@@ -254,8 +254,8 @@ def distribution(
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
     """Distances, and the share of pairs up to each: all of them, or some evenly chosen."""
     distances = spread.distances.double().cpu()
-    at = torch.linspace(0, len(distances) - 1, min(points, len(distances))).round().long()
-    some = distances[at].unique()
+    places = torch.linspace(0, len(distances) - 1, min(points, len(distances))).round().long()
+    some = distances[places].unique()
     return some.numpy(), spread.cdf(some).double().cpu().numpy()
 
 

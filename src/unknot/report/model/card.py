@@ -73,15 +73,15 @@ def model_card(
         member: Which model.
         rows: Rows of reconstructions.
     """
-    one, names = latents[member], run.dataset.space.names
+    latent, names = latents[member], run.dataset.space.names
     still = traversals.sweep(run, latents, traversals.STILL, members=(member,))[0]
     moving = traversals.sweep(run, latents, traversals.LOOP, members=(member,))[0]
     means = pictures.mean_images(run, member)[None]
     brightness = pictures.brightness(means)
     pairs = pictures.with_differences(run, member, n=rows * pictures.ACROSS)
     # Small data may not fill the rows.
-    whole = pairs.shape[1] == rows * pictures.ACROSS
-    blocks = np.split(pairs, rows, axis=1) if whole else [pairs[:, : pictures.ACROSS]]
+    complete = pairs.shape[1] == rows * pictures.ACROSS
+    blocks = np.split(pairs, rows, axis=1) if complete else [pairs[:, : pictures.ACROSS]]
     draws = pictures.draws(run, member, n=SAMPLE_ROWS * pictures.ACROSS)
     return ModelCard(
         seed=run.spec.seed_list[member],
@@ -89,14 +89,14 @@ def model_card(
         latents=[
             LatentRow(
                 name=f"z{z}",
-                kl=float(one.kl[z]),
-                used=bool(one.used[z]),
-                factor=traversals.main_factor(one, z, names),
-                explained=[None if np.isnan(s) else float(s) for s in one.explained[z]],
+                kl=float(latent.kl[z]),
+                used=bool(latent.used[z]),
+                factor=traversals.main_factor(latent, z, names),
+                explained=[None if np.isnan(s) else float(s) for s in latent.explained[z]],
                 strip=data_uri(png(_table(still[rank][None]))),
-                loop=_loop(moving[rank]) if one.used[z] else None,
+                loop=_loop(moving[rank]) if latent.used[z] else None,
             )
-            for rank, z in enumerate(one.order)
+            for rank, z in enumerate(latent.order)
         ],
         images={
             "reconstructions": _table(np.concatenate(blocks)),

@@ -105,9 +105,15 @@ def _draw(axes: Axes, curves: Curves, name: str) -> None:
 def _draw_each(axes: Axes, curves: Curves, name: str) -> None:
     """A line per latent, of the first member: latents of two members have nothing in common."""
     names = [n for n in curves.values if n != name and NUMBERED.sub(r"\1.*\2", n) == name]
-    for i, one in enumerate(names):
+    for i, figure_name in enumerate(names):
         shade = 0.35 + 0.65 * (i + 1) / len(names)
-        axes.plot(curves.steps, curves[one].numpy()[:, 0], color=ACCENT, linewidth=1.0, alpha=shade)
+        axes.plot(
+            curves.steps,
+            curves[figure_name].numpy()[:, 0],
+            color=ACCENT,
+            linewidth=1.0,
+            alpha=shade,
+        )
     several = next(iter(curves.values.values()))[0].numel() > 1
     _finish(axes, f"{name}, first seed" if several else name)
 

@@ -64,9 +64,9 @@ def sweep(
     rows = []
     for rank in range(code.shape[-1]):
         z = code.clone()
-        for p, one in enumerate(latents):
-            latent = one.order[rank]
-            z[p, :, latent] = (one.mean[latent] + places * one.sd[latent]).to(z)
+        for p, number in enumerate(latents):
+            latent = number.order[rank]
+            z[p, :, latent] = (number.mean[latent] + places * number.sd[latent]).to(z)
         rows.append(pixels(run.dataset, decode(run, z)[list(members)]))
     return np.stack(rows, axis=1)
 
@@ -111,15 +111,15 @@ def traversal_picture(
     run: Run, latents: Sequence[Latents], member: int = 0
 ) -> UInt8[np.ndarray, "h w 3"]:
     """One row per latent, most informative first, decoded from -2 to 2 standard deviations."""
-    one, names = latents[member], run.dataset.space.names
+    latent, names = latents[member], run.dataset.space.names
     images = sweep(run, latents, STILL, members=(member,))[0]
     rows = [
         Row(
-            tuple(filter(None, (_label(one, z), main_factor(one, z, names)))),
+            tuple(filter(None, (_label(latent, z), main_factor(latent, z, names)))),
             images[rank],
-            faded=not one.used[z],
+            faded=not latent.used[z],
         )
-        for rank, z in enumerate(one.order)
+        for rank, z in enumerate(latent.order)
     ]
     heading = f"Latent traversals: {title(run, member)}"
     return sheet(rows, title=heading, columns=column_names(), note=NOTE)
@@ -127,10 +127,10 @@ def traversal_picture(
 
 def traversal_gif(run: Run, latents: Sequence[Latents], member: int = 0) -> bytes:
     """All latents moving at once, a panel each, as a smooth endless loop of less than 1 MB."""
-    one = latents[member]
+    latent = latents[member]
     images = sweep(run, latents, LOOP, members=(member,))[0]
-    labels = [_label(one, z) for z in one.order]
-    inks = [INK if one.used[z] else MUTED for z in one.order]
+    labels = [_label(latent, z) for z in latent.order]
+    inks = [INK if latent.used[z] else MUTED for z in latent.order]
     full = enlargement(images.shape[2])
     for shrink, skip in SMALLER:
         scale = max(1, full // shrink)

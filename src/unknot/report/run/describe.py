@@ -65,8 +65,8 @@ def formula(run: Run) -> str:
         if name.startswith("critic.") or f"{name}.weight" not in curves.values:
             continue
         weights = np.unique(curves[f"{name}.weight"][-1].numpy())
-        each = number(float(weights[0])) if len(weights) == 1 else "its weight"
-        parts.append(name if each == "1" else f"{each} × {name}")
+        weight = number(float(weights[0])) if len(weights) == 1 else "its weight"
+        parts.append(name if weight == "1" else f"{weight} × {name}")
     return " + ".join(sorted(parts, key=lambda part: "recon" not in part))
 
 

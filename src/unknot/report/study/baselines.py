@@ -68,12 +68,12 @@ def has_baseline(results: Results, text: str) -> bool:
 
 
 def _means(results: Results, name: str, scores: Sequence[str]) -> dict[str, float]:
-    every = results.configurations
-    matches = [one for one in every if name in (one.objective, one.label)]
+    configurations = results.configurations
+    matches = [c for c in configurations if name in (c.objective, c.label)]
     if not matches:
-        names = list(dict.fromkeys(n for one in every for n in (one.objective, one.label)))
+        names = list(dict.fromkeys(n for c in configurations for n in (c.objective, c.label)))
         raise ConfigError(f"There is no objective or setting '{name}'{nearest(name, names)}")
-    samples = {s: np.concatenate([one.sample(s).values for one in matches]) for s in scores}
+    samples = {s: np.concatenate([c.sample(s).values for c in matches]) for s in scores}
     return {score: float(values.mean()) for score, values in samples.items() if len(values)}
 
 
@@ -95,17 +95,17 @@ def draw_baselines(
     axes: Axes, baselines: Sequence[Baseline], score: str, along: Literal["x", "y"]
 ) -> None:
     """Draw the baselines of a score across a panel; ``along`` is the axis that the score is on."""
-    for dash, one in zip(DASHES.values(), baselines, strict=False):
-        if score in one.values:
+    for dash, baseline in zip(DASHES.values(), baselines, strict=False):
+        if score in baseline.values:
             draw = axes.axvline if along == "x" else axes.axhline
-            draw(one.values[score], color=INK, linestyle=dash, linewidth=1.1, zorder=1.5)
+            draw(baseline.values[score], color=INK, linestyle=dash, linewidth=1.1, zorder=1.5)
 
 
 def describe_baselines(baselines: Sequence[Baseline], scores: Sequence[str]) -> str:
     """Which line is which baseline; empty where these scores have none."""
     names = [
-        f"{dash}: {one.name}"
-        for dash, one in zip(DASHES, baselines, strict=False)
-        if any(score in one.values for score in scores)
+        f"{dash}: {baseline.name}"
+        for dash, baseline in zip(DASHES, baselines, strict=False)
+        if any(score in baseline.values for score in scores)
     ]
     return f"Baselines, {'; '.join(names)}." if names else ""

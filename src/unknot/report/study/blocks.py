@@ -202,5 +202,5 @@ def value_cell(value: Any) -> Cell:
         return text_cell("")
     if not is_number(value):
         return text_cell(value_text(value))
-    whole = float(value).is_integer()
-    return Cell(value_text(value), repr(float(value))) if whole else number_cell(value)
+    integral = float(value).is_integer()
+    return Cell(value_text(value), repr(float(value))) if integral else number_cell(value)

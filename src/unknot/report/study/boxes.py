@@ -73,8 +73,8 @@ def half_violin(
     if not len(values):
         return
     if len(values) <= FEW:
-        at = np.full(len(values), y + 0.2 * side)
-        axes.plot(values, at, "o", color=color, markersize=2.6, alpha=0.7)
+        heights = np.full(len(values), y + 0.2 * side)
+        axes.plot(values, heights, "o", color=color, markersize=2.6, alpha=0.7)
         return
     grid, wide = density(values)
     axes.fill_between(grid, y, y + side * 1.05 * HALF * wide, color=color, linewidth=0.4)
@@ -110,23 +110,25 @@ def mark_missing(axes: Axes, sample: Sample, y: float) -> None:
         note_at_right(axes, f"−{sample.missing}", y)
 
 
-def run_rows(one: Configuration, **columns: Sequence[Any]) -> list[dict[str, Any]]:
+def run_rows(configuration: Configuration, **columns: Sequence[Any]) -> list[dict[str, Any]]:
     """The runs of a configuration as rows of a CSV file, with these columns."""
-    facts = [name for name in ("seed", "status") if name in one.runs]
-    columns = {**{name: one.runs[name] for name in facts}, **columns}
+    facts = [name for name in ("seed", "status") if name in configuration.runs]
+    columns = {**{name: configuration.runs[name] for name in facts}, **columns}
     return [
         {
-            "objective": one.objective,
-            "strength": one.strength,
+            "objective": configuration.objective,
+            "strength": configuration.strength,
             **dict(zip(columns, cells, strict=True)),
         }
         for cells in zip(*columns.values(), strict=True)
     ]
 
 
-def score_rows(one: Configuration, score: str) -> list[dict[str, Any]]:
+def score_rows(configuration: Configuration, score: str) -> list[dict[str, Any]]:
     """The runs of a configuration and one of their scores as rows of a CSV file."""
-    return run_rows(one, score=[score] * one.size, value=one.runs[score])
+    return run_rows(
+        configuration, score=[score] * configuration.size, value=configuration.runs[score]
+    )
 
 
 def describe_missing(configurations: Sequence[Configuration], scores: Sequence[str]) -> str:
@@ -138,7 +140,7 @@ def describe_missing(configurations: Sequence[Configuration], scores: Sequence[s
 def missing_runs(configurations: Sequence[Configuration], scores: Sequence[str]) -> str:
     """How many of these runs lack a score, by what became of them."""
     most = {
-        why: sum(max(getattr(one.sample(s), why) for s in scores) for one in configurations)
+        why: sum(max(getattr(c.sample(s), why) for s in scores) for c in configurations)
         for why in ("diverged", "undefined", "unfinished")
     }
     return ", ".join(f"{n} {why}" for why, n in most.items() if n)

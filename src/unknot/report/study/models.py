@@ -55,23 +55,28 @@ def typical_runs(configurations: Sequence[Configuration], score: str) -> list[Ty
     """
     sign = -1.0 if lower_is_better(score) else 1.0
     best: dict[str, tuple[float, Configuration]] = {}
-    for one in (one for one in configurations if one.has(score)):
-        mean = sign * float(one.sample(score).values.mean())
-        if one.objective not in best or mean > best[one.objective][0]:
-            best[one.objective] = mean, one
-    return [_median(one, score, sign) for _, one in best.values()]
+    for configuration in (c for c in configurations if c.has(score)):
+        mean = sign * float(configuration.sample(score).values.mean())
+        if configuration.objective not in best or mean > best[configuration.objective][0]:
+            best[configuration.objective] = mean, configuration
+    return [_median(c, score, sign) for _, c in best.values()]
 
 
-def _median(one: Configuration, score: str, sign: float) -> TypicalRun:
-    values, diverged = numbers(one.runs, score), has_diverged(one.runs)
+def _median(configuration: Configuration, score: str, sign: float) -> TypicalRun:
+    values, diverged = numbers(configuration.runs, score), has_diverged(configuration.runs)
     there = [
         i
-        for i, status in enumerate(one.runs["status"])
+        for i, status in enumerate(configuration.runs["status"])
         if status == "done" and not diverged[i] and not np.isnan(values[i])
     ]
     there.sort(key=lambda i: sign * values[i])
     i = there[(len(there) - 1) // 2]
-    return TypicalRun(one, str(one.runs["id"][i]), int(one.runs["seed"][i]), float(values[i]))
+    return TypicalRun(
+        configuration,
+        str(configuration.runs["id"][i]),
+        int(configuration.runs["seed"][i]),
+        float(values[i]),
+    )
 
 
 def show_model(run: Run, name: str, title: str, keep: FigureKeeper) -> dict[str, Any]:

@@ -134,10 +134,10 @@ def _page_of(part: Part, keep: FigureKeeper) -> dict[str, Any]:
     results, prefix = part.results, part.prefix
     if not results.scores:
         return {"findings": [], "sections": []}
-    every = [*results.panels, *(s for s in results.others if s not in results.panels)]
-    keep.folder.table(f"{prefix}summary", [one.row() for one in results.summaries(every)])
+    scores = [*results.panels, *(s for s in results.others if s not in results.panels)]
+    keep.folder.table(f"{prefix}summary", [summary.row() for summary in results.summaries(scores)])
     if part.baselines:
-        rows = [row for one in part.baselines for row in one.rows()]
+        rows = [row for baseline in part.baselines for row in baseline.rows()]
         keep.folder.table(f"{prefix}baselines", rows)
     return {"findings": text.findings(results), "sections": sections(part, keep)}
 
@@ -149,21 +149,21 @@ def _models(
     from unknot.engine.device import threads
     from unknot.report.study.models import TypicalRun, show_model, typical_runs
 
-    def show(one: TypicalRun, name: str, title: str) -> list[dict[str, Any]]:
+    def show(typical: TypicalRun, name: str, title: str) -> list[dict[str, Any]]:
         say(f"pictures of {title}")
-        facts = {"title": title, "id": one.id, "seed": one.seed, "score": score,
-                 "value": one.value, "name": name}  # fmt: skip
+        facts = {"title": title, "id": typical.id, "seed": typical.seed, "score": score,
+                 "value": typical.value, "name": name}  # fmt: skip
         # Small tensors: threads that wait for each other make it slower.
         with threads(1):
-            run = study.run(one.id, device=device)
+            run = study.run(typical.id, device=device)
             return [{**facts, **show_model(run, name, title, keep)}]
 
     models = []
     for data, part in parts.items():
-        for one in typical_runs(part.results.configurations, score):
-            title = one.configuration.label + (f" on {data}" if part.prefix else "")
-            name = f"{part.prefix}model-{one.configuration.objective}"
-            models += keep.attempt(name, show, one, name, title)
+        for typical in typical_runs(part.results.configurations, score):
+            title = typical.configuration.label + (f" on {data}" if part.prefix else "")
+            name = f"{part.prefix}model-{typical.configuration.objective}"
+            models += keep.attempt(name, show, typical, name, title)
     return models
 
 
@@ -172,8 +172,8 @@ def _runs(results: Results, *, link: bool) -> Grid | None:
     table = results.table
     if "id" not in table:
         return None
-    whole = len(table["id"])
-    n = min(whole, MOST_LISTED)
+    count = len(table["id"])
+    n = min(count, MOST_LISTED)
     settings = varied(_records(table))
     seed = ["seed"] if "seed" in table else []
     rows = [
@@ -187,7 +187,7 @@ def _runs(results: Results, *, link: bool) -> Grid | None:
         for i, run in enumerate(table["id"][:n])
     ]
     head = ["id", *settings, *seed, "status", *results.scores]
-    note = f"The first {n:,} of {whole:,}; the CSV file has all." if whole > n else ""
+    note = f"The first {n:,} of {count:,}; the CSV file has all." if count > n else ""
     return Grid(head, rows, note=note, file="runs.csv")
 
 

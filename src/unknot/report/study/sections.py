@@ -29,7 +29,7 @@ class Kind:
 
 
 def _spread_text(part: Part) -> str:
-    if max(one.size for one in part.results.configurations) == 1:
+    if max(c.size for c in part.results.configurations) == 1:
         return "There is one seed per configuration: another seed may give another result."
     return (
         "Runs of one configuration differ in the seed only. Where rows overlap, the seed matters "
@@ -51,12 +51,12 @@ def _trade_offs_text(part: Part) -> str:
 
 def _all_configurations(part: Part, _: FigureFolder) -> list[Grid | More]:
     results, prefix = part.results, part.prefix
-    every = [tables.overview(results, f"{prefix}summary.csv")]
+    blocks = [tables.overview(results, f"{prefix}summary.csv")]
     if part.baselines:
         file = f"{prefix}baselines.csv"
-        every.append(tables.baseline_table(part.baselines, results.panels, file))
+        blocks.append(tables.baseline_table(part.baselines, results.panels, file))
     details = [tables.details(results, score) for score in results.panels]
-    return [*every, More("Each score by itself: mean, median, intervals and spread", details)]
+    return [*blocks, More("Each score by itself: mean, median, intervals and spread", details)]
 
 
 def _published(part: Part, _: FigureFolder) -> list[Grid | More]:
@@ -168,8 +168,8 @@ DATASETS = Kind(
 
 def sections(part: Part, keep: FigureKeeper) -> list[Section]:
     """The sections of one dataset."""
-    every = list(_figures("applies", part, keep))
-    return [section for kind in SECTIONS if (section := _section(kind, part, every, keep))]
+    figures = list(_figures("applies", part, keep))
+    return [section for kind in SECTIONS if (section := _section(kind, part, figures, keep))]
 
 
 def over_datasets(part: Part, keep: FigureKeeper) -> Section | None:
@@ -196,11 +196,11 @@ def _figures(function: str, part: Part, keep: FigureKeeper) -> Iterator[tuple[st
 
 
 def _section(
-    kind: Kind, part: Part, every: Iterable[tuple[str, Figure]], keep: FigureKeeper
+    kind: Kind, part: Part, figures: Iterable[tuple[str, Figure]], keep: FigureKeeper
 ) -> Section | None:
     blocks = list(kind.tables(part, keep.folder))
     order = {name: i for i, name in enumerate(kind.files)}
-    mine = [pair for pair in every if pair[1].section == kind.id]
+    mine = [pair for pair in figures if pair[1].section == kind.id]
     in_sight, folded = list[PageFigure](), dict[str, list[PageFigure]]()
     for _, figure in sorted(mine, key=lambda pair: order.get(pair[0], len(order))):
         images = keep(f"{part.prefix}{figure.name}", figure.draw)

@@ -56,7 +56,9 @@ class Source:
         both = [name for name in columns if name in published.results.table]
         renamed = {**table, **{name: table[columns[name]] for name in both}}
         summaries = Results(renamed, both, settings=results.settings).summaries()
-        comparison = compare([one for one in summaries if one.n], published.results.summaries(both))
+        comparison = compare(
+            [summary for summary in summaries if summary.n], published.results.summaries(both)
+        )
         note = (
             f"Scores here are those of the protocol {ours} and the published ones of {theirs}; "
             "only what is scored by that one too is compared. "

@@ -164,9 +164,9 @@ def label_points(
         figure,
         axes,
         [(x, y) for x, y, _ in points],
-        [setting_text(one.strength) for *_, one in points],
-        [darker(looks[one.objective].color) for *_, one in points],
-        paths=[[(x, y) for x, y, one in joined if one.objective == name] for name in looks],
+        [setting_text(c.strength) for *_, c in points],
+        [darker(looks[c.objective].color) for *_, c in points],
+        paths=[[(x, y) for x, y, c in joined if c.objective == name] for name in looks],
         texts=texts,
     )
 
@@ -233,22 +233,22 @@ class ConfigurationRows:
 def configuration_rows(configurations: Sequence[Configuration]) -> ConfigurationRows:
     """Where each stands; an objective of one configuration needs no line of its own."""
     places, names, heads = [], [], []
-    at = 0.0
+    place = 0.0
     previous = None
-    counts = Counter(one.objective for one in configurations)
-    for one in configurations:
-        alone = counts[one.objective] == 1
-        if one.objective != previous and not alone:
-            heads.append((at, one.objective))
-            at += 1
-        previous = one.objective
-        places.append(at)
-        names.append(one.label if alone else swept_text(one))
-        at += 1
-    return ConfigurationRows(tuple(places), tuple(names), tuple(heads), at)
+    counts = Counter(c.objective for c in configurations)
+    for configuration in configurations:
+        alone = counts[configuration.objective] == 1
+        if configuration.objective != previous and not alone:
+            heads.append((place, configuration.objective))
+            place += 1
+        previous = configuration.objective
+        places.append(place)
+        names.append(configuration.label if alone else swept_text(configuration))
+        place += 1
+    return ConfigurationRows(tuple(places), tuple(names), tuple(heads), place)
 
 
-def swept_text(one: Configuration | Summary) -> str:
+def swept_text(item: Configuration | Summary) -> str:
     """The swept value of a configuration, with the name of its setting."""
-    parts = setting_label(one.axis), setting_text(one.strength)
+    parts = setting_label(item.axis), setting_text(item.strength)
     return " ".join(part for part in parts if part)

@@ -10,7 +10,7 @@ import numpy as np
 from unknot.analysis import Results, seeds_needed
 from unknot.analysis.comparison import FAR, Comparison, Difference
 from unknot.analysis.ranking import Winner
-from unknot.analysis.seeds import AT, PAIR_DRAWS
+from unknot.analysis.seeds import PAIR_DRAWS, SEED_COUNTS
 from unknot.analysis.statistics import LEVEL, Summary
 from unknot.core.text import decimals, setting_label, setting_text
 from unknot.report.study.baselines import Baseline
@@ -54,24 +54,27 @@ def _grid(
     return Grid(["configuration", *columns], rows, **options)
 
 
-def _configuration(one: Summary, place: int) -> Cell:
+def _configuration(summary: Summary, place: int) -> Cell:
     """Objective and swept value; sorted by name, then as the configurations come."""
-    return Cell(one.objective, f"{one.objective} {place:06d}", swept_text(one))
+    return Cell(summary.objective, f"{summary.objective} {place:06d}", swept_text(summary))
 
 
 def overview(results: Results, file: str) -> Grid:
     """A row for each configuration, a column of means for each score, darker where it is better."""
     scores, summaries = results.panels, results.summaries(results.panels)
-    means = {s: [one.mean for one in summaries if one.score == s] for s in scores}
+    means = {s: [summary.mean for summary in summaries if summary.score == s] for s in scores}
     rows: list[list[Cell]] = []
     for i in range(0, len(summaries), len(scores)):
         of_scores = summaries[i : i + len(scores)]
-        worst = max(of_scores, key=lambda one: one.runs - one.n)
+        worst = max(of_scores, key=lambda summary: summary.runs - summary.n)
         rows.append(
             [
                 _configuration(of_scores[0], len(rows)),
                 count_cell(of_scores[0].runs),
-                *(_heat(one, means[one.score], one.score in results.lower) for one in of_scores),
+                *(
+                    _heat(summary, means[summary.score], summary.score in results.lower)
+                    for summary in of_scores
+                ),
                 text_cell(worst.missing),
             ]
         )
@@ -84,19 +87,19 @@ def overview(results: Results, file: str) -> Grid:
     return Grid(head, rows, heat=True, note=note, file=file)
 
 
-def _heat(one: Summary, means: Sequence[float], lower: bool) -> Cell:
+def _heat(summary: Summary, means: Sequence[float], lower: bool) -> Cell:
     numbers = [mean for mean in means if not math.isnan(mean)]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
-    share = (one.mean - low) / (high - low) if high > low else 0.0
-    small = interval_text(one.mean_low, one.mean_high)
-    return number_cell(one.mean, small=small, share=1 - share if lower else share)
+    share = (summary.mean - low) / (high - low) if high > low else 0.0
+    small = interval_text(summary.mean_low, summary.mean_high)
+    return number_cell(summary.mean, small=small, share=1 - share if lower else share)
 
 
 def baseline_table(baselines: Sequence[Baseline], scores: Sequence[str], file: str) -> Grid:
     """A row for each baseline."""
     rows = [
-        [text_cell(one.name), *(number_cell(one.values.get(s)) for s in scores)]
-        for one in baselines
+        [text_cell(baseline.name), *(number_cell(baseline.values.get(s)) for s in scores)]
+        for baseline in baselines
     ]
     return Grid(["baseline", *scores], rows, file=file)
 
@@ -104,18 +107,18 @@ def baseline_table(baselines: Sequence[Baseline], scores: Sequence[str], file: s
 def details(results: Results, score: str) -> Grid:
     """All numbers of one score: a row for each configuration."""
     columns: dict[str, Callable[[Summary], Cell]] = {
-        "runs": lambda one: count_cell(one.n),
-        "mean": lambda one: number_cell(one.mean),
-        INTERVAL: lambda one: interval_cell(one.mean_low, one.mean_high),
-        "median": lambda one: number_cell(one.median),
-        f"{INTERVAL} ": lambda one: interval_cell(one.median_low, one.median_high),
-        "sd": lambda one: number_cell(one.sd),
-        "lowest": lambda one: number_cell(one.low),
-        "highest": lambda one: number_cell(one.high),
-        "missing": lambda one: text_cell(one.missing),
+        "runs": lambda summary: count_cell(summary.n),
+        "mean": lambda summary: number_cell(summary.mean),
+        INTERVAL: lambda summary: interval_cell(summary.mean_low, summary.mean_high),
+        "median": lambda summary: number_cell(summary.median),
+        f"{INTERVAL} ": lambda summary: interval_cell(summary.median_low, summary.median_high),
+        "sd": lambda summary: number_cell(summary.sd),
+        "lowest": lambda summary: number_cell(summary.low),
+        "highest": lambda summary: number_cell(summary.high),
+        "missing": lambda summary: text_cell(summary.missing),
     }
     summaries = results.summaries([score])
-    return _grid(summaries, columns, configuration=lambda one: one, title=score)
+    return _grid(summaries, columns, configuration=lambda summary: summary, title=score)
 
 
 def winners(results: Results) -> list[Grid]:
@@ -123,13 +126,13 @@ def winners(results: Results) -> list[Grid]:
     if len(results.configurations) < 2:
         return []
     columns: dict[str, Callable[[Winner], Cell]] = {
-        "score": lambda one: text_cell(one.score),
-        "best configuration": lambda one: text_cell(one.label),
-        "mean": lambda one: number_cell(one.mean),
-        INTERVAL: lambda one: interval_cell(one.low, one.high),
-        AGAIN: lambda one: share_cell(one.share),
-        "worst configuration": lambda one: text_cell(one.worst.label),
-        "mean ": lambda one: number_cell(one.worst_mean),
+        "score": lambda winner: text_cell(winner.score),
+        "best configuration": lambda winner: text_cell(winner.label),
+        "mean": lambda winner: number_cell(winner.mean),
+        INTERVAL: lambda winner: interval_cell(winner.low, winner.high),
+        AGAIN: lambda winner: share_cell(winner.share),
+        "worst configuration": lambda winner: text_cell(winner.worst.label),
+        "mean ": lambda winner: number_cell(winner.worst_mean),
     }
     note = (
         f"{AGAIN.capitalize()}: share of bootstrap resamples of the seeds in which it is best. "
@@ -171,12 +174,12 @@ def ranks(results: Results, folder: FigureFolder, prefix: str) -> list[Grid]:
 
 def best_values(results: Results, folder: FigureFolder, prefix: str) -> list[Grid]:
     """The best swept value of each objective for each score."""
-    every = results.best_strengths
-    if len(results.configurations) < 2 or all(len(best.shares) < 2 for best in every):
+    best_by_score = results.best_strengths
+    if len(results.configurations) < 2 or all(len(best.shares) < 2 for best in best_by_score):
         return []
     rows = []
-    for objective in dict.fromkeys(best.objective for best in every):
-        by_score = {best.score: best for best in every if best.objective == objective}
+    for objective in dict.fromkeys(best.objective for best in best_by_score):
+        by_score = {best.score: best for best in best_by_score if best.objective == objective}
         axis = next((setting_label(best.axis) for best in by_score.values() if best.axis), "")
         row = [text_cell(objective), text_cell(axis)]
         for score in results.scores:
@@ -188,19 +191,19 @@ def best_values(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
             share = () if math.isnan(best.share) else (f"{best.share:.0%}", best.share)
             row.append(Cell(setting_text(value), key, *share))
         rows.append(row)
-    file = folder.table(f"{prefix}strengths", [best.row() for best in every])
+    file = folder.table(f"{prefix}strengths", [best.row() for best in best_by_score])
     return [Grid(["objective", "setting", *results.scores], rows, heat=True, file=file)]
 
 
 def seed_counts(results: Results, folder: FigureFolder, prefix: str) -> list[Grid | More]:
     """How likely n seeds show which of two configurations is better."""
-    seeds = [f"{n} {'seed' if n == 1 else 'seeds'}" for n in AT]
+    seeds = [f"{n} {'seed' if n == 1 else 'seeds'}" for n in SEED_COUNTS]
     head = ["better", "worse", "difference", *seeds, f"seeds for {LEVEL:.0%}"]
     grids = []
     for score in results.scores:
         rows, remarks = [], dict[str, None]()
         for better, worse in results.contrasts(score):
-            samples = (one.sample(score).values for one in (better, worse))
+            samples = (c.sample(score).values for c in (better, worse))
             count = seeds_needed(*samples, most=MOST_SEEDS, draws=PAIR_DRAWS)
             remarks |= dict.fromkeys(count.remarks)
             rows.append(
@@ -208,7 +211,7 @@ def seed_counts(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
                     text_cell(better.label),
                     text_cell(worse.label),
                     number_cell(count.difference),
-                    *(number_cell(count.probability[n - 1], digits=2) for n in AT),
+                    *(number_cell(count.probability[n - 1], digits=2) for n in SEED_COUNTS),
                     Cell(f"over {MOST_SEEDS}", repr(1e9))
                     if count.needed is None
                     else count_cell(count.needed),

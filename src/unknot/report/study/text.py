@@ -32,12 +32,12 @@ def counts(results: Results) -> dict[str, int]:
     return {
         "runs": len(diverged),
         "settings": len(configurations),
-        "seeds": max(one.size for one in configurations),
+        "seeds": max(c.size for c in configurations),
         "done": kinds["done"],
         "diverged": kinds["diverged"],
         "failed": kinds["failed"],
         "unfinished": kinds.total() - sum(kinds[s] for s in ("done", "diverged", "failed")),
-        "undefined": sum(one.sample(s).undefined for one in configurations for s in results.scores),
+        "undefined": sum(c.sample(s).undefined for c in configurations for s in results.scores),
     }
 
 
@@ -48,8 +48,8 @@ def lead(results: Results) -> str:
     """
     table, configurations = results.table, results.configurations
     n, size = len(table["objective"]), len(configurations)
-    objectives = list(dict.fromkeys(one.objective for one in configurations))
-    sizes = sorted({one.size for one in configurations})
+    objectives = list(dict.fromkeys(c.objective for c in configurations))
+    sizes = sorted({c.size for c in configurations})
     seeds = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     text = f"{n:,} {_plural('run', n)}: "
     text += (
@@ -132,7 +132,9 @@ def findings(results: Results) -> list[str]:
             verb = "have" if label.endswith("alike") else "has"
             sentences.append(f"{label} {verb} the best mean of {joined(scores[label])}.")
     try:
-        chance = {one.score: list(one.shares.values())[-1] for one in results.variance_shares()}
+        chance = {
+            shares.score: list(shares.shares.values())[-1] for shares in results.variance_shares()
+        }
     except UnknotError:
         chance = {}
     if chance and several:

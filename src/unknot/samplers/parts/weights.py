@@ -99,10 +99,10 @@ def table(space: FactorSpace, weights: tuple[Weight, ...]) -> Float64[Tensor, " 
     product = torch.ones(space.sizes, dtype=torch.float64)
     for weight in weights:
         product *= weight.over(space)
-    whole = product.sum().item()
-    if not 0 < whole < math.inf:
+    total = product.sum().item()
+    if not 0 < total < math.inf:
         raise ConfigError(f"The weights {[*weights]} leave no row to draw; hold out less.")
-    return product.flatten() / whole
+    return product.flatten() / total
 
 
 def _axis(space: FactorSpace, name: str) -> int:

@@ -41,13 +41,13 @@ def driver(folder: Path) -> Iterator[Store]:
             store.close()
 
 
-def save_plan(store: Store, new: Plan, here: Machine, *, update: bool = False) -> None:
+def save_plan(store: Store, new: Plan, machine: Machine, *, update: bool = False) -> None:
     """Write a plan into the records: the first time, or what is new in it.
 
     Args:
         store: The records.
         new: The plan.
-        here: Where it will run.
+        machine: Where it will run.
         update: Allow another plan than the one that is there.
     """
     facts = store.facts()
@@ -64,8 +64,8 @@ def save_plan(store: Store, new: Plan, here: Machine, *, update: bool = False) -
             f"The study file has changed since {store.folder} was planned ({changes}). "
             "Use --update to apply it, or choose another folder with --out; results are kept."
         )
-    threads = facts.get("threads", str(here.threads or ""))
-    size = new.sweep.members or here.members(len(ids))
+    threads = facts.get("threads", str(machine.threads or ""))
+    size = new.sweep.members or machine.members(len(ids))
     added = shards(new, members=size, without=stored)
     store.save_plan(
         configurations=[configuration_table(spec) for spec in new.configurations],
@@ -132,17 +132,17 @@ def run(
         raise StoreError(f"{folder} is not an empty folder; choose another with --out.")
     # A bad file must be refused before anything is written.
     new = None if study.text == stored.get("text") else plan(study)
-    here = machine(len(new.runs) if new else 1, device=device, workers=workers)
+    local_machine = machine(len(new.runs) if new else 1, device=device, workers=workers)
     with driver(folder) as store:
         facts = store.facts()
         if facts.get("text") != study.text:
-            save_plan(store, new or plan(study), here, update=update)
+            save_plan(store, new or plan(study), local_machine, update=update)
         elif not (folder / "study.toml").exists():
             write_whole(folder / "study.toml", study.text)
         threads = int(store.facts()["threads"] or 0) or None
-        here = machine(1, device=device, workers=workers, threads=threads)
-        on_start(store, here)
-        execute(store, here, pool=pool, watch=watch)
+        local_machine = machine(1, device=device, workers=workers, threads=threads)
+        on_start(store, local_machine)
+        execute(store, local_machine, pool=pool, watch=watch)
     return Study.open(folder)
 
 
@@ -172,7 +172,7 @@ def _folder_text(folder: Path, stored: str) -> str:
 
 def execute(
     store: Store,
-    here: Machine,
+    machine: Machine,
     *,
     pool: Pool | None = None,
     watch: Callable[[Event], None] = lambda _: None,
@@ -181,17 +181,17 @@ def execute(
 
     Args:
         store: The records, opened by `driver`.
-        here: The machine.
+        machine: Where it runs.
         pool: Who performs the tasks; processes of this machine unless given.
         watch: Told of every event.
     """
     # Workers that share this machine's GPU share its cores, too, when they score.
-    share = max(1, scoring.spare() // here.workers) if here.gpu and pool is None else None
+    share = max(1, scoring.spare() // machine.workers) if machine.gpu and pool is None else None
     tasks = [
-        task.from_store(store, key, device=here.device, threads=here.threads, processes=share)
+        task.from_store(store, key, device=machine.device, threads=machine.threads, processes=share)
         for key in store.unfinished()
     ]
-    here_alone = functools.partial(local, workers=here.workers, threads=here.threads)
+    here_alone = functools.partial(local, workers=machine.workers, threads=machine.threads)
     events = (pool or here_alone)(tasks)
     progress: dict[str, tuple[str, int]] = {}
     last_write = 0.0

@@ -34,8 +34,10 @@ class Machine:
             >>> Machine("cpu", 2, 1).text
             'cpu, 2 workers of 1 thread'
         """
-        of = f" of {self.threads} thread{'s' * (self.threads != 1)}" if self.threads else ""
-        return f"{self.device}, {self.workers} worker{'s' * (self.workers != 1)}{of}"
+        threads_text = (
+            f" of {self.threads} thread{'s' * (self.threads != 1)}" if self.threads else ""
+        )
+        return f"{self.device}, {self.workers} worker{'s' * (self.workers != 1)}{threads_text}"
 
 
 def machine(

@@ -136,10 +136,12 @@ def _machine(
         if not gpus:
             raise ConfigError("No node of the Ray cluster has a GPU; use --device cpu.")
         return Machine("cuda", workers or gpus, None)
-    each = threads or 1
-    if not (room := _room(each)):
-        raise ConfigError(f"No node of the Ray cluster has {each} CPUs, which each task asks for.")
-    return Machine("cpu", workers or room, each)
+    worker_threads = threads or 1
+    if not (room := _room(worker_threads)):
+        raise ConfigError(
+            f"No node of the Ray cluster has {worker_threads} CPUs, which each task asks for."
+        )
+    return Machine("cpu", workers or room, worker_threads)
 
 
 def _pool(tasks: Sequence[Task], *, workers: int | None = None) -> Iterator[Event]:

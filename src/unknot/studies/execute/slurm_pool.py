@@ -155,8 +155,8 @@ def _machine(
     name = device_elsewhere(device, auto=None)
     if name == "cuda":
         return Machine("cuda", workers or WORKERS, None)
-    each = threads or int(options.get("cpus_per_task", 1))
-    return Machine("cpu", workers or WORKERS, each)
+    job_threads = threads or int(options.get("cpus_per_task", 1))
+    return Machine("cpu", workers or WORKERS, job_threads)
 
 
 def _pool(

@@ -104,8 +104,8 @@ def expand(table: Mapping[str, Any]) -> Sweep:
         places=tuple(places),
         metrics=_metrics(table.get("metrics", [])),
         protocol=_protocol(table.get("protocol", "unknot")),
-        score_seed=_whole("score_seed", table.get("score_seed", 0), 0),
-        members=_whole("members", table["members"], 1) if "members" in table else None,
+        score_seed=_integer("score_seed", table.get("score_seed", 0), 0),
+        members=_integer("members", table["members"], 1) if "members" in table else None,
         baselines=baselines(table.get("baseline", [])),
     )
 
@@ -261,7 +261,7 @@ def _text(key: str, value: Any) -> str:
     return value
 
 
-def _whole(key: str, value: Any, least: int) -> int:
+def _integer(key: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
         range_text = f"a whole number from {least} on, below 2^63"
         raise ConfigError(f"{key} must be {range_text}; got {value!r}.")

@@ -45,15 +45,15 @@ def draw(
     """
     names = results.choose(scores)
     configurations = results.configurations if by == "setting" else results.objectives
-    every = looks(one.label for one in configurations)
-    looked = {name: replace(look, marker="") for name, look in every.items()}
+    all_looks = looks(c.label for c in configurations)
+    looked = {name: replace(look, marker="") for name, look in all_looks.items()}
     figure, all_axes = panels(
         len(names), most=3, size=(2.9, 2.1), head=0.85, title="Share of runs at or below a score"
     )
     rows = []
     for score, axes in zip(names, all_axes, strict=True):
-        for one in configurations:
-            sample, look = one.sample(score), looked[one.label]
+        for configuration in configurations:
+            sample, look = configuration.sample(score), looked[configuration.label]
             values = np.sort(sample.values)
             share = (sample.missing + np.arange(1, len(values) + 1)) / sample.runs
             if len(values):
@@ -63,8 +63,8 @@ def draw(
                     where="post", color=look.color, linestyle=look.dash, linewidth=1.5,
                 )  # fmt: skip
             rows += [
-                {"objective": one.objective, "strength": one.strength, "score": score,
-                 "value": float(v), "share": float(s)}
+                {"objective": configuration.objective, "strength": configuration.strength,
+                 "score": score, "value": float(v), "share": float(s)}
                 for v, s in zip(values, share, strict=True)
             ]  # fmt: skip
         draw_baselines(axes, baselines, score, "x")

@@ -61,7 +61,7 @@ def learners(configurations: Sequence[Configuration]) -> list[Learner]:
         [('logistic regression', [10, 100])]
     """
     columns: dict[tuple[str, str], dict[int, str]] = {}
-    for name in dict.fromkeys(name for one in configurations for name in one.runs):
+    for name in dict.fromkeys(name for c in configurations for name in c.runs):
         match = ACCURACY.fullmatch(name)
         if match and _count(configurations, name):
             key = match["learner"], match["protocol"] or ""
@@ -89,23 +89,23 @@ def draw(results: Results) -> DataFigure:
         results: Of one dataset.
     """
     configurations = results.configurations
-    every = learners(configurations)
-    if not every:
+    all_learners = learners(configurations)
+    if not all_learners:
         raise DataError(
             "Accuracies by number of labels are columns such as efficiency.linear_100, for two "
             "numbers or more; the table has none. Score the runs with 'efficiency'."
         )
     groups = _groups(configurations)
     looked = looks(groups)
-    rows = [_rows(results, learner, groups) for learner in every]
+    rows = [_rows(results, learner, groups) for learner in all_learners]
     several = any(row["low"] == row["low"] for of_learner in rows for row in of_learner)
     interval = ", mean and 95 % interval" if several else ""
     figure, all_axes = panels(
-        len(every), most=2, size=(3.5, 2.6), head=1.0,
+        len(all_learners), most=2, size=(3.5, 2.6), head=1.0,
         title=f"Accuracy by number of labels{interval}",
     )  # fmt: skip
-    chance = {one.protocol: _chance(configurations, one.protocol) for one in every}
-    for learner, of_learner, axes in zip(every, rows, all_axes, strict=True):
+    chance = {item.protocol: _chance(configurations, item.protocol) for item in all_learners}
+    for learner, of_learner, axes in zip(all_learners, rows, all_axes, strict=True):
         curves = [[row for row in of_learner if row["line"] == name] for name in groups]
         draw_means(
             axes,
@@ -144,8 +144,8 @@ def _groups(configurations: Sequence[Configuration]) -> dict[str, list[int]]:
     """The places of configurations that share a line: one, or all of an objective."""
     few = len(configurations) <= MOST_LINES
     groups: dict[str, list[int]] = {}
-    for i, one in enumerate(configurations):
-        groups.setdefault(one.label if few else one.objective, []).append(i)
+    for i, configuration in enumerate(configurations):
+        groups.setdefault(configuration.label if few else configuration.objective, []).append(i)
     return groups
 
 
@@ -165,7 +165,7 @@ def _rows(
             if not there:
                 continue
             ends = np.quantile(resampled[:, there, k].mean(1), tails(results.level)).tolist()
-            if max(len(one.sample(score).values) for one in configurations) < 2:
+            if max(len(c.sample(score).values) for c in configurations) < 2:
                 ends = [NAN, NAN]
             rows.append(
                 {
@@ -186,7 +186,7 @@ def _rows(
 
 def _count(configurations: Sequence[Configuration], score: str) -> int:
     """Runs with a number."""
-    return sum(len(one.sample(score).values) for one in configurations)
+    return sum(len(c.sample(score).values) for c in configurations)
 
 
 def _chance(configurations: Sequence[Configuration], protocol: str) -> float | None:
@@ -194,4 +194,4 @@ def _chance(configurations: Sequence[Configuration], protocol: str) -> float | N
     name = f"efficiency.chance{protocol}"
     if name not in configurations[0].runs or not _count(configurations, name):
         return None
-    return float(np.concatenate([one.sample(name).values for one in configurations]).mean())
+    return float(np.concatenate([c.sample(name).values for c in configurations]).mean())

@@ -53,7 +53,7 @@ def draw(
         for d in differences
     }
     layout = configuration_rows(list(order.values()))
-    at = dict(zip(order, layout.places, strict=True))
+    heights = dict(zip(order, layout.places, strict=True))
     scores = list(dict.fromkeys(d.ours.score for d in differences))
     size = (2.15, ROW * 1.15 * (layout.length + 1.5) + 0.45)
     figure, all_axes = panels(len(scores), size=size, head=1.1, title=title)
@@ -68,18 +68,25 @@ def draw(
                     values[score], color=look.color, linestyle="--", linewidth=0.9, zorder=0
                 )
         for d in (d for d in differences if d.ours.score == score):
-            y = at[d.ours.label, str(d.ours.settings)]
-            for one, color, fill, up in (
+            y = heights[d.ours.label, str(d.ours.settings)]
+            for summary, color, fill, up in (
                 (d.published, MUTED, PAPER, -0.17),
                 (d.ours, ALARM if d.flagged else ACCENT, None, 0.17),
             ):
-                wide = 2 * (0.0 if np.isnan(one.se) else one.se)
+                wide = 2 * (0.0 if np.isnan(summary.se) else summary.se)
                 axes.vlines(
-                    one.values, y + up - 0.15, y + up + 0.15, color=color, linewidth=0.5, alpha=0.5
+                    summary.values,
+                    y + up - 0.15,
+                    y + up + 0.15,
+                    color=color,
+                    linewidth=0.5,
+                    alpha=0.5,
                 )
-                axes.hlines(y + up, one.mean - wide, one.mean + wide, color=color, linewidth=1.1)
+                axes.hlines(
+                    y + up, summary.mean - wide, summary.mean + wide, color=color, linewidth=1.1
+                )
                 axes.plot(
-                    one.mean, y + up, "o", color=color, markersize=3.2,
+                    summary.mean, y + up, "o", color=color, markersize=3.2,
                     markerfacecolor=fill or color, markeredgewidth=0.9,
                 )  # fmt: skip
             if d.flagged:

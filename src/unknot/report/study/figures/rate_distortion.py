@@ -30,7 +30,7 @@ from unknot.report.style import MUTED, PAPER, RULE, SMALL, set_panel, styled
 def applies(part: Part) -> Iterator[Figure]:
     """Where two runs have both, and one of them ended well."""
     results, pair = part.results, ("kl", "recon")
-    both = any(one.has(*pair) for one in results.configurations)
+    both = any(c.has(*pair) for c in results.configurations)
     if both and results.runs_with(*pair) > 1:
         yield Figure("trade-offs", "rate-distortion", partial(draw, results))
 
@@ -49,22 +49,22 @@ def draw(results: Results, *, rate: str = "kl", distortion: str = "recon") -> Da
         distortion: Name of a column.
     """
     results.choose([rate, distortion])
-    looked = looks(one.objective for one in results.configurations)
+    looked = looks(c.objective for c in results.configurations)
     figure, (axes,) = panels(1, size=(6.6, 4.5), head=0.5, title="Rate and distortion, in nats")
     rows: list[dict[str, Any]] = []
     marks: list[Mark] = []
     dots = np.empty((2, 0))
-    for one in results.configurations:
-        whole, points = _points(one, rate, distortion)
-        columns = {name: one.runs[name] for name in (rate, distortion)}
-        rows += run_rows(one, **columns, shown=whole)
+    for configuration in results.configurations:
+        complete, points = _points(configuration, rate, distortion)
+        columns = {name: configuration.runs[name] for name in (rate, distortion)}
+        rows += run_rows(configuration, **columns, shown=complete)
         if points.size:
-            color = looked[one.objective].color
+            color = looked[configuration.objective].color
             axes.plot(*points, ".", color=color, markersize=2.5, alpha=0.35, markeredgewidth=0)
-            marks.append((*points.mean(1).tolist(), one))
+            marks.append((*points.mean(1).tolist(), configuration))
             dots = np.concatenate([dots, points], axis=1)
     for name, look in looked.items():
-        means = [(x, y) for x, y, one in marks if one.objective == name]
+        means = [(x, y) for x, y, c in marks if c.objective == name]
         axes.plot(
             *np.array(means).reshape(-1, 2).T, color=look.color, marker=look.marker,
             linestyle=look.dash, linewidth=0.9, markersize=5, markeredgecolor=PAPER,
@@ -113,9 +113,14 @@ def _same_elbo(axes: Axes, x: np.ndarray, y: np.ndarray) -> list[Text]:
     return names
 
 
-def _points(one: Configuration, *names: str) -> tuple[list[bool], np.ndarray]:
+def _points(configuration: Configuration, *names: str) -> tuple[list[bool], np.ndarray]:
     """Which runs ended, did not diverge and have both numbers; and these numbers."""
-    ended = [s is None or s in FINISHED for s in one.runs.get("status", [None] * one.size)]
-    values = np.stack([numbers(one.runs, name) for name in names])
-    whole = np.array(ended) & ~np.array(has_diverged(one.runs)) & ~np.isnan(values).any(0)
-    return whole.tolist(), values[:, whole]
+    ended = [
+        s is None or s in FINISHED
+        for s in configuration.runs.get("status", [None] * configuration.size)
+    ]
+    values = np.stack([numbers(configuration.runs, name) for name in names])
+    complete = (
+        np.array(ended) & ~np.array(has_diverged(configuration.runs)) & ~np.isnan(values).any(0)
+    )
+    return complete.tolist(), values[:, complete]

@@ -19,7 +19,7 @@ def applies(part: Part) -> Iterator[Figure]:
     """Where scores vary over two configurations, one of which has two seeds."""
     results, configurations = part.results, part.results.configurations
     varied = [score for score in results.panels if results.varies(score)]
-    several = any(len(one.sample(s).values) > 1 for one in configurations for s in varied)
+    several = any(len(c.sample(s).values) > 1 for c in configurations for s in varied)
     if len(configurations) > 1 and several:
         yield Figure("shares", "shares", partial(draw, results, varied))
 
@@ -32,16 +32,16 @@ def draw(results: Results, scores: Sequence[str] | None = None) -> DataFigure:
         results: Of one dataset.
         scores: Names of columns; all that are scores unless given.
     """
-    every = results.variance_shares(scores)
-    if not every:
+    all_shares = results.variance_shares(scores)
+    if not all_shares:
         raise DataError("No score varies over these runs: there is nothing to explain.")
     figure, (axes,) = panels(
-        1, size=(6.4, 0.29 * len(every) + 0.45), head=0.8,
+        1, size=(6.4, 0.29 * len(all_shares) + 0.45), head=0.8,
         title="Where differences in scores come from",
     )  # fmt: skip
-    for y, one in enumerate(every):
+    for y, shares in enumerate(all_shares):
         start = 0.0
-        for share, (color, hatch) in zip(one.shares.values(), LOOKS, strict=True):
+        for share, (color, hatch) in zip(shares.shares.values(), LOOKS, strict=True):
             axes.barh(
                 y, share, left=start, height=0.72, color=color, edgecolor=PAPER, hatch=hatch,
                 linewidth=0.8,
@@ -52,7 +52,7 @@ def draw(results: Results, scores: Sequence[str] | None = None) -> DataFigure:
                     bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1.2},
                 )  # fmt: skip
             start += share
-    axes.set_yticks(range(len(every)), [one.score for one in every])
+    axes.set_yticks(range(len(all_shares)), [shares.score for shares in all_shares])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
     axes.set_xticks([])
@@ -60,16 +60,20 @@ def draw(results: Results, scores: Sequence[str] | None = None) -> DataFigure:
     show_frame(axes)
     patches = {
         name: Patch(facecolor=color, hatch=hatch, edgecolor=PAPER)
-        for name, (color, hatch) in zip(every[0].shares, LOOKS, strict=True)
+        for name, (color, hatch) in zip(all_shares[0].shares, LOOKS, strict=True)
     }
-    legend(figure, patches, notes=sorted({remark for one in every for remark in one.remarks}))
+    legend(
+        figure,
+        patches,
+        notes=sorted({remark for shares in all_shares for remark in shares.remarks}),
+    )
     rows = [
         {
-            "score": one.score,
-            **one.shares,
-            **{f"{name}.corrected": share for name, share in one.corrected.items()},
-            "n": one.n,
+            "score": shares.score,
+            **shares.shares,
+            **{f"{name}.corrected": share for name, share in shares.corrected.items()},
+            "n": shares.n,
         }
-        for one in every
+        for shares in all_shares
     ]
     return DataFigure(figure, rows)

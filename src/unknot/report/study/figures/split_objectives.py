@@ -12,7 +12,7 @@ from unknot.report.study.catalogue import Figure, Part
 from unknot.report.study.style import FEW, DataFigure, is_leftmost, legend, looks, panels
 from unknot.report.style import INK, set_panel, styled
 
-WHOLE = 0.8
+WIDTH = 0.8
 """Inches of a row whose violins hold all runs."""
 MARKS = f"Width: density of the runs; bar: median; cross: mean; dots: up to {FEW} runs."
 
@@ -53,21 +53,21 @@ def draw(
     if len(looked) != 2:
         raise ConfigError(f"A violin has two halves; got the objectives {', '.join(looked)}.")
     figure, all_axes = panels(
-        len(names), size=(2.15, WHOLE * len(parts) + 0.6), head=0.9,
+        len(names), size=(2.15, WIDTH * len(parts) + 0.6), head=0.9,
         title="Scores by objective, back to back",
     )  # fmt: skip
     rows = []
     for score, axes in zip(names, all_axes, strict=True):
         draw_baselines(axes, baselines, score, "x")
         for place, (data, part) in enumerate(parts.items()):
-            objectives = {one.objective: one for one in part.objectives}
+            objectives = {c.objective: c for c in part.objectives}
             for side, (objective, look) in zip((-1, 1), looked.items(), strict=True):
                 if objective in objectives:
                     sample = objectives[objective].sample(score)
                     half_violin(axes, sample.values, float(place), side, look.color)
                     if len(sample.values):
-                        mean, at = [sample.values.mean()], [place + 0.2 * side]
-                        axes.plot(mean, at, "x", color=INK, markersize=4, zorder=4)
+                        mean, height = [sample.values.mean()], [place + 0.2 * side]
+                        axes.plot(mean, height, "x", color=INK, markersize=4, zorder=4)
                     mark_missing(axes, sample, place + 0.25 * side)
                     runs = score_rows(objectives[objective], score)
                     rows += [{"data": data, **row} for row in runs]
@@ -75,8 +75,8 @@ def draw(
         axes.set_ylim(len(parts) - 0.5, -0.5)
         axes.set_yticks(range(len(parts)), list(parts))
         axes.tick_params(axis="y", length=0, labelcolor=INK, labelleft=is_leftmost(axes))
-    every = [one for part in parts.values() for one in part.objectives]
-    notes = MARKS, describe_missing(every, names), describe_baselines(baselines, names)
+    configurations = [c for part in parts.values() for c in part.objectives]
+    notes = MARKS, describe_missing(configurations, names), describe_baselines(baselines, names)
     squares = {name: replace(look, marker="s", dash="") for name, look in looked.items()}
     legend(figure, squares, notes=notes)
     return DataFigure(figure, rows)

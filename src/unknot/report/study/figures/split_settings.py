@@ -32,12 +32,14 @@ def two_valued(results: Results) -> list[str]:
     table, configurations = results.table, results.configurations
     names = [n for n in results.settings if n.partition(".")[0] not in ("objective", "data")]
     two = [n for n in names if len({str(v) for v in table[n]}) == 2 and None not in table[n]]
-    rest = {n: {_key_without(one, n) for one in configurations} for n in two}
+    rest = {n: {_key_without(c, n) for c in configurations} for n in two}
     return [n for n in two if len(rest[n]) < len(configurations)][:2]
 
 
-def _key_without(one: Configuration, name: str) -> str:
-    return replace(one, settings={n: v for n, v in one.settings.items() if n != name}).key
+def _key_without(configuration: Configuration, name: str) -> str:
+    return replace(
+        configuration, settings={n: v for n, v in configuration.settings.items() if n != name}
+    ).key
 
 
 @styled
@@ -62,7 +64,7 @@ def draw(results: Results, score: str, halves: str) -> DataFigure:
     }
     # Configurations with either value, by what they are called without it.
     sides = [
-        {one.label: one for one in results.only(halves, [value]).without(halves).configurations}
+        {c.label: c for c in results.only(halves, [value]).without(halves).configurations}
         for value in values
     ]
     order = list({**sides[1], **sides[0]}.values())
@@ -73,7 +75,7 @@ def draw(results: Results, score: str, halves: str) -> DataFigure:
     )  # fmt: skip
     rows: list[dict[str, Any]] = []
     for side, value, by_label in zip((-1, 1), values, sides, strict=True):
-        for label, place in zip((one.label for one in order), layout.places, strict=True):
+        for label, place in zip((c.label for c in order), layout.places, strict=True):
             if label in by_label:
                 sample, color = by_label[label].sample(score), looked[setting_text(value)].color
                 half_violin(axes, sample.values, float(place), side, color)
@@ -82,6 +84,6 @@ def draw(results: Results, score: str, halves: str) -> DataFigure:
     set_panel(axes, "", grid="x", ticks=6)
     layout.label_axis(axes)
     axes.set_xlabel(score)
-    every = [one for side in sides for one in side.values()]
-    legend(figure, looked, notes=(describe_missing(every, [score]),))
+    configurations = [c for side in sides for c in side.values()]
+    legend(figure, looked, notes=(describe_missing(configurations, [score]),))
     return DataFigure(figure, rows)

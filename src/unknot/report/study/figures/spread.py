@@ -66,11 +66,11 @@ def draw(
     for score, axes in zip(names, all_axes, strict=True):
         draw_baselines(axes, baselines, score, "x")
         boxes: dict[str, list[Row]] = {}
-        for one, place in zip(configurations, layout.places, strict=True):
-            sample = one.sample(score)
-            boxes.setdefault(one.objective, []).append((place, sample.values))
+        for configuration, place in zip(configurations, layout.places, strict=True):
+            sample = configuration.sample(score)
+            boxes.setdefault(configuration.objective, []).append((place, sample.values))
             mark_missing(axes, sample, place)
-            rows += score_rows(one, score)
+            rows += score_rows(configuration, score)
         for objective, together in boxes.items():
             plot_rows(axes, together, kind, looked[objective].color)
         set_panel(axes, score, grid="x", ticks=3)

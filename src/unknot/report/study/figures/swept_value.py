@@ -53,7 +53,7 @@ def applies(part: Part) -> Iterator[Figure]:
 
 def over_datasets(part: Part) -> Iterator[Figure]:
     """A figure for each objective, with lines of each dataset."""
-    for name in (one.objective for one in part.results.objectives):
+    for name in (c.objective for c in part.results.objectives):
         show = partial(draw, part.results, lines="data", objectives=[name])
         yield Figure("datasets", f"datasets-{name}", show, name)
 
@@ -90,7 +90,7 @@ def describe_lines(lines: Sequence[Line]) -> str:
         >>> describe_lines([Line("vae", "", "data.spacing", {}, (1.0, 8.0), two)])
         'One run per configuration, from the smallest to the largest spacing.'
     """
-    several = any(one.size > 1 for line in lines for one in line.configurations)
+    several = any(c.size > 1 for line in lines for c in line.configurations)
     text = "Means over seeds with 95 % intervals" if several else "One run per configuration"
     axis = axis_name(lines)
     if axis == "strength":
@@ -133,41 +133,43 @@ def draw(
         baselines: Lines across the panels.
     """
     names = results.choose(scores)
-    every = [line for line in results.lines if objectives is None or line.objective in objectives]
+    selected = [
+        line for line in results.lines if objectives is None or line.objective in objectives
+    ]
     other = "data" if lines == "objective" else "objective"
-    if len(mixed := {getattr(line, other) for line in every}) > 1:
+    if len(mixed := {getattr(line, other) for line in selected}) > 1:
         raise ConfigError(
             f"A line for each {lines} needs one {other}; got {', '.join(sorted(mixed))}. Take "
             "the runs of one."
         )
-    groups = [getattr(line, lines) for line in every]
-    apart = [_apart(line, every) for line in every]
-    looked, labels = _looks(groups, apart), _labels(groups, apart, every)
-    summaries = [[results.summary(one, names) for one in line.configurations] for line in every]
-    several = any(one[score].n > 1 for line in summaries for one in line for score in names)
+    groups = [getattr(line, lines) for line in selected]
+    apart = [_apart(line, selected) for line in selected]
+    looked, labels = _looks(groups, apart), _labels(groups, apart, selected)
+    summaries = [[results.summary(c, names) for c in line.configurations] for line in selected]
+    several = any(point[score].n > 1 for points in summaries for point in points for score in names)
     figure, all_axes = panels(
         len(names), most=MOST_ACROSS, size=(2.9, 2.1), head=1.0,
-        title=f"Scores over {axis_name(every)}{', mean and 95 % interval' if several else ''}",
+        title=f"Scores over {axis_name(selected)}{', mean and 95 % interval' if several else ''}",
     )  # fmt: skip
     room = float(figure.get_size_inches()[0]) / across(len(names), MOST_ACROSS) - MARGIN
     for score, axes in zip(names, all_axes, strict=True):
         curves: list[MeansLine] = []
-        for line, points in zip(every, summaries, strict=True):
+        for line, points in zip(selected, summaries, strict=True):
             mean, low, high = (
-                [getattr(one[score], name) for one in points]
+                [getattr(point[score], name) for point in points]
                 for name in ("mean", "mean_low", "mean_high")
             )
-            curves.append((_places(line, every), mean, low, high))
+            curves.append((_places(line, selected), mean, low, high))
         draw_means(axes, curves, looked)
         draw_baselines(axes, baselines, score, "y")
         set_panel(axes, score)
-        _label_axis(axes, every, room)
+        _label_axis(axes, selected, room)
     notes = (describe_baselines(baselines, names),)
     legend(figure, dict(zip(labels, looked, strict=True)), across=2, notes=notes)
     rows = [
-        {**one[score].row(), "strength": value, "axis": line.axis, "line": label}
-        for line, label, points in zip(every, labels, summaries, strict=True)
-        for value, one in zip(line.values, points, strict=True)
+        {**point[score].row(), "strength": value, "axis": line.axis, "line": label}
+        for line, label, points in zip(selected, labels, summaries, strict=True)
+        for value, point in zip(line.values, points, strict=True)
         for score in names
     ]
     return DataFigure(figure, rows)
@@ -242,8 +244,8 @@ def _shared(lines: Sequence[Line]) -> bool:
 
 def _on_numbers(lines: Sequence[Line]) -> bool:
     """Whether lines have other values of the same setting: then they stand where these are."""
-    one = len({line.axis for line in lines}) == 1 and all(line.ordered for line in lines)
-    return one and not _shared(lines)
+    shared = len({line.axis for line in lines}) == 1 and all(line.ordered for line in lines)
+    return shared and not _shared(lines)
 
 
 def _has_numbers(lines: Sequence[Line]) -> bool:
@@ -277,5 +279,5 @@ def _label_axis(axes: Axes, lines: Sequence[Line], room: float) -> None:
         step = -(-len(texts) // fit)
         axes.set_xticks(places, [text if i % step == 0 else "" for i, text in enumerate(texts)])
         axes.set_xlim(0.6, len(places) + 0.4)
-    one = len({line.axis for line in lines}) == 1 and lines[0].axis and _has_numbers(lines)
-    axes.set_xlabel(last_name(lines[0].axis) if one else f"{axis_name(lines)}, smallest first")
+    shared = len({line.axis for line in lines}) == 1 and lines[0].axis and _has_numbers(lines)
+    axes.set_xlabel(last_name(lines[0].axis) if shared else f"{axis_name(lines)}, smallest first")

@@ -37,7 +37,7 @@ def scores_with_cost(results: Results) -> list[str]:
         score
         for score in results.scores
         if score not in TERMS
-        and sum(one.has(score, results.cost) for one in results.configurations) > 1
+        and sum(c.has(score, results.cost) for c in results.configurations) > 1
     ]
 
 
@@ -63,19 +63,19 @@ def draw(
     """
     front = results.front(score, cost)
     configurations, x, y = front.configurations, front.price, front.gain
-    looked = looks(one.objective for one in configurations)
+    looked = looks(c.objective for c in configurations)
     figure, (axes,) = panels(1, size=(6.6, 4.5), head=0.5, title=f"{score} against {cost}")
-    errors = np.array([[_se(one, name) for name in (cost, score)] for one in configurations])
+    errors = np.array([[_se(c, name) for name in (cost, score)] for c in configurations])
     on = [i for i in np.argsort(x) if front.on[i]]
     axes.step(
         x[on], y[on], where="post", color=RULE, linewidth=5, zorder=0, alpha=0.7,
         solid_joinstyle="miter",
     )  # fmt: skip
-    place = {id(one): i for i, one in enumerate(configurations)}
+    place = {id(c): i for i, c in enumerate(configurations)}
     for line in setting_lines(configurations):
-        at, look = [place[id(one)] for one in line.configurations], looked[line.objective]
+        places, look = [place[id(c)] for c in line.configurations], looked[line.objective]
         axes.errorbar(
-            x[at], y[at], xerr=errors[at, 0], yerr=errors[at, 1], color=look.color,
+            x[places], y[places], xerr=errors[places, 0], yerr=errors[places, 1], color=look.color,
             marker=look.marker, linestyle=look.dash if line.ordered else "none", markersize=4.5,
             linewidth=0.9, elinewidth=0.7,
         )  # fmt: skip
@@ -97,6 +97,6 @@ def draw(
     return DataFigure(figure, front.rows())
 
 
-def _se(one: Configuration, score: str) -> float:
-    values = one.sample(score).values
+def _se(configuration: Configuration, score: str) -> float:
+    values = configuration.sample(score).values
     return float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0

@@ -34,30 +34,32 @@ Band = dict[str, tuple[Float[np.ndarray, " s"], Float[np.ndarray, "s n"]]]
 def bands(study: Study, configurations: Sequence[Configuration]) -> list[Band]:
     """What the runs of each configuration logged, those that diverged left out."""
     logs: dict[str, tuple[list[int], Terms]] = {}
-    every = []
-    for one in configurations:
+    result = []
+    for configuration in configurations:
         lines: dict[str, list[tuple[list[int], np.ndarray]]] = {}
-        for i, diverged in enumerate(has_diverged(one.runs)):
-            if diverged or one.runs["status"][i] != "done":
+        for i, diverged in enumerate(has_diverged(configuration.runs)):
+            if diverged or configuration.runs["status"][i] != "done":
                 continue
-            population = one.runs["population"][i]
+            population = configuration.runs["population"][i]
             if population not in logs:
                 logs[population] = _terms(study, population)
             steps, terms = logs[population]
             for name, values in terms.items():
-                lines.setdefault(name, []).append((steps, values[:, one.runs["member"][i]]))
-        every.append({name: _together(of_term) for name, of_term in lines.items()})
-    return every
+                lines.setdefault(name, []).append(
+                    (steps, values[:, configuration.runs["member"][i]])
+                )
+        result.append({name: _together(of_term) for name, of_term in lines.items()})
+    return result
 
 
 def applies(part: Part) -> Iterator[Figure]:
     """For each objective of a study of which a run has ended; two of them in sight."""
     if part.study is None:
         return
-    every = [one for one in part.results.configurations if "done" in one.runs["status"]]
+    configurations = [c for c in part.results.configurations if "done" in c.runs["status"]]
     groups: dict[str, list[Configuration]] = {}
-    for one in every[:MOST_CURVES]:
-        groups.setdefault(one.objective, []).append(one)
+    for configuration in configurations[:MOST_CURVES]:
+        groups.setdefault(configuration.objective, []).append(configuration)
     logged = {name: bands(part.study, group) for name, group in groups.items()}
     for i, name in enumerate(name for name, of_group in logged.items() if any(of_group)):
         show = partial(draw, groups[name], logged[name])
@@ -73,8 +75,10 @@ def draw(configurations: Sequence[Configuration], bands: Sequence[Band]) -> Data
         configurations: Those of one objective.
         bands: What the function of that name gave for them.
     """
-    every = dict.fromkeys(name for band in bands for name in band)
-    names = sorted(every, key=lambda n: FIRST.index(n) if n in FIRST else len(FIRST))[:MOST_TERMS]
+    all_names = dict.fromkeys(name for band in bands for name in band)
+    names = sorted(all_names, key=lambda n: FIRST.index(n) if n in FIRST else len(FIRST))[
+        :MOST_TERMS
+    ]
     colors = _ramp(len(configurations))
     looked = [Look(color, "", DASHES[i % len(DASHES)]) for i, color in enumerate(colors)]
     figure, all_axes = panels(
@@ -83,7 +87,7 @@ def draw(configurations: Sequence[Configuration], bands: Sequence[Band]) -> Data
     )  # fmt: skip
     rows = []
     for name, axes in zip(names, all_axes, strict=True):
-        for one, band, look in zip(configurations, bands, looked, strict=True):
+        for configuration, band, look in zip(configurations, bands, looked, strict=True):
             if name not in band:
                 continue
             steps, values = band[name]
@@ -92,9 +96,9 @@ def draw(configurations: Sequence[Configuration], bands: Sequence[Band]) -> Data
             if values.shape[1] > 1:
                 axes.fill_between(steps, low, high, color=look.color, alpha=0.2, linewidth=0)
             rows += [
-                {"objective": one.objective, "strength": one.strength, "term": name,
-                 "step": int(step), "seeds": values.shape[1], "median": float(m), "low": float(a),
-                 "high": float(b)}
+                {"objective": configuration.objective, "strength": configuration.strength,
+                 "term": name, "step": int(step), "seeds": values.shape[1], "median": float(m),
+                 "low": float(a), "high": float(b)}
                 for step, m, a, b in zip(steps, middle, low, high, strict=True)
             ]  # fmt: skip
         set_panel(axes, name)
@@ -103,7 +107,7 @@ def draw(configurations: Sequence[Configuration], bands: Sequence[Band]) -> Data
         axes.set_xlabel("step")
     several = max(values.shape[1] for band in bands for _, values in band.values()) > 1
     note = "Line: median over seeds; band: from the lowest to the highest." if several else ""
-    labels = [swept_text(one) or one.objective for one in configurations]
+    labels = [swept_text(c) or c.objective for c in configurations]
     legend(figure, dict(zip(labels, looked, strict=True)), across=4, notes=(note,))
     return DataFigure(figure, rows)
 

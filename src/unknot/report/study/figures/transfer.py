@@ -69,13 +69,16 @@ def dataset_pairs(configurations: Sequence[Configuration], score: str) -> list[P
     """
     names = _distinctive(configurations)
     by_data: dict[str, dict[Any, Configuration]] = {}
-    for one in (one for one in configurations if one.has(score)):
-        key = (one.objective, *(hashable(one.settings.get(name)) for name in names))
-        by_data.setdefault(one.data, {})[key] = one
+    for configuration in (c for c in configurations if c.has(score)):
+        key = (
+            configuration.objective,
+            *(hashable(configuration.settings.get(name)) for name in names),
+        )
+        by_data.setdefault(configuration.data, {})[key] = configuration
     pairs = []
     for first, second in combinations(by_data, 2):
-        here, there = by_data[first], by_data[second]
-        both = tuple((here[key], there[key]) for key in here if key in there)
+        ours, theirs = by_data[first], by_data[second]
+        both = tuple((ours[key], theirs[key]) for key in ours if key in theirs)
         if len(both) < FEWEST:
             continue
         x, y = (
@@ -117,16 +120,16 @@ def draw(results: Results, score: str) -> DataFigure:
         score: Name of a column.
     """
     results.choose([score])
-    every = dataset_pairs(results.configurations, score)
-    if not every:
+    pairs = dataset_pairs(results.configurations, score)
+    if not pairs:
         raise DataError(
             f"No two datasets have {FEWEST} settings with '{score}' in common: all must agree but "
             "what goes along with the dataset."
         )
-    first = every[:MOST_PAIRS]
+    first = pairs[:MOST_PAIRS]
     looked = {
         name: replace(look, dash="none")
-        for name, look in looks(one.objective for pair in every for one, _ in pair.settings).items()
+        for name, look in looks(c.objective for pair in pairs for c, _ in pair.settings).items()
     }
     figure, all_axes = panels(
         len(first), most=3, size=(2.9, 3.2), head=0.9,
@@ -134,10 +137,10 @@ def draw(results: Results, score: str) -> DataFigure:
     )  # fmt: skip
     for pair, axes in zip(first, all_axes, strict=True):
         _draw_pair(axes, pair, looked)
-    legend(figure, looked, notes=_notes(every))
+    legend(figure, looked, notes=_notes(pairs))
     for pair, axes in zip(first, all_axes, strict=True):
         _name_best(figure, axes, pair, results.sign(score), looked)
-    return DataFigure(figure, [row for pair in every for row in _rows(pair, score, pair in first)])
+    return DataFigure(figure, [row for pair in pairs for row in _rows(pair, score, pair in first)])
 
 
 def _distinctive(configurations: Sequence[Configuration]) -> list[str]:
@@ -147,25 +150,25 @@ def _distinctive(configurations: Sequence[Configuration]) -> list[str]:
     among the configurations of an objective on one dataset.
     """
     groups: dict[tuple[str, str], list[Configuration]] = {}
-    for one in configurations:
-        groups.setdefault((one.data, one.objective), []).append(one)
+    for configuration in configurations:
+        groups.setdefault((configuration.data, configuration.objective), []).append(configuration)
     return [
         name
-        for name in dict.fromkeys(name for one in configurations for name in one.settings)
+        for name in dict.fromkeys(name for c in configurations for name in c.settings)
         if _is_strength(configurations, name)
-        or any(len({hashable(one.settings.get(name)) for one in g}) > 1 for g in groups.values())
+        or any(len({hashable(c.settings.get(name)) for c in g}) > 1 for g in groups.values())
     ]
 
 
 def _is_strength(configurations: Sequence[Configuration], name: str) -> bool:
     """Whether it is a number of objectives."""
-    values = [one.settings.get(name) for one in configurations]
+    values = [c.settings.get(name) for c in configurations]
     return any(map(is_number, values)) and name.partition(".")[0] in ("objective", "strength")
 
 
 def _draw_pair(axes: Axes, pair: Pair, looked: dict[str, Look]) -> None:
     for name, look in looked.items():
-        places = [i for i, (one, _) in enumerate(pair.settings) if one.objective == name]
+        places = [i for i, (c, _) in enumerate(pair.settings) if c.objective == name]
         axes.plot(
             pair.x[places], pair.y[places], marker=look.marker, linestyle="none", color=look.color,
             markersize=5.5, markeredgecolor=PAPER, markeredgewidth=0.4, zorder=3,
@@ -211,14 +214,14 @@ def _name_best(
         figure,
         axes,
         [(float(pair.x[i]), float(pair.y[i])) for i in order],
-        [swept_text(one) for one in configurations],
-        [darker(looked[one.objective].color) for one in configurations],
+        [swept_text(c) for c in configurations],
+        [darker(looked[c.objective].color) for c in configurations],
     )
 
 
-def _notes(every: Sequence[Pair]) -> list[str]:
+def _notes(pairs: Sequence[Pair]) -> list[str]:
     """What marks mean, and how many pairs are shown."""
-    first = every[:MOST_PAIRS]
+    first = pairs[:MOST_PAIRS]
     notes = ["Each point is a configuration. Rings: the best on each dataset."]
     if any(pair.one_scale for pair in first):
         notes.append("Grey line: equal scores on both.")
@@ -226,9 +229,9 @@ def _notes(every: Sequence[Pair]) -> list[str]:
         notes.append("No grey line: the levels differ, so each axis has its own scale.")
     if any(pair.p > CHANCE for pair in first):
         notes.append(f"In brackets: p above {CHANCE:g}.")
-    if len(every) > len(first):
+    if len(pairs) > len(first):
         notes.append(
-            f"{len(first)} of {len(every)} pairs of datasets are shown; the file has the others."
+            f"{len(first)} of {len(pairs)} pairs of datasets are shown; the file has the others."
         )
     return notes
 
@@ -239,10 +242,10 @@ def _rows(pair: Pair, score: str, is_shown: bool) -> list[dict[str, Any]]:
             "score": score,
             "first": pair.first,
             "second": pair.second,
-            "objective": one.objective,
-            "strength": one.strength,
-            "axis": one.axis,
-            "first_n": len(one.sample(score).values),
+            "objective": c.objective,
+            "strength": c.strength,
+            "axis": c.axis,
+            "first_n": len(c.sample(score).values),
             "second_n": len(other.sample(score).values),
             "first_mean": float(x),
             "second_mean": float(y),
@@ -250,5 +253,5 @@ def _rows(pair: Pair, score: str, is_shown: bool) -> list[dict[str, Any]]:
             "p": pair.p,
             "shown": is_shown,
         }
-        for (one, other), x, y in zip(pair.settings, pair.x, pair.y, strict=True)
+        for (c, other), x, y in zip(pair.settings, pair.x, pair.y, strict=True)
     ]
