@@ -25,7 +25,7 @@ from unknot.core.representation import CodeCache
 from unknot.metrics.parts import evaluation
 from unknot.runs import evaluate
 from unknot.runs.evaluate import Model, ScoringRequest
-from unknot.studies.execute import scoring
+from unknot.studies.execute.score_models import score_models
 
 CORES, MEMBERS = 16, 64
 """Of the machine and the population that the last line speaks of."""
@@ -58,7 +58,7 @@ def main() -> None:
     alone = time.monotonic() - alone
 
     before, beside = (spent(), lent()), time.monotonic()
-    list(scoring.score(models, wanted, processes=options.processes))
+    list(score_models(models, wanted, processes=options.processes))
     beside = time.monotonic() - beside
     here, there = spent() - before[0], lent() - before[1]
 

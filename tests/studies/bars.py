@@ -8,7 +8,7 @@ import sys
 import unknot
 from unknot.studies.execute import driver
 from unknot.studies.execute.events import Done, Failed
-from unknot.studies.execute.perform import perform
+from unknot.studies.execute.run_task import run_population_task
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.study import Study
 
@@ -44,7 +44,7 @@ def inline(tasks):
     """A pool without processes."""
     for task in tasks:
         try:
-            yield Done(task.key, perform(task))
+            yield Done(task.key, run_population_task(task))
         except unknot.UnknotError as error:
             yield Failed(task.key, str(error))
 

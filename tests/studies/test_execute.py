@@ -17,7 +17,7 @@ from unknot.studies import export
 from unknot.studies.execute import driver
 from unknot.studies.execute.events import Done, Failed
 from unknot.studies.execute.machine import Machine
-from unknot.studies.execute.perform import perform
+from unknot.studies.execute.run_task import run_population_task
 from unknot.studies.execute.task import Outcome, Task
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.study import Study
@@ -194,14 +194,14 @@ def test_tasks_and_outcomes_are_plain_data(undisturbed):
     key = opened.populations()[0].key
     task = driver.task.from_store(opened, key, device="cpu", threads=1)
     assert Task.from_json(task.json()) == task
-    outcome = perform(task)  # all is there already: nothing is trained
+    outcome = run_population_task(task)  # all is there already: nothing is trained
     assert Outcome(**json.loads(json.dumps(asdict(outcome)))) == outcome
 
 
 def test_workers_that_share_a_gpu_share_the_cores_when_they_score(images, tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(driver, "local", lambda tasks, **_: iter(seen.append(tasks) or ()))
-    monkeypatch.setattr("unknot.studies.execute.scoring.cores", lambda: 16)
+    monkeypatch.setattr("unknot.studies.execute.score_models.cores", lambda: 16)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     study = StudyFile.parse(study_text(images))
     for name, workers, processes in (("a", 3, 5), ("b", 20, 1)):
@@ -226,7 +226,9 @@ def test_a_stop_leaves_a_checkpoint_of_the_very_step(images, tmp_path, undisturb
 
     def stopping(tasks):
         with pytest.raises(Stopped):
-            perform(tasks[0], tell=lambda _, step: steps.append(step), stop=lambda: steps[-1] > 50)
+            run_population_task(
+                tasks[0], tell=lambda _, step: steps.append(step), stop=lambda: steps[-1] > 50
+            )
         yield from ()
 
     driver.run(folder, StudyFile.parse(text), device="cpu", workers=CORES, pool=stopping)
@@ -241,7 +243,7 @@ def test_scoring_can_be_stopped_and_goes_on(images, tmp_path, undisturbed):
 
     def stopping(tasks):
         with pytest.raises(Stopped):
-            perform(
+            run_population_task(
                 tasks[0],
                 tell=lambda phase, n: done.append((phase, n)),
                 stop=lambda: done[-1] == ("score", 3),

@@ -23,10 +23,10 @@ from unknot.runs import evaluate
 from unknot.runs.evaluate import ScoringRequest
 from unknot.runs.folder import RunFolder
 from unknot.runs.training import Stopped
-from unknot.studies.execute import driver, local, scoring
-from unknot.studies.execute import perform as perform_module
+from unknot.studies.execute import driver, local, score_models
+from unknot.studies.execute import run_task as tasks
 from unknot.studies.execute.events import Done
-from unknot.studies.execute.perform import perform
+from unknot.studies.execute.run_task import run_population_task
 from unknot.studies.file.study_file import StudyFile
 
 FILES = {".lock", "status.json", "weights.safetensors", "curves.safetensors", "scores.jsonl"}
@@ -53,7 +53,7 @@ def trained(images, tmp_path_factory):
     def pool(given):
         for one in given:
             tasks.append(replace(one, threads=1))
-            yield Done(one.key, perform(tasks[-1]))
+            yield Done(one.key, run_population_task(tasks[-1]))
 
     text = f"""
         seeds = [0]
@@ -104,7 +104,7 @@ def started(monkeypatch):
 def quick(copied):
     """What a few scores give when one process computes them."""
     with threadpool_limits(1):
-        return perform(copied("alone", metrics=QUICK)).scores
+        return run_population_task(copied("alone", metrics=QUICK)).scores
 
 
 def models(trained, wanted):
@@ -122,11 +122,13 @@ def test_all_scores_are_the_same_bit_for_bit(copied, started):
     names = [*evaluate.everything(), "udr"]  # which compares several models
     alone, beside = copied("alone", metrics=names), copied("beside", metrics=names, processes=2)
     with threadpool_limits(1):
-        expected = perform(alone)
+        expected = run_population_task(alone)
     assert started == []  # a worker on a CPU has one core
     heard, found = [], []
     thread = threading.Thread(
-        target=lambda: found.append(perform(beside, tell=lambda *said: heard.append(said)))
+        target=lambda: found.append(
+            run_population_task(beside, tell=lambda *said: heard.append(said))
+        )
     )
     thread.start()
     thread.join()
@@ -151,13 +153,13 @@ def test_members_encoded_together_have_the_scores_they_have_alone(
     copied, started, quick, processes, monkeypatch
 ):
     """As beside a GPU; the member that has diverged is encoded with the others and not scored."""
-    monkeypatch.setattr(perform_module, "_on_cpu", lambda _: False)
+    monkeypatch.setattr(tasks, "is_on_cpu", lambda _: False)
     portions, encode = [], evaluate.encode
     monkeypatch.setattr(
         evaluate, "encode", lambda p, d, i: portions.append(p.members) or encode(p, d, i)
     )
     with threadpool_limits(1):
-        found = perform(copied("beside", metrics=QUICK, processes=processes)).scores
+        found = run_population_task(copied("beside", metrics=QUICK, processes=processes)).scores
     assert found == quick
     assert {*portions} == {3}
     assert len(started) == (processes if processes > 1 else 0)
@@ -165,8 +167,8 @@ def test_members_encoded_together_have_the_scores_they_have_alone(
 
 def test_known_scores_need_no_process(copied, started, quick):
     beside = copied("beside", metrics=QUICK)
-    assert perform(beside).scores == quick
-    assert perform(replace(beside, processes=2)).scores == quick
+    assert run_population_task(beside).scores == quick
+    assert run_population_task(replace(beside, processes=2)).scores == quick
     assert started == []
 
 
@@ -174,8 +176,8 @@ def test_a_process_killed_at_work_changes_nothing(copied, started, monkeypatch):
     """What it had computed is dropped, and the model goes to another one."""
     names = ["elbo", "mig", "dci"]
     with threadpool_limits(1):
-        expected = perform(copied("alone", metrics=names)).scores
-    seen, hear = [], local.LocalPool._alive
+        expected = run_population_task(copied("alone", metrics=names)).scores
+    seen, hear = [], local.LocalPool.on_message
 
     def listen(pool, worker, fact, data):
         seen.append((worker, fact["event"]))
@@ -184,9 +186,9 @@ def test_a_process_killed_at_work_changes_nothing(copied, started, monkeypatch):
             worker.process.send_signal(signal.SIGKILL)
         return hear(pool, worker, fact, data)
 
-    monkeypatch.setattr(local.LocalPool, "_alive", listen)
+    monkeypatch.setattr(local.LocalPool, "on_message", listen)
     beside = copied("beside", metrics=names, processes=2)
-    assert perform(beside).scores == expected
+    assert run_population_task(beside).scores == expected
     assert [kind for _, kind in seen].count("scored") == 2
     assert len(started) == 2  # the dead one is not replaced
     assert [one.process.returncode for one in started].count(-signal.SIGKILL) >= 1
@@ -196,13 +198,13 @@ def test_a_process_killed_at_work_changes_nothing(copied, started, monkeypatch):
 def test_processes_that_cannot_start_are_done_without(copied, started, quick, monkeypatch):
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
     beside = copied("beside", metrics=QUICK, processes=2)
-    assert perform(beside).scores == quick
+    assert run_population_task(beside).scores == quick
     assert len(started) == 2  # and no more: what kills one may kill the next
 
 
 def test_words_that_are_no_messages_end_a_process(copied, started, quick, monkeypatch):
     monkeypatch.setattr(sys, "executable", shutil.which("echo"))
-    assert perform(copied("beside", metrics=QUICK, processes=2)).scores == quick
+    assert run_population_task(copied("beside", metrics=QUICK, processes=2)).scores == quick
 
 
 def test_a_stopped_task_leaves_nothing_and_goes_on(copied, started, quick):
@@ -210,18 +212,20 @@ def test_a_stopped_task_leaves_nothing_and_goes_on(copied, started, quick):
     heard = []
     # Two bounds are computed here, the others come from workers.
     with pytest.raises(Stopped):
-        perform(beside, tell=lambda _, n: heard.append(n), stop=lambda: max([0, *heard]) >= 2)
+        run_population_task(
+            beside, tell=lambda _, n: heard.append(n), stop=lambda: max([0, *heard]) >= 2
+        )
     assert heard[-1] < 2 * len(QUICK)
     assert len(started) == 2
     assert files(beside.folder) <= FILES
-    assert perform(replace(beside, processes=None)).scores == quick
+    assert run_population_task(replace(beside, processes=None)).scores == quick
 
 
 def test_an_error_of_a_process_is_the_error_that_it_would_be_here(trained, started):
     wanted = ScoringRequest(["mig", "udr"])
     for processes in (1, 2):
         with pytest.raises(ConfigError, match=r"^udr compares several models"):
-            list(scoring.score(models(trained, wanted), wanted, processes=processes))
+            list(score_models.score_models(models(trained, wanted), wanted, processes=processes))
     assert len(started) == 2
 
 
@@ -233,9 +237,9 @@ def test_one_has_many_rows_encoded_while_others_compute(trained, monkeypatch):
             given.extend(task.request["metrics"] for task in tasks)
             super().__init__([], **options)
 
-    monkeypatch.setattr(scoring, "LocalPool", Pool)
+    monkeypatch.setattr(score_models, "LocalPool", Pool)
     request = ScoringRequest(["beta_vae", "dci", "factor_vae", "mig"])
-    next(scoring.score(models(trained, request), request, processes=2)).clear()
+    next(score_models.score_models(models(trained, request), request, processes=2)).clear()
     assert given == [
         ["beta_vae", "factor_vae", "dci", "mig"],
         ["dci", "mig", "beta_vae", "factor_vae"],
@@ -250,7 +254,9 @@ def test_a_failure_here_ends_the_workers(trained, started):
         raise OSError("no such weights")
 
     with pytest.raises(OSError, match="no such weights"):
-        list(scoring.score([first, replace(second, encode=fails)], request, processes=2))
+        list(
+            score_models.score_models([first, replace(second, encode=fails)], request, processes=2)
+        )
     assert len(started) == 2
 
 
@@ -258,7 +264,7 @@ def test_a_worker_leaves_with_whoever_started_it(trained, started):
     """In the middle of its work, where it would never look at its input."""
     inbox, request = queue.SimpleQueue(), ScoringRequest(["mig"])
     worker = local.WorkerProcess(inbox, {})
-    worker.give(scoring._task(models(trained, request)[0], request, 0))
+    worker.give(score_models.score_task(models(trained, request)[0], request, 0))
     while True:
         _, (fact, data) = inbox.get(timeout=60)
         if fact["event"] == "ask":
@@ -276,11 +282,11 @@ def test_as_many_processes_as_there_are_cores_beside_a_gpu(trained, monkeypatch)
     on_gpu = replace(population, context=replace(population.context, runtime=runtime))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(16), raising=False)
-    assert perform_module._processes(trained, population) == 1
-    assert perform_module._processes(trained, on_gpu) == 16
-    assert perform_module._processes(replace(trained, processes=3), population) == 3
+    assert tasks.processes_for(trained, population) == 1
+    assert tasks.processes_for(trained, on_gpu) == 16
+    assert tasks.processes_for(replace(trained, processes=3), population) == 3
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
-    assert perform_module._processes(trained, on_gpu) == 4
+    assert tasks.processes_for(trained, on_gpu) == 4
 
 
 def test_a_run_of_several_models_is_scored_by_several_processes(images, tmp_path, started):

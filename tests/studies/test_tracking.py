@@ -11,7 +11,7 @@ from unknot.core.errors import ConfigError, UnknotError
 from unknot.studies import export, tracking
 from unknot.studies.execute import driver
 from unknot.studies.execute.events import Done, Failed
-from unknot.studies.execute.perform import perform
+from unknot.studies.execute.run_task import run_population_task
 from unknot.studies.file.study_file import StudyFile
 
 
@@ -38,7 +38,7 @@ def study(tiny, tmp_path_factory):
     def inline(tasks):
         for task in tasks:
             try:
-                yield Done(task.key, perform(task))
+                yield Done(task.key, run_population_task(task))
             except UnknotError as error:
                 yield Failed(task.key, str(error))
 

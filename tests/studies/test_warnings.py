@@ -13,18 +13,18 @@ from unknot.studies.file.study_file import StudyFile
 WARNING = """
 import warnings
 
-from unknot.studies.execute import perform as module
+from unknot.studies.execute import run_task as module
 
-perform = module.perform
+run_population_task = module.run_population_task
 
 
 def warning(task, **options):
     warnings.warn("the same for all", RuntimeWarning, stacklevel=1)
     warnings.warn(f"of {task.key} alone", UserWarning, stacklevel=1)
-    return perform(task, **options)
+    return run_population_task(task, **options)
 
 
-module.perform = warning
+module.run_population_task = warning
 """
 
 

@@ -46,7 +46,7 @@ def evaluate(
     from unknot.runs import evaluate as scores
     from unknot.runs import lock, records
     from unknot.runs.run import load
-    from unknot.studies.execute import scoring
+    from unknot.studies.execute.score_models import score_models, scoring_processes
 
     names = split_names(metrics)
     request = scores.ScoringRequest(
@@ -60,11 +60,11 @@ def evaluate(
     with (
         bar("score", len(models) * len(request.metrics), "scores") as update,
         closing(
-            scoring.score(
+            score_models(
                 models,
                 request,
                 stored=records.read(run),
-                processes=workers or scoring.spare(),
+                processes=workers or scoring_processes(),
                 on_score=lambda done: update(done, " "),
             )
         ) as of_models,

@@ -188,8 +188,8 @@ def stack_module(module: nn.Module, *, kernels: bool = False) -> StackedModule:
         kernels: Use Triton kernels where there are any for a layer.
     """
     children = list(module.named_children())
-    plan = _plan(children, kernels) if type(module) is nn.Sequential else None
-    return plan or _vmap_module(module)
+    stacked = _Plan(children, kernels).stack() if type(module) is nn.Sequential else None
+    return stacked or _vmap_module(module)
 
 
 def _vmap_module(module: nn.Module) -> StackedModule:
@@ -206,68 +206,102 @@ Call: TypeAlias = Callable[[Weights, Tensor], Tensor]
 POINTWISE = (nn.ReLU, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.ELU, nn.SiLU, nn.GELU, nn.Identity)
 
 
-def _plan(children: list[tuple[str, nn.Module]], kernels: bool) -> StackedModule | None:
-    """Our layers for the children of an ``nn.Sequential``; None where one of them is unknown.
+class _Plan:
+    """Our layers for the children of an ``nn.Sequential``, one child after the other.
 
     Types are compared exactly: a subclass may compute something else.
     """
-    layers: dict[str, Linear | Conv | ConvTranspose] = {}
-    calls: list[Call] = []
-    channels = 0  # of an image that is held channels last, else 0
-    order = 0  # channels of an image that was flattened channels last, else 0
-    linear = ""  # the linear layer whose output the present features are
-    rectified = False  # the image comes from a kernel that has done the ReLU behind it
-    for i, (name, module) in enumerate(children):
-        after = type(children[i + 1][1]) if i + 1 < len(children) else None
+
+    def __init__(self, children: list[tuple[str, nn.Module]], kernels: bool) -> None:
+        self.children, self.kernels = children, kernels
+        self.layers: dict[str, Linear | Conv | ConvTranspose] = {}
+        self.calls: list[Call] = []
+        self.channels = 0
+        """Of an image that is held channels last, else 0."""
+        self.flat_channels = 0
+        """Of an image that was flattened channels last, else 0."""
+        self.linear = ""
+        """The linear layer whose output the present features are."""
+        self.rectified = False
+        """The image comes from a kernel that has done the ReLU behind it."""
+
+    def stack(self) -> StackedModule | None:
+        """The module; None where a child is unknown."""
+        if not all(self._add(i, name, module) for i, (name, module) in enumerate(self.children)):
+            return None
+        if self.channels:
+            self._channels_first()
+        calls = self.calls
+
+        def run(weights: Weights, x: Tensor) -> Tensor:
+            for call in calls:
+                x = call(weights, x)
+            return x
+
+        return StackedModule(self.layers, run)
+
+    def _add(self, i: int, name: str, module: nn.Module) -> bool:
+        """Take the next child; False if there is no way."""
         layer = _layer(module)
         if isinstance(layer, Conv | ConvTranspose):
-            if not channels:
-                calls.append(lambda _, x: x.permute(0, 1, 3, 4, 2))
-            layers[name], channels = layer, cast(nn.Conv2d, module).out_channels
-            if kernels and _has_kernel(layer):
-                relu = (
-                    after is nn.ReLU
-                    and i + 2 < len(children)
-                    and _has_kernel(_layer(children[i + 2][1]))
-                )
-                calls.append(_kernel(name, layer, relu, rectified))
-                rectified = relu
-            else:
-                calls.append(_call_layer(name, layer))
-        elif isinstance(layer, Linear) and not channels:
-            if order:
-                layer = Linear(_channels_last(order, cast(nn.Linear, module).in_features))
-            layers[name], order, linear = layer, 0, name
-            calls.append(_call_layer(name, layer))
+            self._add_convolution(i, name, layer, cast(nn.Conv2d, module).out_channels)
+        elif isinstance(layer, Linear) and not self.channels:
+            self._add_linear(name, cast(nn.Linear, module).in_features)
         elif type(module) is nn.Flatten and (module.start_dim, module.end_dim) == (1, -1):
-            if channels and after is not nn.Linear:  # no weights to reorder: PyTorch's order
-                calls.append(lambda _, x: x.permute(0, 1, 4, 2, 3))
-                channels = 0
-            calls.append(lambda _, x: x.flatten(2))
-            channels, order, linear = 0, channels, ""
-        elif type(module) is nn.Unflatten and module.dim == 1 and not channels:
-            size = tuple(module.unflattened_size)
-            if linear and after in (nn.Conv2d, nn.ConvTranspose2d) and min(size) > 0:
-                # The image is wanted channels last, so the linear layer writes it that way.
-                c, h, w = size
-                before = cast(Linear, layers[linear]).inputs
-                layers[linear] = Linear(before, _channels_last(c, c * h * w))
-                size, channels = (h, w, c), c
-            calls.append(_reshape(size))
+            self._add_flatten(i)
+        elif type(module) is nn.Unflatten and module.dim == 1 and not self.channels:
+            self._add_unflatten(i, tuple(module.unflattened_size))
         elif type(module) in POINTWISE:
-            if not rectified:
-                calls.append(_pointwise(module))
+            if not self.rectified:
+                self.calls.append(_pointwise(module))
         else:
-            return None
-    if channels:
-        calls.append(lambda _, x: x.permute(0, 1, 4, 2, 3))
+            return False
+        return True
 
-    def run(weights: Weights, x: Tensor) -> Tensor:
-        for call in calls:
-            x = call(weights, x)
-        return x
+    def _child(self, i: int) -> nn.Module | None:
+        return self.children[i][1] if i < len(self.children) else None
 
-    return StackedModule(layers, run)
+    def _channels_first(self) -> None:
+        self.calls.append(lambda _, x: x.permute(0, 1, 4, 2, 3))
+        self.channels = 0
+
+    def _add_convolution(self, i: int, name: str, layer: Conv | ConvTranspose, out: int) -> None:
+        if not self.channels:
+            self.calls.append(lambda _, x: x.permute(0, 1, 3, 4, 2))
+        self.layers[name], self.channels = layer, out
+        if not (self.kernels and _has_kernel(layer)):
+            self.calls.append(_call_layer(name, layer))
+            return
+        behind = self._child(i + 2)
+        relu = (
+            type(self._child(i + 1)) is nn.ReLU
+            and behind is not None
+            and _has_kernel(_layer(behind))
+        )
+        self.calls.append(_kernel(name, layer, relu, self.rectified))
+        self.rectified = relu
+
+    def _add_linear(self, name: str, features: int) -> None:
+        order = _channels_last(self.flat_channels, features) if self.flat_channels else None
+        layer = self.layers[name] = Linear(order)
+        self.flat_channels, self.linear = 0, name
+        self.calls.append(_call_layer(name, layer))
+
+    def _add_flatten(self, i: int) -> None:
+        if self.channels and type(self._child(i + 1)) is not nn.Linear:
+            self._channels_first()  # no weights to reorder: PyTorch's order
+        self.calls.append(lambda _, x: x.flatten(2))
+        self.channels, self.flat_channels, self.linear = 0, self.channels, ""
+
+    def _add_unflatten(self, i: int, size: tuple[int, ...]) -> None:
+        image = type(self._child(i + 1)) in (nn.Conv2d, nn.ConvTranspose2d)
+        if self.linear and image and min(size) > 0:
+            # The image is wanted channels last, so the linear layer writes it that way.
+            c, h, w = size
+            inputs = cast(Linear, self.layers[self.linear]).inputs
+            self.layers[self.linear] = Linear(inputs, _channels_last(c, c * h * w))
+            size, self.channels = (h, w, c), c
+        self.calls.append(_reshape(size))
 
 
 def _layer(module: nn.Module) -> Linear | Conv | ConvTranspose | None:

@@ -70,7 +70,7 @@ def evaluate(
 ) -> Iterator[list[Record]]:
     """Score every member that did not diverge; yields the records of one after the other.
 
-    `unknot.studies.execute.scoring` does the same in several processes.
+    `unknot.studies.execute.score_models` does the same in several processes.
 
     Args:
         run: Trained models.

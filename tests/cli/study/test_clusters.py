@@ -11,7 +11,7 @@ import unknot as library
 from unknot.core.errors import UnknotError
 from unknot.studies.execute import backends, ray_pool, slurm_pool
 from unknot.studies.execute.machine import Machine
-from unknot.studies.execute.perform import run_remote_task
+from unknot.studies.execute.run_task import run_remote_task
 from unknot.studies.execute.task import Task
 
 
@@ -90,10 +90,10 @@ def test_a_task_on_a_gpu_of_ray_has_its_share_of_cpus_to_score_with(monkeypatch)
         return {"Alive": alive, "Resources": resources}
 
     nodes = [node(CPU=64.0, GPU=4.0), node(CPU=24.0, GPU=2.0), node(CPU=8.0), node(False, GPU=8.0)]
-    monkeypatch.setattr(ray_pool, "_ray", lambda: SimpleNamespace(nodes=lambda: nodes))
-    assert ray_pool._cpus_of_a_gpu() == 12
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(nodes=lambda: nodes))
+    assert ray_pool.cpus_per_gpu() == 12
     nodes[1]["Resources"]["CPU"] = 1.0
-    assert ray_pool._cpus_of_a_gpu() == 1
+    assert ray_pool.cpus_per_gpu() == 1
 
 
 def test_a_tracker_that_nobody_knows(unknot, tmp_path):
@@ -103,12 +103,12 @@ def test_a_tracker_that_nobody_knows(unknot, tmp_path):
 
 def test_slurm_jobs_have_the_threads_that_were_asked_for_and_a_device_that_was_named():
     options = {"cpus_per_task": "4"}
-    assert slurm_pool._machine(options, 10, device="cpu") == Machine("cpu", 8, 4)
-    assert slurm_pool._machine(options, 10, device="cpu", threads=1) == Machine("cpu", 8, 1)
-    assert slurm_pool._machine({}, 10, device="cuda", workers=3) == Machine("cuda", 3, None)
+    assert slurm_pool.slurm_machine(options, 10, device="cpu") == Machine("cpu", 8, 4)
+    assert slurm_pool.slurm_machine(options, 10, device="cpu", threads=1) == Machine("cpu", 8, 1)
+    assert slurm_pool.slurm_machine({}, 10, device="cuda", workers=3) == Machine("cuda", 3, None)
     for device, said in (("auto", "Use --device cpu or"), ("cuda:1", "the cluster's choice")):
         with pytest.raises(UnknotError, match=said):
-            slurm_pool._machine({}, 10, device=device)
+            slurm_pool.slurm_machine({}, 10, device=device)
 
 
 def test_a_node_that_is_not_what_the_driver_takes_it_for_does_nothing(tmp_path):

@@ -12,11 +12,12 @@ import unknot
 from unknot.core.errors import ConfigError, StoreError
 from unknot.core.files import write_whole
 from unknot.runs import lock
-from unknot.studies.execute import scoring, task
+from unknot.studies.execute import task
 from unknot.studies.execute.events import Done, Event, Failed, Pool, Progress
 from unknot.studies.execute.local import local
 from unknot.studies.execute.machine import Machine
 from unknot.studies.execute.machine import machine as this_machine
+from unknot.studies.execute.score_models import scoring_processes
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.plan import Plan, configuration_table, plan, shards
 from unknot.studies.store import FILE, Store, create, open_to_read
@@ -186,7 +187,7 @@ def execute(
         watch: Told of every event.
     """
     # Workers that share this machine's GPU share its cores, too, when they score.
-    share = max(1, scoring.spare() // machine.workers) if machine.gpu and pool is None else None
+    share = max(1, scoring_processes() // machine.workers) if machine.gpu and pool is None else None
     tasks = [
         task.from_store(store, key, device=machine.device, threads=machine.threads, processes=share)
         for key in store.unfinished()

@@ -125,7 +125,7 @@ class LocalPool:
         self.answer, self.stop, self.grace = answer, stop, grace
         self.inbox: Inbox = queue.SimpleQueue()
         self.alive: set[WorkerProcess] = set()
-        self.deaths, self.stillborn, self.warned = DeathPolicy(), 0, set[str]()
+        self.deaths, self.failed_starts, self.warned = DeathPolicy(), 0, set[str]()
 
     def __enter__(self) -> "LocalPool":
         try:
@@ -146,23 +146,25 @@ class LocalPool:
             for worker in self.alive:
                 if self.waiting and worker.ready and worker.task is None:
                     worker.give(self.waiting.popleft())
-            worker, message = self._hear()
-            event = self._dead(worker) if message is None else self._alive(worker, *message)
+            worker, message = self._next_message()
+            event = self._on_death(worker) if message is None else self.on_message(worker, *message)
             if event is not None:
                 yield event
 
-    def _hear(self) -> tuple[WorkerProcess, Message | None]:
+    def _next_message(self) -> tuple[WorkerProcess, Message | None]:
         while True:
             if self.stop():
                 raise Stopped
             with contextlib.suppress(queue.Empty):
                 return self.inbox.get(timeout=PAUSE)
 
-    def _alive(self, worker: WorkerProcess, fact: dict[str, Any], data: bytearray) -> Event | None:
-        """What a worker says, as an event where it is one."""
+    def on_message(
+        self, worker: WorkerProcess, fact: dict[str, Any], data: bytearray
+    ) -> Event | None:
+        """Take what a worker says; an event where it is one."""
         kind, task = fact["event"], worker.task
         if kind == "ready":
-            worker.ready, self.stillborn = True, 0
+            worker.ready, self.failed_starts = True, 0
         elif task is None:
             pass
         elif kind == "ask":
@@ -179,14 +181,14 @@ class LocalPool:
             return end_event(task.key, fact)
         return None
 
-    def _dead(self, worker: WorkerProcess) -> Event | None:
+    def _on_death(self, worker: WorkerProcess) -> Event | None:
         """A worker is gone, and its task goes to another or is given up."""
         self.alive.remove(worker)
         how = worker.death
         worker.close()
         self.workers -= not self.replace
         if worker.task is None:
-            self.stillborn += not worker.ready
+            self.failed_starts += not worker.ready
             event = None
         else:
             event = self.deaths.died(worker.task.key, how)
@@ -194,7 +196,7 @@ class LocalPool:
                 self.waiting.appendleft(worker.task)
             else:
                 self.left -= 1
-        if self.stillborn > DEATHS or not self.workers:
+        if self.failed_starts > DEATHS or not self.workers:
             raise NoWorkersError(f"Workers cannot start ({how}).")
         return event
 

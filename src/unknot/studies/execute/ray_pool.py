@@ -30,7 +30,7 @@ from unknot.studies.execute.backends import Backend, check_options
 from unknot.studies.execute.events import DeathPolicy, Event, Lost, Place, end_event
 from unknot.studies.execute.local import GRACE
 from unknot.studies.execute.machine import Machine, device_elsewhere, threads_in
-from unknot.studies.execute.perform import run_remote_task
+from unknot.studies.execute.run_task import run_remote_task
 from unknot.studies.execute.task import Task
 
 PAUSE = 0.3
@@ -199,7 +199,7 @@ def _room(threads: int | None) -> int:
     return sum(int(node.get("CPU", 0)) // threads for node in nodes)
 
 
-def _cpus_of_a_gpu() -> int:
+def cpus_per_gpu() -> int:
     """A GPU's share of its node's CPUs, the least of all nodes: they score what it has trained."""
     nodes = [node["Resources"] for node in _ray().nodes() if node["Alive"]]
     shares = [int(n.get("CPU", 0)) // int(n["GPU"]) for n in nodes if n.get("GPU", 0) >= 1]
@@ -213,7 +213,7 @@ def _start(task: Task) -> tuple[Any, Any]:
         _ray()
         .remote(Performer)
         .options(
-            num_cpus=_cpus_of_a_gpu() if gpu else task.threads or 1,
+            num_cpus=cpus_per_gpu() if gpu else task.threads or 1,
             num_gpus=1 if gpu else 0,
             max_restarts=0,
             max_task_retries=0,

@@ -45,7 +45,7 @@ from unknot.runs.training import Stopped
 from unknot.studies.execute.backends import Backend
 from unknot.studies.execute.events import DeathPolicy, Event, Lost, Place, end_event
 from unknot.studies.execute.machine import Machine, device_elsewhere, threads_in
-from unknot.studies.execute.perform import run_remote_task
+from unknot.studies.execute.run_task import run_remote_task
 from unknot.studies.execute.task import Task
 
 PAUSE = 1.0
@@ -133,8 +133,8 @@ def slurm(
         _queue()
     settings = {name.replace("-", "_"): value or True for name, value in (options or {}).items()}
     return Backend(
-        functools.partial(_machine, settings),
-        functools.partial(_pool, settings, workers=workers or WORKERS, cluster=cluster),
+        functools.partial(slurm_machine, settings),
+        functools.partial(_perform, settings, workers=workers or WORKERS, cluster=cluster),
     )
 
 
@@ -143,7 +143,7 @@ def backend(options: Mapping[str, str], workers: int | None) -> AbstractContextM
     return contextlib.nullcontext(slurm(options, workers=workers))
 
 
-def _machine(
+def slurm_machine(
     options: Mapping[str, Any],
     runs: int,  # noqa: ARG001 - they wait in SLURM's queue
     *,
@@ -151,7 +151,15 @@ def _machine(
     workers: int | None = None,
     threads: int | None = None,
 ) -> Machine:
-    """The device and threads of a study's jobs, and how many of them there are at a time."""
+    """The device and threads of a study's jobs, and how many of them there are at a time.
+
+    Args:
+        options: Of sbatch.
+        runs: Of the study.
+        device: ``cpu`` or ``cuda``.
+        workers: The most jobs at a time.
+        threads: Of each job; its CPUs unless given.
+    """
     name = device_elsewhere(device, auto=None)
     if name == "cuda":
         return Machine("cuda", workers or WORKERS, None)
@@ -159,118 +167,174 @@ def _machine(
     return Machine("cpu", workers or WORKERS, job_threads)
 
 
-def _pool(
+class SlurmPool:
+    """Jobs that perform tasks; leaving the context stops them with a checkpoint.
+
+    Args:
+        options: Of sbatch.
+        tasks: Each a job.
+        workers: The most jobs at a time.
+        cluster: ``slurm``, or ``local`` for submitit's processes of this machine.
+    """
+
+    def __init__(
+        self, options: Mapping[str, Any], tasks: Sequence[Task], *, workers: int, cluster: str
+    ) -> None:
+        self.options, self.workers, self.cluster = options, workers, cluster
+        self.folder = Path(tasks[0].folder).parent.parent / "slurm"
+        self.sent = {task.key: SentTask(task, job) for task, job in self._earlier_jobs(tasks)}
+        self.waiting = [task for task in tasks if task.key not in self.sent]
+        self.places: dict[str, Place] = {}
+        self.deaths = DeathPolicy()
+
+    def __enter__(self) -> "SlurmPool":
+        return self
+
+    def events(self) -> Iterator[Event]:
+        """What becomes of the tasks, until all have come to an end."""
+        looked = 0.0
+        while self.waiting or self.sent:
+            yield from self.collect()
+            if time.monotonic() - looked >= LOOK:
+                looked = time.monotonic()
+                yield from self.replace_lost()
+                yield from self.progress()
+                self.submit()
+            if self.sent:
+                time.sleep(PAUSE)
+
+    def collect(self) -> Iterator[Event]:
+        """The ends of tasks that left an answer."""
+        for key in [*self.sent]:
+            if fact := _read(self.folder / f"{key}.answer.json"):
+                yield end_event(key, fact)
+                del self.sent[key]
+                self._forget(key)
+
+    def replace_lost(self) -> Iterator[Event]:
+        """Deaths of jobs that are gone for a while and left no answer; their tasks wait again."""
+        try:
+            gone = self.sent.keys() - self._present()
+        except UnknotError:  # it will answer again
+            return
+        now = time.monotonic()
+        for key in [key for key in gone if self.sent[key].is_lost(now)]:
+            lost = self.sent.pop(key)
+            self._forget(key)
+            event = self.deaths.died(key, _last_words(lost.job))
+            if isinstance(event, Lost):
+                self.waiting.append(lost.task)
+            yield event
+
+    def progress(self) -> Iterator[Event]:
+        """How far tasks are, where that is news."""
+        for key, sent_task in self.sent.items():
+            place = _place(Path(sent_task.task.folder))
+            if place and place != self.places.get(key):
+                self.places[key] = place
+                yield self.deaths.progress(key, *place)
+
+    def submit(self) -> None:
+        """Put tasks that wait into the queue, as far as one array goes."""
+        if not self.waiting:
+            return
+        tasks = self.waiting[:ARRAY]
+        try:
+            jobs = self._submit_array(tasks)
+        except UnknotError:
+            if not self.sent:  # else there may be more room in the queue later
+                raise
+            return
+        self.sent |= {task.key: SentTask(task, job) for task, job in zip(tasks, jobs, strict=True)}
+        del self.waiting[:ARRAY]
+
+    def _submit_array(self, tasks: Sequence[Task]) -> list[Any]:
+        """Tasks as jobs in the queue."""
+        submitit = importlib.import_module("submitit")
+        first = tasks[0]
+        gpu = first.device != "cpu" and not GPUS & {*self.options}
+        executor = submitit.AutoExecutor(
+            self.folder, cluster=self.cluster, slurm_max_num_timeout=1_000
+        )
+        executor.update_parameters(
+            name="unknot",
+            timeout_min=MINUTES,
+            cpus_per_task=first.threads or 1,
+            **({"gpus_per_node": 1} if gpu else {}),
+            slurm_array_parallelism=self.workers,
+            slurm_setup=[f"export {n}={v}" for n, v in threads_in(first.threads).items()],
+            slurm_additional_parameters={"requeue": True, **self.options},
+        )
+        answers = [self.folder / f"{task.key}.answer.json" for task in tasks]
+        for answer in answers:
+            answer.unlink(missing_ok=True)
+        jobs = []
+        try:
+            with executor.batch():
+                for task, answer in zip(tasks, answers, strict=True):
+                    words = task.json(), unknot.__version__, str(answer)
+                    jobs.append(executor.submit(Job(), *words))
+        except (RuntimeError, subprocess.SubprocessError) as error:  # submitit's are RuntimeErrors
+            lines = str(error).split("\n")
+            message = next((line for line in lines if "sbatch:" in line), str(error))
+            raise UnknotError(
+                f"{message.strip()} (see --backend-option). Nothing is lost."
+            ) from error
+        for task, job in zip(tasks, jobs, strict=True):
+            note = {"job": job.job_id, "task": task.json()}
+            write_whole(self.folder / f"{task.key}.job.json", json.dumps(note).encode())
+        return jobs
+
+    def _earlier_jobs(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Any]]:
+        """Jobs of a driver that was killed, which have these very tasks."""
+        if self.cluster != "slurm":
+            return
+        queue = _queue()
+        for task in tasks:
+            note = _read(self.folder / f"{task.key}.job.json")
+            if not note:
+                continue
+            there = note["job"] in queue or (self.folder / f"{task.key}.answer.json").exists()
+            if there and note["task"] == task.json():
+                yield task, importlib.import_module("submitit").SlurmJob(self.folder, note["job"])
+            elif note["job"] in queue:
+                _run("scancel", note["job"])
+
+    def _present(self) -> set[str]:
+        """Keys of those whose job waits or runs."""
+        if self.cluster != "slurm":
+            return {key for key, sent_task in self.sent.items() if not sent_task.job.done()}
+        queue = _queue()
+        return {key for key, sent_task in self.sent.items() if sent_task.job.job_id in queue}
+
+    def _forget(self, key: str) -> None:
+        for name in ("job", "answer"):
+            (self.folder / f"{key}.{name}.json").unlink(missing_ok=True)
+
+    def __exit__(self, *_: object) -> None:
+        """Ask jobs to save and leave, and wait for that; SLURM kills those that take long."""
+        if not self.sent:
+            return
+        if self.cluster == "slurm":
+            _run("scancel", *(sent_task.job.job_id for sent_task in self.sent.values()))
+        else:
+            for sent_task in self.sent.values():
+                sent_task.job.cancel()
+        until = time.monotonic() + GRACE
+        with contextlib.suppress(UnknotError):
+            while time.monotonic() < until and self._present():
+                time.sleep(PAUSE)
+        for key in self.sent:
+            self._forget(key)
+
+
+def _perform(
     options: Mapping[str, Any], tasks: Sequence[Task], *, workers: int, cluster: str
 ) -> Iterator[Event]:
     """Perform tasks as jobs; closing the iterator stops them with a checkpoint."""
-    if not tasks:
-        return
-    folder = Path(tasks[0].folder).parent.parent / "slurm"
-    sent = {task.key: SentTask(task, job) for task, job in _earlier(folder, tasks, cluster)}
-    waiting = [task for task in tasks if task.key not in sent]
-    send = functools.partial(_send, folder, options, workers=workers, cluster=cluster)
-    places: dict[str, Place | None] = {}
-    deaths, looked = DeathPolicy(), 0.0
-    try:
-        while waiting or sent:
-            for key in [*sent]:
-                if fact := _read(folder / f"{key}.answer.json"):
-                    yield end_event(key, fact)
-                    del sent[key]
-                    _forget(folder, key)
-            if time.monotonic() - looked >= LOOK:
-                looked = time.monotonic()
-                for key in _lost(sent, cluster):
-                    of = sent.pop(key)
-                    _forget(folder, key)
-                    event = deaths.died(key, _last_words(of.job))
-                    if isinstance(event, Lost):
-                        waiting.append(of.task)
-                    yield event
-                for key, of in sent.items():
-                    if (place := _place(Path(of.task.folder))) and place != places.get(key):
-                        places[key] = place
-                        yield deaths.progress(key, *place)
-                if waiting:
-                    try:
-                        sent |= {of.task.key: of for of in send(waiting[:ARRAY])}
-                        del waiting[:ARRAY]
-                    except UnknotError:
-                        if not sent:  # else there may be more room in the queue later
-                            raise
-            if sent:
-                time.sleep(PAUSE)
-    finally:
-        _stop(folder, sent, cluster)
-
-
-def _earlier(folder: Path, tasks: Sequence[Task], cluster: str) -> Iterator[tuple[Task, Any]]:
-    """Jobs of a driver that was killed, which have these very tasks."""
-    if cluster != "slurm":
-        return
-    queue = _queue()
-    for task in tasks:
-        note = _read(folder / f"{task.key}.job.json")
-        if not note:
-            continue
-        there = note["job"] in queue or (folder / f"{task.key}.answer.json").exists()
-        if there and note["task"] == task.json():
-            yield task, importlib.import_module("submitit").SlurmJob(folder, note["job"])
-        elif note["job"] in queue:
-            _run("scancel", note["job"])
-
-
-def _send(
-    folder: Path, options: Mapping[str, Any], tasks: Sequence[Task], *, workers: int, cluster: str
-) -> list[SentTask]:
-    """Tasks as jobs in the queue."""
-    submitit = importlib.import_module("submitit")
-    first = tasks[0]
-    gpu = first.device != "cpu" and not GPUS & {*options}
-    executor = submitit.AutoExecutor(folder, cluster=cluster, slurm_max_num_timeout=1_000)
-    executor.update_parameters(
-        name="unknot",
-        timeout_min=MINUTES,
-        cpus_per_task=first.threads or 1,
-        **({"gpus_per_node": 1} if gpu else {}),
-        slurm_array_parallelism=workers,
-        slurm_setup=[f"export {n}={v}" for n, v in threads_in(first.threads).items()],
-        slurm_additional_parameters={"requeue": True, **options},
-    )
-    answers = [folder / f"{task.key}.answer.json" for task in tasks]
-    for answer in answers:
-        answer.unlink(missing_ok=True)
-    jobs = []
-    try:
-        with executor.batch():
-            for task, answer in zip(tasks, answers, strict=True):
-                words = task.json(), unknot.__version__, str(answer)
-                jobs.append(executor.submit(Job(), *words))
-    except (RuntimeError, subprocess.SubprocessError) as error:  # submitit's are RuntimeErrors
-        message = next((line for line in str(error).split("\n") if "sbatch:" in line), str(error))
-        raise UnknotError(f"{message.strip()} (see --backend-option). Nothing is lost.") from error
-    for task, job in zip(tasks, jobs, strict=True):
-        note = {"job": job.job_id, "task": task.json()}
-        write_whole(folder / f"{task.key}.job.json", json.dumps(note).encode())
-    return [SentTask(task, job) for task, job in zip(tasks, jobs, strict=True)]
-
-
-def _lost(sent: Mapping[str, SentTask], cluster: str) -> list[str]:
-    """Keys of those whose job is gone for a while and left no answer."""
-    try:
-        gone = sent.keys() - _present(sent, cluster)
-    except UnknotError:  # it will answer again
-        return []
-    now = time.monotonic()
-    return [key for key in gone if sent[key].is_lost(now)]
-
-
-def _present(sent: Mapping[str, SentTask], cluster: str) -> set[str]:
-    """Keys of those whose job waits or runs."""
-    if cluster != "slurm":
-        return {key for key, of in sent.items() if not of.job.done()}
-    queue = _queue()
-    return {key for key, of in sent.items() if of.job.job_id in queue}
+    if tasks:
+        with SlurmPool(options, tasks, workers=workers, cluster=cluster) as pool:
+            yield from pool.events()
 
 
 def _queue() -> set[str]:
@@ -313,25 +377,3 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return facts
-
-
-def _forget(folder: Path, key: str) -> None:
-    for name in ("job", "answer"):
-        (folder / f"{key}.{name}.json").unlink(missing_ok=True)
-
-
-def _stop(folder: Path, sent: Mapping[str, SentTask], cluster: str) -> None:
-    """Ask jobs to save and leave, and wait until they have; SLURM kills those that take long."""
-    if not sent:
-        return
-    if cluster == "slurm":
-        _run("scancel", *(of.job.job_id for of in sent.values()))
-    else:
-        for of in sent.values():
-            of.job.cancel()
-    until = time.monotonic() + GRACE
-    with contextlib.suppress(UnknotError):
-        while time.monotonic() < until and _present(sent, cluster):
-            time.sleep(PAUSE)
-    for key in sent:
-        _forget(folder, key)

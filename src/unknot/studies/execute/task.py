@@ -1,7 +1,7 @@
 """Tasks: what workers are told to do and what comes of it; plain data both ways.
 
 A `Task` is one population of a study, trained and scored; a `ScoreTask` the scores of one model.
-`unknot.studies.execute.perform` does either.
+`unknot.studies.execute.run_task` does either.
 """
 
 import json

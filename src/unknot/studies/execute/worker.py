@@ -88,7 +88,7 @@ class Worker:
     def work(self) -> None:
         """Perform tasks until a signal asks to stop."""
         from unknot.runs.training import Stopped
-        from unknot.studies.execute.perform import run_task
+        from unknot.studies.execute.run_task import run_task
         from unknot.studies.execute.task import ScoreTask, Task
 
         kinds = {kind.__name__: kind for kind in (Task, ScoreTask)}

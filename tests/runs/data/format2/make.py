@@ -17,7 +17,7 @@ from unknot.data.arrays import Arrays
 from unknot.runs import run
 from unknot.studies.execute import driver
 from unknot.studies.execute.events import Done
-from unknot.studies.execute.perform import perform
+from unknot.studies.execute.run_task import run_population_task
 from unknot.studies.file.study_file import StudyFile
 
 STUDY = """
@@ -59,7 +59,7 @@ def stop(progress):
 def pool(tasks):
     """Train and score in this process."""
     for task in tasks:
-        yield Done(task.key, perform(replace(task, threads=1)))
+        yield Done(task.key, run_population_task(replace(task, threads=1)))
 
 
 if __name__ == "__main__":

@@ -27,24 +27,24 @@ from unknot.studies.execute.local import LocalPool, NoWorkersError
 from unknot.studies.execute.machine import cores, threads_in
 from unknot.studies.execute.task import ScoreTask
 
-Tell: TypeAlias = Callable[[str, int], None]
+ReportProgress: TypeAlias = Callable[[str, int], None]
 """Told what is being done (``train`` or ``score``) and how far: steps, or scores of all members."""
-Ask: TypeAlias = Callable[[bytes], bytearray]
+RequestCodes: TypeAlias = Callable[[bytes], bytearray]
 """Gives codes of rows, both as bytes."""
 
 
-def spare() -> int:
+def scoring_processes() -> int:
     """How many may score side by side: OMP_NUM_THREADS, as Ray sets it, may say fewer than cores.
 
     Example:
-        >>> spare() >= 1
+        >>> scoring_processes() >= 1
         True
     """
     limit = os.environ.get("OMP_NUM_THREADS", "")
     return min(cores(), max(1, int(limit))) if limit.isdecimal() else cores()
 
 
-def score(
+def score_models(
     models: Iterable[Model],
     request: ScoringRequest,
     *,
@@ -146,7 +146,7 @@ def _side_by_side(
 ) -> Iterator[list[Record]]:
     board = Scoreboard(models, request, stored, on_score, stop)
     board.tell()
-    tasks = [_task(model, board.missing(model.id), i) for i, model in enumerate(models)]
+    tasks = [score_task(model, board.missing(model.id), i) for i, model in enumerate(models)]
 
     def answer(key: str, rows: bytearray) -> bytes:
         codes = board.models[key].encode(torch.frombuffer(rows, dtype=torch.int64))
@@ -186,7 +186,7 @@ def _side_by_side(
         yield from board.finished()
 
 
-def _task(model: Model, missing: ScoringRequest, place: int) -> ScoreTask:
+def score_task(model: Model, missing: ScoringRequest, place: int) -> ScoreTask:
     """The scores of codes as a worker is told them."""
     metrics = [metric for metric in missing.metrics if "decoder" not in facts(metric).needs]
     # While the first has many rows encoded, which all have in common, the others compute.
@@ -196,7 +196,9 @@ def _task(model: Model, missing: ScoringRequest, place: int) -> ScoreTask:
     return ScoreTask(model.id, model.seed, space, model.latents, request)
 
 
-def perform(task: ScoreTask, *, ask: Ask, tell: Tell, stop: Callable[[], bool]) -> list[Record]:
+def score_remote_model(
+    task: ScoreTask, *, ask: RequestCodes, tell: ReportProgress, stop: Callable[[], bool]
+) -> list[Record]:
     """Score a model that is elsewhere, in a worker."""
 
     def encode(index: Tensor) -> Tensor:
@@ -216,6 +218,6 @@ def perform(task: ScoreTask, *, ask: Ask, tell: Tell, stop: Callable[[], bool]) 
     return records
 
 
-def nobody(data: bytes) -> bytearray:
-    """The `Ask` of tasks that have their models themselves."""
+def no_codes(data: bytes) -> bytearray:
+    """The `RequestCodes` of tasks that have their models themselves."""
     raise NotImplementedError(f"{len(data)} bytes were asked for")

@@ -1,4 +1,4 @@
-"""Perform: train and score a population, or score one model, wherever a worker is.
+"""Tasks: train and score a population, or score one model, wherever a worker is.
 
 The task of a population can be performed anywhere that sees the study's folder, any number of
 times: what is there already is not done again, and what was interrupted is resumed from the
@@ -23,8 +23,14 @@ from unknot.runs.folder import RunFolder
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Stopped, Training
 from unknot.studies import store
-from unknot.studies.execute import scoring
-from unknot.studies.execute.scoring import Ask, Tell
+from unknot.studies.execute.score_models import (
+    ReportProgress,
+    RequestCodes,
+    no_codes,
+    score_models,
+    score_remote_model,
+    scoring_processes,
+)
 from unknot.studies.execute.task import Outcome, ScoreTask, Task
 
 PATIENCE = 300.0
@@ -32,8 +38,11 @@ PATIENCE = 300.0
 dead may be alive, and a file server frees the locks of a dead machine after a minute or two."""
 
 
-def perform(
-    task: Task, *, tell: Tell = lambda _, __: None, stop: Callable[[], bool] = lambda: False
+def run_population_task(
+    task: Task,
+    *,
+    tell: ReportProgress = lambda _, __: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Outcome:
     """Train a population to its end and score it.
 
@@ -57,7 +66,7 @@ def _train(
     folder: RunFolder,
     specs: Sequence[TrainSpec],
     device: str,
-    tell: Tell,
+    tell: ReportProgress,
     stop: Callable[[], bool],
 ) -> Training:
     if folder.is_trained:
@@ -72,7 +81,7 @@ def _train(
 
 
 def _scores(
-    task: Task, training: Training, folder: Path, tell: Tell, stop: Callable[[], bool]
+    task: Task, training: Training, folder: Path, tell: ReportProgress, stop: Callable[[], bool]
 ) -> Iterator[dict[str, Any]]:
     """Scores of each member that did not diverge; those that the folder has are not computed."""
     if task.metrics == []:
@@ -80,11 +89,11 @@ def _scores(
     metrics = evaluate.everything() if task.metrics is None else task.metrics
     # A score that does not apply to a run is a fact, not the study's end.
     request = ScoringRequest(metrics, task.protocol, task.score_seed, strict=False)
-    everybody = scoring.score(
+    everybody = score_models(
         _models(training, request),
         request,
         stored=records.read(folder),
-        processes=_processes(task, training),
+        processes=processes_for(task, training),
         on_score=lambda done: tell("score", done),
         stop=stop,
     )
@@ -101,28 +110,29 @@ def _models(training: Training, request: ScoringRequest) -> Iterator[Model]:
     would lose more: there each is made when it is its turn.
     """
     healthy = [i for i in range(len(training.ids)) if i not in training.diverged]
-    if healthy and not _on_cpu(training):
+    if healthy and not is_on_cpu(training):
         yield from evaluate.models(training, request)
         return
     for i in healthy:
         yield from evaluate.models(training.member(i), request)
 
 
-def _processes(task: Task, training: Training) -> int:
+def processes_for(task: Task, training: Training) -> int:
     """How many score. Beside a GPU the cores have nothing to do; on a CPU each has its worker."""
-    return task.processes or (1 if _on_cpu(training) else scoring.spare())
+    return task.processes or (1 if is_on_cpu(training) else scoring_processes())
 
 
-def _on_cpu(training: Training) -> bool:
+def is_on_cpu(training: Training) -> bool:
+    """Whether a population lives on a CPU."""
     return training.context.runtime.device.type == "cpu"
 
 
 def run_task(
     task: Task | ScoreTask,
     *,
-    tell: Tell,
+    tell: ReportProgress,
     stop: Callable[[], bool],
-    ask: Ask = scoring.nobody,
+    ask: RequestCodes = no_codes,
 ) -> dict[str, Any]:
     """Perform a task of either kind; whatever it does, others go on.
 
@@ -134,9 +144,9 @@ def run_task(
     """
     try:
         if isinstance(task, ScoreTask):
-            scores = scoring.perform(task, ask=ask, tell=tell, stop=stop)
+            scores = score_remote_model(task, ask=ask, tell=tell, stop=stop)
             return {"event": "scored", "records": [asdict(record) for record in scores]}
-        return {"event": "done", "outcome": asdict(perform(task, tell=tell, stop=stop))}
+        return {"event": "done", "outcome": asdict(run_population_task(task, tell=tell, stop=stop))}
     except Stopped:
         raise
     except UnknotError as error:
@@ -146,7 +156,7 @@ def run_task(
 
 
 def run_remote_task(
-    task: Task, version: str, *, tell: Tell, stop: Callable[[], bool]
+    task: Task, version: str, *, tell: ReportProgress, stop: Callable[[], bool]
 ) -> dict[str, Any]:
     """Perform a task on a node of a cluster, which may not be what the driver takes it for.
 
