@@ -153,6 +153,26 @@ def plain_columns(table: PlainTable) -> Columns:
     return plain
 
 
+def repeated_seed(table: Columns, settings: Sequence[str]) -> tuple[int, int] | None:
+    """The row of a run whose seed its configuration has already, and how often; None if no seed is.
+
+    Runs that differ in nothing but the seed cannot share one: a setting is not known as such.
+
+    Example:
+        >>> table = {"objective": ["vae", "vae"], "seed": [0, 0], "beta": [1, 4]}
+        >>> repeated_seed(table, ["objective"]), repeated_seed(table, ["objective", "beta"])
+        ((1, 2), None)
+    """
+    seeds = table.get("seed")
+    if not seeds or not settings:
+        return None
+    rows: dict[tuple[Any, ...], list[int]] = {}
+    for i, key in enumerate(zip(seeds, *(table[name] for name in settings), strict=True)):
+        if key[0] is not None:
+            rows.setdefault(tuple(map(hashable, key)), []).append(i)
+    return next(((index[1], len(index)) for index in rows.values() if len(index) > 1), None)
+
+
 def setting_names(table: Columns) -> list[str]:
     """Names of the columns that are settings, by their first words; the objective's first."""
     return objective_first(name for name in table if is_setting(name))

@@ -78,4 +78,4 @@ def write(study: Path, folder: Path, **options: Any) -> list[Path]:
 
     with stderr.status("drawing") as status:
         tell = status.update if stderr.is_terminal else stderr.print
-        return study_page.report(study, folder, say=tell, **options)
+        return study_page.report(study, folder, say=tell, warn=stderr.print, **options)

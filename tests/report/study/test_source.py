@@ -66,6 +66,61 @@ def test_a_table_is_read_as_it_was_written(tmp_path):
     assert [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)] == table
 
 
+def foreign(file, values, seeds, column="beta", **more):
+    """A table as another program writes it: the swept value has no prefix."""
+    table = [
+        {"objective": "beta_vae", column: value, "seed": seed, "mig": 0.1 * value + 0.01 * seed,
+         "recon": 3.0 + seed + value, **more}
+        for value in values for seed in seeds
+    ]  # fmt: skip
+    file.write_text(csv_text(table))
+    return study_source.read(file)
+
+
+def test_a_field_of_the_objective_is_a_setting_in_a_table_from_elsewhere(tmp_path):
+    source = foreign(tmp_path / "table.csv", (1, 4, 16), range(4))
+    results = source.results
+    assert [c.label for c in results.configurations] == [f"beta_vae beta {b}" for b in (1, 4, 16)]
+    assert [c.size for c in results.configurations] == [4, 4, 4]
+    assert (results.scores, results.others) == (["mig"], ["recon"])
+    assert source.notes == ("The column 'beta' was read as the setting objective.beta.",)
+
+
+@pytest.mark.parametrize("seeds", [range(4), range(1)])
+def test_one_seed_each_is_told_by_the_objectives_fields(tmp_path, seeds):
+    assert len(foreign(tmp_path / "t.csv", (1, 4, 16), seeds).results.configurations) == 3
+
+
+def test_a_column_that_recurs_over_seeds_is_a_setting_and_a_score_is_not(tmp_path):
+    """`temperature` is no field of the objective; `purity` and `ours` are nobody's metrics."""
+    source = foreign(tmp_path / "table.csv", (1, 4, 16), range(4), "temperature", purity=0.5)
+    assert [c.axis for c in source.results.configurations] == ["objective.temperature"] * 3
+    assert "purity" in source.results.others
+    two = [
+        {"objective": "mine", "a": a, "b": b, "seed": s, "mig": a + b + s / 9, "ours": a + b + s}
+        for a in (1, 2) for b in (3, 5) for s in range(3)
+    ]  # fmt: skip
+    (tmp_path / "two.csv").write_text(csv_text(two))
+    results = study_source.read(tmp_path / "two.csv").results
+    assert [c.size for c in results.configurations] == [3] * 4
+    assert results.settings == ["objective", "objective.a", "objective.b"]
+
+
+def test_seeds_that_repeat_for_no_reason_are_told(tmp_path):
+    (tmp_path / "table.csv").write_text("objective,seed,mig\nvae,0,0.1\nvae,0,0.3\nvae,1,0.2\n")
+    (note,) = study_source.read(tmp_path / "table.csv").notes
+    assert note.startswith("Seed 0 of vae occurs 2 times in one configuration.")
+    assert "objective.beta" in note
+
+
+def test_seeds_that_do_not_repeat_leave_columns_as_they_are(tmp_path):
+    """Training may log something that has the name of a field."""
+    table = [{"objective": "beta_vae", "seed": s, "beta": 4.0 + s, "mig": 0.1 * s} for s in (0, 1)]
+    (tmp_path / "table.csv").write_text(csv_text(table))
+    source = study_source.read(tmp_path / "table.csv")
+    assert (source.notes, source.results.settings) == ((), ["objective"])
+
+
 def test_a_cell_without_a_number_is_missing_and_the_others_count(tmp_path):
     """Excel's mark at the beginning is no part of the first name."""
     file = tmp_path / "table.csv"

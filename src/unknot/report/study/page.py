@@ -84,6 +84,7 @@ def write_report(
         number=number,
         missing=text.missing(number),
         failures=text.failures(results),
+        notes=source.notes,
         parts=pages,
         over=over,
         models=models,
@@ -110,9 +111,12 @@ def report(
     baselines: Sequence[str] = (),
     device: str = "cpu",
     say: Say = lambda _: None,
+    warn: Say = lambda _: None,
 ) -> list[Path]:
     """Read what is at a path, and write its page; see `read` and `write_report`."""
     source = read(path, scores, baselines)
+    for note in source.notes:
+        warn(note)
     theirs = read(published) if published else None
     return write_report(source, out, published=theirs, device=device, say=say)
 

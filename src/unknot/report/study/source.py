@@ -4,13 +4,23 @@ Which columns are scores is known of a study and of the runs of 2019. Of a table
 `metric_columns` has the rule.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 
 from unknot.analysis import Results, compare, published
 from unknot.analysis.comparison import Comparison
-from unknot.analysis.configurations import has_diverged, score_names
+from unknot.analysis.configurations import (
+    FACTS,
+    Columns,
+    has_diverged,
+    plain_columns,
+    repeated_seed,
+    score_names,
+    setting_names,
+)
 from unknot.core import registry
 from unknot.core.csv_files import read_table
 from unknot.core.errors import ConfigError, DataError, StoreError
@@ -40,6 +50,8 @@ class Source:
     """What figures hold scores against; see `unknot.report.study.baselines`."""
     protocol: str | None = None
     """That of the scores without one in their names; None where nobody says."""
+    notes: tuple[str, ...] = ()
+    """How columns were taken that another reader may take otherwise."""
 
     def compare(self, results: Results, published: "Source") -> tuple[Comparison, str]:
         """Some of its results beside published ones where both have a score by one protocol.
@@ -85,8 +97,10 @@ def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[st
         results = _choose_scores(results, scores, PUBLISHED)
         source = Source(title, results, published=True, protocol="study2019")
     else:
-        results = Results(read_table(path))
-        source = Source(path.stem, _choose_scores(results, scores, metric_columns(results)))
+        table, notes = name_settings(plain_columns(read_table(path)))
+        results = Results(table)
+        results = _choose_scores(results, scores, metric_columns(results))
+        source = Source(path.stem, results, notes=tuple(notes))
     source = replace(source, baselines=tuple(baselines) or source.baselines)
     find_baselines(source.results, source.baselines)  # refuses a name that nothing has
     return source
@@ -101,9 +115,66 @@ def metric_columns(results: Results) -> list[str]:
     none, all but the losses that training logs.
     """
     numeric = score_names(results.table, results.settings)
-    metrics = registry.names("metrics")
-    scores = [name for name in numeric if name.partition("@")[0].partition(".")[0] in metrics]
+    scores = [name for name in numeric if _is_metric(name)]
     return scores or [name for name in numeric if name not in TERMS]
+
+
+def name_settings(table: Columns) -> tuple[Columns, list[str]]:
+    """A table from elsewhere with the settings among its columns named as such, and what was done.
+
+    Where a configuration has a seed twice, a column that nothing calls a setting is one: a field of
+    the objective such as ``beta``, else a column that tells these runs apart and recurs over seeds.
+    It becomes ``objective.beta``.
+    """
+    repeats = repeated_seed(table, setting_names(table))
+    if "objective" not in table or ("seed" in table and not repeats):
+        return table, []
+    fields = _objective_fields(table)
+    names = [name for name in _other_columns(table) if name in fields]
+    if repeats and repeated_seed(table, [*setting_names(table), *names]):
+        names += _grid_columns(table, [*setting_names(table), *names])
+    named = {f"objective.{name}" if name in names else name: v for name, v in table.items()}
+    notes = [f"The column '{name}' was read as the setting objective.{name}." for name in names]
+    if repeats := repeated_seed(named, setting_names(named)):
+        row, count = repeats
+        notes.append(
+            f"Seed {table['seed'][row]} of {table['objective'][row]} occurs {count} times in one "
+            "configuration. If these runs differ in a setting, call its column objective.NAME, "
+            "such as objective.beta; otherwise they are averaged."
+        )
+    return named, notes
+
+
+def _objective_fields(table: Columns) -> set[str]:
+    names = {str(name) for name in table["objective"]} & {*registry.names("objectives")}
+    return {field for name in names for field in registry.settings("objectives", name)}
+
+
+def _other_columns(table: Columns) -> list[str]:
+    """Columns that are no settings, no facts of a run, no metrics and no losses."""
+    named = {*setting_names(table), *FACTS, *TERMS}
+    return [name for name in table if name not in named and not _is_metric(name)]
+
+
+def _grid_columns(table: Columns, settings: Sequence[str]) -> list[str]:
+    """The fewest further columns that leave no seed twice, if the values of each recur over seeds.
+
+    A score tells runs apart as well, but hardly ever has a value again.
+    """
+    several = [
+        name
+        for name in _other_columns(table)
+        if name not in settings and min(Counter(map(str, table[name])).values()) > 1
+    ]
+    for size in (1, 2):
+        for names in combinations(several, size):
+            if not repeated_seed(table, [*settings, *names]):
+                return [*names]
+    return []
+
+
+def _is_metric(column: str) -> bool:
+    return column.partition("@")[0].partition(".")[0] in registry.names("metrics")
 
 
 def is_published(file: Path) -> bool:
