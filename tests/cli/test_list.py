@@ -13,7 +13,7 @@ def test_lists_as_tables_and_as_json(unknot):
         r for r in json.loads(unknot("list", "objectives", "--json")[1]) if r["name"] == "beta_vae"
     ]
     assert beta["settings"] == {"beta": "4.0", "likelihood": "'bernoulli'"}
-    assert "path standardize=False" in unknot("list", "datasets")[1].replace("\n", " ")
+    assert "path=None standardize=False" in unknot("list", "datasets")[1].replace("\n", " ")
     said = unknot("list", "objectives")[1]
     assert "  Kim and Mnih 2018\n" in said
     assert "presets: study2019, mushom" in said

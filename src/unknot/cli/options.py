@@ -115,12 +115,17 @@ def output_folder(folder: Path) -> Path:
     return folder
 
 
-def load_dataset(name: str, assignments: list[str] | None) -> "FactorDataset":
-    """A dataset with settings such as ``spacing=4``, or ``data.spacing=4`` as in train."""
+def dataset_settings(name: str, assignments: list[str] | None) -> Any:
+    """A dataset's settings with some set, ``spacing=4``, or ``data.spacing=4`` as in train."""
     from unknot.runs import config
 
     settings = config.assign({}, assignments or [])
     if isinstance(inner := settings.pop("data", {}), dict):
         settings |= inner
-    dataset: FactorDataset = config.spec({"data": {**settings, "name": name}}).data.settings.load()
+    return config.spec({"data": {**settings, "name": name}}).data.settings
+
+
+def load_dataset(name: str, assignments: list[str] | None) -> "FactorDataset":
+    """A dataset with settings as `dataset_settings` reads them."""
+    dataset: FactorDataset = dataset_settings(name, assignments).load()
     return dataset

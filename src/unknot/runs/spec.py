@@ -9,6 +9,7 @@ from typing import Any
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import WHOLE_RUN, Schedule, hyper_fields, last_step, over_run
 from unknot.core.objective import Adam, sampler_of, updates_of
+from unknot.core.places import place_fields
 from unknot.engine.device import Precision
 from unknot.engine.population import Member
 from unknot.samplers.parts.sampler import sampler_for
@@ -144,9 +145,12 @@ class TrainSpec:
     def ids(self) -> list[str]:
         """A stable name for each member: 12 hex digits of its own settings.
 
-        What only decides when something is written down takes no part.
+        What only decides when something is written down takes no part, nor where a file lies.
         """
         table = self.table()
+        kind: Any = type(self.data.settings)
+        for name in place_fields(kind):
+            table["data"].pop(name, None)
         for name in ("format", "seeds", "log_every", "checkpoint_every"):
             del table[name]
         texts = [json.dumps({**table, "seed": s}, sort_keys=True) for s in self.seed_list]

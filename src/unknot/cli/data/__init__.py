@@ -1,10 +1,12 @@
-"""``unknot data``: list and inspect datasets; one file per verb."""
+"""``unknot data``: list, get and inspect datasets; one file per verb."""
 
 import typer
 
-from unknot.cli.data import distances, list_, show
+from unknot.cli.data import distances, get, list_, remove, show
 
-app = typer.Typer(help="List and inspect datasets.", no_args_is_help=True)
+app = typer.Typer(help="List, get and inspect datasets.", no_args_is_help=True)
 app.command("list")(list_.list_)
+app.command("get")(get.get)
+app.command("remove")(remove.remove)
 app.command("show")(show.show)
 app.command("distances")(distances.distances)

@@ -1,4 +1,4 @@
-"""``unknot data list``: datasets with the shapes of their images and their factors."""
+"""``unknot data list``: datasets with their images and factors, and which files are there."""
 
 from typing import Any
 
@@ -6,22 +6,92 @@ from unknot.cli.options import Json
 
 
 def list_(json: Json = False) -> None:
-    """List the datasets with their image shapes and factors.
+    """List the datasets: images, factors, which files are there and how large, how checked.
 
     Example: `unknot data list`
     """
-    from unknot.cli.screen import print_json, print_table
+    from unknot.cli.screen import print_json, print_table, say
     from unknot.core import registry
+    from unknot.data.parts.published import COLLECTIONS, data_folder
 
-    rows: list[dict[str, Any]] = []
-    for name in registry.names("datasets"):
-        row: dict[str, Any] = {"name": name, "images": "", "shape": "", "factors": "from your file"}
-        row["what"] = registry.summary("datasets", name)
-        if "" not in registry.settings("datasets", name).values():  # needs nothing to be loaded
-            dataset = registry.get("datasets", name)().load()
-            pairs = zip(dataset.space.names, dataset.space.sizes, strict=True)
-            row["images"] = len(dataset) if json else f"{len(dataset):,}"
-            row["shape"] = " x ".join(map(str, dataset.shape))
-            row["factors"] = ", ".join(f"{factor} {size}" for factor, size in pairs)
-        rows.append(row)
-    (print_json if json else print_table)(rows)
+    rows = [_row(name) for name in registry.names("datasets")]
+    rows += [_published_row(name, entry) for name, entry in COLLECTIONS.items()]
+    if json:
+        print_json(rows)
+        return
+    print_table([_cells(row) for row in rows])
+    say(f"\nFiles lie in {data_folder()} (UNKNOT_DATA); get some: unknot data get NAME.")
+
+
+def _row(name: str) -> dict[str, Any]:
+    from unknot.core import registry
+    from unknot.data.parts.published import PublishedDataset, cached_files
+
+    if "" in registry.settings("datasets", name).values():
+        return _facts(name, "", "", "from your file", "your file")
+    kind = registry.get("datasets", name)
+    if isinstance(kind, PublishedDataset):
+        return _published_row(name, kind)
+    dataset = kind().load()
+    row = _facts(name, len(dataset), dataset.shape, dataset.space, "generated")
+    return row | {"cached": _size(cached_files(name))}
+
+
+def _published_row(name: str, entry: Any) -> dict[str, Any]:
+    from unknot.cli.data.files import files_there
+    from unknot.data.parts.published import cached_files, data_folder
+
+    facts = entry.published
+    there = files_there(data_folder() / name, facts.files)
+    row = _facts(name, facts.images, facts.shape, facts.space, "")
+    return row | {
+        "files": f"{len(there)} of {len(facts.files)}",
+        "there": [path.name for path in there],
+        "bytes": _size(there),
+        "cached": _size(cached_files(name)),
+        "licence": facts.licence,
+        "verified": facts.verified or "not verified against the real file",
+    }
+
+
+def _facts(name: str, images: Any, shape: Any, space: Any, files: str) -> dict[str, Any]:
+    from unknot.core import registry
+    from unknot.core.factors import FactorSpace
+
+    if isinstance(space, FactorSpace):
+        pairs = zip(space.names, space.sizes, strict=True)
+        space = ", ".join(f"{factor} {size}" for factor, size in pairs)
+    known = name in registry.names("datasets")
+    return {
+        "name": name,
+        "images": images or "",
+        "shape": " x ".join(map(str, shape)),
+        "factors": space or "none",
+        "files": files,
+        "there": [],
+        "bytes": 0,
+        "cached": 0,
+        "licence": "",
+        "verified": "",
+        "what": registry.summary("datasets", name) if known else "",
+    }
+
+
+def _cells(row: dict[str, Any]) -> dict[str, str]:
+    """For people: sizes in words, and without what `unknot list datasets` says."""
+    from unknot.cli.data.files import size_text
+
+    sizes = [size_text(row["bytes"])] if row["bytes"] else []
+    sizes += [f"cache {size_text(row['cached'])}"] if row["cached"] else []
+    return {
+        "name": row["name"],
+        "images": f"{row['images']:,}" if row["images"] else "",
+        "shape": row["shape"],
+        "factors": row["factors"],
+        "files": ", ".join([row["files"], *sizes]),
+        "checked": row["verified"],
+    }
+
+
+def _size(paths: list[Any]) -> int:
+    return sum(path.stat().st_size for path in paths)

@@ -1,0 +1,121 @@
+"""Write ``docs/data.md`` from the facts of the datasets: ``python docs/data.py``."""
+
+from pathlib import Path
+
+from unknot.cli.data.files import size_text
+from unknot.core import registry
+from unknot.data.parts.download import Source
+from unknot.data.parts.published import Published
+
+PAGE = Path(__file__).with_suffix(".md")
+HEAD = """\
+# Data
+
+<!-- Made by docs/data.py from src/unknot/data; do not edit. -->
+
+`unknot list datasets` lists all datasets with their settings. Some are generated and need no file,
+`arrays` reads your own ([README](../README.md#your-own-images)), and the published ones below read
+the files of their authors.
+
+```sh
+unknot data list
+unknot data get shapes3d
+unknot train --data shapes3d
+unknot data remove shapes3d --yes
+```
+
+- **Nothing is downloaded by surprise.** Only `unknot data get NAME` downloads. It shows licence,
+  sizes and addresses first, and asks if there is more than 1 GB or if the licence does not allow
+  passing files on (`--yes` answers).
+- **Where files lie.** In the folder `UNKNOT_DATA`, one folder for each dataset; unless that is set,
+  in the user's folder for data. `--set data.path=PATH` names a file or folder elsewhere. The ids of
+  runs depend on neither.
+- **Checksums.** A download gets its name when its checksum is the published one. Where none is
+  published, the checksum of the first download is kept beside the file and holds from then on. A
+  file that you put into the folder yourself is checked the same way when it is first used; one that
+  `data.path` names is checked by the shape, type and order of what is in it.
+- **Cut downloads** resume, also in a later call and from another address. Proxies of the
+  environment are used.
+- **Decoded once.** Images are written to a memory map in the cache folder (`UNKNOT_CACHE`), which
+  all processes share.
+
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+def page() -> str:
+    """The page as it should be."""
+    entries = {
+        name: kind.published
+        for name in registry.names("datasets")
+        if hasattr(kind := registry.get("datasets", name), "published")
+    }
+    return HEAD + matrix(entries) + "".join(section(n, facts) for n, facts in entries.items())
+
+
+def matrix(entries: dict[str, Published]) -> str:
+    """One row for each dataset."""
+    lines = [
+        "## Which there are\n",
+        "| dataset | images | factors | licence | loader checked on the real file |",
+        "|---|---|---|---|---|",
+    ]
+    for name, facts in entries.items():
+        channels, height, width = facts.shape
+        factors = (
+            ", ".join(f"{n} {s}" for n, s in zip(facts.space.names, facts.space.sizes, strict=True))
+            if facts.space
+            else "none on a grid"
+        )
+        images = f"{facts.images:,} of {height} × {width} × {channels}"
+        lines.append(
+            f"| [`{name}`](#{name}) | {images} | {factors} | {facts.licence} | "
+            f"{facts.verified or 'no'} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def section(name: str, facts: Published) -> str:
+    """Settings and files of one dataset."""
+    text, _, settings = registry.doc("datasets", name).partition("\nArgs:\n")
+    lines = [f"\n## {name}\n", text.strip(), ""]
+    if settings:
+        lines += ["Settings:", *_settings(settings), ""]
+    if facts.resize:
+        lines += [f"Resized: {facts.resize}", ""]
+    lines += ["| file | size | checksum | addresses |", "|---|---|---|---|"]
+    lines += [_file_row(source) for source in facts.files]
+    return "\n".join(lines) + "\n"
+
+
+def _file_row(source: Source) -> str:
+    size = source.size or source.about
+    amount = f"{'' if source.size else 'about '}{size_text(size)}" if size else "not published"
+    kind = "sha256" if source.sha256 else "md5" if source.md5 else ""
+    digest = f"{kind} `{(source.sha256 or source.md5)[:12]}…`"
+    places = [f"<{address}>" for address in source.addresses]
+    places += [f"by hand: <{source.page}>"] * bool(source.page)
+    places += [source.note] * bool(source.note)
+    cells = (f"`{source.file}`", amount, digest if kind else "of the first download")
+    return f"| {' | '.join(cells)} | {'<br>'.join(places)} |"
+
+
+def _settings(text: str) -> list[str]:
+    """The lines of ``Args:`` as a list."""
+    items: list[str] = []
+    for line in text.splitlines():
+        inner = line.strip()
+        if line.startswith("    ") and not line.startswith("        "):
+            name, _, rest = inner.partition(": ")
+            items.append(f"- `{name}`: {rest}")
+        elif inner:
+            items[-1] += f" {inner}"
+    return items
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""``unknot data get``: the files of a published dataset."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unknot.cli.options import DatasetArgument, DatasetSet
+
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+LARGE = 10**9
+"""Bytes from which a download is asked for."""
+
+
+def get(
+    name: DatasetArgument,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the files of all datasets.", show_default="UNKNOT_DATA, or yours"
+        ),
+    ] = None,
+    set_: DatasetSet = None,
+    yes: Yes = False,
+) -> None:
+    """Download the files of a published dataset and check them.
+
+    Shows licence, size and addresses first, and asks if there is more than 1 GB or if the licence
+    does not allow passing files on. Addresses are tried in turn; a download that was cut
+    resumes. A file is used only with the published checksum; where none is published, the
+    checksum of the first download is kept and holds from then on.
+
+    Example: `unknot data get shapes3d`
+    """
+    from unknot.cli.data.files import confirm, files_there, find_published, size_text
+    from unknot.cli.screen import bar, say
+    from unknot.data.parts.download import fetch, verify
+    from unknot.data.parts.published import data_folder
+
+    dataset = find_published(name, set_)
+    facts, sources = dataset.published, dataset.sources()
+    folder = (to or data_folder()).expanduser().absolute() / facts.name
+    there = files_there(folder, sources)
+    missing = [source for source in sources if folder / source.file not in there]
+    total = sum(source.size or source.about for source in missing)
+    if missing:
+        say(f"[bold]{name}[/]  licence: {facts.licence}")
+        for source in missing:
+            size = size_text(source.size or source.about) if source.size or source.about else "?"
+            say(f"  {source.file}  {size if source.size else f'about {size}'}")
+            for address in source.addresses:
+                say(f"    {address}")
+            if source.note:
+                say(f"    {source.note}")
+        say(f"  to {folder}")
+    if missing and (facts.private or total > LARGE):
+        terms = f" Its licence: {facts.licence}." if facts.private else ""
+        confirm(f"Download {name}, {size_text(total)}?{terms}", yes)
+    for source in sources:
+        if source in missing:
+            with bar(source.file, source.size or source.about or 1, "bytes") as update:
+                path = fetch(source, folder, lambda done: update(done, " "))
+        else:
+            path = folder / source.file
+        sha256 = verify(source, path)
+        known = "as published" if source.sha256 or source.md5 else "kept from now on"
+        say(f"{path}  {size_text(path.stat().st_size)}, sha256 {sha256}, checksum {known}")
+    if to is not None:
+        say(f"Use it with UNKNOT_DATA={folder.parent}, or --set data.path={folder}.")

@@ -1,0 +1,56 @@
+"""Arrays of an HDF5 file, read by its own chunks."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unknot.core.errors import ConfigError, DataError
+
+LARGE = 1 << 28
+"""Bytes to read at a time from a file without chunks."""
+
+
+@contextmanager
+def open_hdf5(path: Path, what: str) -> Iterator[Any]:
+    """An HDF5 file; whatever is wrong with it or its arrays is one line about the file.
+
+    Args:
+        path: The file.
+        what: What it should be, for the message: "the file of 3D Shapes".
+
+    Raises:
+        ConfigError: h5py is not installed.
+        DataError: The file is missing, damaged or lacks an array.
+    """
+    try:
+        import h5py
+    except ImportError as error:
+        raise ConfigError(
+            f"'{path}' needs h5py; install it with: pip install 'unknot[data]'."
+        ) from error
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except KeyError as error:
+        raise DataError(f"'{path}' is not {what}: it lacks an array ({error.args[0]}).") from error
+    except (OSError, ValueError, RuntimeError, TypeError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise DataError(f"Cannot read {what} '{path}': no such file.") from error
+        raise DataError(f"'{path}' is not {what} or is damaged; fetch it again.") from error
+
+
+def read_rows(file: Any, name: str, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
+    """An array of bytes, as many rows at a time as its chunks have: each is unpacked once.
+
+    Raises:
+        ValueError: It is another array than expected.
+    """
+    array = file[name]
+    if array.shape != shape or array.dtype != np.uint8:
+        raise ValueError(f"'{name}' should be uint8 {shape}; got {array.dtype} {array.shape}")
+    rows = array.chunks[0] if array.chunks else max(LARGE // int(np.prod(shape[1:])), 1)
+    for start in range(0, shape[0], rows):
+        yield array[start : start + rows]

@@ -1,0 +1,66 @@
+"""Arrays of an npz archive, read a few rows at a time and without pickles."""
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from unknot.core.errors import DataError
+from unknot.data.parts.images import BAD_ARCHIVE
+
+
+@contextmanager
+def open_archive(path: Path, what: str) -> Iterator[zipfile.ZipFile]:
+    """An npz archive; whatever is wrong with it or its arrays is one line about the file.
+
+    Args:
+        path: The archive.
+        what: What it should be, for the message: "the dSprites archive".
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except OSError as error:
+        raise DataError(f"Cannot read {what} '{path}': {error.strerror}.") from error
+    except KeyError as error:
+        name = str(error.args[0]).split("'")[1].removesuffix(".npy")
+        raise DataError(f"'{path}' has no array '{name}'; it is not {what}.") from error
+    except BAD_ARCHIVE as error:
+        raise DataError(
+            f"'{path}' is not {what} or is damaged ({error}); fetch it again."
+        ) from error
+
+
+def read_rows(
+    archive: zipfile.ZipFile, name: str, shape: tuple[int, ...], rows: int
+) -> Iterator[np.ndarray]:
+    """An array of bytes, so many rows at a time.
+
+    Raises:
+        ValueError: It is another array than expected.
+        EOFError: It ends early.
+    """
+    with archive.open(f"{name}.npy") as file:
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise ValueError(f"'{name}' has another npy version than 1.0")
+        came, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+        if came != shape or fortran or dtype != np.uint8:
+            raise ValueError(f"'{name}' should be uint8 {shape}; got {dtype} {came}")
+        width = int(np.prod(shape[1:]))
+        for start in range(0, shape[0], rows):
+            count = min(rows, shape[0] - start)
+            data = file.read(count * width)
+            if len(data) != count * width:
+                raise EOFError(f"'{name}' ends early")
+            yield np.frombuffer(data, np.uint8).reshape(count, *shape[1:])
+        if file.read(1):  # reading to the end is also what makes zipfile compare the checksum
+            raise ValueError(f"'{name}' holds more than its header says")
+
+
+def read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    """A small array of plain values."""
+    with archive.open(f"{name}.npy") as file:
+        array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+    return array

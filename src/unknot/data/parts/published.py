@@ -1,0 +1,108 @@
+"""Published datasets: what is known of them without their files, and where those lie."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import platformdirs
+
+from unknot.core import registry
+from unknot.core.errors import DataError
+from unknot.core.factors import FactorSpace
+from unknot.data.parts import cache
+from unknot.data.parts.download import Source, part_path, verify
+
+
+@dataclass(frozen=True)
+class Published:
+    """Facts of a published dataset.
+
+    Args:
+        name: What the registry calls it.
+        files: All that it may need.
+        licence: In a few words.
+        images: How many, as usually loaded.
+        shape: Channels, height and width, as usually loaded.
+        space: The factors; None where they fill no grid.
+        resize: How images came to their size; empty where files have them so.
+        private: Whether the licence forbids passing files on, so that users are asked first.
+        verified: How the loader was checked against the real file; empty if it was not.
+    """
+
+    name: str
+    files: tuple[Source, ...]
+    licence: str
+    images: int
+    shape: tuple[int, int, int]
+    space: FactorSpace | None
+    resize: str = ""
+    private: bool = False
+    verified: str = ""
+
+
+@runtime_checkable
+class PublishedDataset(Protocol):
+    """A dataset whose files can be got by name."""
+
+    published: ClassVar[Published]
+
+    def sources(self) -> tuple[Source, ...]:
+        """The files that these settings need."""
+        ...
+
+
+COLLECTIONS: dict[str, PublishedDataset] = {}
+"""What can be got and is no dataset, by name."""
+
+
+def data_folder() -> Path:
+    """Where files lie: ``UNKNOT_DATA``, or ``unknot`` in the user's folder for data."""
+    if path_text := os.environ.get("UNKNOT_DATA"):
+        return Path(path_text).expanduser()
+    return platformdirs.user_data_path("unknot", appauthor=False)
+
+
+def locate(dataset: Any) -> list[Path]:
+    """The files of a published dataset: at its ``path`` if that is set, else where `get` puts them.
+
+    ``path`` is the file, or a folder that has the files. Files that lie in the data folder are
+    checked against their checksums, once.
+
+    Raises:
+        DataError: One is not there, or is another file.
+    """
+    name, sources = dataset.published.name, dataset.sources()
+    if dataset.path is not None:
+        place = Path(dataset.path).expanduser()
+        if len(sources) == 1 and not place.is_dir():
+            paths = [place]
+        else:
+            paths = [place / source.file for source in sources]
+    else:
+        paths = [data_folder() / name / source.file for source in sources]
+    if missing := [path for path in paths if not path.is_file()]:
+        raise DataError(
+            f"{name} needs {', '.join(path.name for path in missing)}, not found in "
+            f"{missing[0].parent}; get it with `unknot data get {name}`, or say where it is with "
+            "--set data.path=PATH."
+        )
+    if dataset.path is None:
+        for source, path in zip(sources, paths, strict=True):
+            verify(source, path)
+    return paths
+
+
+def cached_files(name: str) -> list[Path]:
+    """What was made of a dataset and kept."""
+    return sorted(cache.folder().glob(f"{name}-*.bin"))
+
+
+def files_on_disk(name: str) -> list[Path]:
+    """Downloaded files of a dataset, whole and partial, and what was made of them."""
+    folder, paths = data_folder() / name, cached_files(name)
+    entry = COLLECTIONS.get(name) or registry.get("datasets", name)
+    if isinstance(entry, PublishedDataset):
+        whole = [folder / source.file for source in entry.published.files]
+        paths += [path for path in (*whole, *map(part_path, whole)) if path.is_file()]
+    return paths

@@ -1,0 +1,97 @@
+"""3D Shapes from its original file."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import UInt8
+
+from unknot.core.dataset import FactorDataset
+from unknot.core.factors import FactorSpace, Kind
+from unknot.core.places import Place
+from unknot.data.parts.download import Source
+from unknot.data.parts.grids import check_grid
+from unknot.data.parts.hdf5 import open_hdf5, read_rows
+from unknot.data.parts.mapped import map_images
+from unknot.data.parts.npz import open_archive, read_array
+from unknot.data.parts.npz import read_rows as read_npz_rows
+from unknot.data.parts.published import Published, locate
+
+NAMES = ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation")
+SIZES = (10, 10, 10, 8, 4, 15)
+KINDS: tuple[Kind, ...] = ("cyclic", "cyclic", "cyclic", "ordered", "nominal", "ordered")
+SIDE = 64
+# Michlo 2022, table A.2.
+MEAN = (0.502584966788819, 0.578759756608967, 0.603449973185958)
+STD = (0.294081404355556, 0.344397908751721, 0.366168598152475)
+WHAT = "the file of 3D Shapes"
+ROWS = 4096
+FILE = Source(
+    "3dshapes.h5",
+    (
+        "https://storage.googleapis.com/3d-shapes/3dshapes.h5",
+        "https://storage.googleapis.com/storage/v1/b/3d-shapes/o/3dshapes.h5?alt=media",
+    ),
+    size=267_573_662,
+    sha256="0a0f6ed98baff276a50f3a081a7434d788da63cb135a98189b2a5b5769be1785",
+)
+
+
+@dataclass(frozen=True)
+class Shapes3D:
+    """3D Shapes: an object in a room, 64 x 64 in colour (download: 268 MB).
+
+    Images are decoded once into a memory map of 5.9 GB in the cache folder.
+
+    Paper: Burgess and Kim 2018, "3D Shapes dataset".
+
+    Args:
+        path: The file ``3dshapes.h5`` (needs h5py, the extra ``data``), or an npz file with the
+            same arrays ``images`` and ``labels``; where `unknot data get` put it unless set.
+        standardize: Subtract the mean and divide by the deviation of Michlo 2022, table A.2.
+    """
+
+    path: Place = None
+    standardize: bool = False
+
+    published: ClassVar[Published] = Published(
+        "shapes3d",
+        (FILE,),
+        "Apache-2.0",
+        480_000,
+        (3, SIDE, SIDE),
+        FactorSpace(NAMES, SIZES, KINDS),
+    )
+
+    def sources(self) -> tuple[Source, ...]:
+        """The one file."""
+        return (FILE,)
+
+    def load(self) -> FactorDataset:
+        """All images, as a memory map.
+
+        Raises:
+            DataError: The file is missing, damaged or another.
+        """
+        (file,) = locate(self)
+        space = FactorSpace(NAMES, SIZES, KINDS)
+        shape = (space.size, 3, SIDE, SIDE)
+        images = map_images("shapes3d", [file], {}, shape, lambda: _chunks(file, space))
+        mean, std = (MEAN, STD) if self.standardize else ((), ())
+        return FactorDataset("shapes3d", space, images, mean, std)
+
+
+def _chunks(file: Path, space: FactorSpace) -> Iterator[UInt8[np.ndarray, "rows c h w"]]:
+    shape = (space.size, SIDE, SIDE, 3)
+    if file.suffix == ".npz":
+        with open_archive(file, WHAT) as archive:
+            check_grid(space, read_array(archive, "labels"), file)
+            for rows in read_npz_rows(archive, "images", shape, ROWS):
+                yield rows.transpose(0, 3, 1, 2)
+        return
+    with open_hdf5(file, WHAT) as data:
+        check_grid(space, data["labels"][()], file)
+        for rows in read_rows(data, "images", shape):
+            yield rows.transpose(0, 3, 1, 2)

@@ -1,0 +1,115 @@
+"""``unknot data get``, ``list`` and ``remove``: files of published datasets."""
+
+import hashlib
+import http.server
+import json
+import threading
+from functools import partial
+
+import pytest
+
+from unknot.core import registry
+from unknot.data.parts.download import Source
+from unknot.data.shapes3d import Shapes3D
+
+CONTENT = b"three dimensions" * 1000
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNKNOT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("UNKNOT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    return tmp_path
+
+
+@pytest.fixture
+def served(folders, monkeypatch):
+    """3D Shapes as a small file that a server of this machine has; its address is told."""
+    (folders / "www").mkdir()
+    (folders / "www" / "3dshapes.h5").write_bytes(CONTENT)
+    handler = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: 0})
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(handler, directory=folders / "www")
+    ) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        known = {"size": len(CONTENT), "sha256": hashlib.sha256(CONTENT).hexdigest()}
+
+        def serve(**facts):
+            address = f"http://127.0.0.1:{server.server_port}/3dshapes.h5"
+            source = Source("3dshapes.h5", (address,), **{**known, **facts})
+            monkeypatch.setattr(Shapes3D, "sources", lambda self: (source,))
+            return address
+
+        yield serve
+        server.shutdown()
+
+
+def test_get_says_what_comes_and_from_where_and_checks_it(served, folders, unknot):
+    address = served()
+    code, out, _ = unknot("data", "get", "shapes3d")
+    place = folders / "data" / "shapes3d" / "3dshapes.h5"
+    assert code == 0
+    assert place.read_bytes() == CONTENT
+    for part in ("Apache-2.0", "16 kB", address, str(place), "checksum as published"):
+        assert part in out
+    code, out, _ = unknot("data", "get", "shapes3d")
+    assert code == 0
+    assert address not in out, "it is there"
+
+
+def test_get_to_another_folder_says_how_to_use_it(served, folders, unknot):
+    served(sha256="")
+    code, out, _ = unknot("data", "get", "shapes3d", "--to", folders / "disk")
+    assert code == 0
+    assert (folders / "disk" / "shapes3d" / "3dshapes.h5").exists()
+    assert f"UNKNOT_DATA={folders / 'disk'}" in out
+    assert "kept from now on" in out
+
+
+def test_a_large_download_is_asked_for_before_anything_is_written(served, folders, unknot):
+    served(size=None, about=2 * 10**9)
+    code, _, err = unknot("data", "get", "shapes3d")
+    assert code == 2
+    assert "2.0 GB" in err
+    assert "--yes" in err
+    assert not (folders / "data").exists()
+    assert unknot("data", "get", "shapes3d", "--yes")[0] == 0
+
+
+def test_get_refuses_a_wrong_file_and_what_needs_none(served, folders, unknot):
+    served(sha256="0" * 64)
+    code, _, err = unknot("data", "get", "shapes3d")
+    assert code == 2
+    assert "published sha256" in err
+    assert not (folders / "data" / "shapes3d" / "3dshapes.h5").exists()
+    for name, reason in (
+        ("dsprites", "is generated and needs no file"),
+        ("arrays", "a file of yours"),
+        ("shapes", "did you mean 'shapes3d'"),
+    ):
+        code, _, err = unknot("data", "get", name)
+        assert code == 2
+        assert reason in err
+
+
+def test_what_is_on_the_disk_is_listed_and_removed(served, folders, unknot, monkeypatch):
+    served()
+    unknot("data", "get", "shapes3d")
+    (folders / "cache").mkdir()
+    (folders / "cache" / "shapes3d-0123.bin").write_bytes(bytes(5000))
+    monkeypatch.setattr(registry, "names", lambda room: ["arrays", "shapes3d"])
+    rows = {row["name"]: row for row in json.loads(unknot("data", "list", "--json")[1])}
+    row = rows["shapes3d"]
+    assert (row["files"], row["there"]) == ("1 of 1", ["3dshapes.h5"])
+    assert (row["bytes"], row["cached"], row["images"]) == (len(CONTENT), 5000, 480_000)
+    assert row["verified"] == "not verified against the real file"
+    assert "floor_hue 10" in row["factors"]
+    assert "cache 5 kB" in " ".join(unknot("data", "list")[1].split())
+    code, _, err = unknot("data", "remove", "shapes3d")
+    assert code == 2
+    assert "--yes" in err
+    assert unknot("data", "remove", "shapes3d", "--yes")[0] == 0
+    assert not [*(folders / "cache").iterdir()]
+    assert [p.name for p in (folders / "data" / "shapes3d").iterdir() if p.suffix == ".h5"] == []
+    assert "no files" in unknot("data", "remove", "shapes3d")[1]
