@@ -2,7 +2,9 @@
 
 import contextlib
 import glob
+import hashlib
 import os
+import re
 import shutil
 import time
 import uuid
@@ -12,6 +14,8 @@ from pathlib import Path
 
 from unknot.core.errors import StoreError, WriteError
 
+LONGEST_STEM = 60
+"""Characters that a name may take in the name of a file."""
 ABANDONED = 3600.0
 """Seconds after which a partial file counts as left by a process that was killed."""
 
@@ -47,6 +51,24 @@ def write_whole(path: Path, data: bytes | str) -> None:
     """Write a file that appears whole or not at all; text as UTF-8."""
     with atomic_path(path) as part:
         part.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def file_stem(name: str) -> str:
+    """A name from a table or a setting as part of a file's name, whatever it holds.
+
+    Letters, digits, dashes and underscores stay, and a dot becomes a dash. Where more has to
+    change, a few digits of the name's hash keep different names apart.
+
+    Example:
+        >>> [file_stem(name) for name in ("beta_vae", "objective.beta", "../../x", "β = 4")]
+        ['beta_vae', 'objective-beta', 'x-fa0a4f', '4-7a4589']
+    """
+    plain = name.replace(".", "-")
+    kept = re.sub(r"[^A-Za-z0-9_-]+", "-", plain)
+    if kept == plain and 0 < len(kept) <= LONGEST_STEM:
+        return kept
+    digits = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=3).hexdigest()
+    return f"{kept.strip('-')[:LONGEST_STEM]}-{digits}".lstrip("-")
 
 
 def inside(folder: Path, *names: str) -> Path:

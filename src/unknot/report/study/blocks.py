@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 from unknot.analysis.configurations import is_number
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import UnknotError, WriteError
-from unknot.core.files import write_whole
+from unknot.core.files import inside, write_whole
 from unknot.core.text import decimals, value_text
 from unknot.report.html import data_uri
 from unknot.report.study.style import DataFigure
@@ -110,7 +110,7 @@ class FigureFolder:
 
     def file(self, name: str, data: bytes) -> str:
         """Write a file beside the figures; gives its name."""
-        path = self.folder / FIGURES / name
+        path = inside(self.folder / FIGURES, name)
         write_whole(path, data)
         self.files.append(path)
         return name

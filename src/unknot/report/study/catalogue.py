@@ -35,8 +35,3 @@ class Figure:
     draw: Callable[[], DataFigure]
     summary: str = ""
     """The line under which it opens on request; empty where it is in sight."""
-
-
-def slug(name: str) -> str:
-    """The name of a score or setting as part of a file's name."""
-    return name.replace(".", "-")

@@ -13,7 +13,7 @@ import unknot
 from unknot.analysis import Results
 from unknot.analysis.configurations import Columns
 from unknot.core.csv_files import csv_text
-from unknot.core.files import write_whole
+from unknot.core.files import file_stem, write_whole
 from unknot.core.text import cell_text
 from unknot.core.toml import read_text, to_toml
 from unknot.metrics import reading
@@ -71,7 +71,7 @@ def write_report(
     parts, pages = dict[str, Part](), dict[str, dict[str, Any]]()
     for data, of_data in results.by_data.items():
         say(f"drawing {data}" if data else "drawing")
-        parts[data] = _part(source, of_data, f"{data}-" if several else "", published)
+        parts[data] = _part(source, of_data, f"{file_stem(data)}-" if several else "", published)
         pages[data] = {"name": data, "several": several, **_page_of(parts[data], keep)}
     over = over_datasets(Part(results), keep) if several else None
     models = _models(study, parts, results.scores[0], device, keep, say) if study else []
@@ -166,7 +166,7 @@ def _models(
     for data, part in parts.items():
         for typical in typical_runs(part.results.configurations, score):
             title = typical.configuration.label + (f" on {data}" if part.prefix else "")
-            name = f"{part.prefix}model-{typical.configuration.objective}"
+            name = f"{part.prefix}model-{file_stem(typical.configuration.objective)}"
             models += keep.attempt(name, show, typical, name, title)
     return models
 

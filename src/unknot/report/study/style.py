@@ -19,7 +19,7 @@ from matplotlib.transforms import offset_copy
 from unknot.analysis.configurations import Configuration
 from unknot.analysis.statistics import Summary
 from unknot.core.csv_files import csv_text
-from unknot.core.files import write_whole
+from unknot.core.files import inside, write_whole
 from unknot.core.text import setting_label, setting_text
 from unknot.report.labels import place_labels
 from unknot.report.style import CYCLE, INK, MUTED, RULE, new_figure, number_ticks, png, svg
@@ -64,9 +64,10 @@ class DataFigure:
     def save(self, folder: Path, name: str) -> list[Path]:
         """Write figure and numbers as PNG, SVG and CSV."""
         parts = {"png": png(self.figure), "svg": self.svg, "csv": self.csv.encode()}
-        for ending, data in parts.items():
-            write_whole(folder / f"{name}.{ending}", data)
-        return [folder / f"{name}.{ending}" for ending in parts]
+        paths = [inside(folder, f"{name}.{ending}") for ending in parts]
+        for path, data in zip(paths, parts.values(), strict=True):
+            write_whole(path, data)
+        return paths
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from unknot.analysis import Results
 from unknot.analysis.configurations import Configuration
 from unknot.analysis.plain_table import split_table
 from unknot.core.errors import ConfigError
+from unknot.core.files import file_stem
 from unknot.core.text import setting_text
 from unknot.report.study.boxes import describe_missing, half_violin, mark_missing, score_rows
-from unknot.report.study.catalogue import Figure, Part, slug
+from unknot.report.study.catalogue import Figure, Part
 from unknot.report.study.style import ROW, DataFigure, configuration_rows, legend, looks, panels
 from unknot.report.style import set_panel, styled
 
@@ -21,7 +22,7 @@ def applies(part: Part) -> Iterator[Figure]:
     results, score = part.results, part.results.panels[0]
     for name in two_valued(results):
         show = partial(draw, results, score, name)
-        yield Figure("spread", f"split-{slug(name)}", show, f"{score} by {name}, back to back")
+        yield Figure("spread", f"split-{file_stem(name)}", show, f"{score} by {name}, back to back")
 
 
 def two_valued(results: Results) -> list[str]:

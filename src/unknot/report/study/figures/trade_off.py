@@ -8,8 +8,9 @@ import numpy as np
 from unknot.analysis import Results
 from unknot.analysis.configurations import Configuration
 from unknot.analysis.lines import setting_lines
+from unknot.core.files import file_stem
 from unknot.report.study.baselines import Baseline, describe_baselines, draw_baselines
-from unknot.report.study.catalogue import Figure, Part, slug
+from unknot.report.study.catalogue import Figure, Part
 from unknot.report.study.source import TERMS
 from unknot.report.study.style import (
     DataFigure,
@@ -28,7 +29,7 @@ def applies(part: Part) -> Iterator[Figure]:
     for i, score in enumerate(scores_with_cost(part.results)):
         show = partial(draw, part.results, score, baselines=part.baselines)
         summary = "The other scores against reconstruction" if i else ""
-        yield Figure("trade-offs", f"trade-off-{slug(score)}", show, summary)
+        yield Figure("trade-offs", f"trade-off-{file_stem(score)}", show, summary)
 
 
 def scores_with_cost(results: Results) -> list[str]:

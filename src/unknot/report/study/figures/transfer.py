@@ -15,8 +15,9 @@ from unknot.analysis.agreements import FEWEST, agreement
 from unknot.analysis.configurations import Configuration, hashable, is_number
 from unknot.analysis.ranking import DIGITS
 from unknot.core.errors import DataError
+from unknot.core.files import file_stem
 from unknot.report.labels import place_labels
-from unknot.report.study.catalogue import Figure, Part, slug
+from unknot.report.study.catalogue import Figure, Part
 from unknot.report.study.figures.correlations import CHANCE
 from unknot.report.study.style import DataFigure, Look, darker, legend, looks, panels, swept_text
 from unknot.report.style import INK, PAPER, RULE, arrange, set_panel, styled
@@ -98,7 +99,7 @@ def over_datasets(part: Part) -> Iterator[Figure]:
         if dataset_pairs(results.configurations, score):
             yield Figure(
                 "datasets",
-                f"datasets-transfer-{slug(score)}",
+                f"datasets-transfer-{file_stem(score)}",
                 partial(draw, results, score),
                 "Are configurations that are good on one dataset good on another?",
             )
