@@ -21,7 +21,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-from unknot.core.objective import Adam
+from unknot.core.optim import Adam
 from unknot.data.dsprites import DSprites
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped

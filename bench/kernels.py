@@ -28,7 +28,7 @@ from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
-from unknot.core.objective import Adam
+from unknot.core.optim import Adam
 from unknot.data.parts.images import Bits
 from unknot.engine import stacked as engine
 from unknot.engine.device import runtime

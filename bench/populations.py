@@ -12,7 +12,8 @@ from roofline import PRECISIONS
 
 from unknot.core import registry
 from unknot.core.dataset import FactorDataset
-from unknot.core.objective import Adam, Adversarial, views_of
+from unknot.core.objective import Adversarial, views_of
+from unknot.core.optim import Adam
 from unknot.engine import stacked as engine
 from unknot.engine.device import runtime
 from unknot.engine.encode import encode

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from unknot.core.errors import UnknotError as UnknotError
     from unknot.core.factors import FactorSpace as FactorSpace
     from unknot.core.hyper import Hyper as Hyper
-    from unknot.core.objective import Adam as Adam
     from unknot.core.objective import Adversarial as Adversarial
     from unknot.core.objective import Batchwise as Batchwise
     from unknot.core.objective import Calibrated as Calibrated
@@ -29,6 +28,11 @@ if TYPE_CHECKING:
     from unknot.core.objective import Stateful as Stateful
     from unknot.core.objective import Step as Step
     from unknot.core.objective import Term as Term
+    from unknot.core.optim import SGD as SGD
+    from unknot.core.optim import Adagrad as Adagrad
+    from unknot.core.optim import Adam as Adam
+    from unknot.core.optim import AdamW as AdamW
+    from unknot.core.optim import RMSprop as RMSprop
     from unknot.core.posterior import Posterior as Posterior
     from unknot.core.representation import Representation as Representation
     from unknot.runs.run import Run as Run
@@ -46,7 +50,11 @@ _HOMES = {
     "FactorSpace": "unknot.core.factors",
     "FactorDataset": "unknot.core.dataset",
     "Hyper": "unknot.core.hyper",
-    "Adam": "unknot.core.objective",
+    "Adam": "unknot.core.optim",
+    "AdamW": "unknot.core.optim",
+    "Adagrad": "unknot.core.optim",
+    "RMSprop": "unknot.core.optim",
+    "SGD": "unknot.core.optim",
     "Adversarial": "unknot.core.objective",
     "Batchwise": "unknot.core.objective",
     "Calibrated": "unknot.core.objective",

@@ -10,10 +10,11 @@ from unknot.core import registry
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
+from unknot.core.optim import Optimizer
 from unknot.engine.device import Precision
 from unknot.runs import config, run
 from unknot.runs.run import Run
-from unknot.runs.spec import plain_value
+from unknot.runs.spec import optim_table, plain_value
 from unknot.runs.training import Watcher
 
 
@@ -43,7 +44,9 @@ def train(
     *,
     steps: int = 20_000,
     batch: int = 64,
-    lr: Hyper = 1e-4,
+    lr: Hyper | None = None,
+    optimizer: str | Optimizer = "adam",
+    ema: float | None = None,
     seeds: int | Iterable[SupportsIndex] = 0,
     order_seed: int | None = None,
     sampler: str | Mapping[str, Any] | None = None,
@@ -66,7 +69,11 @@ def train(
         net: An architecture by name.
         steps: Training steps.
         batch: Images per step and member.
-        lr: Learning rate of Adam, a number or a schedule.
+        lr: Learning rate, a number or a schedule; the optimiser's own when None, 1e-4 for Adam.
+        optimizer: ``adam``, ``adamw``, ``rmsprop``, ``adagrad`` or ``sgd``; or one with settings,
+            ``unknot.AdamW(3e-4, weight_decay=0.01)``.
+        ema: Keep a moving average of the weights, of which this share stays at each step, such as
+            0.999; codes and pictures are those of the average.
         seeds: A number for a lone run; several for a population, whose results come members first.
         order_seed: A number makes all members see the same batches; else each draws its own.
         sampler: Which images go together: ``pairs``, or ``{"name": "pairs", "changed": 2}``; the
@@ -104,7 +111,7 @@ def train(
                 for name, value in {**settings, **(objective_settings or {})}.items()
             },
         },
-        "optim": {"lr": plain_value(lr)},
+        "optim": _optim_table(optimizer, lr),
         "steps": steps,
         "batch": batch,
         "seeds": seeds if isinstance(seeds, int) else [seed.__index__() for seed in seeds],
@@ -112,6 +119,8 @@ def train(
         "log_every": log_every,
         "checkpoint_every": checkpoint_every,
     }
+    if ema is not None:
+        table["ema"] = ema
     if order_seed is not None:
         table["order_seed"] = order_seed
     if sampler is not None:
@@ -127,3 +136,16 @@ def train(
             ) from error
         raise
     return run.train(spec, out=out, device=device, watch=watch)
+
+
+def _optim_table(optimizer: str | Optimizer, lr: Hyper | None) -> dict[str, Any]:
+    if isinstance(optimizer, str):
+        return {"name": optimizer} | ({} if lr is None else {"lr": plain_value(lr)})
+    if not isinstance(optimizer, Optimizer):
+        raise ConfigError(
+            "optimizer is a name such as 'adamw', or settings such as unknot.AdamW(3e-4); "
+            f"got {optimizer!r}."
+        )
+    if lr is not None:
+        raise ConfigError("The learning rate is given twice, as lr and inside of optimizer.")
+    return optim_table(optimizer)

@@ -11,9 +11,9 @@ A schedule stands wherever a `Hyper` field takes a number, so these are typed to
 `dataclasses.field` is typed to return its default. One without ``steps`` ends with the run.
 """
 
-from typing import cast
+from typing import Literal, cast
 
-from unknot.core.hyper import WHOLE_RUN, Constant, Cosine, Cyclic, Hyper, LinearSchedule
+from unknot.core.hyper import WHOLE_RUN, Constant, Cosine, Cyclic, Hyper, LinearSchedule, Warmup
 
 
 def constant(value: float) -> Hyper:
@@ -34,3 +34,14 @@ def cosine(start: float, end: float, steps: float = WHOLE_RUN, begin: float = 0.
 def cyclic(start: float, end: float, period: float, ramp: float = 0.5) -> Hyper:
     """In each period a straight line from ``start`` to ``end``, then ``end`` (Fu et al. 2019)."""
     return cast(Hyper, Cyclic(start, end, period, ramp))
+
+
+def warmup(
+    value: float,
+    warmup: float,
+    then: Literal["constant", "linear", "cosine"] = "constant",
+    end: float = 0.0,
+    steps: float = WHOLE_RUN,
+) -> Hyper:
+    """A straight line up to ``value`` in ``warmup`` steps; then constant, or down to ``end``."""
+    return cast(Hyper, Warmup(value, warmup, then, end, steps))

@@ -27,7 +27,6 @@ from unknot.core.factors import FactorSpace
 from unknot.core.hyper import at, hyper_fields, replace_fields, stack
 from unknot.core.objective import (
     HOOKS,
-    Adam,
     Adversarial,
     Carry,
     Net,
@@ -39,6 +38,7 @@ from unknot.core.objective import (
     total,
     views_of,
 )
+from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.core.toml import to_toml
 from unknot.data.parts.images import Bytes

@@ -9,7 +9,8 @@ from torch import nn
 
 from unknot import testing
 from unknot.core.hyper import Hyper
-from unknot.core.objective import Adam, Adversarial, Net, Step, Term
+from unknot.core.objective import Adversarial, Net, Step, Term
+from unknot.core.optim import Adam
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
 from unknot.engine.population import Context, Member

@@ -11,7 +11,6 @@ from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
 from unknot.core.objective import (
     HOOKS,
-    Adam,
     Adversarial,
     Batchwise,
     Calibrated,
@@ -26,6 +25,7 @@ from unknot.core.objective import (
     updates_of,
     views_of,
 )
+from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped

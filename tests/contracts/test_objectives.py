@@ -13,7 +13,8 @@ from unknot.core import noise, registry
 from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import Constant, Cosine, Cyclic, LinearSchedule, hyper_fields
-from unknot.core.objective import Adam, Objective
+from unknot.core.objective import Objective
+from unknot.core.optim import Adam
 from unknot.core.toml import to_toml
 from unknot.data.parts.images import Bits
 from unknot.engine.device import runtime

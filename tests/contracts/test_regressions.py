@@ -14,7 +14,8 @@ from unknot.core import noise, registry
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, UnknotError
 from unknot.core.factors import FactorSpace
-from unknot.core.objective import Adam, MultiView, Term
+from unknot.core.objective import MultiView, Term
+from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.core.representation import Representation
 from unknot.core.toml import to_toml

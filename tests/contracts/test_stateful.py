@@ -11,7 +11,6 @@ from unknot.core import noise
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, lift
 from unknot.core.objective import (
-    Adam,
     Batchwise,
     Carry,
     ExtraState,
@@ -22,6 +21,7 @@ from unknot.core.objective import (
     Step,
     Term,
 )
+from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from unknot.core import hyper
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import WHOLE_RUN, Constant, Cosine, Cyclic, Hyper, LinearSchedule, Schedule
+from unknot.core.hyper import (
+    WHOLE_RUN,
+    Constant,
+    Cosine,
+    Cyclic,
+    Hyper,
+    LinearSchedule,
+    Schedule,
+    Warmup,
+)
 
 CPU, DOUBLE = torch.device("cpu"), torch.float64
 
@@ -152,6 +161,22 @@ def test_a_schedule_that_begins_when_the_run_is_over_is_refused():
             hyper.over_run(Toy(beta=LinearSchedule(0.0, 1.0, begin=begin)), 100, "objective")
 
 
+@pytest.mark.parametrize(("then", "at_9"), [("constant", 2.0), ("linear", 1.25), ("cosine", 1.25)])
+def test_a_warm_up_rises_in_equal_steps_and_then_does_as_told(then, at_9):
+    schedule = Warmup(2.0, 4.0, then, 0.5, 10.0)
+    assert [value(schedule, t) for t in range(5)] == [0.5, 1.0, 1.5, 2.0, 2.0]
+    assert value(schedule, 9) == pytest.approx(at_9)
+    assert value(schedule, 400) == pytest.approx(2.0 if then == "constant" else 0.5)
+
+
+def test_a_warm_up_that_falls_ends_with_the_run_and_a_constant_one_does_not_know_of_it():
+    falls, stays = (Toy(beta=Warmup(1.0, 30.0, then)) for then in ("cosine", "constant"))
+    assert hyper.over_run(falls, 100, "toy").beta.steps == 70
+    assert hyper.over_run(stays, 100, "toy") == stays
+    assert hyper.last_step(stays.beta) == 30
+    assert hyper.shape_key(falls) != hyper.shape_key(stays)
+
+
 SCHEDULES_OF_MEMBERS = {
     "constant": [Constant(1.0), Constant(0.1), Constant(7.5)],
     "linear": [
@@ -161,6 +186,11 @@ SCHEDULES_OF_MEMBERS = {
     ],
     "cosine": [Cosine(0.0, 4.0, 10.0), Cosine(3.0, 1.0, 7.0, 2.0), Cosine(1.0, 1.5, 3.0, 5.0)],
     "cyclic": [Cyclic(0.0, 4.0, 10.0), Cyclic(3.0, 1.0, 7.0, 0.3), Cyclic(1.0, 1.5, 3.0, 1.0)],
+    "warmup": [
+        Warmup(4.0, 3.0, "cosine", 1.0, 7.0),
+        Warmup(1.0, 1.0, "cosine", 0.0, 2.0),
+        Warmup(0.5, 10.0, "cosine", 0.1, 3.0),
+    ],
 }
 
 
@@ -267,6 +297,7 @@ def test_lift_adds_axes_on_the_right():
 
 
 def test_schedules_are_frozen_and_named():
-    assert {kind.kind for kind in get_args(Schedule)} == {"constant", "linear", "cosine", "cyclic"}
+    names = {"constant", "linear", "cosine", "cyclic", "warmup"}
+    assert {kind.kind for kind in get_args(Schedule)} == names
     with pytest.raises(FrozenInstanceError):
         replace(Constant(1.0), value=2.0).value = 3.0

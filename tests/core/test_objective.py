@@ -8,7 +8,8 @@ import torch
 from unknot.core import noise
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import LinearSchedule
-from unknot.core.objective import Adam, Adversarial, Net, Objective, Step, Term, no_critic, total
+from unknot.core.objective import Adversarial, Net, Objective, Step, Term, no_critic, total
+from unknot.core.optim import Adam
 from unknot.objectives.vae import VAE
 
 

@@ -17,7 +17,7 @@ import torch
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
-from unknot.core.objective import Adam
+from unknot.core.optim import Adam
 from unknot.data.parts.images import Bytes
 from unknot.engine import capture, kernels
 from unknot.engine.device import runtime
@@ -203,7 +203,7 @@ def test_images_that_cannot_be_compiled_are_made_as_they_are(monkeypatch):
     ours, plain = both(dataset=replace(DATA, images=InNumPy()))
     for name, value in plain.items():
         assert torch.equal(ours[name], value), name
-    assert {f.__name__ for f in recorder.compiled} == {"<lambda>", "_losses", "adam"}
+    assert {f.__name__ for f in recorder.compiled} == {"<lambda>", "_losses", "update"}
 
 
 def test_a_function_that_the_compiler_alters_is_left_as_it_is(monkeypatch):

@@ -3,7 +3,8 @@
 import torch
 
 from unknot import testing
-from unknot.core.objective import Adam, Term
+from unknot.core.objective import Term
+from unknot.core.optim import Adam
 from unknot.engine import stacked
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from unknot.core.objective import Adam
+from unknot.core.optim import Adam
 from unknot.data.arrays import Arrays
 from unknot.data.xysquares import XYSquares
 from unknot.engine import encode as encoding

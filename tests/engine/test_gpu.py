@@ -6,7 +6,7 @@ import torch
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
-from unknot.core.objective import Adam
+from unknot.core.optim import Adam
 from unknot.data.parts.images import Bits
 from unknot.data.xysquares import XYSquares
 from unknot.engine.device import runtime

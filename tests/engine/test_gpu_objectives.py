@@ -7,7 +7,7 @@ import torch
 
 from unknot import testing
 from unknot.core import registry
-from unknot.core.objective import Adam
+from unknot.core.optim import Adam
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
 from unknot.engine.population import Context, Member

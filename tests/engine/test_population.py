@@ -7,7 +7,7 @@ import torch
 
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Cosine, LinearSchedule
-from unknot.core.objective import Adam
+from unknot.core.optim import Adam
 from unknot.data.arrays import Arrays
 from unknot.engine.device import runtime
 from unknot.engine.loop import fit

@@ -10,7 +10,8 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import Hyper
-from unknot.core.objective import Adam, MultiView, Note, Term
+from unknot.core.objective import MultiView, Note, Term
+from unknot.core.optim import Adam
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped

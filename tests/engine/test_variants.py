@@ -8,7 +8,8 @@ import torch
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
-from unknot.core.objective import Adam, Note, Term, views_of
+from unknot.core.objective import Note, Term, views_of
+from unknot.core.optim import Adam
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped

@@ -8,7 +8,8 @@ import torch
 
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import at
-from unknot.core.objective import Adam, Carry, ExtraState, Net, Step, total
+from unknot.core.objective import Carry, ExtraState, Net, Step, total
+from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
 from unknot.engine.device import Runtime

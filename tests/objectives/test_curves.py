@@ -15,7 +15,7 @@ from unknot.core import registry
 from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import over_run
-from unknot.core.objective import Adam
+from unknot.core.optim import Adam
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped

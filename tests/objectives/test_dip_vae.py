@@ -10,7 +10,8 @@ import unknot
 from unknot import testing
 from unknot.core import noise
 from unknot.core.errors import ConfigError
-from unknot.core.objective import Adam, Net, Step, total
+from unknot.core.objective import Net, Step, total
+from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
 from unknot.engine.population import Context, Member, populate

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from unknot.core.errors import ConfigError
-from unknot.core.objective import Adam, Carry, Net, Step, total
+from unknot.core.objective import Carry, Net, Step, total
+from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
 from unknot.engine.device import Runtime

@@ -10,7 +10,8 @@ from torch.distributions import Bernoulli, Normal
 
 from unknot import testing
 from unknot.core.errors import ConfigError
-from unknot.core.objective import Adam, Net, Step, total
+from unknot.core.objective import Net, Step, total
+from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
 from unknot.engine.device import Runtime

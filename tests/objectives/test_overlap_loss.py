@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from unknot import testing
 from unknot.core import noise, registry
 from unknot.core.errors import ConfigError, ShapeError
-from unknot.core.objective import Adam
+from unknot.core.optim import Adam
 from unknot.core.toml import to_toml
 from unknot.data.xysquares import XYSquares
 from unknot.engine.device import runtime

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Cosine, LinearSchedule
-from unknot.core.objective import Adam
+from unknot.core.optim import Adam
 from unknot.core.toml import read_toml, to_toml
 from unknot.runs import config
 from unknot.runs.spec import plain

@@ -254,7 +254,7 @@ def test_divergence_is_data(options, tmp_path):
     )
     from dataclasses import replace
 
-    from unknot.core.objective import Adam
+    from unknot.core.optim import Adam
     from unknot.engine.population import populate
 
     members = [

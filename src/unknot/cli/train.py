@@ -38,7 +38,7 @@ def train(
         int | None, typer.Option(help="Images per step, for each model.", show_default="64")
     ] = None,
     lr: Annotated[
-        float | None, typer.Option(help="Adam learning rate.", show_default="0.0001")
+        float | None, typer.Option(help="Learning rate.", show_default="0.0001 for Adam")
     ] = None,
     seeds: Annotated[
         str | None,

@@ -6,9 +6,9 @@ from typing import Any
 
 from unknot.core.errors import ConfigError
 
-NAMED = ("data", "net", "objective", "sampler")
+NAMED = ("data", "net", "objective", "sampler", "optim")
 """Tables whose name may stand for them: ``data = "dsprites"``, or several names in a grid."""
-SETTINGS = (*NAMED, "optim", "steps", "batch", "precision", "order_seed", "strength")
+SETTINGS = (*NAMED, "steps", "batch", "precision", "order_seed", "ema", "strength")
 """First words of what a table of runs has as settings; a table from elsewhere may call the swept
 value ``strength``."""
 
@@ -51,7 +51,7 @@ def put(table: dict[str, Any], path: str, value: Any) -> None:
     """Set the value at a path, in place.
 
     A word or number gives way to a table when something inside of it is set, as a weight does to a
-    schedule; the name of a dataset, net, objective or sampler stays its name.
+    schedule; the name of a dataset, net, objective, sampler or optimiser stays its name.
 
     Example:
         >>> table = {"objective": "vae", "lr": 1.0}

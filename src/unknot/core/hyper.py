@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, cast, get_type_hints
 
 import torch
 from jaxtyping import Float
@@ -93,7 +93,47 @@ class Cyclic:
         return _between(self, _progress(torch.remainder(t, period), 0.0, period * self.ramp))
 
 
-Schedule: TypeAlias = Constant | LinearSchedule | Cosine | Cyclic
+@dataclass(frozen=True)
+class Warmup:
+    """A straight line up to ``value`` in ``warmup`` steps, and what comes ``then``.
+
+    The first step has ``value / warmup``. After the line the value is ``constant``, or goes to
+    ``end`` over ``steps`` further steps: in a straight line (``linear``) or along half a cosine
+    (``cosine``).
+    """
+
+    value: Number
+    warmup: Number
+    then: Literal["constant", "linear", "cosine"] = "constant"
+    end: Number = 0.0
+    steps: Number = WHOLE_RUN
+    kind: ClassVar[str] = "warmup"
+
+    def __post_init__(self) -> None:
+        _above_zero(warmup=self.warmup, steps=self.steps)
+        if self.then not in ("constant", "linear", "cosine"):
+            raise ConfigError(
+                f"After a warm-up comes constant, linear or cosine; got then = {self.then!r}."
+            )
+
+    @property
+    def begin(self) -> Number:
+        """Where the fall begins."""
+        return self.warmup
+
+    def at(self, t: Tensor) -> Tensor:
+        """Value at step ``t``."""
+        value = _double(self.value, t)
+        up = value * ((t + 1) / _double(self.warmup, t)).clamp(max=1)
+        if self.then == "constant":
+            return up
+        share = _progress(t, self.warmup, self.steps)
+        if self.then == "cosine":
+            share = 0.5 - 0.5 * (math.pi * share).cos()
+        return up + (_double(self.end, t) - value) * share
+
+
+Schedule: TypeAlias = Constant | LinearSchedule | Cosine | Cyclic | Warmup
 if TYPE_CHECKING:
     # To a type checker a field is a number: `at` puts a schedule's value in its place before a
     # formula sees it.
@@ -158,7 +198,9 @@ def extremes(setting: Any) -> list[int | float]:
 
 def last_step(schedule: Schedule) -> float:
     """The step from which on a schedule stays as it is; 0 where it never settles."""
-    if isinstance(schedule, LinearSchedule | Cosine):
+    if isinstance(schedule, Warmup) and schedule.then == "constant":
+        return float(schedule.warmup)
+    if isinstance(schedule, LinearSchedule | Cosine | Warmup):
         return float(schedule.begin) + float(schedule.steps)
     return 0.0
 
@@ -208,7 +250,9 @@ def endless(thing: Any) -> tuple[str, ...]:
     return tuple(
         name
         for name, value in settings.items()
-        if isinstance(value, LinearSchedule | Cosine) and value.steps == WHOLE_RUN
+        if isinstance(value, LinearSchedule | Cosine | Warmup)
+        and value.steps == WHOLE_RUN
+        and getattr(value, "then", None) != "constant"
     )
 
 
@@ -262,8 +306,11 @@ def shape_key(thing: Any) -> tuple[Any, ...]:
 
 def _kind(value: Hyper) -> str:
     """What a schedule is called in files; numbers of any type are of one kind."""
-    number = isinstance(value, int | float)
-    return "number" if number else getattr(value, "kind", type(value).__name__)
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, Warmup):
+        return f"warmup, then {value.then}"
+    return getattr(value, "kind", type(value).__name__)
 
 
 def stack(members: Sequence[T], device: torch.device, dtype: torch.dtype) -> T:
@@ -306,6 +353,7 @@ def _stack_hyper(
                 device
             )
             for f in fields(values[0])
+            if f.name != "then"  # the same for all, being part of the kind
         }
         return replace(values[0], **columns)
     return torch.tensor(values, device=device, dtype=dtype)

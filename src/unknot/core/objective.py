@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from unknot.core import noise
 from unknot.core.architecture import Shape
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import Hyper, at_least
+from unknot.core.hyper import Hyper
+from unknot.core.optim import Optimizer
 from unknot.core.posterior import Posterior
 
 
@@ -102,26 +103,6 @@ def total(terms: Terms) -> Float[Tensor, "*p"]:
     return torch.stack(weighted).sum(0)
 
 
-@dataclass(frozen=True)
-class Adam:
-    """Settings of the Adam optimiser (Kingma and Ba 2015); ``lr`` may differ between members."""
-
-    lr: Hyper = 1e-4
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: float = 1e-8
-
-    def __post_init__(self) -> None:
-        if isinstance(self.lr, int | float) and not self.lr > 0:
-            raise ConfigError(f"optim.lr must be above 0; got {self.lr}.")
-        at_least(self, 0, "lr")
-        for name in ("beta1", "beta2"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ConfigError(f"optim.{name} must lie in [0, 1); got {getattr(self, name)}.")
-        if not self.eps > 0:
-            raise ConfigError(f"optim.eps must be above 0; got {self.eps}.")
-
-
 @runtime_checkable
 class Objective(Protocol):
     """A frozen dataclass of hyper-parameters with one pure method.
@@ -172,7 +153,7 @@ class Adversarial(ABC):
 
     @property
     @abstractmethod
-    def critic_optim(self) -> Adam:
+    def critic_optim(self) -> Optimizer:
         """The critic's own optimiser."""
 
     @abstractmethod

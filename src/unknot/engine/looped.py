@@ -1,5 +1,6 @@
 """The backend that trains one member after the other, as ordinary PyTorch modules."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,11 +9,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from unknot.core.hyper import Schedule, at
-from unknot.core.objective import Adam, Adversarial, Net, Step, no_critic, total
+from unknot.core.objective import Adversarial, Net, Step, no_critic, total
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
 from unknot.engine.memory import hold_freed_memory
 from unknot.engine.population import Context, Member, Rows, State, carried, log_of, recode
+from unknot.engine.updates import moments_of, torch_optimizer
 
 
 @dataclass(eq=False)
@@ -62,7 +64,7 @@ class Looped:
         runtime = self.context.runtime.exact
         z = z.to(runtime.device, runtime.dtype)
         with runtime.computing():
-            images = [m.net(runtime).decode(c) for m, c in zip(self.models, z, strict=True)]
+            images = [m.trained(runtime).decode(c) for m, c in zip(self.models, z, strict=True)]
         return torch.stack(images)
 
     def state(self) -> State:
@@ -84,10 +86,12 @@ class Model:
     member: Member
     modules: nn.ModuleDict
     carried: dict[str, Tensor]
-    optimizers: Mapping[str, torch.optim.Adam]
+    optimizers: Mapping[str, torch.optim.Optimizer]
     seed: Tensor
     order: Tensor
     rows: Rows
+    average: nn.ModuleDict | None = None
+    """The modules with averaged weights, where an average is kept."""
 
     @classmethod
     def fresh(cls, context: Context, member: Member, rows: Rows) -> "Model":
@@ -103,10 +107,10 @@ class Model:
         for name, parameter in modules.named_parameters():
             parameter.data.copy_(weights[name][0])
         modules["extra"] = nn.ParameterDict(extra.learnt)
-        trained = {"net": [module for name, module in modules.items() if name != "critic"]}
-        if "critic" in modules:
-            trained["critic"] = [modules["critic"]]
-        optimizers = {name: _adam(trained[name], optim) for name, optim in member.optims.items()}
+        named = dict(modules.named_parameters())
+        critics = {name: w for name, w in named.items() if name.startswith("critic.")}
+        moved = {"net": {n: w for n, w in named.items() if n not in critics}, "critic": critics}
+        optimizers = {name: torch_optimizer(moved[name], o) for name, o in member.optims.items()}
         order = member.seed if member.order_seed is None else member.order_seed
         return cls(
             context,
@@ -117,19 +121,21 @@ class Model:
             torch.tensor(member.seed, device=device),
             torch.tensor(order, device=device),
             rows,
+            None if context.ema is None else copy.deepcopy(modules).requires_grad_(False),
         )
 
     def encode(self, x: Tensor) -> Posterior:
         """Posteriors of images."""
-        net = self.net(self.context.runtime.exact)
+        net = self.trained(self.context.runtime.exact)
         return recode(self.member.objective, net, net.encode(x))
 
     def advance(self, start: int, steps: int) -> dict[str, Tensor]:
         """Train for some steps; the loss and its terms at the last of them."""
         dataset, dtype = self.context.dataset, self.context.runtime.dtype
         ticks = torch.arange(start, start + steps, device=self.seed.device)
-        for _, _, moments in self._moments():
-            moments["step"].fill_(start)
+        for optimizer in self.optimizers.values():
+            for moments in optimizer.state.values():
+                moments["step"].fill_(start)
         for t, index in zip(ticks, self.rows(self.order, ticks), strict=True):
             x = dataset.batch(index).to(dtype=dtype, memory_format=torch.channels_last)
             step = Step(x, self.seed, t, len(dataset))
@@ -141,47 +147,65 @@ class Model:
             self.carried.update(carried(losses, self.carried))
             # All gradients are taken before any weight moves, and each only of its own weights.
             for name, terms in losses.items():
-                optimizer = self.optimizers[name]
-                weights = optimizer.param_groups[0]["params"]
+                weights = _weights(self.optimizers[name])
                 gradients = torch.autograd.grad(
                     total(terms), weights, retain_graph=len(losses) > 1, materialize_grads=True
                 )
                 for weight, gradient in zip(weights, gradients, strict=True):
                     weight.grad = gradient
-            for name, optimizer in self.optimizers.items():
-                lr = self.member.optims[name].lr
-                optimizer.param_groups[0]["lr"] = float(
-                    lr.at(t) if isinstance(lr, Schedule) else lr
-                )
-                optimizer.step()
+            for name in self.optimizers:
+                self._move(name, t)
+            self._keep_average(first=bool(t == 0))
         return log_of(losses)
+
+    def _move(self, name: str, t: Tensor) -> None:
+        """One step of an optimiser."""
+        settings, optimizer = self.member.optims[name], self.optimizers[name]
+        weights = _weights(optimizer)
+        if settings.clip_value is not None:
+            nn.utils.clip_grad_value_(weights, settings.clip_value)
+        if settings.clip_norm is not None:
+            nn.utils.clip_grad_norm_(weights, settings.clip_norm)
+        lr = float(settings.lr.at(t) if isinstance(settings.lr, Schedule) else settings.lr)
+        for group in optimizer.param_groups:
+            group["lr"] = lr
+        optimizer.step()
+
+    def _keep_average(self, *, first: bool) -> None:
+        """Move the averaged weights towards the weights; they begin as those of the first step."""
+        if self.average is None or self.context.ema is None:
+            return
+        share = 1.0 if first else 1 - self.context.ema
+        pairs = zip(self.average.parameters(), self.modules.parameters(), strict=True)
+        for average, weight in pairs:
+            average.data.lerp_(weight.data, share)
 
     def state(self) -> State:
         """Weights and moments."""
-        state = {}
-        for name, parameter, moments in self._moments():
-            state[name] = parameter.detach().cpu().clone()
-            state[f"adam.m.{name}"] = moments["exp_avg"].cpu().clone()
-            state[f"adam.v.{name}"] = moments["exp_avg_sq"].cpu().clone()
-        return {**state, **{f"carried.{n}": v.cpu().clone() for n, v in self.carried.items()}}
+        tensors = {name: tensor.detach() for name, tensor in self._tensors().items()}
+        carried = {f"carried.{name}": value for name, value in self.carried.items()}
+        return {name: value.cpu().clone() for name, value in {**tensors, **carried}.items()}
 
     def load(self, state: State) -> None:
         """Continue from a state."""
         with torch.no_grad():
-            for name, parameter, moments in self._moments():
-                parameter.copy_(state[name])
-                moments["exp_avg"].copy_(state[f"adam.m.{name}"])
-                moments["exp_avg_sq"].copy_(state[f"adam.v.{name}"])
+            for name, tensor in self._tensors().items():
+                tensor.copy_(state[name])
         for name, value in self.carried.items():
             self.carried[name] = state[f"carried.{name}"].to(value)
 
-    def net(self, runtime: Runtime) -> Net:
+    def trained(self, runtime: Runtime) -> Net:
+        """The net whose codes and images are looked at: with averaged weights, where there are."""
+        return self.net(runtime, self.average)
+
+    def net(self, runtime: Runtime, modules: nn.ModuleDict | None = None) -> Net:
         """The modules as an objective sees them: in the chosen precision, results in full."""
+        modules = modules or self.modules
 
         def run(name: str, x: Tensor) -> Tensor:
             bf16 = runtime.compute is torch.bfloat16
             with torch.autocast(runtime.device.type, dtype=runtime.compute, enabled=bf16):
-                y: Tensor = self.modules[name](x)
+                y: Tensor = modules[name](x)
             return y.to(runtime.dtype)
 
         def encode(x: Tensor) -> Posterior:
@@ -190,31 +214,20 @@ class Model:
         def decode(z: Tensor) -> Tensor:
             return run("decoder", z)
 
-        critic = (lambda z: run("critic", z)) if "critic" in self.modules else no_critic
-        return Net(encode, decode, critic, {**dict(self.modules["extra"].items()), **self.carried})  # type: ignore[operator]
+        critic = (lambda z: run("critic", z)) if "critic" in modules else no_critic
+        return Net(encode, decode, critic, {**dict(modules["extra"].items()), **self.carried})  # type: ignore[operator]
 
-    def _moments(self) -> list[tuple[str, nn.Parameter, dict[str, Tensor]]]:
-        states = [optimizer.state for optimizer in self.optimizers.values()]
-        return [
-            (name, parameter, next(state[parameter] for state in states if parameter in state))
-            for name, parameter in self.modules.named_parameters()
-        ]
+    def _tensors(self) -> dict[str, Tensor]:
+        """Weights with what the optimisers keep of them, and averages, by their names in states."""
+        tensors: dict[str, Tensor] = {}
+        for name, weight in self.modules.named_parameters():
+            tensors[name] = weight
+            key = "critic" if name.startswith("critic.") else "net"
+            for prefix, kept in moments_of(self.member.optims[key]).items():
+                tensors[prefix + name] = self.optimizers[key].state[weight][kept]
+        averages = self.average.named_parameters() if self.average else ()
+        return {**tensors, **{f"ema.{name}": average for name, average in averages}}
 
 
-def _adam(modules: Sequence[nn.Module], settings: Adam) -> torch.optim.Adam:
-    """PyTorch's fused Adam with its moments in place from the start, so that a state is whole."""
-    parameters = [p for module in modules for p in module.parameters()]
-    optimizer = torch.optim.Adam(
-        parameters,
-        lr=1.0,  # set at each step
-        betas=(settings.beta1, settings.beta2),
-        eps=settings.eps,
-        fused=True,
-    )
-    for p in parameters:
-        optimizer.state[p] = {
-            "step": torch.zeros((), device=p.device),
-            "exp_avg": torch.zeros_like(p),
-            "exp_avg_sq": torch.zeros_like(p),
-        }
-    return optimizer
+def _weights(optimizer: torch.optim.Optimizer) -> list[nn.Parameter]:
+    return [weight for group in optimizer.param_groups for weight in group["params"]]

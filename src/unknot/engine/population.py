@@ -20,7 +20,6 @@ from unknot.core.dataset import FactorDataset, NuisanceVariants
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import at, endless, shape_key
 from unknot.core.objective import (
-    Adam,
     Adversarial,
     Batchwise,
     Carry,
@@ -35,6 +34,7 @@ from unknot.core.objective import (
     total,
     views_of,
 )
+from unknot.core.optim import Optimizer
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
 from unknot.nets.parts.weights import initial_weights, initialize
@@ -52,12 +52,12 @@ class Member:
 
     seed: int
     objective: Objective
-    optim: Adam
+    optim: Optimizer
     order_seed: int | None = None
     """Which images come when; the member's own seed when None."""
 
     @property
-    def optims(self) -> dict[str, Adam]:
+    def optims(self) -> dict[str, Optimizer]:
         """The optimiser of each set of weights that it trains."""
         if isinstance(self.objective, Adversarial):
             return {"net": self.optim, "critic": self.objective.critic_optim}
@@ -79,6 +79,9 @@ class Context:
     runtime: Runtime
     sampler: Sampler | None = None
     """Which images go together; what the objective names when None."""
+    ema: float | None = None
+    """The share that stays of the moving average of weights at each step; None keeps no average.
+    With one, codes and images are those of the averaged weights."""
     blank: bool = False
     """Whether weights are zeros until others are given; to draw them takes long."""
 

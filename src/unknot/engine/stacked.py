@@ -9,14 +9,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.core.hyper import at, lift, stack
-from unknot.core.objective import Adam, Adversarial, Net, Objective, Step, no_critic, total
+from unknot.core.hyper import at, stack
+from unknot.core.objective import Adversarial, Net, Objective, Step, no_critic, total
+from unknot.core.optim import Optimizer
 from unknot.core.posterior import Posterior
 from unknot.engine.capture import Parts, fastest
 from unknot.engine.device import Runtime
 from unknot.engine.kernels import ready
 from unknot.engine.layers import StackedModule, stack_module
 from unknot.engine.population import Context, Member, Rows, State, carried, log_of, recode
+from unknot.engine.updates import decays, moments_of, update
 
 
 @dataclass(eq=False)
@@ -25,14 +27,18 @@ class Stacked:
 
     context: Context
     objective: Objective
-    optim: Mapping[str, Adam]
+    optim: Mapping[str, Optimizer]
     modules: Mapping[str, StackedModule]
     weights: State
     used: State
     """What the networks multiply with: the weights, or copies in the precision of the products."""
     carried: State
-    m: State
-    v: State
+    moments: State
+    """What optimisers keep, by the prefix of `moments_of` and the name of the weight."""
+    averages: State
+    """Of the weights; empty where none are kept."""
+    decayed: Mapping[str, bool]
+    """Whether weight decay is for a weight."""
     seed: Tensor
     order: Tensor
     t: Tensor
@@ -59,6 +65,11 @@ class Stacked:
         compute = context.runtime.compute
         used = {n: w.to(compute) if _part(n) in modules else w for n, w in packed.items()}
         optims = [member.optims for member in members]
+        moments = {
+            f"{prefix}{name}": torch.zeros_like(weight)
+            for name, weight in packed.items()
+            for prefix in moments_of(optims[0][_loss_of(name)])
+        }
         return cls(
             context,
             objective,
@@ -67,8 +78,9 @@ class Stacked:
             packed,
             {name: w.requires_grad_() for name, w in used.items()},
             {name: value.clone() for name, value in extra.carried.items()},
-            {name: torch.zeros_like(w) for name, w in packed.items()},
-            {name: torch.zeros_like(w) for name, w in packed.items()},
+            moments,
+            {} if context.ema is None else {n: w.detach().clone() for n, w in packed.items()},
+            {name: decays(name, w.ndim - 1) for name, w in weights.items()},
             seeds,
             torch.tensor(orders, device=device),
             torch.zeros((), dtype=torch.int64, device=device),
@@ -100,7 +112,7 @@ class Stacked:
         """Posteriors of the same images for every member."""
         x = x.to(self.seed.device, self.context.runtime.dtype)
         with self.context.runtime.exact.computing():
-            net = self._net(self.weights, self.carried, self.context.runtime.exact)
+            net = self._trained(self.context.runtime.exact)
             return recode(self.objective, net, net.encode(x.expand(len(self.seed), *x.shape)))
 
     @torch.no_grad()
@@ -108,35 +120,37 @@ class Stacked:
         """Logits or means for each member's own codes."""
         exact = self.context.runtime.exact
         with exact.computing():
-            return self._net(self.weights, self.carried, exact).decode(z.to(self.seed.device))
+            return self._trained(exact).decode(z.to(self.seed.device))
 
     def state(self) -> State:
         """Weights and moments in PyTorch's layouts."""
-        state = {}
-        for name, weight in self.weights.items():
-            for prefix, value in (
-                ("", weight),
-                ("adam.m.", self.m[name]),
-                ("adam.v.", self.v[name]),
-            ):
-                state[prefix + name] = _unpack(self.modules, name, value.detach()).to(
-                    "cpu", copy=True
-                )
+        state = {
+            key: _unpack(self.modules, name, value.detach()).to("cpu", copy=True)
+            for key, (name, value) in self._tensors().items()
+        }
         return {**state, **{f"carried.{n}": v.cpu().clone() for n, v in self.carried.items()}}
 
     def load(self, state: State) -> None:
         """Continue from a state."""
         with torch.no_grad():
+            for key, (name, value) in self._tensors().items():
+                value.copy_(_pack(self.modules, name, state[key].to(value.device)))
             for name, weight in self.weights.items():
-                for prefix, value in (
-                    ("", weight),
-                    ("adam.m.", self.m[name]),
-                    ("adam.v.", self.v[name]),
-                ):
-                    value.copy_(_pack(self.modules, name, state[prefix + name].to(value.device)))
                 self.used[name].copy_(weight)
             for name, value in self.carried.items():
                 value.copy_(state[f"carried.{name}"])
+
+    def _tensors(self) -> dict[str, tuple[str, Tensor]]:
+        """Each tensor of a state but those carried, and the name of the weight that it is for."""
+        tensors = {name: (name, weight) for name, weight in self.weights.items()}
+        for name in self.weights:
+            for prefix in moments_of(self.optim[_loss_of(name)]):
+                tensors[prefix + name] = name, self.moments[prefix + name]
+        return {**tensors, **{f"ema.{name}": (name, w) for name, w in self.averages.items()}}
+
+    def _trained(self, runtime: Runtime) -> Net:
+        """The net whose codes and images are looked at: with averaged weights, where there are."""
+        return self._net(self.averages or self.weights, self.carried, runtime)
 
     def _net(self, weights: State, carried: State, runtime: Runtime) -> Net:
         """The weights as an objective sees them: in the chosen precision, results in full."""
@@ -198,19 +212,30 @@ class Stacked:
             names, gradient = zip(
                 *(pair for pair in pairs if _loss_of(pair[0]) == key), strict=True
             )
-            sets = (self.weights, self.m, self.v, self.used)
-            weights, m, v, used = ([source[n] for n in names] for source in sets)
+            weights, used = ([source[n] for n in names] for source in (self.weights, self.used))
+            moments = [[self.moments[k + n] for k in moments_of(optim)] for n in names]
+            decayed = [self.decayed[n] for n in names]
             settings = at(optim, self.t, torch.float64)
-            parts.update(weights, m, v, gradient, settings, self.t, used)
+            parts.update(weights, moments, gradient, settings, self.t, decayed, used)
+        self._keep_averages()
         for name, value in carries.items():
             self.carried[name].copy_(value)
         for name, value in log.items():
             self.log.setdefault(name, torch.empty_like(value)).copy_(value)
         self.t.add_(1)
 
+    @torch.no_grad()
+    def _keep_averages(self) -> None:
+        """Move the averaged weights towards the weights; they begin as those of the first step."""
+        if self.context.ema is None:
+            return
+        share = 1 - self.context.ema * (self.t > 0).double()
+        for name, average in self.averages.items():
+            average.lerp_(self.weights[name], share.to(average.dtype))
+
     def prepare(self, *, graph: bool) -> Callable[[], None]:
         """The step: plain, or compiled and captured as one CUDA graph."""
-        parts = Parts(self.rows, self._images, self._losses, adam)
+        parts = Parts(self.rows, self._images, self._losses, update)
         if not graph:
             return partial(self._train, parts)
         with self._rewound():
@@ -219,47 +244,13 @@ class Stacked:
     @contextmanager
     def _rewound(self) -> Iterator[None]:
         """Undo the steps of a warm-up, whole ones and those that failed half-way."""
-        sets = (self.weights, self.used, self.carried, self.m, self.v)
+        sets = (self.weights, self.used, self.carried, self.moments, self.averages)
         tensors = [*(tensor for state in sets for tensor in state.values()), self.t]
         before = [tensor.detach().clone() for tensor in tensors]
         yield
         with torch.no_grad():
             for tensor, value in zip(tensors, before, strict=True):
                 tensor.copy_(value)
-
-
-@torch.no_grad()
-def adam(
-    weights: Sequence[Tensor],
-    m: Sequence[Tensor],
-    v: Sequence[Tensor],
-    gradients: Sequence[Tensor],
-    settings: Adam,
-    t: Tensor,
-    used: Sequence[Tensor] | None = None,
-) -> None:
-    """One step of Adam (Kingma and Ba 2015, algorithm 1) in place; members on the first axis.
-
-    Args:
-        weights: Each ``[p, ...]``.
-        m: First moments.
-        v: Second moments.
-        gradients: Gradients of the loss, in any precision.
-        settings: With ``lr`` a number or ``[p]``.
-        t: Steps done before this one.
-        used: Copies of the weights in another precision, to be renewed; or the weights themselves.
-    """
-    steps = t.double() + 1
-    first, second = 1 - settings.beta1**steps, 1 - settings.beta2**steps
-    columns = weights, m, v, gradients, used or weights
-    for w, mean, square, gradient, copy in zip(*columns, strict=True):
-        g = gradient.to(w.dtype)
-        mean.lerp_(g, 1 - settings.beta1)
-        square.mul_(settings.beta2).addcmul_(g, g, value=1 - settings.beta2)
-        lr = lift(torch.as_tensor(settings.lr, device=w.device), w.ndim - 1) / first
-        w.addcdiv_(mean * lr, (square / second).sqrt_().add_(settings.eps), value=-1)
-        if copy is not w:
-            copy.copy_(w)
 
 
 def _detach(net: Net) -> Net:

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from unknot.core.architecture import Shape
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Adam, Adversarial, Net, Recoding, Step, Term, Terms
+from unknot.core.objective import Adversarial, Net, Recoding, Step, Term, Terms
+from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, kl_normal, reconstruction
 from unknot.objectives.parts.critics import build_critic, check_critic, critic_adam, tell_apart

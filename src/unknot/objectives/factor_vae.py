@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from unknot.core.architecture import Shape
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import (
-    Adam,
     Adversarial,
     Batchwise,
     MultiView,
@@ -18,6 +17,7 @@ from unknot.core.objective import (
     Term,
     Terms,
 )
+from unknot.core.optim import Adam
 from unknot.losses import Likelihood, kl_normal, reconstruction
 from unknot.objectives.parts.critics import build_critic, check_critic, critic_adam, tell_apart
 

@@ -12,7 +12,8 @@ from unknot.core import dotted, registry
 from unknot.core.choices import Creatable
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, Number
-from unknot.core.objective import Adam, sampler_of
+from unknot.core.objective import sampler_of
+from unknot.core.optim import OPTIMIZERS, Optimizer
 from unknot.core.toml import parse_value
 from unknot.runs.spec import FORMAT, Choice, TrainSpec, plain, tag
 
@@ -106,8 +107,14 @@ def from_format_1(table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _optim(value: Any) -> Adam:
-    return build(Adam, _table("optim", value), "optim")
+def _optim(value: Any) -> Optimizer:
+    inner = dict(_table("optim", value))
+    name = inner.pop("name", "adam")
+    if name not in OPTIMIZERS:
+        raise ConfigError(
+            f"There is no optimiser {name!r}{registry.nearest(str(name), [*OPTIMIZERS])}"
+        )
+    return build(OPTIMIZERS[name], inner, "optim")
 
 
 def _choice(name: str, room: registry.Room, value: Any) -> Choice:

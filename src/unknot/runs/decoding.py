@@ -68,7 +68,7 @@ def _variance(training: Training, metric: str) -> Variance | None:
     objective = training.specs[0].objective.settings
     if not isinstance(objective, Calibrated):
         return None
-    state = training.population.state()
+    state = training.weights()
     prefix = "extra."
     extra = {n.removeprefix(prefix): v.double() for n, v in state.items() if n.startswith(prefix)}
     pixels = math.prod(training.context.dataset.shape)

@@ -8,7 +8,8 @@ from typing import Any
 
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import WHOLE_RUN, Schedule, hyper_fields, last_step, over_run
-from unknot.core.objective import Adam, sampler_of, updates_of
+from unknot.core.objective import sampler_of, updates_of
+from unknot.core.optim import Adam, Optimizer, optimizer_name
 from unknot.core.places import place_fields
 from unknot.engine.device import Precision
 from unknot.engine.population import Member
@@ -38,7 +39,7 @@ class TrainSpec:
     data: Choice
     net: Choice
     objective: Choice
-    optim: Adam = field(default_factory=Adam)
+    optim: Optimizer = field(default_factory=Adam)
     steps: int = 20_000
     batch: int = 64
     seeds: int | tuple[int, ...] = 0
@@ -50,6 +51,9 @@ class TrainSpec:
     """Which images go together. None: what the objective names, and single images where it names
     nothing."""
     precision: Precision = "float32"
+    ema: float | None = None
+    """The share that stays of a moving average of the weights at each step, such as 0.999. With
+    one, the weights of the finished run, its codes and its pictures are those of the average."""
     log_every: int = 100
     checkpoint_every: int = 1_000
 
@@ -57,6 +61,8 @@ class TrainSpec:
         for name in ("steps", "batch", "log_every", "checkpoint_every"):
             if not 1 <= getattr(self, name) < 2**63:
                 raise ConfigError(f"{name} must be 1 or more; got {getattr(self, name)}.")
+        if self.ema is not None and not 0 <= self.ema < 1:
+            raise ConfigError(f"ema must lie in [0, 1), such as 0.999; got {self.ema}.")
         listed = self.seed_list
         if not listed:
             raise ConfigError("seeds must name at least one seed; got none.")
@@ -79,7 +85,7 @@ class TrainSpec:
         net: Choice,
         objective: Choice,
         *,
-        optim: Adam | None = None,
+        optim: Optimizer | None = None,
         steps: int = 20_000,
         sampler: Choice | None = None,
         **others: Any,
@@ -133,12 +139,12 @@ class TrainSpec:
             **{
                 f.name: list(v) if isinstance(v, tuple) else v
                 for f in fields(self)
-                if isinstance(v := getattr(self, f.name), int | str | tuple)
+                if isinstance(v := getattr(self, f.name), int | float | str | tuple)
             },
             "data": self.data.table(),
             "net": self.net.table(),
             "objective": self.objective.table(),
-            "optim": plain(self.optim),
+            "optim": optim_table(self.optim),
             **({"sampler": self.sampler.table()} if self.sampler else {}),
         }
 
@@ -158,8 +164,8 @@ class TrainSpec:
 
 
 def _write_out(
-    objective: Choice, optim: Adam, sampler: Choice | None, steps: int
-) -> tuple[Choice, Adam, Choice | None]:
+    objective: Choice, optim: Optimizer, sampler: Choice | None, steps: int
+) -> tuple[Choice, Optimizer, Choice | None]:
     """Schedules that end with the run, and the sampler where the objective asks for one."""
     updates = updates_of(objective.settings, steps)
     settings = over_run(objective.settings, updates, "objective")
@@ -169,6 +175,18 @@ def _write_out(
     elif bound == Singles():  # the default is not written down
         sampler = None
     return replace(objective, settings=settings), over_run(optim, updates, "optim"), sampler
+
+
+def optim_table(optim: Optimizer) -> dict[str, Any]:
+    """An optimiser as a TOML table; Adam is the one without a name.
+
+    Example:
+        >>> from unknot.core.optim import SGD
+        >>> optim_table(SGD(momentum=0.9))
+        {'name': 'sgd', 'lr': 0.001, 'momentum': 0.9, 'nesterov': False}
+    """
+    named = {} if isinstance(optim, Adam) else {"name": optimizer_name(optim)}
+    return {**named, **plain(optim)}
 
 
 def plain(settings: Any) -> dict[str, Any]:

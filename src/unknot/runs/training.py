@@ -16,6 +16,7 @@ from unknot.engine.checkpoint import Checkpoint
 from unknot.engine.device import runtime, threads, to_read
 from unknot.engine.loop import fit
 from unknot.engine.population import Context, Population, State, populate
+from unknot.engine.updates import is_moment
 from unknot.losses.likelihood import likelihood_of, pixel_likelihood
 from unknot.losses.overlap import Overlap
 from unknot.runs.curves import Curves
@@ -81,8 +82,9 @@ class Training:
         context = replace(context, blank=True)
         training = cls(tuple(specs), context, _populate(context, specs))
         state = training.population.state()
-        _check_tensors(_without_moments(state), weights, source)
-        training.population.load({**state, **weights})
+        _check_tensors(_finished(state), weights, source)
+        averages = {f"ema.{name}": w for name, w in weights.items() if f"ema.{name}" in state}
+        training.population.load({**state, **weights, **averages})
         return training
 
     @property
@@ -110,8 +112,8 @@ class Training:
         return self.status in ("done", "diverged")
 
     def weights(self) -> State:
-        """What a finished training leaves: all but the optimiser's moments, members first."""
-        return _without_moments(self.population.state())
+        """What a finished training leaves: weights, or their averages, and carried tensors."""
+        return _finished(self.population.state())
 
     def record(self) -> dict[str, Any]:
         """How far it is and what became of each member, as plain values."""
@@ -122,6 +124,7 @@ class Training:
             "steps": self.specs[0].updates,
             "seconds": round(self.seconds, 3),
             "device": str(self.context.runtime.device),
+            "weights": "average" if self.context.ema is not None else "last",
             "curves": [*self.curves.values],
             "members": [
                 {
@@ -249,7 +252,7 @@ def training_context(spec: TrainSpec, device: str = "auto", *, trained: bool = F
             "Add --set objective.likelihood=gaussian."
         )
     sampler = spec.sampler.settings if spec.sampler else None
-    return Context(dataset, spec.net.settings, spec.batch, where, sampler)
+    return Context(dataset, spec.net.settings, spec.batch, where, sampler, spec.ema)
 
 
 def member_specs(specs: Sequence[TrainSpec]) -> list[TrainSpec]:
@@ -261,8 +264,11 @@ def _populate(context: Context, specs: Sequence[TrainSpec]) -> Population:
     return populate(context, [member for spec in specs for member in spec.members()])
 
 
-def _without_moments(state: State) -> State:
-    return {name: tensor for name, tensor in state.items() if not name.startswith("adam.")}
+def _finished(state: State) -> State:
+    """A state without the optimiser's moments, with averages of weights in their place."""
+    kept = {name: tensor for name, tensor in state.items() if not is_moment(name)}
+    averages = {name: kept.pop(name) for name in [*kept] if name.startswith("ema.")}
+    return {**kept, **{name.removeprefix("ema."): tensor for name, tensor in averages.items()}}
 
 
 def _check_tensors(expected: State, state: State, source: str | Path) -> None:

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import at_least
-from unknot.core.objective import Adam, Note, Term, Terms
+from unknot.core.objective import Note, Term, Terms
+from unknot.core.optim import Adam
 
 
 def build_critic(objective: Any, inputs: int, outputs: int) -> nn.Sequential:

@@ -1,0 +1,130 @@
+"""Optimisers: how a gradient moves the weights, as settings.
+
+The formulas are PyTorch's, in `engine/updates.py`. Each has ``clip_value`` and ``clip_norm``: every
+entry of the gradient is first held between ``-clip_value`` and ``clip_value``, then the gradient as
+a whole is shortened to ``clip_norm``, for each member by itself. A critic has an optimiser of its
+own, which its objective names.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from unknot.core.errors import ConfigError
+from unknot.core.hyper import Hyper, at_least
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Settings of the Adam optimiser (Kingma and Ba 2015); ``lr`` may differ between members."""
+
+    lr: Hyper = 1e-4
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    clip_norm: float | None = None
+    clip_value: float | None = None
+
+    def __post_init__(self) -> None:
+        _check(self, shares=("beta1", "beta2"), above_zero=("eps",))
+
+
+@dataclass(frozen=True)
+class AdamW:
+    """Adam whose weights also shrink by ``lr * weight_decay`` each step (Loshchilov, Hutter 2019).
+
+    Biases and other vectors do not shrink, nor do tensors that an objective adds to the net.
+    """
+
+    lr: Hyper = 1e-4
+    weight_decay: float = 0.01
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    clip_norm: float | None = None
+    clip_value: float | None = None
+
+    def __post_init__(self) -> None:
+        _check(self, shares=("beta1", "beta2"), above_zero=("eps",))
+        at_least(self, 0, "weight_decay")
+
+
+@dataclass(frozen=True)
+class RMSprop:
+    """Gradients over the root of their mean square, of which ``alpha`` stays (Tieleman 2012).
+
+    ``centered`` takes the square of the mean gradient off that mean first.
+    """
+
+    lr: Hyper = 1e-4
+    alpha: float = 0.99
+    momentum: float = 0.0
+    centered: bool = False
+    eps: float = 1e-8
+    clip_norm: float | None = None
+    clip_value: float | None = None
+
+    def __post_init__(self) -> None:
+        _check(self, shares=("alpha", "momentum"), above_zero=("eps",))
+
+
+@dataclass(frozen=True)
+class Adagrad:
+    """Gradients over the root of the sum of all squares so far (Duchi et al. 2011)."""
+
+    lr: Hyper = 1e-2
+    eps: float = 1e-10
+    clip_norm: float | None = None
+    clip_value: float | None = None
+
+    def __post_init__(self) -> None:
+        _check(self, above_zero=("eps",))
+
+
+@dataclass(frozen=True)
+class SGD:
+    """Gradient descent; with ``momentum``, and with Nesterov's where ``nesterov`` is set."""
+
+    lr: Hyper = 1e-3
+    momentum: float = 0.0
+    nesterov: bool = False
+    clip_norm: float | None = None
+    clip_value: float | None = None
+
+    def __post_init__(self) -> None:
+        _check(self, shares=("momentum",))
+        if self.nesterov and not self.momentum:
+            raise ConfigError("optim.nesterov goes with a momentum above 0; set optim.momentum.")
+
+
+Optimizer: TypeAlias = Adam | AdamW | RMSprop | Adagrad | SGD
+OPTIMIZERS: dict[str, type[Optimizer]] = {
+    "adam": Adam,
+    "adamw": AdamW,
+    "rmsprop": RMSprop,
+    "adagrad": Adagrad,
+    "sgd": SGD,
+}
+"""By the name that files and ``--set optim.name`` have; Adam is the one without a name."""
+
+
+def optimizer_name(optim: Optimizer) -> str:
+    """What files call an optimiser.
+
+    Example:
+        >>> optimizer_name(AdamW())
+        'adamw'
+    """
+    return next(name for name, kind in OPTIMIZERS.items() if type(optim) is kind)
+
+
+def _check(optim: Any, *, shares: tuple[str, ...] = (), above_zero: tuple[str, ...] = ()) -> None:
+    """The learning rate, shares in [0, 1), numbers above 0, and the limits of the gradient."""
+    if isinstance(optim.lr, int | float) and not optim.lr > 0:
+        raise ConfigError(f"optim.lr must be above 0; got {optim.lr}.")
+    at_least(optim, 0, "lr")
+    for name in shares:
+        if not 0 <= getattr(optim, name) < 1:
+            raise ConfigError(f"optim.{name} must lie in [0, 1); got {getattr(optim, name)}.")
+    for name in (*above_zero, "clip_norm", "clip_value"):
+        if (value := getattr(optim, name)) is not None and not value > 0:
+            raise ConfigError(f"optim.{name} must be above 0; got {value}.")

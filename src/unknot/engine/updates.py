@@ -1,0 +1,181 @@
+"""What an optimiser does with a gradient: PyTorch's own, or the same formulas for many members."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from unknot.core.hyper import lift
+from unknot.core.optim import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
+
+Move: TypeAlias = Callable[[Tensor, Sequence[Tensor], Tensor, Tensor, bool], None]
+"""Moves a weight in place: its moments, gradient, learning rate, and whether it decays."""
+
+
+def moments_of(optim: Optimizer) -> dict[str, str]:
+    """What an optimiser keeps of each weight: the prefix in states, and PyTorch's name."""
+    if isinstance(optim, Adam | AdamW):
+        return {"adam.m.": "exp_avg", "adam.v.": "exp_avg_sq"}
+    if isinstance(optim, Adagrad):
+        return {"optim.sum.": "sum"}
+    momentum = {"optim.momentum.": "momentum_buffer"} if optim.momentum else {}
+    if isinstance(optim, SGD):
+        return momentum
+    mean = {"optim.mean.": "grad_avg"} if optim.centered else {}
+    return {"optim.square.": "square_avg", **mean, **momentum}
+
+
+def is_moment(name: str) -> bool:
+    """Whether a tensor of a state is the optimiser's."""
+    return name.startswith(("adam.", "optim."))
+
+
+def decays(name: str, dimensions: int) -> bool:
+    """Whether weight decay is for a weight: matrices and kernels of networks, no biases."""
+    return dimensions > 1 and not name.startswith("extra.")
+
+
+def clip_gradients(gradients: Sequence[Tensor], optim: Optimizer) -> Sequence[Tensor]:
+    """Gradients ``[p, ...]`` held within an optimiser's limits, each member's by itself."""
+    if (limit := optim.clip_value) is not None:
+        gradients = [g.clamp(-limit, limit) for g in gradients]
+    if optim.clip_norm is not None:
+        norms = torch.stack([torch.linalg.vector_norm(g.flatten(1), dim=1) for g in gradients])
+        shares = (optim.clip_norm / (torch.linalg.vector_norm(norms, dim=0) + 1e-6)).clamp(max=1.0)
+        gradients = [g * lift(shares, g.ndim - 1) for g in gradients]
+    return gradients
+
+
+@torch.no_grad()
+def update(
+    weights: Sequence[Tensor],
+    moments: Sequence[Sequence[Tensor]],
+    gradients: Sequence[Tensor],
+    settings: Optimizer,
+    t: Tensor,
+    decayed: Sequence[bool],
+    used: Sequence[Tensor] | None = None,
+) -> None:
+    """One step of an optimiser in place; members on the first axis.
+
+    Args:
+        weights: Each ``[p, ...]``.
+        moments: Of each weight, in the order of `moments_of`.
+        gradients: Gradients of the loss, in any precision.
+        settings: With ``lr`` a number or ``[p]``.
+        t: Steps done before this one.
+        decayed: Whether weight decay is for a weight.
+        used: Copies of the weights in another precision, to be renewed; or the weights themselves.
+    """
+    pairs = zip(gradients, weights, strict=True)
+    clipped = clip_gradients([g.to(w.dtype) for g, w in pairs], settings)
+    move = _move(settings, t)
+    columns = weights, moments, clipped, decayed, used or weights
+    for w, mine, g, decay, copy in zip(*columns, strict=True):
+        lr = torch.as_tensor(settings.lr, device=w.device)
+        move(w, mine, g, lr.reshape(*lr.shape, *(1,) * (w.ndim - 1)), decay)
+        if copy is not w:
+            copy.copy_(w)
+
+
+def _move(settings: Optimizer, t: Tensor) -> Move:
+    if isinstance(settings, Adam | AdamW):
+        return _adam(settings, t)
+    if isinstance(settings, RMSprop):
+        return _rmsprop(settings)
+    return _adagrad(settings) if isinstance(settings, Adagrad) else _sgd(settings)
+
+
+def _adam(settings: Adam | AdamW, t: Tensor) -> Move:
+    """Kingma and Ba 2015, algorithm 1; Loshchilov and Hutter 2019, algorithm 2."""
+    steps = t.double() + 1
+    first, second = 1 - settings.beta1**steps, 1 - settings.beta2**steps
+
+    def move(w: Tensor, moments: Sequence[Tensor], g: Tensor, lr: Tensor, decay: bool) -> None:
+        mean, square = moments
+        if decay and isinstance(settings, AdamW):
+            w.mul_(1 - lr.double() * settings.weight_decay)
+        mean.lerp_(g, 1 - settings.beta1)
+        square.mul_(settings.beta2).addcmul_(g, g, value=1 - settings.beta2)
+        w.addcdiv_(mean * (lr / first), (square / second).sqrt_().add_(settings.eps), value=-1)
+
+    return move
+
+
+def _rmsprop(settings: RMSprop) -> Move:
+    def move(w: Tensor, moments: Sequence[Tensor], g: Tensor, lr: Tensor, _: bool) -> None:
+        square, *others = moments
+        square.mul_(settings.alpha).addcmul_(g, g, value=1 - settings.alpha)
+        spread = square
+        if settings.centered:
+            mean = others.pop(0).lerp_(g, 1 - settings.alpha)
+            spread = square - mean**2
+        change = g / (spread.sqrt() + settings.eps)
+        if settings.momentum:
+            change = others.pop().mul_(settings.momentum).add_(change)
+        w.sub_(change * lr)
+
+    return move
+
+
+def _adagrad(settings: Adagrad) -> Move:
+    def move(w: Tensor, moments: Sequence[Tensor], g: Tensor, lr: Tensor, _: bool) -> None:
+        total = moments[0].addcmul_(g, g)
+        w.sub_(g / (total.sqrt() + settings.eps) * lr)
+
+    return move
+
+
+def _sgd(settings: SGD) -> Move:
+    def move(w: Tensor, moments: Sequence[Tensor], g: Tensor, lr: Tensor, _: bool) -> None:
+        if settings.momentum:
+            speed = moments[0].mul_(settings.momentum).add_(g)
+            g = g + settings.momentum * speed if settings.nesterov else speed
+        w.sub_(g * lr)
+
+    return move
+
+
+def torch_optimizer(weights: dict[str, nn.Parameter], settings: Optimizer) -> torch.optim.Optimizer:
+    """PyTorch's optimiser with its moments in place from the start, so that a state is whole.
+
+    Its learning rate is set at each step.
+    """
+    parameters = [*weights.values()]
+    made: torch.optim.Optimizer
+    if isinstance(settings, Adam):
+        betas = settings.beta1, settings.beta2
+        made = torch.optim.Adam(parameters, lr=1.0, betas=betas, eps=settings.eps, fused=True)
+    elif isinstance(settings, AdamW):
+        shrinks = {name: decays(name, w.ndim) for name, w in weights.items()}
+        groups = [
+            {
+                "params": [w for name, w in weights.items() if shrinks[name] == decay],
+                "weight_decay": settings.weight_decay if decay else 0.0,
+            }
+            for decay in (True, False)
+        ]
+        betas = settings.beta1, settings.beta2
+        made = torch.optim.AdamW(groups, lr=1.0, betas=betas, eps=settings.eps, fused=True)
+    elif isinstance(settings, RMSprop):
+        made = torch.optim.RMSprop(
+            parameters,
+            lr=1.0,
+            alpha=settings.alpha,
+            eps=settings.eps,
+            momentum=settings.momentum,
+            centered=settings.centered,
+        )
+    elif isinstance(settings, Adagrad):
+        made = torch.optim.Adagrad(parameters, lr=1.0, eps=settings.eps)
+    else:
+        made = torch.optim.SGD(
+            parameters, lr=1.0, momentum=settings.momentum, nesterov=settings.nesterov
+        )
+    for p in parameters:
+        made.state[p] = {
+            "step": torch.zeros((), device=p.device),
+            **{key: torch.zeros_like(p) for key in moments_of(settings).values()},
+        }
+    return made

@@ -1,0 +1,167 @@
+"""What holds for every pair of options of a training.
+
+Each case sets one value of every axis below, and together the cases have every pair of values. In
+each, a member of a population is what it is alone, looped bit for bit and stacked up to rounding,
+and a training that was interrupted ends as one that was not.
+"""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+import torch
+
+from unknot.core import dotted
+from unknot.engine.looped import Looped
+from unknot.engine.stacked import Stacked
+from unknot.runs import config
+from unknot.runs.training import Training
+
+STEPS = 12
+AXES = {
+    "optimiser": {
+        "adam": {},
+        "adamw": {"optim.name": "adamw", "optim.weight_decay": 0.1},
+        "rmsprop": {"optim.name": "rmsprop", "optim.momentum": 0.5, "optim.centered": True},
+        "adagrad": {"optim.name": "adagrad"},
+        "sgd": {"optim.name": "sgd", "optim.momentum": 0.9, "optim.nesterov": True},
+    },
+    "objective": {
+        "plain": {"objective.name": "beta_vae"},
+        "critic": {"objective.name": "factor_vae", "objective.critic_width": 8},
+        "extra state": {"objective.name": "l_vae"},
+        "carried state": {"objective.name": "control_vae"},
+        "pairs": {"objective.name": "ada_gvae"},
+    },
+    "rate": {
+        "constant": {"optim.lr": 1e-3},
+        "schedule": {"optim.lr": {"kind": "warmup", "value": 1e-3, "warmup": 4, "then": "cosine"}},
+    },
+    "clipping": {
+        "none": {},
+        "norm": {"optim.clip_norm": 1.0},
+        "value": {"optim.clip_value": 0.1},
+    },
+    "average": {"none": {}, "ema": {"ema": 0.8}},
+}
+SKIPS: dict[frozenset[str], str] = {}
+"""Pairs of values ``axis=value`` that cannot go together, and why."""
+
+
+def words(case):
+    return [f"{axis}={value}" for axis, value in case.items()]
+
+
+def allowed(case):
+    return not any(skip <= {*words(case)} for skip in SKIPS)
+
+
+def pairs(case):
+    return {frozenset(pair) for pair in itertools.combinations(words(case), 2)}
+
+
+def every_pair():
+    """All pairs of values of two axes but those that cannot go together."""
+    axes = itertools.combinations(AXES.items(), 2)
+    every = {
+        frozenset((f"{a}={x}", f"{b}={y}")) for (a, xs), (b, ys) in axes for x in xs for y in ys
+    }
+    return every - {*SKIPS}
+
+
+def cover():
+    """Few cases that have every pair: the next is, value by value, what has most pairs left."""
+    left, cases = every_pair(), []
+    while left:
+        # Begin with a pair that is left, so that each case has something new.
+        case = dict(word.split("=") for word in sorted(min(left, key=sorted)))
+        for axis, values in AXES.items():
+            if axis not in case:
+                options = [{**case, axis: value} for value in values]
+                case = max(filter(allowed, options), key=lambda one: len(pairs(one) & left))
+        left -= pairs(case)
+        cases.append(case)
+    return cases
+
+
+CASES = cover()
+each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: ", ".join(case.values()))
+
+
+@pytest.fixture
+def spec(case, tiny):
+    table = {
+        "data": {"name": "arrays", "path": str(tiny)},
+        "net": {"name": "linear", "latents": 3},
+        "steps": STEPS,
+        "batch": 8,
+        "seeds": [5, 2**40],
+        "precision": "float64",
+        "log_every": 3,
+        "checkpoint_every": 4,
+    }
+    for axis, value in case.items():
+        for path, setting in AXES[axis][value].items():
+            dotted.put(table, path, setting)
+    return config.spec(table)
+
+
+def start(spec, backend):
+    training = Training.start([spec], "cpu")
+    if backend is not Looped:
+        training.population = backend.fresh(training.context, spec.members())
+    return training
+
+
+def train(spec, backend=Looped):
+    """A finished training and its checkpoints."""
+    training, saved = start(spec, backend), []
+    training.run(save=lambda one: saved.append(one.checkpoint()))
+    return training, saved
+
+
+def assert_same(one, other, member=slice(None)):
+    assert one.keys() == other.keys()
+    for name, value in other.items():
+        assert torch.equal(one[name][member], value), name
+
+
+def state(training):
+    return {**training.population.state(), **training.curves.tensors()}
+
+
+@each_case
+def test_a_member_is_what_it_is_alone_and_goes_on_where_it_was(spec, tmp_path):
+    (together, saved), (stacked, others_saved) = train(spec), train(spec, Stacked)
+    x = together.context.dataset.batch(torch.arange(9))
+    codes, others = (each.population.encode(x).mean for each in (together, stacked))
+    torch.testing.assert_close(others, codes, rtol=1e-8, atol=1e-9)
+    assert stacked.curves.steps == together.curves.steps
+    for name in together.curves.values:
+        values = stacked.curves[name], together.curves[name]
+        torch.testing.assert_close(*values, rtol=1e-8, atol=1e-10)
+
+    for i, seed in enumerate(spec.seed_list):
+        alone, _ = train(replace(spec, seeds=(seed,)))
+        assert_same(together.population.state(), alone.population.state(), slice(i, i + 1))
+        assert_same(together.curves.member(i).tensors(), alone.curves.tensors())
+        assert torch.equal(codes[i], alone.population.encode(x).mean[0])
+
+    for whole, checkpoint, backend in (
+        (together, saved[0], Looped),
+        (stacked, others_saved[0], Stacked),
+    ):
+        rest = start(spec, backend)
+        rest.restore(checkpoint, tmp_path)
+        assert rest.step == 4
+        rest.run()
+        assert_same(state(rest), state(whole))
+
+    loaded = Training.from_weights([spec], together.context, together.weights(), "memory")
+    assert torch.equal(loaded.population.encode(x).mean, codes)
+
+
+def test_every_pair_is_there_and_skips_have_reasons():
+    assert set().union(*map(pairs, CASES)) == every_pair()
+    assert all(reason.endswith(".") for reason in SKIPS.values())
+    assert len(SKIPS) == 0
