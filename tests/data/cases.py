@@ -122,7 +122,8 @@ def load(case, path, monkeypatch, **settings):
         monkeypatch.setattr(module, "SIZES", case.sizes)
     else:
         monkeypatch.setattr(module, "SPACE", replace(module.SPACE, sizes=case.sizes))
-    return unknot.dataset(case.name, path=str(path), **choose(case.name, case.words), **settings)
+    place = None if path is None else str(path)
+    return unknot.dataset(case.name, path=place, **choose(case.name, case.words), **settings)
 
 
 def choose(name, words):

@@ -13,12 +13,14 @@ import pytest
 from data.cases import ONCE, load, need, shown, write
 from data.image_layouts import image_file
 
+from unknot.core import registry
+from unknot.core.errors import DataError
+
 ONE_FILE = [
     label
     for label, case in ONCE.items()
     if case.name not in ("smallnorb", "celeba", "mnist") and "folder" not in label
 ]
-WAITS = {"dsprites_file"}  # reads pipes for now
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -39,8 +41,6 @@ def test_nothing_there(label, tmp_path, refuse):
 def test_a_pipe(label, tmp_path, refuse):
     case = ONCE[label]
     need(case.name)
-    if case.name in WAITS:
-        pytest.skip("it would wait for ever")
     os.mkfifo(tmp_path / "pipe.npz")
     refuse(case, tmp_path / "pipe.npz")
 
@@ -120,3 +120,22 @@ def test_a_password(label, tmp_path, refuse):
             at = raw.find(mark, at + 4)
     written.path.write_bytes(raw)
     refuse(case, written.path)
+
+
+@pytest.mark.parametrize("label", ONCE)
+def test_files_in_the_data_folder_must_have_the_published_checksum(
+    label, tmp_path, monkeypatch, own_cache
+):
+    case = ONCE[label]
+    need(case.name)
+    sources = registry.get("datasets", case.name).published.files
+    if "folder" in label or not any(source.sha256 or source.md5 for source in sources):
+        pytest.skip("no checksum is published")
+    write(case, tmp_path / case.name)
+    if not all((tmp_path / case.name / source.file).exists() for source in sources):
+        pytest.skip("another form of it is served")
+    monkeypatch.setenv("UNKNOT_DATA", str(tmp_path))
+    with pytest.raises(DataError, match=r"(sha256|md5)") as caught:
+        load(case, None, monkeypatch)
+    assert "\n" not in str(caught.value)
+    assert [*own_cache.rglob("*.*")] == []
