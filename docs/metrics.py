@@ -20,8 +20,8 @@ HEADINGS = {
     "permuted": "permuted",
     "rescaled": "rescaled",
     "flipped": "sign flipped",
-    "dead_first": "dead code first",
-    "dead_last": "dead code last",
+    "dead_first": "dead latent first",
+    "dead_last": "dead latent last",
     "constant": "constant code",
     "duplicated": "duplicated",
     "rotated": "rotated 45°",
@@ -32,18 +32,22 @@ HEADINGS = {
 CLASSIC = ("beta_vae", "dci", "explicitness", "factor_vae", "irs", "mig", "modularity", "sap")
 
 
-def scores() -> str:
-    """Every score in one line, with its facts."""
-    head = ["| name | what it is | range | better | needs |", "|---|---|---|---|---|"]
+def catalogue() -> str:
+    """Every metric in one line, with its facts."""
+    head = ["| name | what it is | range | better | needs | how to read it |", "|---" * 6 + "|"]
     return "\n".join([*head, *map(_line, registry.names("metrics"))])
 
 
 def _line(name: str) -> str:
     about = facts(name)
-    low, high = ("" if end is None else f"{end:g}" for end in about.range)
-    reach = f"{low or '−∞'} to {high or '∞'} {about.unit}".strip()
-    needs = ", ".join(about.needs)
-    columns = (f"`{name}`", registry.summary("metrics", name), reach, about.better, needs)
+    columns = (
+        f"`{name}`",
+        registry.summary("metrics", name),
+        about.range_text,
+        about.better,
+        ", ".join(about.needs),
+        about.reads,
+    )
     return f"| {' | '.join(columns)} |"
 
 
@@ -54,10 +58,10 @@ def meanings() -> str:
 
 
 def protocols() -> str:
-    """Which score has which protocol."""
+    """Which metric has which protocol."""
     names = list(MEANINGS)
     heads = " | ".join(f"`{name}`" for name in names)
-    lines = [f"| score | {heads} |", "|---" * (1 + len(names)) + "|"]
+    lines = [f"| metric | {heads} |", "|---" * (1 + len(names)) + "|"]
     for metric in registry.names("metrics"):
         marks = ["yes" if name in protocols_for(metric) else "" for name in names]
         lines.append(f"| {metric} | {' | '.join(marks)} |")
@@ -65,26 +69,26 @@ def protocols() -> str:
 
 
 def codes_only() -> list[str]:
-    """Scores that codes and factors suffice for."""
+    """Metrics that codes and factors suffice for."""
     needs = {name: facts(name).needs for name in registry.names("metrics")}
     return [name for name, of in needs.items() if "codes" in of and "posteriors" not in of]
 
 
 def table(metrics: Sequence[str], protocol: str) -> str:
     """Scores of the reference representations."""
-    lines = [f"| score | {' | '.join(HEADINGS.values())} |", "|---" * (1 + len(HEADINGS)) + "|"]
+    lines = [f"| metric | {' | '.join(HEADINGS.values())} |", "|---" * (1 + len(HEADINGS)) + "|"]
     lines += [row(metric, protocol) for metric in metrics]
     return "\n".join(lines)
 
 
 def row(metric: str, protocol: str) -> str:
-    """One score of all reference representations."""
+    """One metric of all reference representations."""
     values = [value(metric, protocol, name) for name in HEADINGS]
     return f"| {metric} | {' | '.join(values)} |"
 
 
 def value(metric: str, protocol: str, name: str) -> str:
-    """One score of one reference representation, to two decimals."""
+    """One metric of one reference representation, to two decimals."""
     function = registry.get("metrics", metric)
     try:
         score = float(function(*representations.get(name), protocol=protocol))
@@ -94,7 +98,7 @@ def value(metric: str, protocol: str, name: str) -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "scores": scores,
+    "metrics": catalogue,
     "meanings": meanings,
     "protocols": protocols,
     "settings": protocol_table,

@@ -27,9 +27,9 @@ from unknot.report.style import png
 from unknot.studies.study import Study
 
 RESULTS = Path(__file__).parent / "results"
-PAGE, RUNS, DRAWS, FIGURE = (
+PAGE, RUNS, RESAMPLES, FIGURE = (
     RESULTS / name
-    for name in ("study2019.md", "study2019.csv", "study2019_draws.csv", "study2019.png")
+    for name in ("study2019.md", "study2019.csv", "study2019_resamples.csv", "study2019.png")
 )
 SCORES = {
     "recon": "reconstruction",
@@ -61,7 +61,7 @@ CONTRASTS = (
 
 def draw_variance() -> dict[str, float]:
     """Of each score, over the draws of rows that one model is scored by; the mean over models."""
-    rows = read_csv(DRAWS)
+    rows = read_csv(RESAMPLES)
     models = list(dict.fromkeys(row["id"] for row in rows))
     return {
         score: sum(variance(float(r[score]) for r in rows if r["id"] == m) for m in models)

@@ -75,6 +75,9 @@ steps = 20
 RENAMED = {
     " own.": " extra.",
     "wasserstein_tc.normalised": "wasserstein_tc.normalized",
+    "strengths.csv": "best-values.csv",
+    "strength.csv": "swept-value.csv",
+    " strength": " swept_value",
 }
 """Names of format 1 in what was frozen, and what they are now. Ids have a table in the file."""
 NUMBERS = re.compile(r"[-−±\d.,%]+( to [-−\d.]+)?")

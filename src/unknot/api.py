@@ -75,9 +75,9 @@ def train(
         ema: Keep a moving average of the weights, of which this share stays at each step, such as
             0.999; codes and pictures are those of the average.
         seeds: A number for a lone run; several for a population, whose results come members first.
-        order_seed: A number makes all members see the same batches; else each draws its own.
-        sampler: Which images go together: ``pairs``, or ``{"name": "pairs", "changed": 2}``; the
-            sampler of the objective when None.
+        order_seed: A number makes all members see the same batches; else each has its own.
+        sampler: Which images form a pair or triplet: ``pairs``, or
+            ``{"name": "pairs", "changed": 2}``; the sampler of the objective when None.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         precision: ``float32``, ``tf32``, ``bf16`` or ``float64``.
         out: A folder to write the run into, resumable; None keeps it in memory.

@@ -26,7 +26,7 @@ def cell_means(data):
     """Of all runs, those that diverged among them, as the published means are."""
     all_runs = {n: held for n, held in table(data).items() if n not in ("status", "diverged")}
     found = summaries(all_runs, [*SEVEN, "recon"], draws=2)
-    return {(s.objective, s.score, s.strength): s for s in found}
+    return {(s.objective, s.score, s.swept_value): s for s in found}
 
 
 def whole_study():

@@ -24,8 +24,8 @@ def ranking(table, scores=None, **options):
     return Results(table, scores, **options).ranking
 
 
-def best_strengths(table, scores=None, **options):
-    return Results(table, scores, **options).best_strengths
+def best_values(table, scores=None, **options):
+    return Results(table, scores, **options).best_values
 
 
 def front(table, score, **options):

@@ -20,7 +20,7 @@ def test_cells_are_what_differs_in_nothing_but_the_seed():
         for s, b in itertools.product((0, 1), (16, 2, 4))
     ]
     found = configurations(rows)
-    assert [(c.label, c.strength, c.axis) for c in found] == [
+    assert [(c.label, c.swept_value, c.axis) for c in found] == [
         ("beta_vae beta 2", 2, "objective.beta"),
         ("beta_vae beta 4", 4, "objective.beta"),
         ("beta_vae beta 16", 16, "objective.beta"),
@@ -34,7 +34,7 @@ def test_an_axis_that_others_follow_is_the_strength():
         run("dip", objective__decay=0.0, objective__od=od, objective__d=10 * od, mig=0.1)
         for od in (5, 1)
     ]
-    assert [(c.label, c.strength) for c in configurations(rows)] == [
+    assert [(c.label, c.swept_value) for c in configurations(rows)] == [
         ("dip od 1", 1),
         ("dip od 5", 5),
     ]
@@ -43,7 +43,7 @@ def test_an_axis_that_others_follow_is_the_strength():
 def test_two_axes_that_cross_are_named_both():
     rows = [run(objective__a=a, objective__b=b, mig=1.0) for a in (1, 2) for b in (3, 4)]
     found = configurations(rows)
-    assert [c.strength for c in found] == ["a 1, b 3", "a 1, b 4", "a 2, b 3", "a 2, b 4"]
+    assert [c.swept_value for c in found] == ["a 1, b 3", "a 1, b 4", "a 2, b 3", "a 2, b 4"]
     assert {c.axis for c in found} == {""}
 
 
@@ -51,7 +51,7 @@ def test_axes_of_one_dataset_and_objective_are_its_own():
     """Beta is all that differs on one dataset, though datasets differ too."""
     rows = [run(data=d, objective__beta=b, mig=1.0) for d in ("cars3d", "dsprites") for b in (1, 4)]
     rows += [run("ae", data="dsprites", mig=1.0)]
-    found = [(c.data, c.label, c.strength) for c in configurations(rows)]
+    found = [(c.data, c.label, c.swept_value) for c in configurations(rows)]
     assert found == [
         ("cars3d", "beta_vae beta 1", 1),
         ("cars3d", "beta_vae beta 4", 4),

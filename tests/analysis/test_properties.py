@@ -53,7 +53,7 @@ def test_probabilities_of_being_first_add_up(rows):
     several = max(one.size for one in results_.configurations) > 1
     first = results_.ranking.first.sum(0)
     assert first == pytest.approx([1, 1]) if several else np.isnan(first).all()
-    for best in results_.best_strengths:
+    for best in results_.best_values:
         assert sum(best.shares.values()) == pytest.approx(1)
         assert math.isnan(best.share) == (best.likely == ())
     for winner in results_.winners:
@@ -72,8 +72,8 @@ def test_less_is_better_is_more_of_the_negative(rows):
     up, down = results(rows), results(turned, lower=["mig"])
     assert down.ranking.ranks.tolist() == up.ranking.ranks.tolist()
     assert down.ranking.first == pytest.approx(up.ranking.first, nan_ok=True)
-    assert [best.strength for best in down.best_strengths] == [
-        best.strength for best in up.best_strengths
+    assert [best.swept_value for best in down.best_values] == [
+        best.swept_value for best in up.best_values
     ]
     assert [winner.best.label for winner in down.winners] == [
         winner.best.label for winner in up.winners
@@ -116,7 +116,7 @@ def test_one_seed_says_nothing_about_chance(rows):
         assert math.isnan(summary.se)
     assert np.isnan(found.ranking.first).all()
     assert np.isnan(found.ranking.mean_rank_low).all()
-    assert all(math.isnan(best.share) for best in found.best_strengths)
+    assert all(math.isnan(best.share) for best in found.best_values)
     assert all(math.isnan(winner.share) for winner in found.winners)
     assert found.contrasts("mig") == []
     assert found.seed_pairs("mig") == []

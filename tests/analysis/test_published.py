@@ -31,8 +31,8 @@ def test_what_is_read():
     for data, place in (("dsprites", 0), ("smallnorb", 4), ("cars3d", 5)):
         found = configurations(table(data))
         for one in found:
-            own = [c.strength for c in found if c.objective == one.objective]
-            setting = own.index(one.strength)
+            own = [c.swept_value for c in found if c.objective == one.objective]
+            setting = own.index(one.swept_value)
             first = place * 1800 + models.index(one.objective) * 300 + setting * 50
             ids = {int(i): s for i, s in zip(one.runs["id"], one.runs["seed"], strict=True)}
             assert ids == {first + s: s for s in range(50)}
@@ -63,7 +63,7 @@ def test_medians_from_the_file_itself():
     for name, column in (("mig", "mig_discrete_mig"), ("kl", "kl_loss")):
         own = sorted(float(r[column]) for r in rows if r["vae_beta"] == "16.0")
         (found,) = (
-            s for s in summaries(objective("beta_vae"), [name], draws=2) if s.strength == 16
+            s for s in summaries(objective("beta_vae"), [name], draws=2) if s.swept_value == 16
         )
         assert found.median == pytest.approx((own[24] + own[25]) / 2, abs=1e-12)
         assert (found.low, found.high) == (own[0], own[-1])
@@ -73,7 +73,7 @@ def test_runs_that_went_astray_are_marked_and_counted():
     """Section 1.4: two of Cars3D, FactorVAE at gamma 100."""
     assert not any(table("dsprites")["diverged"])
     found = summaries(objective("factor_vae", "cars3d"), ["kl", "mig"], draws=2)
-    lost = {(s.strength, s.score): (s.n, s.diverged) for s in found if s.diverged}
+    lost = {(s.swept_value, s.score): (s.n, s.diverged) for s in found if s.diverged}
     assert lost == {(100, "kl"): (48, 2), (100, "mig"): (48, 2)}
     assert max(s.high for s in found if s.score == "kl") < 100
 

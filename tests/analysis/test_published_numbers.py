@@ -16,7 +16,7 @@ from analysis.published_tables import (
     whole_study,
 )
 from analysis.tables import (
-    best_strengths,
+    best_values,
     configurations,
     correlations,
     front,
@@ -44,7 +44,7 @@ def test_means_of_all_cells_to_every_printed_digit(data):
             digits = len(printed.partition(".")[2])
             # Printed by a program that halves up or to even, we do not know which.
             half = 0.5 * 10**-digits + 1e-9
-            assert abs(summary.mean - float(printed)) <= half, (name, score, summary.strength)
+            assert abs(summary.mean - float(printed)) <= half, (name, score, summary.swept_value)
             count += 1
     assert count == 36 * 8
 
@@ -95,34 +95,36 @@ def test_pooled_medians_of_all_six_datasets():
             assert round(summary.median, 3) == median, (name, summary.score)
 
 
-def test_best_strengths():
+def test_best_values():
     """E3: dSprites. Annealed at 5 everywhere; DIP-I at 2 on six of seven, at 5 on FactorVAE's."""
-    best = {(b.objective, b.score): b for b in best_strengths(table("dsprites"), SEVEN, draws=400)}
-    assert {best["annealed_vae", score].strength for score in SEVEN} == {5}
+    best = {(b.objective, b.score): b for b in best_values(table("dsprites"), SEVEN, draws=400)}
+    assert {best["annealed_vae", score].swept_value for score in SEVEN} == {5}
     assert {best["annealed_vae", score].share for score in SEVEN} == {1}
-    assert [best["dip_vae_i", s].strength for s in SEVEN] == [2, 5, 2, 2, 2, 2, 2]
-    assert best["beta_tcvae", "beta_vae"].strength == 4
-    assert best["beta_tcvae", "factor_vae"].strength == 4
-    assert best["beta_vae", "mig"].strength == 16
+    assert [best["dip_vae_i", s].swept_value for s in SEVEN] == [2, 5, 2, 2, 2, 2, 2]
+    assert best["beta_tcvae", "beta_vae"].swept_value == 4
+    assert best["beta_tcvae", "factor_vae"].swept_value == 4
+    assert best["beta_vae", "mig"].swept_value == 16
     assert best["beta_vae", "mig"].likely == (16,)
     # Flat: six strengths of which none can be told to be the best.
     assert len(best["beta_vae", "factor_vae"].likely) == 6
 
 
-@pytest.mark.parametrize(("data", "strength"), [("dsprites", 16), ("smallnorb", 1), ("cars3d", 16)])
-def test_best_beta_by_the_mean_of_seven(data, strength):
+@pytest.mark.parametrize(
+    ("data", "swept_value"), [("dsprites", 16), ("smallnorb", 1), ("cars3d", 16)]
+)
+def test_best_beta_by_the_mean_of_seven(data, swept_value):
     """E4."""
     held = objective("beta_vae", data)
     pooled = {**held, "seven": np.mean([held[score] for score in SEVEN], axis=0).tolist()}
-    (best,) = best_strengths(pooled, ["seven"], draws=100)
-    assert best.strength == strength
+    (best,) = best_values(pooled, ["seven"], draws=100)
+    assert best.swept_value == swept_value
 
 
 def test_exceptions_of_cars3d():
     """E4: SAP and informativeness are best at beta 1; the BetaVAE score is saturated."""
-    found = best_strengths(objective("beta_vae", "cars3d"), SEVEN, draws=100)
+    found = best_values(objective("beta_vae", "cars3d"), SEVEN, draws=100)
     best = {b.score: b for b in found}
-    assert best["sap"].strength == best["dci.informativeness"].strength == 1
+    assert best["sap"].swept_value == best["dci.informativeness"].swept_value == 1
     assert best["beta_vae"].mean == pytest.approx(1, abs=5e-4)
 
 
@@ -158,7 +160,7 @@ LOSSES = {1: (18.7, 0.5, 27.7), 2: (28.0, 0.7, 20.6), 4: (44.4, 1.0, 14.9), 6: (
 def test_spread_over_seeds_of_beta_vae():
     names = ("beta_vae", "factor_vae", "mig")
     found = summaries(objective("beta_vae"), [*names, "recon", "kl"], draws=2)
-    by = {(s.strength, s.score): s for s in found}
+    by = {(s.swept_value, s.score): s for s in found}
     for beta, known in SPREAD.items():
         for name, (mean, sd, low, high) in zip(names, known, strict=True):
             own = by[beta, name]
@@ -192,7 +194,7 @@ def test_variance_shares_of_all_six_datasets():
     for k, (score, pair) in enumerate(known.items()):
         own = [part[k].shares for part in parts]
         first = np.mean([s["objective"] for s in own])
-        both = np.mean([s["objective"] + s["strength"] for s in own])
+        both = np.mean([s["objective"] + s["swept_value"] for s in own])
         assert (first, both) == pytest.approx(pair, abs=0.01), score
 
 
@@ -205,7 +207,7 @@ def test_variance_shares_by_sums_of_squares(data):
         total = ((values - values.mean()) ** 2).sum()
         within = sum(((v - v.mean()) ** 2).sum() for v in held)
         assert found.shares["seed"] == pytest.approx(within / total, abs=1e-9)
-        assert found.groups == {"objective": 6, "strength": 36}
+        assert found.groups == {"objective": 6, "swept_value": 36}
 
 
 # Section 4.1, Spearman's times 100: dSprites, smallNORB, Cars3D.
@@ -317,7 +319,7 @@ def test_divergences_equal_capacities():
     """Section 1.3: after training the divergence is the capacity, almost exactly."""
     found = summaries(objective("annealed_vae"), ["kl"], draws=2)
     known = {5: 5.00, 10: 10.00, 25: 25.00, 50: 49.99, 75: 75.00, 100: 100.06}
-    assert {s.strength: round(s.mean, 2) for s in found} == pytest.approx(known, abs=0.0051)
+    assert {s.swept_value: round(s.mean, 2) for s in found} == pytest.approx(known, abs=0.0051)
 
 
 def test_halves_of_a_study_agree():

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from analysis.tables import best_strengths, front, ranking, run, seeds
+from analysis.tables import best_values, front, ranking, run, seeds
 
 from unknot.analysis import Results
 from unknot.core.errors import ConfigError
@@ -48,7 +48,7 @@ def test_less_may_be_better_under_any_protocol_and_of_any_part(score):
     assert lower == [score] * less
     assert ranking(rows, [score], lower=lower).winners(score) == (("a",) if less else ("b",))
     strengths = [{**row, "objective.beta": row[score], "objective": "vae"} for row in rows]
-    assert best_strengths(strengths, [score], lower=lower)[0].strength == (1 if less else 2)
+    assert best_values(strengths, [score], lower=lower)[0].swept_value == (1 if less else 2)
     costly = [{**row, "cost": 1.0} for row in strengths]
     assert front(costly, score, cost="cost", lower=lower).on.tolist() == [less, not less]
 
@@ -102,8 +102,8 @@ def test_the_best_strength_and_how_sure_it_is():
         *seeds([0.0, 0.0, 0.1], objective__beta=9),
     ]
     rows = [{**r, "recon": r["objective.beta"]} for r in rows]
-    mig, recon = best_strengths(rows, draws=40_000, lower=["recon"])
-    assert (mig.strength, mig.axis) == (1, "objective.beta")
+    mig, recon = best_values(rows, draws=40_000, lower=["recon"])
+    assert (mig.swept_value, mig.axis) == (1, "objective.beta")
     assert mig.mean == pytest.approx(1.1 / 3)
     assert sum(mig.shares.values()) == pytest.approx(1)
     every = [np.array([np.mean(t) for t in itertools.product(s, repeat=3)]).round(9)
@@ -114,14 +114,14 @@ def test_the_best_strength_and_how_sure_it_is():
     assert list(mig.shares.values()) == pytest.approx(tops.mean(0), abs=0.01)
     assert mig.share == mig.shares[1]
     assert mig.likely == (1, 4)
-    assert (recon.strength, recon.share, recon.likely) == (1, 1, (1,))
+    assert (recon.swept_value, recon.share, recon.likely) == (1, 1, (1,))
     assert recon.row()["likely"] == "1.0"
 
 
 def test_strengths_of_one_seed_have_no_interval():
     rows = [*seeds([0.1], objective__beta=1), *seeds([0.3], objective__beta=2)]
-    (best,) = best_strengths([*rows, run("ae", seed=0)], ["mig"])
-    assert (best.strength, best.likely) == (2, ())
+    (best,) = best_values([*rows, run("ae", seed=0)], ["mig"])
+    assert (best.swept_value, best.likely) == (2, ())
     assert math.isnan(best.share)
     assert math.isnan(best.mean_low)
 

@@ -69,7 +69,7 @@ def test_other_cells_and_scores_change_nothing():
     beside = [*seeds([0.3, 0.9, 0.4, 0.5], objective__beta=2), *alone]
     beside = [{**r, "sap": i / 10} for i, r in enumerate(beside)]
     (own,) = summaries(alone)
-    same = next(s for s in summaries(beside) if (s.strength, s.score) == (1, "mig"))
+    same = next(s for s in summaries(beside) if (s.swept_value, s.score) == (1, "mig"))
     assert (same.mean_low, same.mean_high) == (own.mean_low, own.mean_high)
     (other,) = summaries(alone, seed=1)
     assert (other.mean_low, other.median_high) != (own.mean_low, own.median_high)
@@ -104,7 +104,7 @@ def test_diverged_runs_take_no_part_in_correlations_and_shares():
     assert (found.spearman == correlations(rows).spearman).all()
     (mig, sap) = shares([*rows, *wild])
     assert mig.shares == shares(rows)[0].shares == pytest.approx(sap.shares)
-    assert list(mig.shares) == ["objective", "strength", "seed"]
+    assert list(mig.shares) == ["objective", "swept_value", "seed"]
     assert mig.remarks == ("1 runs that diverged were left out",)
 
 

@@ -19,13 +19,13 @@ def one_hot(labels):
 def test_regression_of_the_published_models(dataset, score):
     """R squared of one-hot predictors, as the study explains its scores."""
     table = study2019.table(dataset)
-    groups = list(zip(table["objective"], table["strength"], strict=True))
+    groups = list(zip(table["objective"], table["swept_value"], strict=True))
     fits = [one_hot(labels) for labels in (table["objective"], groups)]
     r2 = [LinearRegression().fit(x, table[score]).score(x, table[score]) for x in fits]
     found = variance_shares(table, score)
-    assert found.groups == {"objective": 6, "strength": 36}
+    assert found.groups == {"objective": 6, "swept_value": 36}
     assert found.shares["objective"] == pytest.approx(r2[0], abs=1e-9)
-    assert found.shares["strength"] == pytest.approx(r2[1] - r2[0], abs=1e-9)
+    assert found.shares["swept_value"] == pytest.approx(r2[1] - r2[0], abs=1e-9)
     assert sum(found.shares.values()) == pytest.approx(1)
     assert sum(found.corrected.values()) == pytest.approx(1)
 
@@ -33,7 +33,7 @@ def test_regression_of_the_published_models(dataset, score):
 def test_the_seed_is_what_is_left_within_settings():
     """Mean deviation over the 50 seeds of a setting, published for dSprites."""
     table = study2019.table("dsprites_full")
-    settings_ = list(zip(table["objective"], table["strength"], strict=True))
+    settings_ = list(zip(table["objective"], table["swept_value"], strict=True))
     published = {"beta_vae": 0.042, "factor_vae": 0.073, "mig": 0.043, "sap": 0.016, "dci.d": 0.050}
     for score, mean in published.items():
         parts = split_table({"setting": settings_, score: table[score]}, "setting").values()
@@ -68,7 +68,7 @@ def test_chance_is_taken_off():
     shares, corrected = [], []
     for _ in range(200):
         found = variance_shares(
-            {"objective": setting // 6, "strength": setting, "x": rng.normal(size=108)}, "x"
+            {"objective": setting // 6, "swept_value": setting, "x": rng.normal(size=108)}, "x"
         )
         shares.append(1 - found.shares["seed"])
         corrected.append(1 - found.corrected["seed"])
@@ -80,9 +80,9 @@ def test_known_effects_are_found():
     """Effects of variance 4, 1 and 0.25 on 400 models."""
     rng = np.random.default_rng(1)
     objective = np.repeat(np.arange(2), 200)
-    strength = np.tile(np.repeat(np.arange(2), 100), 2)
-    x = 4.0 * objective + 2.0 * strength + 0.5 * rng.normal(size=400)
-    found = variance_shares({"objective": objective, "strength": strength, "x": x}, "x")
+    swept = np.tile(np.repeat(np.arange(2), 100), 2)
+    x = 4.0 * objective + 2.0 * swept + 0.5 * rng.normal(size=400)
+    found = variance_shares({"objective": objective, "swept_value": swept, "x": x}, "x")
     expected = np.array([4, 1, 0.25]) / 5.25
     assert list(found.shares.values()) == pytest.approx(expected, abs=0.01)
     assert repr(found).startswith("x: objective 76 %")
@@ -102,11 +102,11 @@ def test_models_without_the_score_are_left_out():
 @pytest.mark.parametrize("nan", [float("nan"), np.float32("nan"), None])
 def test_models_without_a_setting_are_one_group(nan):
     x = [1.0, 2, 4, 5]
-    known = variance_shares({"strength": [1.0, 1.0, 0.0, 0.0], "x": x}, "x", by=["strength"])
+    known = variance_shares({"swept_value": [1.0, 1.0, 0.0, 0.0], "x": x}, "x", by=["swept_value"])
     # Two objects: a dictionary takes no NaN for another one.
     missing = [1.0, 1.0, nan, None if nan is None else type(nan)("nan")]
-    found = variance_shares({"strength": missing, "x": x}, "x", by=["strength"])
-    assert found.groups == {"strength": 2}
+    found = variance_shares({"swept_value": missing, "x": x}, "x", by=["swept_value"])
+    assert found.groups == {"swept_value": 2}
     assert found.shares == known.shares
 
 

@@ -67,7 +67,7 @@ def test_score_takes_log_variances_where_the_file_has_them(unknot, train, tmp_pa
     code, _, err = unknot("encode", tmp_path / "run", "--out", file, "--rows", 10**8)
     assert (code, "at most 10,000,000" in err, file.exists()) == (2, True, False)
     unknot("encode", tmp_path / "run", "--out", file, "--device", "cpu")
-    words = ("--metrics", "mig,kl_per_dimension", "--protocol", "paper", "--member", 1)
+    words = ("--metrics", "mig,kl_per_dimension", "--protocol", "paper", "--model", 1)
     code, out, _ = unknot("score", file, *words, "--json")
     assert code == 0
     scores = json.loads(out)["scores"]
@@ -118,5 +118,5 @@ def test_codes_of_several_models_need_a_choice(unknot, train, tmp_path):
     train("--seeds", "0,1")
     unknot("encode", tmp_path / "run", "--out", tmp_path / "codes.npz", "--device", "cpu")
     code, _, err = unknot("score", tmp_path / "codes.npz", "--metrics", "mig")
-    assert (code, "choose one with --member" in err) == (2, True)
-    assert unknot("score", tmp_path / "codes.npz", "--metrics", "mig", "--member", 1)[0] == 0
+    assert (code, "choose one with --model" in err) == (2, True)
+    assert unknot("score", tmp_path / "codes.npz", "--metrics", "mig", "--model", 1)[0] == 0

@@ -173,7 +173,7 @@ class Chosen:
         return Linear(self.latents).decoder(image)
 
 
-class Centred(nn.Module):
+class Centered(nn.Module):
     def forward(self, x):
         return x - x.mean(0)
 
@@ -191,7 +191,7 @@ class Noisy(nn.Module):
 MORE = {
     "plain": list,
     "random": lambda: [Noisy()],
-    "rows": lambda: [Centred()],
+    "rows": lambda: [Centered()],
     "size": lambda: [nn.Linear(4, 5)],
     "finite": lambda: [Logged()],
 }

@@ -237,7 +237,7 @@ def test_integers_of_the_largest_grid_are_uniform_in_every_digit():
         assert uniformly(torch.bincount(drawn // 64**digit % 64, minlength=64).numpy())
 
 
-def neighbours(n):
+def neighbors(n):
     """Draws of neighbouring seeds, steps, streams and blocks, ``[64, n]`` each."""
     ids = torch.arange(64)
     return {
@@ -257,7 +257,7 @@ def neighbours(n):
 @pytest.mark.parametrize("square", [False, True], ids=["values", "squares"])
 def test_neighbours_correlate_no_more_than_by_chance(square):
     """2016 pairs of 10,000 draws: the largest correlation is about 3.6 / 100, 5.2 / 100 at most."""
-    for name, z in neighbours(10_000).items():
+    for name, z in neighbors(10_000).items():
         r = np.corrcoef((z.square() if square else z).numpy())
         largest = np.abs(r[np.triu_indices(64, 1)]).max()
         assert largest < 5.2 / 100, name

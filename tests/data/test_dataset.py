@@ -96,13 +96,13 @@ def test_arrays_that_are_no_images_are_refused(array, error):
 def named(request):
     kind = registry.get("datasets", request.param)
     plain = kind().load()
-    standardised = request.param not in WITH_NUISANCES
-    return request.param, plain, kind(standardize=True).load() if standardised else plain
+    standardized = request.param not in WITH_NUISANCES
+    return request.param, plain, kind(standardize=True).load() if standardized else plain
 
 
 def test_registered_datasets_agree_with_their_names(named):
-    name, data, standardised = named
-    assert data.name == standardised.name == name
+    name, data, standardized = named
+    assert data.name == standardized.name == name
     assert isinstance(data.images, Images)
     assert registry.summary("datasets", name).endswith(".")
     assert data.batch(torch.tensor([0, len(data) - 1])).shape == (2, *data.shape)
@@ -116,7 +116,7 @@ def test_row_numbers_and_factors_are_inverse(named, data):
 
 
 def test_images_lie_in_the_unit_interval_and_are_standardised_on_request(named):
-    name, data, standardised = named
+    name, data, standardized = named
     index = torch.cat([torch.arange(0, len(data), len(data) // 50), torch.tensor([len(data) - 1])])
     x = data.batch(index)
     assert x.dtype == torch.float32
@@ -124,9 +124,9 @@ def test_images_lie_in_the_unit_interval_and_are_standardised_on_request(named):
         assert (x.min() >= 0) & (x.max() <= 1) & (x.max() > 0.9)
         return
     assert (x.min(), x.max()) == (0, 1)
-    assert len(standardised.mean) == len(standardised.std) == data.shape[0]
-    assert torch.allclose(standardised.unit(standardised.batch(index)), x, atol=1e-6)
-    assert not torch.allclose(standardised.batch(index), x, atol=1e-2)
+    assert len(standardized.mean) == len(standardized.std) == data.shape[0]
+    assert torch.allclose(standardized.unit(standardized.batch(index)), x, atol=1e-6)
+    assert not torch.allclose(standardized.batch(index), x, atol=1e-2)
 
 
 def test_moving_to_a_device_keeps_the_images(named):

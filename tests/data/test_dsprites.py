@@ -75,10 +75,10 @@ def test_positions_move_right_and_down(data):
     pixel = torch.arange(64.0)
     x, y = (data.batch(index)[:, 0].sum(axis).mul(pixel).sum(1) for axis in (1, 2))
     area = data.batch(index).sum((1, 2, 3))
-    centre_x, centre_y = x / area, y / area
-    assert abs(centre_x[1] - centre_x[0] - 32 * 26 / 31) < 0.2
-    assert abs(centre_y[2] - centre_y[0] - 32 * 19 / 31) < 0.2
-    assert abs(centre_x[2] - centre_x[0]) < 0.2
+    center_x, center_y = x / area, y / area
+    assert abs(center_x[1] - center_x[0] - 32 * 26 / 31) < 0.2
+    assert abs(center_y[2] - center_y[0] - 32 * 19 / 31) < 0.2
+    assert abs(center_x[2] - center_x[0]) < 0.2
 
 
 def test_the_last_orientation_is_the_first(data):

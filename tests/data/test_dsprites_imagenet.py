@@ -126,9 +126,9 @@ def test_pictures_hide_the_order_of_ordered_factors(mode):
 
 def test_pictures_of_a_folder_in_the_order_of_their_paths(folder):
     images = DSpritesImageNet(path=str(folder)).load().images
-    colours = images.pictures.float().mean((2, 3)).round()
+    colors = images.pictures.float().mean((2, 3)).round()
     expected = torch.tensor([[255.0, 255, 255], [255, 0, 0], [0, 255, 0]])
-    assert (colours - expected).abs().max() <= 2, "a.JPG, b.png, deep/c.jpeg"
+    assert (colors - expected).abs().max() <= 2, "a.JPG, b.png, deep/c.jpeg"
     assert set(images.picture(ROWS).tolist()) == {0, 1, 2}
 
 

@@ -9,7 +9,7 @@ from scipy.stats import pearsonr, spearmanr
 from unknot.data.xyobject import MEAN, STD, XYObject
 from unknot.data.xyobject_shaded import XYObjectShaded
 
-COLOURS = [(1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1), (1, 0, 1)]
+COLORS = [(1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1), (1, 0, 1)]
 
 
 def drawn(index):
@@ -21,7 +21,7 @@ def drawn(index):
     side = (7, 9, 11, 13, 15)[scale]
     left, top = 2 * x + (15 - side) // 2, 2 * y + (15 - side) // 2
     image = torch.zeros(3, 64, 64, dtype=torch.uint8)
-    for channel, lit in enumerate(COLOURS[hue]):
+    for channel, lit in enumerate(COLORS[hue]):
         value = lit * (63, 127, 191, 255)[level]
         image[channel, top : top + side, left : left + side] = value
     return image

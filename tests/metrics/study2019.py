@@ -39,7 +39,7 @@ def table(dataset: str) -> dict[str, list[Any]]:
     objectives = [row["model_name"].strip("'") for row in rows]
     return {
         "objective": objectives,
-        "strength": [float(r[STRENGTHS[o]]) for r, o in zip(rows, objectives, strict=True)],
+        "swept_value": [float(r[STRENGTHS[o]]) for r, o in zip(rows, objectives, strict=True)],
         "seed": [int(row["model_random_seed"]) for row in rows],
         **{name: [float(row[key]) for row in rows] for name, key in SCORES.items()},
     }
@@ -48,5 +48,5 @@ def table(dataset: str) -> dict[str, list[Any]]:
 def seed_scores(dataset: str, objective: str, strength: float, score: str) -> list[float]:
     """A score of the 50 seeds of one setting."""
     rows = table(dataset)
-    settings = zip(rows["objective"], rows["strength"], rows[score], strict=True)
+    settings = zip(rows["objective"], rows["swept_value"], rows[score], strict=True)
     return [value for o, s, value in settings if (o, s) == (objective, strength)]

@@ -1,4 +1,4 @@
-"""Likelihoods of draws."""
+"""Likelihoods of posterior samples."""
 
 import math
 
@@ -9,7 +9,7 @@ from unknot.core import noise
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
-from unknot.metrics.parts.decoding import draw
+from unknot.metrics.parts.decoding import sample_posteriors
 
 X = noise.uniform(0, "images", 0, 60, 1, 4, 4, dtype=torch.float64)
 
@@ -25,8 +25,10 @@ def net(activate):
 
 
 def test_logits_of_means_are_means_behind_a_sigmoid():
-    bounded = draw(net(lambda y: y), X, likelihood="sigmoid_gaussian", draws=3, seed=1)
-    plain = draw(net(torch.sigmoid), X, likelihood="gaussian", draws=3, seed=1)
+    bounded = sample_posteriors(
+        net(lambda y: y), X, likelihood="sigmoid_gaussian", samples=3, seed=1
+    )
+    plain = sample_posteriors(net(torch.sigmoid), X, likelihood="gaussian", samples=3, seed=1)
     torch.testing.assert_close(bounded.likelihoods, plain.likelihoods)
     assert bounded.likelihood == "sigmoid_gaussian"
 
@@ -34,7 +36,9 @@ def test_logits_of_means_are_means_behind_a_sigmoid():
 def test_a_perfect_decoder_has_the_density_of_variance_a_half():
     """1 / sqrt(pi) for each of 16 pixels at their means."""
     flat = torch.full_like(X, 0.5)
-    drawn = draw(net(lambda y: 0 * y), flat, likelihood="sigmoid_gaussian", draws=1, seed=0)
+    drawn = sample_posteriors(
+        net(lambda y: 0 * y), flat, likelihood="sigmoid_gaussian", samples=1, seed=0
+    )
     assert drawn.likelihoods.flatten().tolist() == pytest.approx([-8 * math.log(math.pi)] * 60)
 
 
@@ -47,8 +51,8 @@ def test_another_variance_is_that_of_the_normal_density(deviation):
         seen.append(error)
         return torch.full_like(error, deviation**2)
 
-    drawn = draw(model, X, likelihood="gaussian", draws=3, seed=1, variance=variance)
-    plain = draw(model, X, likelihood="gaussian", draws=3, seed=1)
+    drawn = sample_posteriors(model, X, likelihood="gaussian", samples=3, seed=1, variance=variance)
+    plain = sample_posteriors(model, X, likelihood="gaussian", samples=3, seed=1)
     eps = noise.normal(1, "metric/draws", torch.arange(3), 60, 2, dtype=torch.float64)
     means = model.decode(X.flatten(1)[:, :2] + math.exp(-0.5) * eps)
     density = torch.distributions.Normal(means, deviation).log_prob(X).sum((-3, -2, -1))
@@ -62,4 +66,6 @@ def test_another_variance_is_that_of_the_normal_density(deviation):
 
 def test_a_bernoulli_likelihood_has_no_variance():
     with pytest.raises(ConfigError, match="has no variance"):
-        draw(net(lambda y: y), X, likelihood="bernoulli", draws=1, seed=0, variance=lambda e: e)
+        sample_posteriors(
+            net(lambda y: y), X, likelihood="bernoulli", samples=1, seed=0, variance=lambda e: e
+        )

@@ -35,8 +35,8 @@ def xyobject_means():
     turned = (2 * 1 + 2 * 2 + 1 * 3) / 5
     shaded = mean_apart(np.subtract.outer(LEVELS, LEVELS) ** 2)
     hues = [[(h - 2 * c + 1) % 6 < 3 for c in range(3)] for h in range(6)]
-    colours = np.array([level * np.array(hue, float) for level in LEVELS for hue in hues])
-    mixed = mean_apart(((colours[:, None] - colours) ** 2).sum(2))
+    colors = np.array([level * np.array(hue, float) for level in LEVELS for hue in hues])
+    mixed = mean_apart(((colors[:, None] - colors) ** 2).sum(2))
     return {
         "x": moved * lit * power / 12288,
         "y": moved * lit * power / 12288,

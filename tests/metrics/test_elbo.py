@@ -30,4 +30,7 @@ def test_one_point_of_the_log_likelihood_is_an_elbo():
 
 
 def test_the_paper_draws_once():
-    assert elbo(linear(), X, likelihood="gaussian", protocol="paper").protocol["draws"] == 1
+    assert (
+        elbo(linear(), X, likelihood="gaussian", protocol="paper").protocol["posterior_samples"]
+        == 1
+    )

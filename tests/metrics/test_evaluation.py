@@ -129,7 +129,7 @@ def test_log_variances_reach_the_scores_that_read_posteriors():
     with pytest.raises(ConfigError, match="kl_per_dimension reads whole posteriors"):
         metrics.evaluate(codes, values, metrics=["kl_per_dimension"])
     table = metrics.evaluate(codes, values, metrics=["mig"], logvar=logvar, protocol="paper")
-    assert "draws" in table["mig"].protocol
+    assert "posterior_samples" in table["mig"].protocol
 
 
 def test_scores_that_decode_are_no_part_of_codes():

@@ -8,7 +8,7 @@ from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import beta_vae, factor_vae
-from unknot.metrics.parts.interventions import CHUNK, Draw, Grid, Groups, batches, source
+from unknot.metrics.parts.interventions import CHUNK, Grid, Groups, VoteNoise, batches, source
 from unknot.metrics.parts.rows import Inputs, take
 
 SPACE = FactorSpace(("a", "one", "b"), (4, 1, 6), ("ordered", "nominal", "ordered"))
@@ -23,8 +23,8 @@ def sources():
     return [source(ROWS, None), source(replace(ROWS, grid=None), None)]
 
 
-def draw(stream: str = "s") -> Draw:
-    return Draw(0, stream, torch.arange(100))
+def draw(stream: str = "s") -> VoteNoise:
+    return VoteNoise(0, stream, torch.arange(100))
 
 
 @pytest.mark.parametrize("points", sources(), ids=["grid", "rows"])
@@ -40,7 +40,7 @@ def test_a_batch_holds_its_factor_and_no_other(points):
 
 @pytest.mark.parametrize("points", sources(), ids=["grid", "rows"])
 def test_held_values_and_the_others_are_uniform(points):
-    codes = points.hold(torch.zeros(3_000).long(), 8, Draw(0, "u", torch.arange(3_000)))
+    codes = points.hold(torch.zeros(3_000).long(), 8, VoteNoise(0, "u", torch.arange(3_000)))
     held = torch.bincount(codes[:, 0, 0].long(), minlength=4) / 3_000
     assert held == pytest.approx(0.25, abs=0.04)
     free = torch.bincount(codes[..., 2].long().flatten(), minlength=6) / 24_000
@@ -70,7 +70,7 @@ def test_chunks_do_not_change_a_draw():
     assert [len(factor) for factor, _ in chunks] == [CHUNK, 500]
     points = Grid(GRID, (0, 2))
     factor = torch.cat([f for f, _ in chunks])
-    together = points.hold(factor, 5, Draw(7, "s", torch.arange(votes)))
+    together = points.hold(factor, 5, VoteNoise(7, "s", torch.arange(votes)))
     apart = torch.cat([points.hold(f, 5, d) for f, d in chunks])
     assert torch.equal(together, apart)
     assert torch.bincount(factor).tolist() == pytest.approx([750, 750], abs=80)

@@ -10,7 +10,7 @@ from scipy.special import xlogy
 from metrics.representations import ALIGNED, SIZES, expected, get
 from unknot.core.errors import ConfigError
 from unknot.metrics import jemmig
-from unknot.metrics.jemmig import Quantised
+from unknot.metrics.jemmig import Quantized
 from unknot.metrics.parts import information
 
 H, B = [math.log(size) for size in SIZES], math.log(20)
@@ -63,7 +63,7 @@ def test_the_mass_of_posteriors_by_hand():
     values = np.arange(200)[:, None] % 2
     mean = np.hstack([2.0 * values - 1, np.zeros((200, 1))])
     logvar = np.full((200, 2), 2 * math.log(0.3))
-    score = jemmig(mean, values, logvar=logvar, protocol=Quantised(bins=8, reach=2.0))
+    score = jemmig(mean, values, logvar=logvar, protocol=Quantized(bins=8, reach=2.0))
     joint = masses([-1, 1], 0.3, 8, 2.0) / 2
     h = -xlogy(joint, joint).sum()
     i = xlogy(joint, joint / joint.sum(0) / 0.5).sum()

@@ -12,7 +12,7 @@ from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
 from unknot.metrics import elbo, log_likelihood
-from unknot.metrics.parts.decoding import DecodingSettings, draw
+from unknot.metrics.parts.decoding import DecodingSettings, sample_posteriors
 
 PIXELS = (1, 2, 3)
 D = math.prod(PIXELS)
@@ -120,9 +120,9 @@ def test_a_lone_model_scores_as_a_member_of_a_population():
         return torch.stack([net.decode(c) for net, c in zip(nets, z, strict=True)])
 
     both = Net(encode, decode)
-    drawn = draw(both, X, likelihood="gaussian", draws=5, seed=2)
+    drawn = sample_posteriors(both, X, likelihood="gaussian", samples=5, seed=2)
     for i, net in enumerate(nets):
-        alone = draw(net, X, likelihood="gaussian", draws=5, seed=2)
+        alone = sample_posteriors(net, X, likelihood="gaussian", samples=5, seed=2)
         torch.testing.assert_close(drawn.member(i).likelihoods, alone.likelihoods)
         torch.testing.assert_close(drawn.member(i).ratios, alone.ratios)
     with pytest.raises(ShapeError, match="one model; got a net of 2"):
@@ -130,9 +130,9 @@ def test_a_lone_model_scores_as_a_member_of_a_population():
 
 
 def test_images_pass_in_parts_without_changing_a_point(monkeypatch):
-    whole = draw(linear(0.3), X, likelihood="gaussian", draws=2, seed=0)
+    whole = sample_posteriors(linear(0.3), X, likelihood="gaussian", samples=2, seed=0)
     monkeypatch.setattr("unknot.metrics.parts.decoding.AT_ONCE", 7)
-    parts = draw(linear(0.3), X, likelihood="gaussian", draws=2, seed=0)
+    parts = sample_posteriors(linear(0.3), X, likelihood="gaussian", samples=2, seed=0)
     torch.testing.assert_close(whole.likelihoods, parts.likelihoods)
 
 
@@ -140,7 +140,11 @@ def test_what_the_record_and_the_remarks_say():
     net, x, _, _ = bernoulli(1)
     score = log_likelihood(net, x, seed=3)
     assert score.protocol["likelihood"] == "bernoulli"
-    assert (score.protocol["draws"], score.protocol["rows"], score.protocol["seed"]) == (32, 20, 3)
+    assert (
+        score.protocol["posterior_samples"],
+        score.protocol["rows"],
+        score.protocol["seed"],
+    ) == (32, 20, 3)
     grey = elbo(net, 0.5 * x)
     assert "no Bernoulli likelihood" in grey.remarks[0]
     far = replace(net, encode=lambda x: Posterior(torch.full((len(x), 1), 4.0), torch.ones(20, 1)))
@@ -153,7 +157,7 @@ def test_what_the_record_and_the_remarks_say():
         ({"x": X[0]}, ShapeError, r"Expected images \[n, c, h, w\]"),
         ({"x": X[:5]}, DataError, "at least 10 images; got 5"),
         ({"likelihood": "bernoulli"}, DataError, r"images in \[0, 1\]"),
-        ({"protocol": DecodingSettings(0)}, ConfigError, "1 or more draws"),
+        ({"protocol": DecodingSettings(0)}, ConfigError, "1 or more posterior samples"),
         ({"net": linear(off=float("nan"))}, DataError, "a diverged model"),
     ],
 )

@@ -90,10 +90,10 @@ def test_fewer_points_are_random_ones_of_each_mixture():
     codes, values = get("perfect")
     logvar = narrow(codes, 0.3)
     whole = mig(codes, values, logvar=logvar, protocol=Exact())
-    some = mig(codes, values, logvar=logvar, protocol=Exact(draws=300))
+    some = mig(codes, values, logvar=logvar, protocol=Exact(posterior_samples=300))
     assert float(some) == pytest.approx(float(whole), abs=0.05)
     assert float(some) != float(whole)
-    assert (some.protocol["name"], some.protocol["draws"]) == ("custom", 300)
+    assert (some.protocol["name"], some.protocol["posterior_samples"]) == ("custom", 300)
 
 
 def test_a_grid_scores_as_its_rows_and_a_part_of_it_says_so():

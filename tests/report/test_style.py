@@ -84,7 +84,7 @@ FIGURES = {
     "factors": factors,
     "images": images,
     "shares": lambda: figures.shares.draw(table()).figure,
-    "strength": lambda: figures.swept_value.draw(table(), ["mig", "recon"]).figure,
+    "swept_value": lambda: figures.swept_value.draw(table(), ["mig", "recon"]).figure,
     "thresholds": thresholds,
     "trade_off": lambda: figures.trade_off.draw(table(), "mig").figure,
 }

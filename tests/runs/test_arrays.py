@@ -53,20 +53,20 @@ def test_a_member_is_taken_of_all_arrays_of_models(file):
 def test_all_arrays_have_the_same_models(file, name, other):
     path = file(codes=CODES, factors_test=FACTORS, **{name: other})
     said = refused(path, 1)
-    assert f"has {name} of shape {other.shape} beside codes of shape (3, 60, 5)" in said
+    assert f"has {name} of shape {other.shape} and codes of shape (3, 60, 5)" in said
     path = file(codes=CODES[0], factors_test=FACTORS, **{name: CODES})
     assert f"has {name} of shape (3, 60, 5)" in refused(path)
 
 
 @pytest.mark.parametrize("member", [None, 3])
 def test_a_member_must_be_there(file, member):
-    assert "has the codes of 3 models; choose one with --member" in refused(
+    assert "has the codes of 3 models; choose one with --model" in refused(
         file(codes=CODES), member
     )
 
 
 def test_codes_of_one_model_have_no_members(file):
-    assert "has the codes of one model; leave out --member" in refused(file(codes=CODES[0]), 0)
+    assert "has the codes of one model; leave out --model" in refused(file(codes=CODES[0]), 0)
 
 
 def test_a_lone_array_is_no_archive(tmp_path):
@@ -111,11 +111,11 @@ def test_the_command_says_it_in_one_line(file, tmp_path, capsys, monkeypatch):
 
     np.save(tmp_path / "a.npy", CODES[0])
     several = file(codes=CODES, logvars=CODES[:1])
-    for words in ((tmp_path / "a.npy",), (several, "--member", 1)):
+    for words in ((tmp_path / "a.npy",), (several, "--model", 1)):
         code, _, err = score(*words)
         assert (code, err.strip().count("\n")) == (2, 0)
     code, _, err = score(file(factors=FACTORS * 1e30))
     assert (code, err.strip().count("\n")) == (2, 0)
     assert "whole numbers between -2^53 and 2^53" in err
-    code, out, _ = score(file(codes=CODES), "--member", 2)
+    code, out, _ = score(file(codes=CODES), "--model", 2)
     assert (code, list(json.loads(out)["scores"])) == (0, ["sap"])

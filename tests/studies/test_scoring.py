@@ -119,7 +119,7 @@ def files(folder):
 @pytest.mark.slow
 def test_all_scores_are_the_same_bit_for_bit(copied, started):
     """In a thread, as a worker of a cluster may call it."""
-    names = [*evaluate.everything(), "udr"]  # which compares several models
+    names = [*evaluate.model_metrics(), "udr"]  # which compares several models
     alone, beside = copied("alone", metrics=names), copied("beside", metrics=names, processes=2)
     with threadpool_limits(1):
         expected = run_population_task(alone)

@@ -1,4 +1,4 @@
-"""Our configurations beside published ones."""
+"""Comparison of our configurations with published ones."""
 
 import math
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class Difference:
         return {
             "data": self.ours.data or self.published.data,
             "objective": self.ours.objective,
-            "strength": self.published.strength,
+            "swept_value": self.published.swept_value,
             "score": self.ours.score,
             "ours": self.ours.mean,
             "ours_se": self.ours.se,
@@ -92,7 +92,7 @@ class Comparison:
 
 
 def compare(ours: Sequence[Summary], published: Sequence[Summary]) -> Comparison:
-    r"""Hold our configurations against published ones, score by score.
+    r"""Compare our configurations with published ones, score by score.
 
     $$z = \frac{m_1 - m_2}{s \sqrt{1 / n_1 + 1 / n_2}}, \quad
       s^2 = \frac{(n_1 - 1) s_1^2 + (n_2 - 1) s_2^2}{n_1 + n_2 - 2}$$

@@ -32,11 +32,11 @@ class Sample:
     """What some runs have of one score, and what is missing of it and why."""
 
     values: Float[np.ndarray, " n"]
-    """Of runs that ended well and have the score, in the order of the table."""
+    """Of runs that finished and have the score, in the order of the table."""
     runs: int
     diverged: int
     undefined: int
-    """Ended well but have no number."""
+    """Finished but have no number."""
     unfinished: int
     """Failed, or not yet there."""
 
@@ -51,9 +51,8 @@ class Configuration:
     """Runs that differ in nothing but the seed; remembers the samples it was asked for."""
 
     objective: str
-    strength: float | str
-    """Its swept value: what tells it from the objective's others; a number where one setting does.
-    """
+    swept_value: float | str
+    """What tells it from the objective's others; a number where one setting does."""
     axis: str
     """The setting that this is a value of; empty where there is none, or more than one."""
     settings: dict[str, Any]
@@ -69,7 +68,7 @@ class Configuration:
             >>> Configuration("beta_vae", 16.0, "objective.beta", {}, {}).label
             'beta_vae beta 16'
         """
-        words = [self.objective, setting_label(self.axis), setting_text(self.strength)]
+        words = [self.objective, setting_label(self.axis), setting_text(self.swept_value)]
         return " ".join(word for word in words if word)
 
     @property
@@ -130,8 +129,8 @@ def configurations(table: Columns, settings: Sequence[str]) -> list[Configuratio
         for index in groups:
             values = {n: table[n][index[0]] for n in settings if table[n][index[0]] is not None}
             runs = {name: [entries[i] for i in index] for name, entries in table.items()}
-            strength = _strength(values, axis, varying)
-            group.append(Configuration(objective, strength, axis, values, runs, where))
+            value = _swept_value(values, axis, varying)
+            group.append(Configuration(objective, value, axis, values, runs, where))
         result += sorted(group, key=_order)
     return result
 
@@ -254,7 +253,7 @@ def hashable(value: Any) -> Any:
     return value
 
 
-def _strength(settings: dict[str, Any], axis: str, varying: list[str]) -> float | str:
+def _swept_value(settings: dict[str, Any], axis: str, varying: list[str]) -> float | str:
     if not axis:
         return ", ".join(f"{setting_label(n)} {setting_text(settings.get(n))}" for n in varying)
     value = settings.get(axis)
@@ -269,7 +268,7 @@ def is_number(value: Any) -> TypeGuard[int | float]:
 def _order(configuration: Configuration) -> tuple[bool, float]:
     """Smallest first; texts after numbers, as they are first met."""
     return (
-        (False, configuration.strength)
-        if isinstance(configuration.strength, float)
+        (False, configuration.swept_value)
+        if isinstance(configuration.swept_value, float)
         else (True, 0.0)
     )

@@ -71,7 +71,7 @@ def _lines(group: list[Configuration]) -> list[Line]:
     ]
     if clear:
         return min(clear, key=len)
-    first, texts = group[0], tuple(setting_text(c.strength) for c in group)
+    first, texts = group[0], tuple(setting_text(c.swept_value) for c in group)
     return [Line(first.objective, first.data, first.axis, {}, texts, tuple(group))]
 
 

@@ -94,9 +94,9 @@ RUNAWAY = 1e4
 def read(path: str | Path) -> dict[str, list[Any]]:
     """Runs of the 2019 study, as columns like those of a study of ours.
 
-    The settings are those of the objectives' presets ``study2019`` with the strength of each run,
-    ``lambda_d`` multiplied out and the capacity as the schedule it is. Both sum over pixels and
-    latents, so that strengths and losses need no other translation. Seven of the published runs
+    The settings are those of the objectives' presets ``study2019`` with the swept value of each
+    run, ``lambda_d`` multiplied out and the capacity as the schedule it is. Both sum over pixels
+    and latents, so that values and losses need no other translation. Seven of the published runs
     went astray with divergences above 1e5 nats; they are marked as diverged.
 
     Paper: Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of

@@ -22,7 +22,7 @@ class Means:
     configurations: Sequence[Configuration]
     scores: Sequence[str]
     sign: Float[np.ndarray, " s"]
-    """-1 where less of a score is better, else 1."""
+    """-1 where lower is better, else 1."""
     values: Float[np.ndarray, "c s"]
     draws: Float[np.ndarray, "draws c s"]
     level: float
@@ -40,7 +40,7 @@ class Ranking:
     ranks: Float[np.ndarray, "o s"]
     first: Float[np.ndarray, "o s"]
     """Share of resampled studies in which the objective is first; ties share. With one seed of each
-    setting nothing can be resampled, and this and the interval below are NaN."""
+    configuration nothing can be resampled, and this and the interval below are NaN."""
     mean_rank: Float[np.ndarray, " o"]
     """Over scores."""
     mean_rank_low: Float[np.ndarray, " o"]
@@ -119,30 +119,32 @@ def ranking(means: Means) -> Ranking:
 
 @dataclass(frozen=True)
 class Best:
-    """The strength at which an objective's mean of a score is best."""
+    """The swept value at which an objective's mean of a score is best."""
 
     objective: str
     score: str
     axis: str
-    strength: float | str
+    swept_value: float | str
     mean: float
     mean_low: float
     mean_high: float
     share: float
-    """Of resampled studies in which this strength is best; NaN where it has a single run."""
+    """Of resampled studies in which this value is best; NaN where it has a single run."""
     likely: tuple[float | str, ...]
-    """The fewest strengths, the likeliest first, of which one is best at the level; none where
+    """The fewest values, the likeliest first, of which one is best at the level; none where
     nothing can be resampled."""
     shares: dict[float | str, float]
 
     def row(self) -> dict[str, Any]:
         """As plain values of one line of a table."""
-        names = ("objective", "score", "axis", "strength", "mean", "mean_low", "mean_high", "share")
-        likely = " ".join(str(strength) for strength in self.likely)
+        names = (
+            "objective", "score", "axis", "swept_value", "mean", "mean_low", "mean_high", "share",
+        )  # fmt: skip
+        likely = " ".join(map(str, self.likely))
         return {**{name: getattr(self, name) for name in names}, "likely": likely}
 
 
-def best_strengths(means: Means) -> list[Best]:
+def best_values(means: Means) -> list[Best]:
     """For each objective and score the best swept value."""
     configurations, level, best_values = means.configurations, means.level, []
     for objective in dict.fromkeys(c.objective for c in configurations):
@@ -159,19 +161,19 @@ def best_strengths(means: Means) -> list[Best]:
             alone = len(best.sample(score).values) < 2
             by_share = np.argsort(-share, kind="stable")
             enough = int(np.searchsorted(share[by_share].cumsum(), level - 1e-9)) + 1
-            likely = (configurations[there[i]].strength for i in by_share[:enough])
+            likely = (configurations[there[i]].swept_value for i in by_share[:enough])
             best_values.append(
                 Best(
                     objective,
                     score,
                     best.axis,
-                    best.strength,
+                    best.swept_value,
                     float(values[place]),
                     *((NAN, NAN) if alone else (float(ends[0]), float(ends[1]))),
                     NAN if alone else float(share[there.index(place)]),
                     () if alone else tuple(likely),
                     {
-                        configurations[i].strength: float(s)
+                        configurations[i].swept_value: float(s)
                         for i, s in zip(there, share, strict=True)
                     },
                 )
@@ -269,7 +271,7 @@ class Front:
         return [
             {
                 "objective": c.objective,
-                "strength": c.strength,
+                "swept_value": c.swept_value,
                 self.cost: float(self.price[i]),
                 self.score: float(self.gain[i]),
                 "on_front": bool(self.on[i]),

@@ -40,8 +40,8 @@ class Results:
         scores: Names of the columns that are compared; all that are scores unless given.
         settings: Names of the columns that are settings; guessed by their names unless given.
         others: Names of further columns that are summarised.
-        lower: Names of columns of which less is better.
-        cost: Name of the column that scores are traded against, of which less is better.
+        lower: Names of columns for which lower is better.
+        cost: Name of the column that scores are traded against; lower is better.
         level: Of the intervals.
         draws: Of the bootstrap.
         seed: Of the bootstrap.
@@ -120,11 +120,11 @@ class Results:
         return list(scores)
 
     def sign(self, score: str) -> float:
-        """-1 where less is better, else 1."""
+        """-1 where lower is better, else 1."""
         return -1.0 if score in self.lower else 1.0
 
     def has(self, score: str) -> bool:
-        """Whether some run that ended well has the score."""
+        """Whether some run that finished has the score."""
         return any(c.has(score) for c in self.configurations)
 
     def varies(self, score: str) -> bool:
@@ -256,7 +256,7 @@ class Results:
         return ranks.ranking(self._compared(self.scores))
 
     @cached_property
-    def best_strengths(self) -> list[ranks.Best]:
+    def best_values(self) -> list[ranks.Best]:
         """For each objective and score the best swept value, and how often seeds would agree.
 
         The interval of the mean is that of the configuration which was chosen for its mean, so that
@@ -265,7 +265,7 @@ class Results:
         Raises:
             ConfigError: There are several datasets.
         """
-        return ranks.best_strengths(self._compared(self.scores))
+        return ranks.best_values(self._compared(self.scores))
 
     @cached_property
     def winners(self) -> list[ranks.Winner]:
@@ -328,7 +328,7 @@ class Results:
         for configuration in configurations(table, self.settings):
             for name, values in {
                 **configuration.runs,
-                "strength": [configuration.strength] * configuration.size,
+                "swept_value": [configuration.swept_value] * configuration.size,
             }.items():
                 runs.setdefault(name, []).extend(values)
         result = []
@@ -369,7 +369,7 @@ class Results:
         most: int = 50,
         draws: int = 10_000,
     ) -> seeds.SeedCount:
-        """How likely n seeds of each of two settings show which scores higher.
+        """How likely n seeds of each of two configurations show which scores higher.
 
         See `unknot.analysis.seeds_needed`.
 

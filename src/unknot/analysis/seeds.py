@@ -22,10 +22,10 @@ FEW = 5
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SeedCount:
-    """What n seeds of each of two settings show; entry 0 of a list is for one seed."""
+    """What n seeds of each of two configurations show; entry 0 of a list is for one seed."""
 
     difference: float
-    """Mean of the first setting minus that of the second, over all given seeds."""
+    """Mean of the first configuration minus that of the second, over all given seeds."""
     probability: list[float]
     """That means of n seeds are in the order of the given ones; ties count half."""
     half_width: list[float]
@@ -50,14 +50,14 @@ def seeds_needed(
     draws: int = 10_000,
     seed: int = 0,
 ) -> SeedCount:
-    """How many seeds of each setting show which of two settings scores higher.
+    """How many seeds show which of two configurations scores higher.
 
-    Bootstrap: n seeds of each setting are drawn with replacement from the given ones, and their
-    means compared, for n up to ``most``. What the given seeds show is taken for the truth, so that
+    Bootstrap: n seeds of each are drawn with replacement from the given ones, and their means
+    compared, for n up to ``most``. What the given seeds show is taken for the truth, so that
     few of them make the answer a guess: a pilot of ten or more is worth its time.
 
     Args:
-        first: Scores of one setting, one for each seed.
+        first: Scores of one configuration, one for each seed.
         second: Scores of the other.
         level: Wanted probability of the right order, and level of the interval.
         most: Largest number of seeds to look at.
@@ -66,7 +66,7 @@ def seeds_needed(
 
     Raises:
         ConfigError: The level is not between 0.5 and 1, or a number is below 1.
-        DataError: A setting has fewer than two scores, or one that is not finite.
+        DataError: A configuration has fewer than two scores, or one that is not finite.
 
     Example:
         >>> seeds_needed([0.26, 0.31, 0.05, 0.35, 0.30], [0.07, 0.11, 0.03, 0.08, 0.09])
@@ -104,8 +104,8 @@ def _scores(values: ArrayLike, name: str) -> Float[np.ndarray, " n"]:
     scores = np.asarray(values, dtype=np.float64).ravel()
     if len(scores) < 2 or not np.isfinite(scores).all():
         raise DataError(
-            f"The {name} setting needs finite scores of at least two seeds; got "
-            f"{scores.tolist()[:5]}. Leave diverged models out."
+            f"The {name} configuration needs finite scores of at least two seeds; "
+            f"got {scores.tolist()[:5]}. Leave diverged models out."
         )
     return scores
 
@@ -155,7 +155,7 @@ def every_pair(
 ) -> list[dict[str, Any]]:
     """A row for each two configurations with two runs or more, the better first.
 
-    The same numbers as `seeds_needed` gives, which draws anew for each pair.
+    The same numbers as `seeds_needed` gives, which resamples for each pair.
     """
     several = [c for c in configurations if len(c.sample(score).values) > 1]
     several.sort(

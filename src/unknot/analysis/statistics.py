@@ -27,14 +27,14 @@ class Summary:
 
     data: str
     objective: str
-    strength: float | str
+    swept_value: float | str
     axis: str
     score: str
     runs: int
     n: int
     diverged: int
     undefined: int
-    """Ended well but have no number."""
+    """Finished but have no number."""
     unfinished: int
     """Failed, or not yet there."""
     mean: float
@@ -61,7 +61,7 @@ class Summary:
     @property
     def label(self) -> str:
         """Objective and swept value, for people."""
-        return Configuration(self.objective, self.strength, self.axis, {}, {}).label
+        return Configuration(self.objective, self.swept_value, self.axis, {}, {}).label
 
     @property
     def missing(self) -> str:
@@ -101,7 +101,7 @@ def resampled(
 ) -> Iterator[Float[np.ndarray, "draws n"]]:
     """For each score, as many studies of this configuration with seeds drawn from its own.
 
-    Configurations are drawn independently and by their settings, so that others beside them change
+    Configurations are drawn independently and by their settings, so that others in the table change
     nothing; scores of a configuration are drawn together.
     """
     index: dict[int, np.ndarray] = {}
@@ -136,7 +136,8 @@ def summary(
             figures[f"{name}_low"], figures[f"{name}_high"] = ends
     return Summary(
         data=configuration.data, objective=configuration.objective,
-        strength=configuration.strength, axis=configuration.axis, settings=configuration.settings,
+        swept_value=configuration.swept_value, axis=configuration.axis,
+        settings=configuration.settings,
         score=score, runs=sample.runs, n=n, diverged=sample.diverged, undefined=sample.undefined,
         unfinished=sample.unfinished, values=tuple(values.tolist()),
         **figures,
@@ -172,7 +173,7 @@ class VarianceShares:
     corrected: dict[str, float]
     """The same without what chance alone would explain; may fall below 0 by chance."""
     groups: dict[str, int]
-    """Different settings down to each column."""
+    """Different values down to each column."""
     n: int
     remarks: tuple[str, ...] = ()
 
@@ -188,10 +189,10 @@ def variance_shares(
     table: PlainTable,
     score: str,
     *,
-    by: Sequence[str] = ("objective", "strength"),
+    by: Sequence[str] = ("objective", "swept_value"),
     rest: str = "seed",
 ) -> VarianceShares:
-    r"""Share of a score's variance due to objective, to strength given objective, and to the seed.
+    r"""Share of a score's variance due to objective, swept value given objective, and seed.
 
     With groups of models that agree in the first $i$ columns of ``by``, and $B_i$ the sum of
     squares between their means, column $i$ explains $(B_i - B_{i-1}) / T$ of the total $T$, and
@@ -200,9 +201,9 @@ def variance_shares(
     Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of
     disentangled representations".
 
-    Many groups of few models explain much by chance: 36 settings of 3 seeds a third of pure noise.
-    ``corrected`` takes off for each column as many times the variance within settings as it has
-    degrees of freedom ($\epsilon^2$, Kelley 1935), and adds up to 1 too.
+    Many groups of few models explain much by chance: 36 configurations of 3 seeds a third of pure
+    noise. ``corrected`` takes off for each column as many times the variance within configurations
+    as it has degrees of freedom ($\epsilon^2$, Kelley 1935), and adds up to 1 too.
 
     Args:
         table: One row a model; see `unknot.analysis.plain_table`.
@@ -212,7 +213,7 @@ def variance_shares(
 
     Raises:
         ConfigError: There is no such column.
-        DataError: The score does not vary, or no setting has two models.
+        DataError: The score does not vary, or no configuration has two models.
 
     Example:
         >>> table = {"objective": ["a", "a", "b", "b"], "mig": [0.1, 0.2, 0.3, 0.4]}
@@ -239,8 +240,8 @@ def variance_shares(
         sizes.append(len(count))
     if sizes[-1] == n:
         raise DataError(
-            f"Every setting of {', '.join(by)} has one model, so that the {rest} cannot be told "
-            "from it. Give several models of one setting."
+            f"Every configuration of {', '.join(by)} has one model, so that the {rest} cannot be "
+            "told from it. Give several models of one configuration."
         )
     noise = (total - between[-1]) / (n - sizes[-1])
     shares, corrected = {}, {}

@@ -50,7 +50,7 @@ def evaluate(
 
     names = split_names(metrics)
     request = scores.ScoringRequest(
-        scores.metric_names(names) if names else scores.everything(),
+        scores.metric_names(names) if names else scores.model_metrics(),
         protocol,
         seed,
         strict=names is not None,

@@ -19,7 +19,7 @@ def score(
     metrics: Metrics = None,
     protocol: Protocol = "unknot",
     seed: MetricSeed = 0,
-    member: Annotated[
+    model: Annotated[
         int | None,
         typer.Option(help="Index of the model, if codes are [models, n, z].", min=0),
     ] = None,
@@ -39,7 +39,7 @@ def score(
     from unknot.metrics import evaluate
     from unknot.runs import arrays
 
-    data = arrays.read(file, member)
+    data = arrays.read(file, model)
     result = evaluate(
         data.codes,
         data.factors,

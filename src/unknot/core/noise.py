@@ -1,10 +1,10 @@
 """Random numbers as a pure function of (seed, stream, step, position).
 
 The generator is Philox4x32-10 (`unknot.core.philox`): the seed is its 64-bit key; block number,
-step and the stream's name make its 128-bit counter. There is no state, so a draw does not depend on
-what was drawn before it or on who else trains beside it, and a new stream never shifts another. The
-integers are exact and the same on every device; normals go through the device's ``log`` and ``cos``
-and agree to rounding.
+step and the stream's name make its 128-bit counter. There is no state, so numbers do not depend
+on what was drawn before or on who else trains, and a new stream never shifts another. The integers
+are exact and the same on every device; normals go through the device's ``log`` and ``cos`` and
+agree to rounding.
 
 ``seed`` and ``step`` may be tensors. They broadcast against each other, and their common shape
 leads the result: seeds ``[p]`` give one independent row for each member of a population.
@@ -66,7 +66,7 @@ def normal(
 ) -> Float[Tensor, "..."]:
     """Standard normal numbers by Box and Muller's transform, shape ``[*p, *shape]``.
 
-    Computed in float64 whatever ``dtype`` is, so that precision changes rounding and not the draw.
+    Computed in float64 whatever ``dtype`` is, so that precision changes rounding and nothing else.
     """
     n = math.prod(shape)
     u = (words(seed, stream, step, n + n % 2).double() + 0.5) * 2.0**-32

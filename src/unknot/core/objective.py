@@ -121,7 +121,7 @@ class MultiView(ABC):
     """Hook of an objective that takes several images for each sample of the batch."""
 
     sampler: ClassVar[str] = "singles"
-    """Which images go together where a run names no sampler; single rows are independent."""
+    """Which images form a pair or triplet where a run names no sampler; singles are independent."""
 
     @property
     @abstractmethod
@@ -175,7 +175,7 @@ class ExtraState:
     """Tensors ``[*p, ...]`` that an objective keeps beside the net, as before the first step."""
 
     learnt: Mapping[str, Tensor] = field(default_factory=dict)
-    """Weights beside those of the net, moved by the same optimiser."""
+    """Weights in addition to those of the net, moved by the same optimiser."""
     carried: Mapping[str, Tensor] = field(default_factory=dict)
     """What each step hands to the next, as the ``Carry`` of that name."""
 

@@ -17,13 +17,13 @@ class ColorDSprites:
     r"""Color-dSprites: each sprite in a random colour, on black.
 
     With the sprite $m \in \{0, 1\}$ and a colour $c \sim U[0.5, 1]^3$ for each image, $x = m c$.
-    The colour is a nuisance: it says nothing about any factor and is drawn anew whenever training
-    comes to a row.
+    The colour is a nuisance: it says nothing about any factor and is sampled again whenever
+    training comes to a row.
 
     Paper: Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of
     disentangled representations".
-    Differs: the paper draws anew for scores too. Here scores, codes and pictures take one draw for
-    each row, always the same.
+    Differs: the paper samples them again for scores. Here scores, codes and pictures use the same
+    nuisance of a row every time.
 
     Args:
         seed: Of the colours.

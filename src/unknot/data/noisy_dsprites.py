@@ -18,13 +18,13 @@ class NoisyDSprites:
     r"""Noisy-dSprites: white sprites on coloured noise.
 
     With the sprite $m \in \{0, 1\}$ and $u \sim U[0, 1]$ for each pixel and channel,
-    $x = \min(m + u, 1)$. The noise is a nuisance: it says nothing about any factor and is drawn
-    anew whenever training comes to a row.
+    $x = \min(m + u, 1)$. The noise is a nuisance: it says nothing about any factor and is
+    sampled again whenever training comes to a row.
 
     Paper: Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of
     disentangled representations".
-    Differs: the paper draws anew for scores too. Here scores, codes and pictures take one draw for
-    each row, always the same.
+    Differs: the paper samples them again for scores. Here scores, codes and pictures use the same
+    nuisance of a row every time.
 
     Args:
         seed: Of the noise.

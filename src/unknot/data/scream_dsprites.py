@@ -26,14 +26,14 @@ class ScreamDSprites:
     With the sprite $m \in \{0, 1\}$, a random piece $P$ of the painting and a colour
     $c \sim U[0, 1]^3$ for each image, the background is $b = (P + c) / 2$ and
     $$x = (1 - m) b + m (1 - b).$$
-    Piece and colour are nuisances: they say nothing about any factor and are drawn anew whenever
-    training comes to a row.
+    Piece and colour are nuisances: they say nothing about any factor and are sampled again
+    whenever training comes to a row.
 
     Paper: Locatello et al. 2019, "Challenging common assumptions in the unsupervised learning of
     disentangled representations".
-    Differs: the paper draws anew for scores too. Here scores, codes and pictures take one draw for
-    each row, always the same. Munch's painting does not come with us; another scan of it than the
-    paper's gives other backgrounds. The public code never takes the lowest and the rightmost
+    Differs: the paper samples them again for scores. Here scores, codes and pictures use the same
+    nuisance of a row every time. Munch's painting does not come with us; another scan of it than
+    the paper's gives other backgrounds. The public code never takes the lowest and the rightmost
     pieces; here all are equally likely.
 
     Args:

@@ -27,7 +27,7 @@ WARM = 3
 """Steps before a capture: compilers, libraries and the allocator settle down."""
 
 TRIALS = 32
-"""Steps whose row numbers are held against those of the uncompiled draw."""
+"""Steps whose row numbers are compared with those of the uncompiled sampler."""
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ def hold_freed_memory() -> None:
     """Ask the C library not to give large blocks back to the system after each use.
 
     A training step frees and takes the same activations again and again. glibc returns blocks of
-    this size to the system at once, and the system clears them page by page when they come back:
-    up to half of a step on a CPU. Peak memory stays what it was; it is only kept until the process
-    ends, and that holds for all of the process. On systems without glibc nothing happens.
+    this size to the system at once, and the system clears them page by page when they are used
+    again: up to half of a step on a CPU. Peak memory stays what it was; it is only kept until the
+    process ends, and that holds for all of the process. On systems without glibc nothing happens.
     """
     if not sys.platform.startswith("linux"):
         return

@@ -78,7 +78,7 @@ class Context:
     batch: int
     runtime: Runtime
     sampler: Sampler | None = None
-    """Which images go together; what the objective names when None."""
+    """Which images form a pair or triplet; what the objective names when None."""
     ema: float | None = None
     """The share that stays of the moving average of weights at each step; None keeps no average.
     With one, codes and images are those of the averaged weights."""

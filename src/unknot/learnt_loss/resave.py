@@ -1,4 +1,4 @@
-"""A dataset saved anew as its images look after a learnt blur, for training with a plain loss."""
+"""A dataset saved as its images look after a learnt blur, for training with a plain loss."""
 
 import zipfile
 from collections.abc import Callable, Iterator

@@ -40,9 +40,6 @@ def active_units(rows: Rows, settings: Settings) -> Measured:
     Paper: Burda et al. 2016, "Importance weighted autoencoders", section 5.2.
     Differs: none; the threshold is in units of a prior with variance 1, so that it means nothing
     for codes of another scale.
-    Range: 0 to the number of codes.
-    Reads as: codes beyond these have collapsed onto the prior and carry nothing. More is not
-    better: noise is active.
 
     Example:
         >>> import numpy as np

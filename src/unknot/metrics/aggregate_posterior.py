@@ -54,9 +54,8 @@ def aggregate_posterior(rows: Rows, settings: Settings) -> Measured:  # noqa: AR
     Paper: ours, of the aggregate posterior of Makhzani et al. 2016, "Adversarial
     autoencoders", and Hoffman and Johnson 2016, "ELBO surgery".
     Differs: moments are those of the mixture, not of drawn samples.
-    Range: 0 upwards, in nats.
-    Reads as: 0 where samples of the prior are codes that the decoder has seen. A KL per latent that
-    is large while this is small is information; a large one here is a mismatch.
+    Note: where the KL per latent is large and this is small, the code carries information; where
+    both are large, it mismatches the prior.
 
     Args:
         codes: Posterior means ``[n, z]``, or a representation of them.
@@ -71,8 +70,8 @@ def aggregate_posterior(rows: Rows, settings: Settings) -> Measured:  # noqa: AR
         DataError: A variance is 0 or infinite in float64.
     """
     means, logvars = rows.posteriors()
-    centre, variances = means.mean(0), logvars.exp()
-    away = means - centre
+    center, variances = means.mean(0), logvars.exp()
+    away = means - center
     covariance = away.T @ away / len(rows) + variances.mean(0).diag()
     variance = covariance.diagonal()
     third = (away**3 + 3 * away * variances).mean(0)
@@ -81,7 +80,7 @@ def aggregate_posterior(rows: Rows, settings: Settings) -> Measured:  # noqa: AR
     kurtosis = ratio(fourth, variance**2) - 3
     distribution = _kolmogorov(means, logvars)
     spread = torch.linalg.eigvalsh(covariance)
-    shift = centre.square().sum()
+    shift = center.square().sum()
     values = {
         "": 0.5 * (spread - 1 - spread.log()).sum() + 0.5 * shift,
         "wasserstein": shift + (spread.clamp_min(0).sqrt() - 1).square().sum(),
@@ -90,7 +89,7 @@ def aggregate_posterior(rows: Rows, settings: Settings) -> Measured:  # noqa: AR
         "distribution": distribution.max(),
     }
     parts = {
-        "mean": centre,
+        "mean": center,
         "variance": variance,
         "covariance": covariance,
         "skewness": skewness,

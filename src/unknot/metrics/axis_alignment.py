@@ -37,9 +37,8 @@ def axis_alignment(shares: Shares, settings: TraversalSettings) -> Measured:  # 
     overlapping data" (dissertation), eq. 4.4 to 4.6.
     Differs: codes that do not move count as equal variances. ``unknot`` leaves dead ones out, also
     of $D$. A single code that moves scores 1.
-    Range: 0 to 1, and never above `linearity`; ``.raw`` 1 / D to 1.
-    Reads as: 1 means that each factor moves one code. It does not ask that different factors move
-    different codes.
+    Note: never above `linearity`; ``.raw`` is 1 / D to 1. Different factors may change the same
+    latent.
 
     Raises:
         DataError: No rows show a factor moving alone, or too few for an interval.

@@ -26,7 +26,7 @@ class Settings:
     samples: int | None = 10_000
     """Rows that scale the codes, and whose groups stand in for a grid."""
     dead: Literal["counted", "left out"] = "counted"
-    """Where dead codes are left out, the others are divided by their standard deviation."""
+    """Where dead latents are left out, the others are divided by their standard deviation."""
     factor_bins: int | None = None
     rescaled: bool = False
     """Whether the score counts from chance instead of from 0."""
@@ -67,12 +67,11 @@ def beta_vae(rows: Rows, settings: Settings) -> Measured:
     Differs: logistic regression with its usual penalty for the classifier, where the paper trains
     one linear layer. ``study2019`` fits one class against the rest as scikit-learn did before its
     version 0.22; ``paper`` fits all classes together, on codes as they are, and has its numbers of
-    pairs and points from the study. ``unknot`` leaves dead codes out and divides the others by
+    pairs and points from the study. ``unknot`` leaves dead latents out and divides the others by
     their deviation, so that no penalty depends on their scale. Rows that are not a grid are grouped
     by the value of the factor.
-    Range: about 1 / K (chance) to 1; ``beta_vae.rescaled`` starts at 0.
-    Reads as: 1 is reached with one factor missing, and by rotations of pairs of factors nearly so;
-    only low values tell something.
+    Note: ``beta_vae.rescaled`` is 0 for chance. Rotations of pairs of factors get nearly 1, so that
+    only low scores are informative.
 
     Raises:
         DataError: Rows are too few to hold a factor, or codes too large to classify.
@@ -90,8 +89,8 @@ def beta_vae(rows: Rows, settings: Settings) -> Measured:
     def differences(n: int, stage: str) -> tuple[Tensor, Tensor]:
         """Mean differences of pairs, and the factor they share."""
         xs, ys = [], []
-        for factor, draw in batches(k, n, rows.seed, f"metric/beta_vae/{stage}"):
-            first, second = points.pairs(factor, settings.batch, draw)
+        for factor, numbers in batches(k, n, rows.seed, f"metric/beta_vae/{stage}"):
+            first, second = points.pairs(factor, settings.batch, numbers)
             xs.append(((first - second).abs() * scale).mean(1).cpu())
             ys.append(factor)
         return torch.cat(xs), torch.cat(ys)
@@ -114,5 +113,5 @@ def beta_vae(rows: Rows, settings: Settings) -> Measured:
         ]
     train, test = accuracies
     values = accuracy_values(train, test, k, rescaled=settings.rescaled)
-    centres = torch.stack([x[y == c].mean(0) for c in range(k)], dim=1)
-    return Measured(values, {"differences": centres}, remarks, versions())
+    centers = torch.stack([x[y == c].mean(0) for c in range(k)], dim=1)
+    return Measured(values, {"differences": centers}, remarks, versions())

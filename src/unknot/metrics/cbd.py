@@ -50,10 +50,7 @@ def cbd(rows: Rows, settings: Settings) -> Measured:
     codes; it calls the row part compactness and the column part modularity, others the reverse.
     Differs: a constant code correlates with nothing. ``unknot`` takes ranks, so that outliers and
     monotone maps of a code do not matter, and leaves codes without information out; under ``paper``
-    a dead code counts as a gap of 0.
-    Range: 0 to 1.
-    Reads as: 1 means one code per factor, in proportion to it. Blind to relations that neither
-    rise nor fall: periodic factors, categories.
+    a dead latent counts as a gap of 0.
     """
     table = rows.correlations(ranks=settings.correlation == "spearman").abs()
     alive = torch.ones_like(table[:, 0], dtype=torch.bool)

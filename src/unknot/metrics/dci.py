@@ -106,8 +106,6 @@ def dci(rows: Rows, settings: Settings) -> Measured:
     hundredth of the rows, which stops before that; it cuts codes between 128 bins, which takes half
     the time. ``paper`` is the lasso of its authors' notebook, completeness a plain mean. A code
     without importance is skipped; without any importance D and C are 0.
-    Range: 0 to 1 each.
-    Reads as: D near 1, each code serves one factor; C near 1, each factor needs one code.
     """
     fit = _lasso if settings.estimator == "lasso" else _trees
     importance, on_train, on_test = fit(rows, rows.test_rows, settings)

@@ -25,9 +25,7 @@ def dcimig(rows: Rows, settings: Counting) -> Measured:
 
     Paper: Sepliarskaia et al. 2019, "Evaluating disentangled representations".
     Differs: information is counted, under ``paper`` in the 20 bins of the 2019 study.
-    Range: 0 to 1.
-    Reads as: the share of all there is to know about the factors that sits in codes of their own;
-    a second code of the same factor costs nothing.
+    Note: a second latent for the same factor costs nothing.
     """
     info = rows.information(settings)
     gaps = torch.zeros_like(info.mutual)

@@ -124,12 +124,10 @@ def distance_correlation(sample: Sample, settings: Settings) -> Measured:
     overlapping data" (dissertation), eq. 4.1 to 4.3 and 4.10.
     Differs: a negative correlation counts as 0 in the geometric mean, which the paper leaves
     undefined, and so does that of a code that never moves. Distances that rounding alone tells
-    apart are equal. ``unknot`` leaves dead codes out; ``paper`` draws random pairs as its author
-    did, one in 32 being twice the same point, which raises ``.global``. Along a factor both draw
+    apart are equal. ``unknot`` leaves dead latents out; ``paper`` draws random pairs as its author
+    did, one in 32 being twice the same point, which raises ``.global``. Along a factor both sample
     with replacement. Nominal and cyclic factors count as ordered.
-    Range: 0 to 1; ``.global...`` -1 to 1.
-    Reads as: 1 means that along each factor codes keep the order of distances. It does not ask
-    for one code per factor: rotated codes score 1 too.
+    Note: ``.global...`` is -1 to 1.
 
     Args:
         codes: Codes ``[n, z]``, or a representation.

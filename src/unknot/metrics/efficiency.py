@@ -105,9 +105,7 @@ def efficiency(rows: Rows, settings: Settings) -> Measured:
     stops early); codes that tell nothing get 1. ``unknot`` boosts 20 rounds on codes cut into 128
     bins and takes chance off both accuracies: at most 1, and 0 where nothing is learnt. With fewer
     rows than the largest number of labels, all of them stand in for it.
-    Range: 0 to 1, a little above under ``study2019``.
-    Reads as: 0.6 means that 100 labels get one six tenths of the way. How far the way is, the
-    accuracies tell: a code that tells little can be learnt soon.
+    Note: may exceed 1 a little under ``study2019``.
 
     Raises:
         DataError: There are 100 rows to learn from or fewer.

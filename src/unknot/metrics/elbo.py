@@ -1,6 +1,6 @@
 """ELBO, the bound that a VAE is trained on."""
 
-from unknot.metrics.parts.decoding import DecodingSettings, Draws, standard_error
+from unknot.metrics.parts.decoding import DecodingSettings, PosteriorSamples, standard_error
 from unknot.metrics.parts.scoring import Measured, metric
 
 PROTOCOLS = {"paper": DecodingSettings(1), "unknot": DecodingSettings(8)}
@@ -18,7 +18,7 @@ PROTOCOLS = {"paper": DecodingSettings(1), "unknot": DecodingSettings(8)}
     ),
     lower_parts=("error",),
 )
-def elbo(draws: Draws, settings: DecodingSettings) -> Measured:  # noqa: ARG001 - all alike
+def elbo(samples: PosteriorSamples, settings: DecodingSettings) -> Measured:  # noqa: ARG001
     r"""Evidence lower bound: lower bound on the log-likelihood of an image, in nats.
 
     $$\mathbb E_{q(z|x)}[\ln p(x|z)] - \mathrm{KL}(q(z|x) \| p(z)) \le \ln p(x)$$
@@ -28,9 +28,7 @@ def elbo(draws: Draws, settings: DecodingSettings) -> Measured:  # noqa: ARG001 
     Paper: Kingma and Welling 2014, "Auto-encoding variational Bayes", equation 10.
     Differs: none. A Gaussian likelihood has variance 1/2, so that the squared error is its loss;
     its constant is counted here, and is not in a training curve. No weight such as a beta enters.
-    Range: minus infinity to 0 for binary images; densities of others may exceed 1.
-    Reads as: of models of the same images the higher fits better; across datasets it says nothing,
-    and it hardly goes with any score of disentanglement.
+    Note: at most 0 for binary images; densities of other images may exceed 1.
 
     Args:
         net: One model; ``Net(encode, decode)`` of any two functions.
@@ -43,7 +41,7 @@ def elbo(draws: Draws, settings: DecodingSettings) -> Measured:  # noqa: ARG001 
         ShapeError: The images are none, or the net is a population.
         DataError: A Bernoulli likelihood and images outside [0, 1], or a net that diverged.
     """
-    reconstruction, kl = draws.likelihoods.mean(0), draws.kl
+    reconstruction, kl = samples.likelihoods.mean(0), samples.kl
     bound = reconstruction - kl
     values = {
         "": bound.mean(),
@@ -51,4 +49,4 @@ def elbo(draws: Draws, settings: DecodingSettings) -> Measured:  # noqa: ARG001 
         "kl": kl.mean(),
         "error": standard_error(bound),
     }
-    return Measured(values, {"per_image": bound}, draws.remarks)
+    return Measured(values, {"per_image": bound}, samples.remarks)

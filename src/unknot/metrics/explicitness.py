@@ -78,8 +78,7 @@ def explicitness(rows: Rows, settings: Settings) -> Measured:
     a perfect code stays near 0.79 under ``paper``; dividing by the sum over classes (``study2019``)
     lifts that to 0.92, and regression on all classes together (``unknot``) to 0.97. ``study2019``
     is what scikit-learn did before its version 0.22; newer ones change the published numbers.
-    Range: 0.5 to 1, rescaled 0 to 1; on few rows chance may push it a little below.
-    Reads as: whether a linear reader finds the factors at all, in whichever codes.
+    Note: an AUC of 0.5 is chance, and on few rows a score may be a little below.
     """
     test = rows.test_rows
     if settings.scaling == "range":

@@ -63,9 +63,8 @@ def factor_vae(rows: Rows, settings: Settings) -> Measured:
     standard deviation, having no posteriors to see a collapse by.
     ``unknot`` drops codes that tell nothing about any factor, whatever their scale; a constant code
     is never voted for. Rows that are not a grid are grouped by the value of the factor.
-    Range: about 1 / K (chance) to 1; ``factor_vae.rescaled`` starts at 0.
-    Reads as: 1 does not mean aligned codes. A small rotation, or a factor spread over two codes,
-    costs nothing as long as some code stands stillest.
+    Note: ``factor_vae.rescaled`` is 0 for chance. A factor spread over two latents costs nothing as
+    long as one of them varies least.
     """
     scale = _scale(rows.codes)
     scaled = (rows.codes * scale).var(0)
@@ -81,8 +80,10 @@ def factor_vae(rows: Rows, settings: Settings) -> Measured:
     def votes(n: int, stage: str) -> Tensor:
         """How often each code was voted for, by the factor that was fixed [z, f]."""
         table = torch.zeros(len(active) * k, dtype=torch.int64)
-        for factor, draw in batches(k, n if some else 0, rows.seed, f"metric/factor_vae/{stage}"):
-            spread = (points.hold(factor, settings.batch, draw) * scale).var(1) / scaled
+        for factor, numbers in batches(
+            k, n if some else 0, rows.seed, f"metric/factor_vae/{stage}"
+        ):
+            spread = (points.hold(factor, settings.batch, numbers) * scale).var(1) / scaled
             still = torch.where(active, spread, torch.inf).argmin(1).cpu()
             table += torch.bincount(still * k + factor, minlength=len(table))
         return table.reshape(-1, k).double()

@@ -50,10 +50,9 @@ def gaussian_tc(rows: Rows, settings: Settings) -> Measured:
     Differs: a constant code depends on nothing and is left out, where the study takes the logarithm
     of zero. ``unknot`` takes the normal quantiles of ranks, so that neither outliers nor monotone
     maps of a code matter.
-    Range: 0 upwards, in nats; 0 is independence. Where a code is a linear function of others it is
-    infinite, which is an error.
-    Reads as: 0.14 is what two codes with correlation 0.5 have. Low for noise and for collapsed
-    codes too: never read it without a score of what the codes tell.
+    Note: two codes with correlation 0.5 have 0.14. Where a code is a linear function of others it
+    is infinite, which is an error. Low for noise and for collapsed codes too: read it together with
+    a metric that uses factors.
 
     Raises:
         DataError: A code is a linear function of others.

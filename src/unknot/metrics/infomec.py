@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from unknot.metrics.parts.information import UNKNOT, level_entropies, neighbour_information, ratio
+from unknot.metrics.parts.information import UNKNOT, level_entropies, neighbor_information, ratio
 from unknot.metrics.parts.learners import check_classes, columns, standardize, versions
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
@@ -44,7 +44,7 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(10_000, active="informative
 def infomec(rows: Rows, settings: Settings) -> Measured:
     r"""InfoM, InfoE and InfoC: modularity, explicitness and compactness from information.
 
-    With $N_{jk} = I(z_j; v_k) / H(v_k)$ over active codes $j$ and $s(x) = (x - 1/n) / (1 - 1/n)$
+    With $N_{jk} = I(z_j; v_k) / H(v_k)$ over active latents $j$ and $s(x) = (x - 1/n) / (1 - 1/n)$
     for a share among $n$,
     $$M = s\Big(\mathrm{mean}_j \frac{\max_k N_{jk}}{\sum_k N_{jk}}\Big), \quad
       C = s\Big(\mathrm{mean}_k \frac{\max_j N_{jk}}{\sum_j N_{jk}}\Big), \quad
@@ -57,12 +57,11 @@ def infomec(rows: Rows, settings: Settings) -> Measured:
     Differs: information is estimated from 10 nearest neighbours as in the authors' file, counting
     repeated values instead of adding noise to them. ``paper`` sorts noise too and gives it an InfoM
     of 0.7; ``unknot`` leaves codes without information out, whatever their range.
-    Range: 0 to 1 each.
-    Reads as: M near 1, each code serves one factor; C near 1, each factor needs one code; E, how
-    much of the factors a linear reader finds. M and C mean nothing where E is near 0.
+    Note: E is how much of the factors a linear classifier finds; where it is near 0, M and C mean
+    nothing.
     """
     check_classes(rows)
-    mutual = neighbour_information(rows.codes, rows.levels, settings.neighbors)
+    mutual = neighbor_information(rows.codes, rows.levels, settings.neighbors)
     entropies = level_entropies(rows.levels)
     table = ratio(mutual, entropies.expand_as(mutual))
     active = _active(rows, settings)

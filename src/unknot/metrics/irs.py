@@ -52,8 +52,6 @@ def irs(rows: Rows, settings: Settings) -> Measured:
     Differs: ``study2019`` takes the 0.99 quantile inside groups but the maximum outside, so noise
     scores 0.37, and bins the factors; ``unknot`` takes the quantile in both places and weights
     codes alike, so that neither outliers nor the scale of a code matter.
-    Range: 0 to 1.
-    Reads as: near 1 each code is moved by one factor alone, whether or not all factors are there.
     """
     levels = rows.levels
     if settings.factor_bins is not None:
@@ -69,7 +67,7 @@ def irs(rows: Rows, settings: Settings) -> Measured:
         alive = alive & rows.information(UNKNOT).alive
     weights = alive.double() * (free if settings.weights == "deviation" else 1.0)
     parts = {"table": table, "per_code": scores, "parents": parents, "deviations": free}
-    remarks = () if bool(alive.all()) else (f"{int((~alive).sum())} dead codes were left out",)
+    remarks = () if bool(alive.all()) else (f"{int((~alive).sum())} dead latents were left out",)
     return Measured({"": mean(scores, weights)}, parts, remarks)
 
 

@@ -22,7 +22,7 @@ from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Quantised:
+class Quantized:
     """Mass of posteriors in bins of equal width around 0; needs ``logvar``."""
 
     needs: ClassVar = ("posteriors",)
@@ -33,9 +33,9 @@ class Quantised:
     version: int = 1
 
 
-PROTOCOLS: dict[str, Counting | Quantised] = {
+PROTOCOLS: dict[str, Counting | Quantized] = {
     "carbonneau": CARBONNEAU,
-    "paper": Quantised(),
+    "paper": Quantized(),
     "unknot": UNKNOT,
 }
 
@@ -48,7 +48,7 @@ PROTOCOLS: dict[str, Counting | Quantised] = {
     cost=0.02,
     reads="Like mig, but a latent also loses for information besides its factor.",
 )
-def jemmig(rows: Rows, settings: Counting | Quantised) -> Measured:
+def jemmig(rows: Rows, settings: Counting | Quantized) -> Measured:
     r"""Joint entropy minus mutual information gap, scaled so that 1 is best.
 
     With $b$ bins, and $z_{(1)}, z_{(2)}$ the codes that know most of $v_k$,
@@ -59,8 +59,7 @@ def jemmig(rows: Rows, settings: Counting | Quantised) -> Measured:
     Differs: ``paper`` adds up the mass of each posterior in 100 bins from -4 to 4, as the authors'
     code does with the density at the middle of a bin; the others count codes. Where several codes
     know equally much, the one that holds least beside counts.
-    Range: 0 to 1; noise is above 0, and a code of fewer values than bins gains from it.
-    Reads as: unlike MIG, a code loses when it holds something beside its factor.
+    Note: noise is above 0, and a code of fewer values than bins gains from it.
 
     Args:
         codes: Codes ``[n, z]``, or a representation; for ``paper`` posterior means.
@@ -70,13 +69,13 @@ def jemmig(rows: Rows, settings: Counting | Quantised) -> Measured:
         seed: Of drawn rows.
         interval: Level of a bootstrap interval over rows, where wanted.
     """
-    if isinstance(settings, Quantised):
-        return _quantised(rows, settings)
+    if isinstance(settings, Quantized):
+        return _quantized(rows, settings)
     info = rows.information(settings)
     return _scaled(info.mutual, info.joint, info.factors, settings.bins, info.remarks)
 
 
-def _quantised(rows: Rows, settings: Quantised) -> Measured:
+def _quantized(rows: Rows, settings: Quantized) -> Measured:
     mean, logvar = rows.posteriors()
     inner = torch.linspace(-settings.reach, settings.reach, settings.bins + 1)[1:-1].to(mean)
     values = int(rows.levels.max()) + 1

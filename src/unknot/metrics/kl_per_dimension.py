@@ -42,9 +42,7 @@ def kl_per_dimension(rows: Rows, settings: Settings) -> Measured:
 
     Paper: Kingma and Welling 2014, "Auto-encoding variational Bayes", appendix B.
     Differs: none; the threshold is that of Duan et al. 2020 for latents that count.
-    Range: 0 upwards, in nats.
-    Reads as: an upper bound of what the code tells about an image, latent by latent. A latent near
-    0 has collapsed onto the prior; a large one need not tell about any factor.
+    Note: a latent near 0 has collapsed onto the prior; a large one need not encode any factor.
 
     Args:
         codes: Posterior means ``[n, z]``, or a representation of them.

@@ -34,9 +34,8 @@ def linearity(shares: Shares, settings: TraversalSettings) -> Measured:  # noqa:
     overlapping data" (dissertation), eq. 4.7 to 4.9.
     Differs: codes that do not move count as equal eigenvalues. ``unknot`` leaves dead ones out,
     also of $D$. A single code that moves scores 1.
-    Range: 0 to 1; ``.raw`` 1 / D to 1.
-    Reads as: 1 means a straight line for each factor, in any direction and however unevenly walked.
-    A factor of few values is easily on a line, and one of two values always is.
+    Note: ``.raw`` is 1 / D to 1. Steps along the line may have any size. A factor of few values is
+    easily on a line, and one of two values always is.
 
     Raises:
         DataError: No rows show a factor moving alone, or too few for an interval.

@@ -2,11 +2,11 @@
 
 import math
 
-from unknot.metrics.parts.decoding import DecodingSettings, Draws, standard_error
+from unknot.metrics.parts.decoding import DecodingSettings, PosteriorSamples, standard_error
 from unknot.metrics.parts.scoring import Measured, metric
 
 FEW = 2.0
-"""Where fewer draws than this carry the weight of an image, the bound is loose."""
+"""Where fewer samples than this carry the weight of an image, the bound is loose."""
 
 
 PROTOCOLS = {"paper": DecodingSettings(5_000), "unknot": DecodingSettings(32)}
@@ -24,7 +24,7 @@ PROTOCOLS = {"paper": DecodingSettings(5_000), "unknot": DecodingSettings(32)}
     ),
     lower_parts=("error",),
 )
-def log_likelihood(draws: Draws, settings: DecodingSettings) -> Measured:  # noqa: ARG001 - all alike
+def log_likelihood(samples: PosteriorSamples, settings: DecodingSettings) -> Measured:  # noqa: ARG001
     r"""Importance-sampled log-likelihood: a tighter lower bound than the ELBO, in nats.
 
     $$\ln \frac1K \sum_{k=1}^K \frac{p(x|z_k)\, p(z_k)}{q(z_k|x)} \quad z_k \sim q(z|x)$$
@@ -35,9 +35,9 @@ def log_likelihood(draws: Draws, settings: DecodingSettings) -> Measured:  # noq
 
     Paper: Burda et al. 2016, "Importance weighted autoencoders", equation 8; 5,000 points.
     Differs: 32 points under ``unknot``. A Gaussian likelihood has variance 1/2, as in `elbo`.
-    Range: minus infinity to 0 for binary images; densities of others may exceed 1.
-    Reads as: of models of the same images, and with the same number of points, the higher fits
-    better. Where one point holds all the weight it is a loose bound, and a remark says so.
+    Note: at most 0 for binary images; densities of other images may exceed 1. Compare models with
+    the same number of samples. Where one sample has all the weight the bound is loose, and a remark
+    says so.
 
     Args:
         net: One model; ``Net(encode, decode)`` of any two functions.
@@ -50,7 +50,7 @@ def log_likelihood(draws: Draws, settings: DecodingSettings) -> Measured:  # noq
         ShapeError: The images are none, or the net is a population.
         DataError: A Bernoulli likelihood and images outside [0, 1], or a net that diverged.
     """
-    weights = draws.likelihoods + draws.ratios
+    weights = samples.likelihoods + samples.ratios
     count = len(weights)
     bound = weights.logsumexp(0) - math.log(count)
     effective = (2 * weights.logsumexp(0) - (2 * weights).logsumexp(0)).exp()
@@ -59,7 +59,7 @@ def log_likelihood(draws: Draws, settings: DecodingSettings) -> Measured:  # noq
         "gain": (bound - weights.mean(0)).mean(),
         "error": standard_error(bound),
     }
-    remarks = draws.remarks
+    remarks = samples.remarks
     if count > 1 and float(effective.quantile(0.5)) < FEW:
         remarks = (*remarks, f"one of {count} points holds most of the weight: a loose bound")
     return Measured(values, {"per_image": bound, "effective": effective}, remarks)

@@ -43,10 +43,8 @@ def mcc(rows: Rows, settings: Settings) -> Measured:
     Differs: surplus codes cost nothing, where that literature has as many codes as factors.
     ``paper`` is Pearson's correlation, ``unknot`` Spearman's, which outliers and monotone maps of
     a code cannot move; both are in use.
-    Range: 0 to 1.
-    Reads as: 1 means each factor has a code of its own that is linear (``paper``) or monotone in
-    it. A code that mixes two factors equally still earns 0.7, so that a rotation looks good, and a
-    second code for the same factor costs nothing. Blind to periodic factors and categories.
+    Note: a second latent for the same factor costs nothing. Cyclic and nominal factors are not
+    handled.
 
     Example:
         >>> import numpy as np

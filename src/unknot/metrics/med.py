@@ -61,9 +61,8 @@ def med(rows: Rows, settings: Settings) -> Measured:
     Differs: dividing by the sum over codes turns the sampling noise of a factor that no code knows
     into full importances (``paper``). ``unknot`` divides by the entropy of the factor instead, and
     leaves out codes that tell nothing; without any information all values are 0.
-    Range: 0 to 1 each.
-    Reads as: near 1, each code tells about one factor; copies of a code do not lower it, unlike
-    MIG. A code that tells next to nothing about each factor hardly weighs.
+    Note: unlike for MIG, copies of a code do not lower it. A code with hardly any information about
+    each factor hardly counts.
 
     Example:
         >>> import numpy as np

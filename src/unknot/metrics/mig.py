@@ -16,7 +16,7 @@ from unknot.metrics.parts.information import (
     gap,
     level_entropies,
     mixture_information,
-    neighbour_information,
+    neighbor_information,
     ratio,
 )
 from unknot.metrics.parts.rows import Rows
@@ -37,8 +37,8 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Neighbours:
-    """Information from nearest neighbours instead of bins: ``mig(..., protocol=Neighbours())``."""
+class Neighbors:
+    """Information from nearest neighbours instead of bins: ``mig(..., protocol=Neighbors())``."""
 
     neighbors: int = 10
     samples: int | None = None
@@ -51,12 +51,12 @@ class Exact:
 
     needs: ClassVar = ("posteriors",)
     samples: int | None = None
-    draws: int = 10_000
+    posterior_samples: int = 10_000
     """At most so many points for one entropy, one from each posterior."""
     version: int = 1
 
 
-PROTOCOLS: dict[str, Settings | Exact | Neighbours] = {
+PROTOCOLS: dict[str, Settings | Exact | Neighbors] = {
     "study2019": Settings(STUDY),
     "paper": Exact(),
     "carbonneau": Settings(CARBONNEAU, normalizer="code"),
@@ -66,7 +66,7 @@ PROTOCOLS: dict[str, Settings | Exact | Neighbours] = {
 
 @metric(
     PROTOCOLS,
-    kinds=(Neighbours,),
+    kinds=(Neighbors,),
     ceiling=True,
     range=(0, 1),
     measures=("compactness",),
@@ -76,7 +76,7 @@ PROTOCOLS: dict[str, Settings | Exact | Neighbours] = {
         "factor. 0: no latent stands out. 1: each factor is in exactly one latent."
     ),
 )
-def mig(rows: Rows, settings: Settings | Exact | Neighbours) -> Measured:
+def mig(rows: Rows, settings: Settings | Exact | Neighbors) -> Measured:
     r"""Mutual information gap: gap between the two best latents for each factor.
 
     $$\frac1K \sum_k \frac{I(z_{(1)}; v_k) - I(z_{(2)}; v_k)}{H(v_k)}$$
@@ -87,18 +87,17 @@ def mig(rows: Rows, settings: Settings | Exact | Neighbours) -> Measured:
     posteriors do not overlap, and information is overestimated. The others count codes, so that
     a factor of more values than bins cannot reach 1 and the ceiling is reported. ``carbonneau``
     divides by the entropy of the code as that library does, which is wrong: outliers lower that
-    entropy and so *raise* the score. `Neighbours` estimates information without bins (Ross 2014),
+    entropy and so *raise* the score. `Neighbors` estimates information without bins (Ross 2014),
     and has no ceiling below 1.
-    Range: 0 to 1.
-    Reads as: 0.2 means that the best code of a factor is ahead of the next by a fifth of what there
-    is to know.
+    Note: 0.2 means that the best latent of a factor is ahead of the next by a fifth of the factor's
+    entropy.
 
     Args:
         codes: Codes ``[n, z]``, or a representation; for ``paper`` posterior means.
         factors: Factor values ``[n, f]``; none with a representation.
         logvar: Log-variances of the posteriors, in the form of the codes; read by ``paper`` alone.
         protocol: A name, or settings.
-        seed: Of everything drawn.
+        seed: Random seed for the metric.
         interval: Level of a bootstrap interval over rows, where wanted.
 
     Example:
@@ -107,7 +106,7 @@ def mig(rows: Rows, settings: Settings | Exact | Neighbours) -> Measured:
         >>> mig(factors[:, ::-1].astype(float), factors, protocol="study2019")
         mig 0.9060 (study2019, 100 % of the ceiling 0.906)
     """
-    if isinstance(settings, Neighbours):
+    if isinstance(settings, Neighbors):
         return _near(rows, settings)
     return _exact(rows, settings) if isinstance(settings, Exact) else _counted(rows, settings)
 
@@ -126,7 +125,7 @@ def _exact(rows: Rows, settings: Exact) -> Measured:
     mean, logvar = rows.posteriors()
     eps = noise.normal(seed, "metric/points", 1, *mean.shape, dtype=mean.dtype).to(mean.device)
     points = mean + (0.5 * logvar).exp() * eps
-    mutual = mixture_information(points, mean, logvar, rows.levels, settings.draws)
+    mutual = mixture_information(points, mean, logvar, rows.levels, settings.posterior_samples)
     size = rows.grid.space.size if rows.grid else 0
     remarks: tuple[str, ...] = ()
     if size > n:
@@ -135,9 +134,9 @@ def _exact(rows: Rows, settings: Exact) -> Measured:
     return _gaps(mutual, normalizer.expand_as(mutual), normalizer, remarks)
 
 
-def _near(rows: Rows, settings: Neighbours) -> Measured:
+def _near(rows: Rows, settings: Neighbors) -> Measured:
     normalizer = level_entropies(rows.levels)
-    mutual = neighbour_information(rows.codes, rows.levels, settings.neighbors)
+    mutual = neighbor_information(rows.codes, rows.levels, settings.neighbors)
     # The estimate may exceed what there is to know by a little.
     return _gaps(torch.minimum(mutual, normalizer), normalizer.expand_as(mutual), normalizer)
 

@@ -28,10 +28,8 @@ def mig_sup(rows: Rows, settings: Settings) -> Measured:
     Paper: Li et al. 2020, "Progressive learning and disentanglement of hierarchical
     representations".
     Differs: counted from codes, under ``paper`` in the 20 bins of the 2019 study. ``carbonneau``
-    divides by the entropy of the code. Both count dead codes, so that five live codes of ten reach
-    half; ``unknot`` leaves dead codes out.
-    Range: 0 to 1.
-    Reads as: near 1 each code tells about one factor alone, though maybe no factor completely.
+    divides by the entropy of the code. Both count dead latents, so that five live latents of ten
+    reach half; ``unknot`` leaves dead latents out.
     """
     info = rows.information(settings.counting)
     normalizer = info.factors if settings.normalizer == "factor" else info.codes[:, None]

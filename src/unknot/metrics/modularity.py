@@ -29,8 +29,6 @@ def modularity(rows: Rows, settings: Counting) -> Measured:
     Differs: a constant code scores 0 and is counted, as in the 2019 study; ``unknot`` leaves codes
     without information out. Elsewhere noise scores above 0.5: counting noise favours factors of
     many values.
-    Range: 0 to 1.
-    Reads as: never alone; a code that knows nothing can look modular.
     """
     info = rows.information(settings)
     squares = info.mutual.square()

@@ -32,9 +32,8 @@ def mutual_info_score(rows: Rows, settings: Counting) -> Measured:
     Differs: counts of independent codes are never quite independent: 20 bins of 10,000 rows give
     0.015 nats (``study2019``). ``unknot`` corrects that, and its bins have equal mass, so that
     outliers cannot move them. A single code has no pairs and scores 0.
-    Range: 0 to the logarithm of the number of bins, in nats.
-    Reads as: 0 is pairwise independence; it sees relations that are not linear, unlike
-    `gaussian_tc`. Dead codes count, and lower it; low for noise too.
+    Note: at most the logarithm of the number of bins. Unlike `gaussian_tc` it sees relations that
+    are not linear. Dead latents count, and lower it; it is low for noise too.
     """
     bins = discretize(rows.codes, settings.bins, settings.edges)
     info = information(rows.codes, bins, bins, settings)

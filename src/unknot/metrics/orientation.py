@@ -33,9 +33,8 @@ def orientation(shares: Shares, settings: TraversalSettings) -> Measured:  # noq
     Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
     overlapping data" (dissertation), eq. A.1.
     Differs: 0 where linearity is 0, which the paper leaves undefined; and as the other two.
-    Range: 0 to 1.
-    Reads as: of two codes turned by an angle it is |cos 2 angle|: 1 on the axes, 0 at 45 degrees,
-    whatever their linearity. Where linearity is near 0 there is no direction to speak of.
+    Note: two codes rotated by an angle have |cos 2 angle|: 1 on the axes, 0 at 45 degrees, whatever
+    their linearity. Where linearity is near 0 there is no direction to speak of.
 
     Raises:
         DataError: No rows show a factor moving alone, or too few for an interval.

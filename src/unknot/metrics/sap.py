@@ -70,9 +70,8 @@ def sap(rows: Rows, settings: Settings) -> Measured:
     Differs: ``study2019`` takes the test accuracy of a linear support vector machine for every
     factor. On one code it names few of 32 ordered values, so that a perfect code gets about 0.24.
     ``unknot`` correlates ranks, which outliers cannot move.
-    Range: 0 to 1; less for factors without an order, which any code names as often as chance.
-    Reads as: 0.2 means that the best code of a factor is ahead by a fifth of perfect prediction
-    (not under ``study2019``).
+    Note: nominal factors stay below 1, since any code names them as often as chance. 0.2 means that
+    the best latent of a factor is ahead by a fifth of perfect prediction (not under ``study2019``).
 
     Args:
         codes: Codes ``[n, z]``, or a representation.

@@ -57,9 +57,7 @@ def udr(models: Models, settings: Settings) -> Measured:
     different numbers of codes that count. Without ``kl`` a code counts by its standard deviation.
     A lasso shrinks every weight by ``alpha``, so that equal models get 0.9; ``unknot`` correlates
     ranks of all rows, and equal models with independent codes get 1.
-    Range: 0 to 1.
-    Reads as: near 1 the models found the same codes up to order and sign, which they would hardly
-    do had they not found the factors. Models that find the same wrong codes agree too.
+    Note: models that find the same wrong latents agree too.
 
     Args:
         models: Codes ``[n, z]`` of each model for the same rows, or representations of one grid.

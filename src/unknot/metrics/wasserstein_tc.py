@@ -50,17 +50,15 @@ def wasserstein_tc(rows: Rows, settings: Settings) -> Measured:
     disentangled representations"; the distance of Gaussians is Olkin and Pukelsheim's of 1982.
     Differs: ``study2019`` is the raw distance, in squared units of the codes. ``unknot`` is the
     normalised one of the normal quantiles of ranks, where neither units nor outliers matter.
-    Range: raw 0 upwards; normalised 0 to 2, for z equal codes $2 - 2 / \sqrt z$. Unlike
-    `gaussian_tc` it is finite for all codes.
-    Reads as: 0 is independence; 0.07 normalised is what two codes with correlation 0.5 have. Low
-    for noise too.
+    Note: normalised it is 0 to 2, and $2 - 2 / \sqrt z$ for z equal codes; 0.07 for two codes with
+    correlation 0.5. Unlike `gaussian_tc` it is finite for all codes. Low for noise too.
     """
     if settings.normal_scores:
         codes = normal_scores(rows.codes)
         covariance = correlation(codes, codes)
     else:
-        centred = rows.codes - rows.codes.mean(0)
-        covariance = centred.T @ centred / (len(rows) - 1)
+        centered = rows.codes - rows.codes.mean(0)
+        covariance = centered.T @ centered / (len(rows) - 1)
     total = covariance.trace()
     # Shares of the total: products of large variances would overflow.
     shares = ratio(covariance, total)

@@ -63,5 +63,6 @@ class AdaTAE(MultiView, Recoding):
         }
 
 
-# Michlo 2022, Table A.5, on XYSquares: alpha 1 beside means over 3 x 64 x 64 standardised pixels.
+# Michlo 2022 (dissertation), Table A.5, on XYSquares: alpha 1 for a loss averaged over 3 x 64 x 64
+# standardised pixels.
 PRESETS = {"michlo": AdaTAE(alpha=1.0 * 3 * 64 * 64, likelihood="gaussian")}

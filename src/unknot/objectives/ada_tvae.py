@@ -76,8 +76,9 @@ MICHLO = AdaTVAE(
     alpha=1.0 * PIXELS,
     likelihood="gaussian",
 )
-# Michlo 2022, Table A.5, on XYSquares: beta 0.01 and alpha 1 beside means over 3 x 64 x 64
-# standardised pixels and 25 latents. Of the schedules of Table 5.2 its choice is weight_weak.
+# Michlo 2022 (dissertation), Table A.5, on XYSquares: beta 0.01 and alpha 1 for a loss averaged
+# over 3 x 64 x 64 standardised pixels and 25 latents. Of the schedules of Table 5.2 its choice is
+# weight_weak.
 PRESETS = {
     "michlo_threshold": replace(MICHLO, omega=0.5, eta=linear(0.0, 0.5)),
     "michlo_weight_weak": MICHLO,

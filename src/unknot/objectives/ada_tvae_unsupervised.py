@@ -127,8 +127,8 @@ def order_triplets(
 
 
 PIXELS = 3 * 64 * 64
-# Michlo 2022, section 5.5, with Table A.5 for the rest: beta 0.01 and alpha 1 beside means over
-# 3 x 64 x 64 standardised pixels and 25 latents; 512 triplets of 256 images.
+# Michlo 2022 (dissertation), section 5.5, with Table A.5 for the rest: beta 0.01 and alpha 1 for a
+# loss averaged over 3 x 64 x 64 standardised pixels and 25 latents; 512 triplets of 256 images.
 PRESETS = {
     "michlo": AdaTVAEUnsupervised(
         beta=beta_of_means(0.01, pixels=PIXELS, latents=25),

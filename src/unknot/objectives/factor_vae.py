@@ -120,7 +120,7 @@ def _log_odds(net: Net, z: Float[Tensor, "*p b z"]) -> Float[Tensor, "*p b"]:
 
 
 PRESETS = {
-    # Locatello et al. 2019; of its six strengths the one with the best FactorVAE score on dSprites.
+    # Locatello et al. 2019; of its six values the one with the best FactorVAE score on dSprites.
     "study2019": FactorVAE(gamma=50.0, second_batch=False, count_both_optimizers=True),
     # Mushom 2020, Table 5.5: one layer fewer. The slope is not stated; this is the paper's.
     "mushom": FactorVAE(gamma=10.0, critic_layers=5),

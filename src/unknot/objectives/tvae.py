@@ -62,8 +62,8 @@ class TVAE(MultiView):
 
 
 PIXELS = 3 * 64 * 64
-# Michlo 2022, Table A.5, on XYSquares: beta 0.01 and alpha 1 beside means over 3 x 64 x 64
-# standardised pixels and 25 latents.
+# Michlo 2022 (dissertation), Table A.5, on XYSquares: beta 0.01 and alpha 1 for a loss averaged
+# over 3 x 64 x 64 standardised pixels and 25 latents.
 PRESETS = {
     "michlo": TVAE(
         beta=beta_of_means(0.01, pixels=PIXELS, latents=25),

@@ -26,7 +26,7 @@ def place_labels(
     axes: Axes,
     points: Sequence[tuple[float, float]],
     labels: Sequence[str],
-    colours: Sequence[str],
+    colors: Sequence[str],
     *,
     paths: Sequence[Sequence[tuple[float, float]]] = (),
     texts: Sequence[Text] = (),
@@ -38,7 +38,7 @@ def place_labels(
         axes: Where the points are.
         points: In units of the data.
         labels: One for each of the first points; they keep away from the others too.
-        colours: One for each of these.
+        colors: One for each of these.
         paths: Lines that labels keep away from, as the points they join.
         texts: Text that is there already.
 
@@ -55,7 +55,7 @@ def place_labels(
         boxes += _along(_on_paper(axes, path, scale))
     occupied = np.array(boxes)
     homeless = []
-    for i, (label, colour) in enumerate(zip(labels, colours, strict=True)):
+    for i, (label, color) in enumerate(zip(labels, colors, strict=True)):
         x, y = spots[i].tolist()
         others = np.delete(occupied, i, axis=0)
         for distance, dx, dy in ((d, *way) for d in DISTANCES for way in DIRECTIONS):
@@ -67,11 +67,11 @@ def place_labels(
             homeless.append(i)
             continue
         occupied = np.vstack([occupied, box])
-        line = {"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
+        line = {"arrowstyle": "-", "color": color, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
         note = axes.annotate(
             label, points[i], xytext=(distance * dx, distance * dy), textcoords="offset points",
             ha=("right", "center", "left")[dx + 1], va=("top", "center", "bottom")[dy + 1],
-            fontsize=SMALL, color=colour,
+            fontsize=SMALL, color=color,
             arrowprops=line if distance > DISTANCES[0] else None,
         )  # fmt: skip
         note.set_in_layout(False)

@@ -39,9 +39,9 @@ def pixels(dataset: FactorDataset, x: Float[Tensor, "*n c h w"]) -> UInt8[np.nda
         raise ShapeError(f"Only images with 1 or 3 channels can be shown; got {tuple(x.shape)}.")
     unit = dataset.unit(x).double().cpu()
     unit = unit.expand(*unit.shape[:-3], 3, *unit.shape[-2:]).movedim(-3, -1)
-    colours = (unit.nan_to_num(0.0).clamp(0, 1) * 255).round().byte().numpy()
-    colours[unit.isnan().any(-1).numpy()] = MISSING
-    return colours
+    colors = (unit.nan_to_num(0.0).clamp(0, 1) * 255).round().byte().numpy()
+    colors[unit.isnan().any(-1).numpy()] = MISSING
+    return colors
 
 
 def enlargement(height: int) -> int:

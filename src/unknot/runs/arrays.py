@@ -35,27 +35,27 @@ class Arrays:
     """Codes and factors of test rows."""
 
 
-def read(path: Path, member: int | None = None) -> Arrays:
+def read(path: Path, model: int | None = None) -> Arrays:
     """The arrays of an npz file by the names of `NAMES`; pickles are never opened.
 
-    Codes of several models, ``[models, n, z]``, need a ``member``, and those of one have none.
+    Codes of several models, ``[models, n, z]``, need a ``model``, and those of one have none.
     """
     arrays = _read_known(path)
     models = arrays["codes"].shape[:-2]
     for name in [name for name in OF_MODELS if name in arrays]:
         if arrays[name].shape[:-2] != models:
             raise DataError(
-                f"{path} has {name} of shape {arrays[name].shape} beside codes of shape "
+                f"{path} has {name} of shape {arrays[name].shape} and codes of shape "
                 f"{arrays['codes'].shape}; expected the same models in both."
             )
     if len(models) == 1:
-        if member is None or member >= models[0]:
+        if model is None or model >= models[0]:
             raise DataError(
-                f"{path} has the codes of {models[0]} models; choose one with --member, from 0 on."
+                f"{path} has the codes of {models[0]} models; choose one with --model, from 0 on."
             )
-        arrays = {n: array[member] if n in OF_MODELS else array for n, array in arrays.items()}
-    elif member is not None:
-        raise DataError(f"{path} has the codes of one model; leave out --member.")
+        arrays = {n: array[model] if n in OF_MODELS else array for n, array in arrays.items()}
+    elif model is not None:
+        raise DataError(f"{path} has the codes of one model; leave out --model.")
     halves = [name for name in ("codes_test", "factors_test") if name in arrays]
     if len(halves) == 1:
         raise DataError(f"{path} has {halves[0]} but no other half of a test set beside it.")

@@ -1,4 +1,4 @@
-"""Scores that decode: how likely trained models make their images."""
+"""Metrics that decode: how likely trained models make their images."""
 
 import math
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from unknot.core import noise, registry
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Calibrated, Net, Recoding
 from unknot.losses.likelihood import pixel_likelihood
-from unknot.metrics.parts.decoding import Draws, Variance, draw
+from unknot.metrics.parts.decoding import PosteriorSamples, Variance, sample_posteriors
 from unknot.metrics.parts.scoring import DecoderMetric, Score
 from unknot.runs.training import Training
 
@@ -21,12 +21,12 @@ IMAGES = 256
 
 
 def decoding(training: Training, protocol: str, seed: int) -> Callable[[str, int], Score]:
-    """The scores that decode, by name and member; all members are decoded in one pass."""
+    """Scores of metrics that decode, by name and member; all members are decoded in one pass."""
     population, dataset = training.population, training.context.dataset
     objective = training.specs[0].objective  # members differ in numbers that are not needed here
 
     @cache
-    def draws_for(metric: str) -> Draws:
+    def samples_for(metric: str) -> PosteriorSamples:
         if isinstance(objective.settings, Recoding):
             raise ConfigError(
                 f"{metric} needs posteriors that the decoder was trained with; the encoder of "
@@ -43,17 +43,19 @@ def decoding(training: Training, protocol: str, seed: int) -> Callable[[str, int
         index = torch.arange(size)
         if size > IMAGES:
             index = noise.integers(seed, "metric/images", 0, IMAGES, high=size)
-        return draw(
+        return sample_posteriors(
             Net(population.encode, population.decode),
             dataset.batch(index),
             likelihood=likelihood,
-            draws=_metric(metric).draws(protocol),
+            samples=_metric(metric).posterior_samples(protocol),
             seed=seed,
             variance=_variance(training, metric),
         )
 
     def score(metric: str, member: int) -> Score:
-        return _metric(metric).score(draws_for(metric).member(member), protocol=protocol, seed=seed)
+        return _metric(metric).score(
+            samples_for(metric).member(member), protocol=protocol, seed=seed
+        )
 
     return score
 

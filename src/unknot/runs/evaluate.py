@@ -28,14 +28,14 @@ LONGEST = 100
 
 @dataclass(frozen=True)
 class ScoringRequest:
-    """Which scores, and how."""
+    """Which metrics, and how."""
 
     metrics: Sequence[str]
     protocol: str = "unknot"
     seed: int = 0
-    """Of everything the scores draw."""
+    """Random seed for the metrics."""
     strict: bool = True
-    """Whether a score that does not apply is an error; else the reason is noted."""
+    """Whether a metric that does not apply is an error; else the reason is noted."""
 
     def __post_init__(self) -> None:
         check_protocol(self.protocol)
@@ -47,7 +47,7 @@ class ScoringRequest:
 
 @dataclass(frozen=True)
 class Model:
-    """A trained model as its scores see it."""
+    """A trained model as metrics see it."""
 
     id: str
     seed: int
@@ -56,7 +56,7 @@ class Model:
     encode: Callable[[Tensor], Tensor]
     """Means and log-variances side by side, ``[n, 2 z]``, of rows of the grid."""
     decoded: Callable[[str], Score]
-    """A score that decodes, by its name."""
+    """The score of a metric that decodes, by its name."""
 
 
 def evaluate(
@@ -75,12 +75,12 @@ def evaluate(
     Args:
         run: Trained models.
         protocol: The name of a protocol.
-        metrics: Names of scores; all unless given.
-        seed: Of everything the scores draw.
-        strict: Whether a score that does not apply is an error; else it is left out.
+        metrics: Names; all unless given.
+        seed: Random seed for the metrics.
+        strict: Whether a metric that does not apply is an error; else it is left out.
         stored: Records of this run; a score among them is not computed again.
     """
-    names = everything() if metrics is None else metrics
+    names = model_metrics() if metrics is None else metrics
     request = ScoringRequest(names, protocol, seed, strict)
     for model in models(run.training, request):
         yield [record for record in score(model, request, stored) if record.applies]
@@ -96,7 +96,7 @@ def score(
 
     Args:
         model: What to score.
-        request: By which scores.
+        request: By which metrics.
         stored: Records; a score among them is not computed again.
         on_score: Called after each score.
     """
@@ -136,22 +136,22 @@ def compute(model: Model, request: ScoringRequest) -> Iterator[Record]:
             yield _record(model, score)
 
 
-def everything() -> list[str]:
-    """The scores of one trained model."""
+def model_metrics() -> list[str]:
+    """Names of the metrics of one trained model."""
     return [name for name in registry.names("metrics") if "models" not in facts(name).needs]
 
 
 def metric_names(names: Sequence[str]) -> list[str]:
-    """Names of scores, each once.
+    """Checked names of metrics, each once.
 
     Example:
         >>> metric_names(["mig", "sap", "mig"])
         ['mig', 'sap']
     """
-    scores = everything()
+    known = model_metrics()
     for name in names:
-        if name not in scores:
-            raise ConfigError(f"There is no score '{name}'{registry.nearest(name, scores)}")
+        if name not in known:
+            raise ConfigError(f"There is no metric '{name}'{registry.nearest(name, known)}")
     return [*dict.fromkeys(names)]
 
 

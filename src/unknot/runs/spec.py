@@ -48,8 +48,8 @@ class TrainSpec:
     """Which images come when. None: each member draws from its own seed. A number: all members see
     the same batches, which ties them together and makes them poorer replicates."""
     sampler: Choice | None = None
-    """Which images go together. None: what the objective names, and single images where it names
-    nothing."""
+    """Which images form a pair or triplet. None: what the objective names, and single images where
+    it names nothing."""
     precision: Precision = "float32"
     ema: float | None = None
     """The share that stays of a moving average of the weights at each step, such as 0.999. With

@@ -6,8 +6,8 @@ from unknot.studies.mdl import train_mdl
 
 net = {"name": "ozcan_mlp", "latents": 5}
 spec = config.spec({"objective": "mdl_vae", "net": net, "steps": 300_000, "seeds": [0, 1, 2]})
-found = train_mdl(spec, out="runs/mdl")
-for choice in found.choices:
+runs = train_mdl(spec, out="runs/mdl")
+for choice in runs.choices:
     print(choice.why)
 ```
 """
@@ -78,7 +78,7 @@ class MdlRuns:
 
     @property
     def final(self) -> Run:
-        """The run to go on with, where one run has all members."""
+        """The run to use, where one run has all members."""
         runs = [run for run, _ in self.by_seed.values()]
         if any(run is not runs[0] for run in runs):
             raise ConfigError(
@@ -100,7 +100,7 @@ def train_mdl(
     device: str = "auto",
     watch: Watcher = lambda _: None,
 ) -> MdlRuns:
-    """Train mdL-VAE strong; members none of whose sigmas reaches epsilon are trained anew as weak.
+    """Train mdL-VAE strong; members none of whose sigmas reaches epsilon are trained again as weak.
 
     Those train side by side from their own seeds, so each is what it would be alone. A member that
     diverged stays strong.
@@ -109,7 +109,7 @@ def train_mdl(
         spec: A training of `mdl_vae` in its strong variant.
         epsilon: The thesis's 0.5.
         out: A folder for both runs, `strong` and `weak`, and for `choices.json`; the same call
-            again goes on from what is there.
+            again resumes what is there.
         device: As in `unknot.train`.
         watch: As in `unknot.train`, told of one run after the other.
     """

@@ -248,7 +248,7 @@ class Store:
             populations: Of the new runs: ``key``, ``steps``, and ``runs``, each an ``id``, a
                 ``configuration`` as a place among them, and a ``seed``.
             run_ids: Of all runs of the plan, in order.
-            rescore: Whether populations that are done have to be scored anew.
+            rescore: Whether populations that are done have to be scored again.
             facts: Of the study.
         """
         with self.writing() as db:

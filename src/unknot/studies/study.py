@@ -205,7 +205,7 @@ class Study:
         return [*dict.fromkeys(path for spec in specs for path in flat(json.loads(spec)))]
 
     def baselines(self) -> tuple[str, ...]:
-        """What the study file wants scores to be held against, in words."""
+        """What the study file wants scores to be compared with, in words."""
         from unknot.studies.file.study_file import StudyFile
 
         return StudyFile.parse(self.store.facts()["text"]).baselines

@@ -135,8 +135,8 @@ def test_the_loop_moves_evenly_to_both_ends():
 
 def test_a_gif_of_few_colours_is_lossless():
     rng = np.random.default_rng(0)
-    colours = rng.integers(0, 256, (200, 3), dtype=np.uint8)
-    frames = colours[rng.integers(0, 200, (3, 20, 30))]
+    colors = rng.integers(0, 256, (200, 3), dtype=np.uint8)
+    frames = colors[rng.integers(0, 200, (3, 20, 30))]
     with Image.open(io.BytesIO(gif(frames, ms=50))) as image:
         for k in range(3):
             image.seek(k)

@@ -36,7 +36,7 @@ def found():
 
 def test_which_figures_a_study_has(found):
     assert set(found) == {
-        "spread", "split-objective", "cumulative", "strength", "trade-off-mig",
+        "spread", "split-objective", "cumulative", "swept-value", "trade-off-mig",
         "trade-off-dci-disentanglement", "rate-distortion", "correlations",
         "correlations-pearson", "shares",
     }  # fmt: skip

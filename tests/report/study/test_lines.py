@@ -65,9 +65,9 @@ def test_models_of_two_sizes_are_two_lines_at_their_betas():
 
 def test_one_look_for_a_model_and_another_for_its_size():
     axes = figures.swept_value.draw(Results(derived()), ["mig"]).figure.axes[0]
-    colours = [line.get_color() for line in axes.lines]
-    assert same_color(colours[0], colours[1])
-    assert not same_color(colours[0], colours[2])
+    colors = [line.get_color() for line in axes.lines]
+    assert same_color(colors[0], colors[1])
+    assert not same_color(colors[0], colors[2])
     dashes = [line.get_linestyle() for line in axes.lines]
     assert dashes == ["-", "--", "-", "--"]
 
@@ -85,14 +85,14 @@ def test_lines_that_are_more_than_models_have_the_colours():
 def test_the_axis_is_the_spacing_and_says_so():
     drawn = figures.swept_value.draw(Results(crossed()), ["mig"])
     (axes,) = drawn.figure.axes
-    assert drawn.figure.get_suptitle() == "Scores over spacing, mean and 95 % interval"
+    assert drawn.figure.get_suptitle() == "Scores over spacing, mean and 95% interval"
     assert axes.get_xlabel() == "spacing"
     assert [label.get_text() for label in ticks(axes)] == list("12345678")
     assert names(drawn)[:2] == ["beta_vae, beta 1.37", "beta_vae, beta 4.31"]
     assert axes.lines[1].get_ydata() == pytest.approx(
         [1 - n / 10 + 0.043144533 + 0.001 for n in range(1, 9)]
     )
-    assert {(r["axis"], r["strength"]) for r in drawn.rows} == {
+    assert {(r["axis"], r["swept_value"]) for r in drawn.rows} == {
         ("data.spacing", float(n)) for n in range(1, 9)
     }
 
@@ -132,7 +132,7 @@ def test_a_page_says_what_its_lines_go_over(tmp_path):
     assert "What spacing does" in page.text
     assert "from the smallest to the largest spacing." in page.text
     assert "regularisation" not in page.text
-    assert len(rows(out, "strength")) == 2 * 2 * 8
+    assert len(rows(out, "swept-value")) == 2 * 2 * 8
 
 
 def test_a_page_of_too_many_lines_has_none(tmp_path):
@@ -141,7 +141,7 @@ def test_a_page_of_too_many_lines_has_none(tmp_path):
         for o in range(6) for s in (1, 2, 3, 4) for b in (1, 2, 3)
     ]  # fmt: skip
     _, out = write(table, tmp_path)
-    assert not (out / "figures" / "strength.png").exists()
+    assert not (out / "figures" / "swept-value.png").exists()
 
 
 # Halves

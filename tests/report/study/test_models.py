@@ -56,7 +56,7 @@ def test_the_page_of_a_study_shows_its_models(trained, page_of_study):
 def test_curves_are_medians_and_ranges_over_seeds(trained):
     own = [cell for cell in configurations(trained.table()) if cell.objective == "beta_vae"]
     drawn = training.draw(own, training.bands(trained, own))
-    held = [r for r in drawn.rows if (r["strength"], r["term"]) == (4.0, "recon")]
+    held = [r for r in drawn.rows if (r["swept_value"], r["term"]) == (4.0, "recon")]
     curves = [trained.curves(name) for name in own[1].runs["id"]]
     assert [r["step"] for r in held] == curves[0].steps
     values = np.stack([c["recon"][:, 0].numpy() for c in curves])

@@ -38,7 +38,7 @@ def test_figures_come_as_pictures_and_numbers(whole):
     assert "could not be drawn" not in page.text
     files = {path.name for path in (out / "figures").iterdir()}
     drawn = {name.removesuffix(".png") for name in files if name.endswith(".png")}
-    assert {"spread", "strength", "rate-distortion", "correlations", "shares"} <= drawn
+    assert {"spread", "swept-value", "rate-distortion", "correlations", "shares"} <= drawn
     assert len(drawn) == len(page.images)
     for name in drawn:
         assert {f"{name}.{kind}" for kind in KINDS} <= files
@@ -53,7 +53,7 @@ def test_what_is_missing_is_counted(whole):
     (summary,) = (
         row
         for row in rows(whole[1], "summary")
-        if (row["objective"], row["strength"], row["score"]) == ("dip_vae_i", "16.0", "mig")
+        if (row["objective"], row["swept_value"], row["score"]) == ("dip_vae_i", "16.0", "mig")
     )
     assert (summary["runs"], summary["n"], summary["diverged"]) == ("4", "3", "1")
     assert float(summary["high"]) < 1
@@ -105,7 +105,7 @@ def test_one_seed_of_each_setting_claims_nothing_about_chance(tmp_path):
     page, out = write(study(1)[:-1], tmp_path)
     assert "One seed per configuration" in page.text
     assert "The seed alone" not in page.text
-    assert not any(row["share"] for row in rows(out, "strengths"))
+    assert not any(row["share"] for row in rows(out, "best-values"))
     assert {row["mean_rank_low"] for row in rows(out, "ranking")} == {""}
     assert not (out / "figures" / "shares.png").exists()
     assert not (out / "figures" / "seeds.csv").exists()
@@ -159,9 +159,9 @@ def test_a_figure_that_fails_is_listed_and_the_rest_is_there(tmp_path, monkeypat
     monkeypatch.setattr(study_blocks, "TOLERATED", (Exception,))
     monkeypatch.setattr(figures.swept_value, "draw", broken)
     page, out = write(study(2), tmp_path)
-    assert "strength: ValueError: alpha is outside 0-1 range" in page.text
+    assert "swept-value: ValueError: alpha is outside 0-1 range" in page.text
     assert (out / "figures" / "spread.png").exists()
-    assert not (out / "figures" / "strength.png").exists()
+    assert not (out / "figures" / "swept-value.png").exists()
 
 
 def test_two_values_of_a_setting_are_back_to_back(tmp_path):
@@ -181,7 +181,9 @@ def test_settings_of_two_axes_have_a_line_for_each_value_of_the_other(tmp_path):
         for beta in (1, 2) for lr in (0.1, 0.2) for seed in range(2)
     ]  # fmt: skip
     page, out = write(table, tmp_path)
-    found = {(row["line"], row["strength"]): float(row["mean"]) for row in rows(out, "strength")}
+    found = {
+        (row["line"], row["swept_value"]): float(row["mean"]) for row in rows(out, "swept-value")
+    }
     assert found == {
         ("vae, lr 0.1", "1.0"): pytest.approx(0.205),
         ("vae, lr 0.1", "2.0"): pytest.approx(0.305),

@@ -72,7 +72,7 @@ def test_the_published_table_alone_gives_the_known_numbers(tmp_path):
            if r["model_name"].strip("'") == "beta_vae" and float(r["vae_beta"]) == 16]  # fmt: skip
     (summary,) = (
         r for r in rows(out, "summary")
-        if (r["objective"], r["strength"], r["score"]) == ("beta_vae", "16.0", "mig")
+        if (r["objective"], r["swept_value"], r["score"]) == ("beta_vae", "16.0", "mig")
     )  # fmt: skip
     assert float(summary["median"]) == pytest.approx(np.median(own), abs=5e-4)
     assert float(summary["mean"]) == pytest.approx(0.263, abs=5e-4)

@@ -58,7 +58,7 @@ def test_points_are_means_of_settings_on_either_dataset():
     assert [row["spearman"] for row in drawn.rows] == pytest.approx([0.8] * 4)
     assert axes.get_title(loc="left") == "Spearman’s (0.80)"
     assert "In brackets: p above 0.05." in note(drawn)
-    assert [(r["objective"], r["strength"], r["first_n"]) for r in drawn.rows] == [
+    assert [(r["objective"], r["swept_value"], r["first_n"]) for r in drawn.rows] == [
         ("vae", 1, 2), ("vae", 4, 2), ("tc", 1, 2), ("tc", 4, 2),
     ]  # fmt: skip
 
@@ -209,6 +209,6 @@ def test_published_betas_are_in_reverse_order_on_smallnorb():
     _, found = published_pair("smallnorb")
     (pair,) = dataset_pairs([cell for cell in found if cell.objective == "beta_vae"], "mig")
     assert (len(pair.settings), pair.spearman) == (6, pytest.approx(-1))
-    assert [cell.strength for cell, _ in pair.settings] == [1, 2, 4, 6, 8, 16]
+    assert [cell.swept_value for cell, _ in pair.settings] == [1, 2, 4, 6, 8, 16]
     assert pair.x[[0, -1]] == pytest.approx([0.075, 0.263], abs=5e-4)
     assert pair.y[[0, -1]] == pytest.approx([0.250, 0.177], abs=5e-4)

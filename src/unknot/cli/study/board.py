@@ -34,7 +34,7 @@ class Board:
         self.at: dict[str, tuple[str, int]] = {}
         """What is being done to those at work, and how far it is."""
         self.ended: dict[str, bool] = {}
-        """Whether those at their end got there well."""
+        """Whether those at their end succeeded."""
         self.warnings: list[str] = []
         """Of workers, each text once."""
         self.model_steps = 0

@@ -1,4 +1,4 @@
-"""Nuisances: what differs between images of the same factors, drawn anew for each variant."""
+"""Nuisances: what differs between images of the same factors, sampled for each variant."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable

@@ -21,7 +21,7 @@ AT_ONCE = 2**17
 SAME = 1e-7
 """Values of a code that are closer than this count as one, as they do in scikit-learn."""
 FLAT = 1e-12
-"""A split that lowers the mean squared residual by less is rounding."""
+"""A split that lowers the mean squared residual by no more than this is rounding."""
 ROUGH = 1e-5
 """Bounds are in single precision."""
 
@@ -69,7 +69,7 @@ def boost(
         rounds: Trees for each class.
         single: Residuals in single precision. Splits that are equal to six digits then count as
             equal; else to ten.
-        seed: Of the draws between equal splits.
+        seed: Random seed for choices between equal splits.
     """
     bins = min(BINS, max(1, len(codes) // IN_BIN))
     order = _sort(codes.float().T.numpy(), bins=bins, single=single)

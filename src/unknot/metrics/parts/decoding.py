@@ -1,4 +1,4 @@
-"""Draws of a model's posteriors and what they weigh, for the scores that decode."""
+"""Samples of a model's posteriors and what they weigh, for the metrics that decode."""
 
 import math
 from collections.abc import Callable
@@ -30,12 +30,12 @@ AT_ONCE = 256
 class DecodingSettings:
     """How many points of each posterior are decoded."""
 
-    draws: int
+    posterior_samples: int
     version: int = 1
 
 
 @dataclass(frozen=True)
-class Draws:
+class PosteriorSamples:
     """Points of the posterior of each image; logarithms in float64, under any member axes."""
 
     q: Posterior
@@ -54,8 +54,8 @@ class Draws:
         """Divergence of each posterior from the prior, in closed form."""
         return self.q.kl().sum(-1)
 
-    def member(self, i: int) -> "Draws":
-        """The draws of one member of a population."""
+    def member(self, i: int) -> "PosteriorSamples":
+        """The samples of one member of a population."""
         q = Posterior(self.q.mean[i], self.q.logvar[i])
         variance = None if self.variance is None else self.variance[i]
         return replace(
@@ -63,18 +63,18 @@ class Draws:
         )
 
     def check(self) -> None:
-        """Check that one model can be scored by these draws."""
+        """Check that one model can be scored by these samples."""
         if self.likelihoods.ndim != 2:
             raise ShapeError(
                 f"A score is of one model; got a net of {len(self.likelihoods)}. Bind the weights "
-                "of one of them, or draw for all and take each `member`."
+                "of one of them, or sample for all and take each `member`."
             )
         if not bool((self.q.mean.isfinite() & self.q.logvar.isfinite()).all()):
             raise DataError("Some codes are NaN or infinite; a diverged model cannot be scored.")
 
     @property
     def rows(self) -> Rows:
-        """The images as rows of a score."""
+        """The images as rows of a metric."""
         nothing = torch.zeros(len(self.q.mean), 0, dtype=torch.int64)
         return Rows(self.q.mean, nothing, nothing, (), ())
 
@@ -89,19 +89,19 @@ class Draws:
 
 
 @torch.no_grad()
-def draw(
+def sample_posteriors(
     net: Net,
     x: Float[Tensor, "..."],
     *,
     likelihood: Likelihood,
-    draws: int,
+    samples: int,
     seed: int,
     variance: Variance | None = None,
-) -> Draws:
+) -> PosteriorSamples:
     """Points of each image's posterior, decoded.
 
     The noise is a function of the seed and of the place of an image, so that neither the number of
-    draws nor who is in the population changes a point.
+    samples nor who is in the population changes a point.
 
     Args:
         net: One model, or a population of them: ``encode`` gives posteriors ``[*p, n, z]``.
@@ -109,7 +109,7 @@ def draw(
         likelihood: ``bernoulli`` with logits, or ``gaussian`` with means, or ``sigmoid_gaussian``
             with logits of means, and variance 1/2, whose negative logarithm is the squared error
             and a constant.
-        draws: Points for each image.
+        samples: Points for each image.
         seed: Of the noise.
         variance: Of a Gaussian likelihood that has another one than 1/2.
     """
@@ -117,12 +117,12 @@ def draw(
         raise ConfigError(f"Likelihoods of pixels are {', '.join(names)}; got '{likelihood}'.")
     if variance is not None and likelihood == "bernoulli":
         raise ConfigError("A Bernoulli likelihood has no variance to choose.")
-    if draws < 1:
-        raise ConfigError(f"Expected 1 or more draws for each image; got {draws}.")
+    if samples < 1:
+        raise ConfigError(f"Expected 1 or more posterior samples for each image; got {samples}.")
     if x.ndim != 4:
         raise ShapeError(f"Expected images [n, c, h, w]; got shape {tuple(x.shape)}.")
     if len(x) < FEWEST:
-        raise DataError(f"A score needs at least {FEWEST} images; got {len(x)}.")
+        raise DataError(f"A metric needs at least {FEWEST} images; got {len(x)}.")
     if likelihood == "bernoulli" and not bool(((x >= 0) & (x <= 1)).all()):
         raise DataError("A Bernoulli likelihood needs images in [0, 1]; these are not.")
     encoded = [net.encode(part) for part in x.split(AT_ONCE)]
@@ -132,7 +132,7 @@ def draw(
         torch.cat([e.logvar for e in encoded], dim=-2).double(),
     )
     losses, ratios = [], []
-    for steps in torch.arange(draws).split(max(1, AT_ONCE // n)):
+    for steps in torch.arange(samples).split(max(1, AT_ONCE // n)):
         eps = noise.normal(seed, "metric/draws", steps, n, q.mean.shape[-1], dtype=torch.float64)
         eps = eps.to(q.mean.device)
         logvar = q.logvar.unsqueeze(-3)
@@ -148,7 +148,7 @@ def draw(
     binary = bool(((x == 0) | (x == 1)).all())
     loss = torch.cat(losses, dim=-2).cpu()
     pixel_variance = variance(loss.mean((-2, -1))).double() if variance else None
-    return Draws(
+    return PosteriorSamples(
         Posterior(q.mean.cpu(), q.logvar.cpu()),
         -loss if likelihood == "bernoulli" else _normal(loss, pixel_variance, x.shape[-3:].numel()),
         torch.cat(ratios, dim=-2).cpu(),

@@ -1,4 +1,4 @@
-"""All scores of one representation at once."""
+"""All metrics of one representation at once."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from unknot.metrics.parts.scoring import Metric, Score
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Table:
-    """Scores by name, and why others are missing."""
+    """Scores by metric, and why others are missing."""
 
     scores: Mapping[str, Score]
     skipped: Mapping[str, str]
@@ -22,7 +22,7 @@ class Table:
     def __getitem__(self, name: str) -> Score:
         if name not in self.scores:
             reason = self.skipped.get(name, f"not asked for; there are {', '.join(self.scores)}")
-            raise ConfigError(f"There is no score '{name}' here: {reason}")
+            raise ConfigError(f"There is no score of '{name}' here: {reason}")
         return self.scores[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -38,7 +38,7 @@ class Table:
 
     def __repr__(self) -> str:
         wide = max([14, *(len(name) + 1 for name in self.scores)])
-        lines = [f"{'score':<{wide}}{'value':>8}{'ceiling':>9}{'relative':>10}  remarks"]
+        lines = [f"{'metric':<{wide}}{'score':>8}{'ceiling':>9}{'relative':>10}  remarks"]
         for name, score in self.scores.items():
             ceiling = "" if score.ceiling is None else f"{score.ceiling:.3f}"
             relative = "" if score.relative is None else f"{100 * score.relative:.0f} %"
@@ -64,24 +64,24 @@ def evaluate(
     seed: int = 0,
     test: Test = None,
 ) -> Table:
-    """Every score that applies, under one protocol.
+    """Every metric that applies, under one protocol.
 
     Args:
         codes: Codes ``[n, z]``, or a representation.
         factors: Factor values ``[n, f]``; none with a representation.
-        logvar: Log-variances of the posteriors, in the form of the codes, for the scores that read
-            them; they are skipped without.
-        protocol: The name of a protocol. Scores without it are skipped.
-        metrics: Names of scores; all of one representation unless given. A score asked for by name
-            is not skipped: it raises what stops it.
-        seed: Of everything drawn.
-        test: Test arrays for the scores that learn; else rows are split as the protocol says.
+        logvar: Log-variances of the posteriors, in the form of the codes, for the metrics that read
+            them; these are skipped without.
+        protocol: The name of a protocol. Metrics without it are skipped.
+        metrics: Names; all of one representation unless given. A metric asked for by name is not
+            skipped: it raises what stops it.
+        seed: Random seed for the metrics.
+        test: Test arrays for the metrics that learn; else rows are split as the protocol says.
 
     Example:
         >>> import numpy as np
         >>> factors = np.indices((5, 6)).reshape(2, -1).T.repeat(20, axis=0)
         >>> evaluate(factors.astype(float), factors, metrics=["mig", "irs"])
-        score            value  ceiling  relative  remarks
+        metric           score  ceiling  relative  remarks
         mig             1.0000    1.000     100 %
         irs             1.0000
     """

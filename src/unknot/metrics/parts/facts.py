@@ -1,8 +1,8 @@
 """What a metric declares as data: its facts, and its settings by the name of a protocol.
 
-Protocols are named, versioned settings, because implementations of one score differ threefold. A
-score's file holds its own, ``PROTOCOLS: dict[name, settings]``, each a frozen dataclass with a
-``version`` that rises whenever a number would change. Not every score has every protocol. For
+Protocols are named, versioned settings, because implementations of one metric differ threefold. A
+metric's file holds its own, ``PROTOCOLS: dict[name, settings]``, each a frozen dataclass with a
+``version`` that rises whenever a number would change. Not every metric has every protocol. For
 settings of one's own pass a dataclass instead of a name::
 
     from dataclasses import replace
@@ -24,8 +24,8 @@ MEANINGS = {
     "study2019": "settings of Locatello et al. 2019; comparable with their 10,800 published models",
     "study2019_fast": "DCI of study2019 in single precision; D and C within 0.01 of it",
     "carbonneau": "settings of the review of Carbonneau et al. 2022 and of its published library",
-    "paper": "as the paper that introduced the score defines it",
-    "unknot": "our default: bins that outliers cannot move, dead codes left out, ceilings",
+    "paper": "as the paper that introduced the metric defines it",
+    "unknot": "our default: bins that outliers cannot move, dead latents left out, ceilings",
 }
 
 Need: TypeAlias = Literal["codes", "factors", "posteriors", "decoder", "models"]
@@ -70,11 +70,17 @@ class Facts:
     parts: Mapping[str, str] = field(default_factory=dict)
     """How to read its parts."""
     lower_parts: tuple[str, ...] = ()
-    """Parts of which less is better; all of them where less of the metric is."""
+    """Parts for which lower is better; all of them where it is for the metric."""
 
     def lower(self, part: str = "") -> bool:
-        """Whether less of the metric, or of one of its parts, is better."""
+        """Whether lower is better for the metric, or for one of its parts."""
         return self.better == "lower" or part in self.lower_parts
+
+    @property
+    def range_text(self) -> str:
+        """Its range with the unit, such as ``0 to ∞ nats``."""
+        low, high = ("" if end is None else f"{end:g}" for end in self.range)
+        return f"{low or '−∞'} to {high or '∞'} {self.unit}".strip()
 
     def reading(self, part: str = "") -> str:
         """How to read the metric or one of its parts; empty where nothing is said."""
@@ -83,7 +89,7 @@ class Facts:
 
 FIELDS = {field.name for field in fields(Facts)}
 LOSSES = ("recon", "loss", "tc", "mmd", "adversary", "off_diagonal", "diagonal")
-"""Logged parts of a loss of which less is better; tables of runs have them beside scores."""
+"""Logged parts of a loss for which lower is better; tables of runs have them next to scores."""
 
 
 def facts(name: str) -> Facts:
@@ -102,7 +108,7 @@ def facts(name: str) -> Facts:
 
 
 def lower_is_better(column: str) -> bool:
-    """Whether less is better, by the name of a column such as ``elbo.error@paper`` or ``recon``.
+    """Whether lower is better, by the name of a column such as ``elbo.error@paper`` or ``recon``.
 
     Example:
         >>> columns = ("mig", "gaussian_tc@study2019", "wasserstein_tc.raw", "elbo", "elbo.error")
@@ -134,7 +140,7 @@ def _column_facts(column: str) -> tuple[Facts, str]:
 
 @dataclass(frozen=True)
 class Protocol(Generic[S]):
-    """The settings of one score, and their name."""
+    """The settings of one metric, and their name."""
 
     metric: str
     name: str
@@ -187,9 +193,9 @@ def protocol_table(metrics: Sequence[str] | None = None) -> str:
 
     Example:
         >>> print(protocol_table(["modularity"]).splitlines()[0])
-        | score | protocol | version | settings |
+        | metric | protocol | version | settings |
     """
-    lines = ["| score | protocol | version | settings |", "|---|---|---|---|"]
+    lines = ["| metric | protocol | version | settings |", "|---|---|---|---|"]
     for metric in metrics if metrics is not None else registry.names("metrics"):
         for name, settings in protocols_for(metric).items():
             flat = dict(_flat(settings))

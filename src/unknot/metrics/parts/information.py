@@ -174,7 +174,7 @@ def level_entropies(levels: Int[Tensor, "n f"]) -> Float[Tensor, " f"]:
     return torch.stack([entropy(torch.bincount(level).double()) for level in levels.T])
 
 
-def neighbour_information(
+def neighbor_information(
     codes: Float[Tensor, "n z"], levels: Int[Tensor, "n f"], neighbors: int
 ) -> Float[Tensor, "z f"]:
     r"""Mutual information in nats of each continuous code and each factor with levels.
@@ -191,7 +191,7 @@ def neighbour_information(
 
     Example:
         >>> levels = torch.arange(400)[:, None] % 4
-        >>> round(neighbour_information(levels.double(), levels, 3).exp().item(), 2)
+        >>> round(neighbor_information(levels.double(), levels, 3).exp().item(), 2)
         4.02
     """
     if neighbors < 1:

@@ -25,8 +25,8 @@ CHUNK = 1_000
 
 
 @dataclass(frozen=True)
-class Draw:
-    """Random integers of votes; each vote has its own step, so chunks do not change a draw."""
+class VoteNoise:
+    """Random integers of votes; each vote has its own step, so chunks do not change them."""
 
     seed: int
     stream: str
@@ -45,17 +45,19 @@ class Grid:
     columns: tuple[int, ...]
     """Which factors of the grid vary."""
 
-    def hold(self, factor: Int[Tensor, " v"], batch: int, draw: Draw) -> Float[Tensor, "v b z"]:
+    def hold(
+        self, factor: Int[Tensor, " v"], batch: int, numbers: VoteNoise
+    ) -> Float[Tensor, "v b z"]:
         """One value for the batch: that of its first point."""
-        index = draw.integers("rows", batch, self.representation.space.size)
+        index = numbers.integers("rows", batch, self.representation.space.size)
         return self._codes(self._moved(index, index[:, :1], factor))
 
     def pairs(
-        self, factor: Int[Tensor, " v"], batch: int, draw: Draw
+        self, factor: Int[Tensor, " v"], batch: int, numbers: VoteNoise
     ) -> tuple[Float[Tensor, "v b z"], Float[Tensor, "v b z"]]:
-        """Two draws, the second moved to the value of the first."""
+        """Two points, the second moved to the value of the first."""
         size = self.representation.space.size
-        first, second = (draw.integers(name, batch, size) for name in ("rows", "partners"))
+        first, second = (numbers.integers(name, batch, size) for name in ("rows", "partners"))
         return self._codes(first), self._codes(self._moved(second, first, factor))
 
     def _moved(self, index: Tensor, like: Tensor, factor: Tensor) -> Tensor:
@@ -97,7 +99,7 @@ class Groups:
                     f"{FEWEST_IN_GROUP} rows each, the most frequent has {int(size.max())}. Give "
                     "more rows or a Representation of the whole grid."
                 )
-            # Usable levels first, so that a draw below `usable` finds one.
+            # Usable levels first, so that a number below `usable` finds one.
             first = (~keep).long().argsort(stable=True)
             starts.append((size.cumsum(0) - size)[first])
             sizes.append(size[first])
@@ -105,20 +107,22 @@ class Groups:
         order = levels.argsort(dim=0, stable=True)
         return cls(rows.codes, order, torch.stack(starts), torch.stack(sizes), torch.stack(usable))
 
-    def hold(self, factor: Int[Tensor, " v"], batch: int, draw: Draw) -> Float[Tensor, "v b z"]:
+    def hold(
+        self, factor: Int[Tensor, " v"], batch: int, numbers: VoteNoise
+    ) -> Float[Tensor, "v b z"]:
         """A value drawn uniformly, and rows that have it, drawn with replacement."""
-        level = draw.integers("values", 1) % self.usable[factor][:, None]
-        place = draw.integers("rows", batch) % self._size(factor, level)
+        level = numbers.integers("values", 1) % self.usable[factor][:, None]
+        place = numbers.integers("rows", batch) % self._size(factor, level)
         return self.codes[self._row(factor, level, place)]
 
     def pairs(
-        self, factor: Int[Tensor, " v"], batch: int, draw: Draw
+        self, factor: Int[Tensor, " v"], batch: int, numbers: VoteNoise
     ) -> tuple[Float[Tensor, "v b z"], Float[Tensor, "v b z"]]:
         """A value drawn for each pair, and two different rows that have it."""
-        level = draw.integers("values", batch) % self.usable[factor][:, None]
+        level = numbers.integers("values", batch) % self.usable[factor][:, None]
         size = self._size(factor, level)
-        first = draw.integers("rows", batch) % size
-        second = (first + 1 + draw.integers("partners", batch) % (size - 1)) % size
+        first = numbers.integers("rows", batch) % size
+        second = (first + 1 + numbers.integers("partners", batch) % (size - 1)) % size
         return (
             self.codes[self._row(factor, level, first)],
             self.codes[self._row(factor, level, second)],
@@ -148,11 +152,11 @@ def source(rows: Rows, factor_bins: int | None) -> Source:
 
 def batches(
     factors: int, votes: int, seed: int, stream: str
-) -> Iterator[tuple[Int[Tensor, " v"], Draw]]:
+) -> Iterator[tuple[Int[Tensor, " v"], VoteNoise]]:
     """Votes in chunks: the factor each vote holds, uniformly drawn, and its random numbers."""
     for first in range(0, votes, CHUNK):
-        draw = Draw(seed, stream, torch.arange(first, min(first + CHUNK, votes)))
-        yield draw.integers("factors", 1, factors)[:, 0], draw
+        numbers = VoteNoise(seed, stream, torch.arange(first, min(first + CHUNK, votes)))
+        yield numbers.integers("factors", 1, factors)[:, 0], numbers
 
 
 def accuracy_values(

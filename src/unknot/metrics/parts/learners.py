@@ -20,7 +20,7 @@ FOLDS = 5
 CLOSE = 3e-5
 """How far from the minimum a fit may end: in every direction, so many standard errors."""
 PATIENCE, TRIES = 25, 20
-"""Steps that are guided by the same second derivatives, and how often these are taken anew."""
+"""Steps that are guided by the same second derivatives, and how often these are computed again."""
 STALE = 8
 """With more slopes than this the next penalty, too, deserves new second derivatives."""
 TURNED, SHORTEST = 0.25, 0.1

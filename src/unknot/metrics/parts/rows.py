@@ -32,11 +32,11 @@ Images: TypeAlias = Array | Callable[[Tensor], Tensor] | None
 T = TypeVar("T")
 
 FEWEST = 10
-"""Fewer rows than this say nothing about any score."""
-DRAWS, TEST_DRAWS = 10_000, 5_000
+"""Fewer rows than this say nothing about any metric."""
+GRID_SAMPLES, GRID_TEST_SAMPLES = 10_000, 5_000
 """Grid points drawn where a protocol asks for all given rows."""
 LARGEST_FACTOR = 2**53
-"""Beyond it float64, in which some scores compute on factors, does not tell all numbers apart."""
+"""Beyond it float64, in which some metrics compute on factors, does not tell all numbers apart."""
 LARGEST_SHUFFLE = 10_000_000
 """Larger grids are drawn with replacement; one point in a hundred is then drawn twice at most."""
 
@@ -55,7 +55,7 @@ class Rows:
     kinds: tuple[Kind, ...]
     remarks: tuple[str, ...] = ()
     seed: int = 0
-    """Of everything that a metric draws."""
+    """Random seed for the metric."""
     grid: Representation | None = None
     """All points, where there is a grid."""
     logvar: Float[Tensor, "n z"] | None = None
@@ -132,7 +132,7 @@ class Rows:
 
 
 def take(codes: Codes, factors: Factors = None, *, samples: int | None, seed: int) -> Rows:
-    """The rows a score sees: at most so many of given rows, by a seeded draw, or of a grid.
+    """The rows a metric sees: at most so many of given rows, chosen by the seed, or of a grid.
 
     A grid is drawn with replacement. Without ``samples`` these are all given rows, or 10,000
     different grid points.
@@ -149,7 +149,7 @@ def take(codes: Codes, factors: Factors = None, *, samples: int | None, seed: in
 def _take_grid(codes: Representation, *, samples: int | None, seed: int) -> Rows:
     """Rows of a grid, as `take` has them, whether or not it has factors."""
     if samples is None:
-        index = _shuffled(codes.space, seed)[:DRAWS]
+        index = _shuffled(codes.space, seed)[:GRID_SAMPLES]
     else:
         index = noise.integers(seed, "metric/rows", 0, samples, high=codes.space.size)
     return _from_grid(codes, index, len(index))
@@ -190,7 +190,7 @@ def take_two(
                 rows, "fits and evaluates on the same rows; the test set was not used"
             )
         return rows, rows
-    sizes = (samples or DRAWS, test_samples or TEST_DRAWS)
+    sizes = (samples or GRID_SAMPLES, test_samples or GRID_TEST_SAMPLES)
     if isinstance(codes, Representation):
         _check_grid(codes, factors, test)
         return _two_from_grid(codes, sizes, seed, distinct)
@@ -247,7 +247,9 @@ def _check_grid(codes: Representation, factors: Factors, test: Test) -> None:
 
 def _shuffled(space: FactorSpace, seed: int) -> Int[Tensor, " n"]:
     if space.size > LARGEST_SHUFFLE:
-        return noise.integers(seed, "metric/rows", 0, DRAWS + TEST_DRAWS, high=space.size)
+        return noise.integers(
+            seed, "metric/rows", 0, GRID_SAMPLES + GRID_TEST_SAMPLES, high=space.size
+        )
     return _permutation(seed, space.size)
 
 

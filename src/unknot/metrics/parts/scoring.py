@@ -16,7 +16,7 @@ from torch import Tensor
 from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
-from unknot.metrics.parts.decoding import Draws, Likelihood, draw
+from unknot.metrics.parts.decoding import Likelihood, PosteriorSamples, sample_posteriors
 from unknot.metrics.parts.facts import FIELDS, Facts, Protocol, pick_protocol
 from unknot.metrics.parts.rows import (
     Array,
@@ -108,12 +108,13 @@ class Base(ABC, Generic[S]):
     """What all metrics have: facts, settings by protocol, a text, a signature and a name."""
 
     kinds: Sequence[type] = ()
-    """Types of settings beside those of the protocols."""
+    """Types of settings in addition to those of the protocols."""
 
     def __init__(
         self, measure: Callable[[Any, S], Measured], facts: Facts, settings: Mapping[str, S]
     ) -> None:
         functools.update_wrapper(self, measure)
+        self.__doc__ = _documented(measure.__doc__ or "", facts)
         self.measure, self.facts, self.protocols = measure, facts, settings
         self.__signature__ = inspect.signature(self.__call__)
 
@@ -215,7 +216,7 @@ class Metric(Base[S]):
 
 
 class DecoderMetric(Base[S]):
-    """A metric of a net and images; its settings say how many ``draws`` of a posterior it takes."""
+    """A metric of a net and images; its settings have the number of ``posterior_samples``."""
 
     def __call__(
         self,
@@ -227,20 +228,22 @@ class DecoderMetric(Base[S]):
         seed: int = 0,
     ) -> Score:
         """Score one model on images."""
-        draws = draw(net, x, likelihood=likelihood, draws=self.draws(protocol), seed=seed)
-        return self.score(draws, protocol=protocol, seed=seed)
+        samples = sample_posteriors(
+            net, x, likelihood=likelihood, samples=self.posterior_samples(protocol), seed=seed
+        )
+        return self.score(samples, protocol=protocol, seed=seed)
 
-    def draws(self, protocol: str | S) -> int:
+    def posterior_samples(self, protocol: str | S) -> int:
         """How many points of each posterior are decoded."""
-        count: int = getattr(self.pick(protocol).settings, "draws")  # noqa: B009
+        count: int = getattr(self.pick(protocol).settings, "posterior_samples")  # noqa: B009
         return count
 
-    def score(self, draws: Draws, *, protocol: str | S, seed: int) -> Score:
-        """The score of one model from its draws, such as those of a population's member."""
-        draws.check()
+    def score(self, samples: PosteriorSamples, *, protocol: str | S, seed: int) -> Score:
+        """The score of one model from its samples, such as those of a population's member."""
+        samples.check()
         choice = self.pick(protocol)
-        record = {"likelihood": draws.likelihood, "seed": seed}
-        return build(choice, self.measure(draws, choice.settings), draws.rows, record)
+        record = {"likelihood": samples.likelihood, "seed": seed}
+        return build(choice, self.measure(samples, choice.settings), samples.rows, record)
 
 
 @dataclass(frozen=True)
@@ -312,13 +315,13 @@ def metric(
         settings: By the name of a protocol; see `unknot.metrics.parts.facts`. Settings that
             need more than the metric has ``needs`` of their own, such as ``("posteriors",)``.
         needs: ``codes`` with ``factors`` or ``posteriors``; or ``decoder``, where it measures
-            draws; or ``models``, where it measures several models.
+            posterior samples; or ``models``, where it measures several models.
         **about: Fields of `Facts`, as literals: they are read without importing the file. And, for
             one of codes: ``options``, which keywords it takes beside protocol and seed, of
             ``interval`` (unless given), ``test``, ``kinds`` and ``images``; ``ceiling``, whether to
             report what a perfect code scores on the same rows; ``sample``, which makes of rows what
             is measured, and resamples itself for an interval; and ``kinds``, types of settings
-            beside those of the protocols.
+            in addition to those of the protocols.
 
     Example:
         >>> @metric({"unknot": None}, better="lower", needs=("codes",))
@@ -337,6 +340,13 @@ def metric(
 def _needs(facts: Facts, settings: object) -> tuple[str, ...]:
     """What a metric needs under settings, or under any settings of a type."""
     return (*facts.needs, *getattr(settings, "needs", ()))
+
+
+def _documented(text: str, facts: Facts) -> str:
+    """A docstring with the range and the reading of a metric after its first paragraph."""
+    summary, *rest = text.split("\n\n")
+    scale = f"Range: {facts.range_text}; better: {facts.better}."
+    return "\n\n".join([summary, "\n    ".join(["    " + scale, facts.reads]).rstrip(), *rest])
 
 
 def _refuse(extras: Mapping[str, object], options: Collection[str], metric: str) -> None:

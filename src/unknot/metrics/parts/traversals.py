@@ -22,7 +22,7 @@ CHUNK = 10_000
 STILL = 1e-12
 """A variance no larger is rounding: codes are measured in their deviation or their range."""
 Convention: TypeAlias = Literal["independent", "batches of 32"]
-"""Random pairs: of two different draws, or with replacement within batches of 32 random points.
+"""Random pairs: of two different points, or with replacement within batches of 32 random points.
 
 The second is how the published numbers of Michlo 2022 were drawn: one pair in 32 is a point and
 itself, which every distance calls 0, and so raises every correlation.
@@ -152,12 +152,12 @@ def traversals(sample: Points, factor: int, most: int) -> Traversals:
 def resample(steps: Traversals, name: str, step: int, seed: int) -> Traversals:
     """As many traversals drawn with replacement, for an interval."""
     sizes = torch.bincount(steps.group)
-    draws = _again(len(sizes), name, step, seed)
-    length = sizes[draws]
-    group = torch.arange(len(draws)).repeat_interleave(length)
+    chosen = _again(len(sizes), name, step, seed)
+    length = sizes[chosen]
+    group = torch.arange(len(chosen)).repeat_interleave(length)
     within = torch.arange(len(group)) - (length.cumsum(0) - length)[group]
     starts = sizes.cumsum(0) - sizes
-    return Traversals(steps.index[starts[draws][group] + within], group)
+    return Traversals(steps.index[starts[chosen][group] + within], group)
 
 
 def _again(traversals: int, name: str, step: int, seed: int) -> Int[Tensor, " t"]:

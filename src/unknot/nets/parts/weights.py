@@ -56,7 +56,7 @@ def initial_weights(
         arch: The architecture; its ``init`` names the rule.
         image: Channels, height, width.
         seeds: One for each member of the population.
-        dtype: Type of the weights; another type changes their rounding, not the draw.
+        dtype: Type of the weights; another type changes their rounding and nothing else.
 
     Returns:
         Values by name, ``encoder.<parameter>`` and then ``decoder.<parameter>``.
@@ -94,7 +94,7 @@ def initialize(
         rule: How to draw: one of the three above.
         seeds: One for each member of the population.
         head: Outputs of each of the layers that the last ``nn.Linear`` holds side by side.
-        dtype: Type of the weights; another type changes their rounding, not the draw.
+        dtype: Type of the weights; another type changes their rounding and nothing else.
     """
     if rule not in get_args(Init):
         raise ConfigError(f"There is no init '{rule}'{nearest(rule, list(get_args(Init)))}")
@@ -144,7 +144,7 @@ def fans(weight: Tensor) -> tuple[int, int]:
 def _draw(
     rule: Init, seeds: Tensor, stream: str, shape: torch.Size, fan_in: int, fan_out: int
 ) -> Tensor:
-    """In float64, so that precision changes rounding and not the draw."""
+    """In float64, so that precision changes rounding and nothing else."""
     if rule == "kaiming":
         z = noise.normal(seeds, stream, 0, *shape, dtype=torch.float64)
         return z * math.sqrt(2 / fan_in)

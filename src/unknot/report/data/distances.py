@@ -132,7 +132,7 @@ def matrices_figure(
 ) -> Figure:
     """A row of matrices for each factor and a column for each source, of one colour scale.
 
-    Ground truth is known beforehand, and factors of few values would vanish beside those of many:
+    Ground truth is known beforehand, and factors of few values would vanish next to those of many:
     there, each matrix goes to its own maximum.
 
     Args:

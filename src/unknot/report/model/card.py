@@ -82,7 +82,7 @@ def model_card(
     # Small data may not fill the rows.
     complete = pairs.shape[1] == rows * pictures.ACROSS
     blocks = np.split(pairs, rows, axis=1) if complete else [pairs[:, : pictures.ACROSS]]
-    draws = pictures.draws(run, member, n=SAMPLE_ROWS * pictures.ACROSS)
+    samples = pictures.prior_samples(run, member, n=SAMPLE_ROWS * pictures.ACROSS)
     return ModelCard(
         seed=run.spec.seed_list[member],
         factors=names,
@@ -100,7 +100,7 @@ def model_card(
         ],
         images={
             "reconstructions": _table(np.concatenate(blocks)),
-            "samples": _table(draws.reshape(SAMPLE_ROWS, -1, *draws.shape[1:])),
+            "samples": _table(samples.reshape(SAMPLE_ROWS, -1, *samples.shape[1:])),
             "means": _table(means * np.uint8(brightness)),
         },
         brightness=brightness,

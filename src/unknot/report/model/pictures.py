@@ -33,7 +33,7 @@ def pairs(run: Run, member: int = 0, *, n: int) -> UInt8[np.ndarray, "2 n h w 3"
     )
 
 
-def draws(run: Run, member: int = 0, *, n: int) -> UInt8[np.ndarray, "n h w 3"]:
+def prior_samples(run: Run, member: int = 0, *, n: int) -> UInt8[np.ndarray, "n h w 3"]:
     """What the decoder makes of codes drawn from the prior, the same codes for every run."""
     z = noise.normal(0, "report", 1, n, run.spec.net.settings.latents)
     decoded = decode(run, z.expand(len(run.spec.seed_list), *z.shape))
@@ -51,7 +51,7 @@ def mean_images(run: Run, member: int = 0) -> UInt8[np.ndarray, "3 h w 3"]:
     """Mean image of the dataset, mean of decoded samples from the prior, and their difference."""
     rows = sample_rows(run, AVERAGED)[:AVERAGED]
     data = pixels(run.dataset, run.dataset.batch(rows)).mean(0)
-    sampled = draws(run, member, n=AVERAGED).mean(0)
+    sampled = prior_samples(run, member, n=AVERAGED).mean(0)
     return np.stack([data, sampled, np.abs(data - sampled)]).round().astype(np.uint8)
 
 
@@ -84,7 +84,7 @@ def reconstructions(run: Run, member: int = 0) -> UInt8[np.ndarray, "h w 3"]:
 
 def samples(run: Run, member: int = 0) -> UInt8[np.ndarray, "h w 3"]:
     """Images decoded from samples of the prior."""
-    decoded = draws(run, member, n=4 * ACROSS)
+    decoded = prior_samples(run, member, n=4 * ACROSS)
     return sheet(
         [Row((), images) for images in decoded.reshape(4, ACROSS, *decoded.shape[1:])],
         title=f"Samples from the prior: {title(run, member)}",
@@ -104,11 +104,11 @@ def out_of_distribution_inputs(image: Float[Tensor, "c h w"]) -> dict[str, Float
         >>> [name for name in inputs], float(inputs["inverted"].mean())
         (['image', '0.1% flipped', '1% flipped', '5% flipped', 'triangle', 'inverted'], 1.0)
     """
-    draw = noise.uniform(0, "report", 3, *image.shape).to(image)
+    level = noise.uniform(0, "report", 3, *image.shape).to(image)
     flipped = {f"{share:.1%} flipped".replace(".0%", "%"): share for share in FLIPPED}
     return {
         "image": image,
-        **{name: torch.where(draw < share, 1 - image, image) for name, share in flipped.items()},
+        **{name: torch.where(level < share, 1 - image, image) for name, share in flipped.items()},
         "triangle": _triangle(*image.shape[-2:]).to(image).expand_as(image),
         "inverted": 1 - image,
     }

@@ -182,12 +182,12 @@ def gif(frames: UInt8[np.ndarray, "t h w 3"], *, ms: int) -> bytes:
     index[packed] = 1
     present = np.flatnonzero(index)
     shades = np.stack([present >> 16, present >> 8 & 255, present & 255], axis=1)
-    colours = shades if len(shades) <= 256 else _palette(frames)
+    colors = shades if len(shades) <= 256 else _palette(frames)
     # Pillow's own search for the nearest colour is rough enough to miss white.
-    index[present] = cKDTree(colours).query(shades)[1]
+    index[present] = cKDTree(colors).query(shades)[1]
     pictures = [Image.fromarray(frame) for frame in index[packed]]
     for picture in pictures:
-        picture.putpalette(colours.astype(np.uint8).tobytes())
+        picture.putpalette(colors.astype(np.uint8).tobytes())
     data = io.BytesIO()
     pictures[0].save(
         data, "gif", save_all=True, append_images=pictures[1:], duration=ms, loop=0, disposal=1
@@ -198,8 +198,8 @@ def gif(frames: UInt8[np.ndarray, "t h w 3"], *, ms: int) -> bytes:
 def _palette(frames: UInt8[np.ndarray, "t h w 3"]) -> Int[np.ndarray, "256 3"]:
     """256 colours for all frames by median cut, the one nearest to paper made exactly paper."""
     tall = Image.fromarray(frames.reshape(-1, *frames.shape[2:]))
-    colours = np.array(tall.quantize(256, method=Image.Quantize.MEDIANCUT).getpalette())
-    colours = colours.reshape(-1, 3)
+    colors = np.array(tall.quantize(256, method=Image.Quantize.MEDIANCUT).getpalette())
+    colors = colors.reshape(-1, 3)
     paper = np.array(ImageColor.getrgb(PAPER))
-    colours[np.abs(colours - paper).sum(1).argmin()] = paper
-    return colours
+    colors[np.abs(colors - paper).sum(1).argmin()] = paper
+    return colors

@@ -1,4 +1,4 @@
-"""Baselines: lines in the figures of a study that its scores are held against."""
+"""Baselines: lines in the figures of a study that its scores are compared with."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -72,7 +72,7 @@ def _means(results: Results, name: str, scores: Sequence[str]) -> dict[str, floa
     matches = [c for c in configurations if name in (c.objective, c.label)]
     if not matches:
         names = list(dict.fromkeys(n for c in configurations for n in (c.objective, c.label)))
-        raise ConfigError(f"There is no objective or setting '{name}'{nearest(name, names)}")
+        raise ConfigError(f"There is no objective or configuration '{name}'{nearest(name, names)}")
     samples = {s: np.concatenate([c.sample(s).values for c in matches]) for s in scores}
     return {score: float(values.mean()) for score, values in samples.items() if len(values)}
 
@@ -81,7 +81,7 @@ def _number(text: str, scores: Sequence[str]) -> tuple[str, float]:
     """A score and the number for it."""
     score, _, value = text.partition("=")
     if (score := score.strip()) not in scores:
-        raise ConfigError(f"There is no score '{score}'{nearest(score, list(scores))}")
+        raise ConfigError(f"There is no metric '{score}'{nearest(score, list(scores))}")
     try:
         number = float(value)
     except ValueError:

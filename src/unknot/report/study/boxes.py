@@ -117,7 +117,7 @@ def run_rows(configuration: Configuration, **columns: Sequence[Any]) -> list[dic
     return [
         {
             "objective": configuration.objective,
-            "strength": configuration.strength,
+            "swept_value": configuration.swept_value,
             **dict(zip(columns, cells, strict=True)),
         }
         for cells in zip(*columns.values(), strict=True)

@@ -152,8 +152,8 @@ def posterior_ellipses(posteriors: Posteriors, *, title: str) -> DataFigure:
         1, size=(SIDE, SIDE), head=0.4, title=textwrap.fill(title, int(LETTERS * SIDE)),
     )  # fmt: skip
     axes.scatter(mean[:, 0], mean[:, 1], s=5, color=MUTED, alpha=0.45, linewidths=0, zorder=2)
-    for centre, half in zip(mean[marked], sd[marked], strict=True):
-        _draw_ellipse(axes, centre, half)
+    for center, half in zip(mean[marked], sd[marked], strict=True):
+        _draw_ellipse(axes, center, half)
     axes.scatter(mean[marked, 0], mean[marked, 1], s=4, color=INK, linewidths=0, zorder=4)
     axes.add_patch(Circle((0, 0), 1, fill=False, color=INK, linestyle=":", zorder=4))
     set_panel(axes, "", grid="both", ticks=6)
@@ -178,9 +178,9 @@ def _spread_rows(n: int) -> Int[np.ndarray, " k"]:
     return np.linspace(0, n - 1, min(n, ELLIPSES)).round().astype(np.int64)
 
 
-def _draw_ellipse(axes: Axes, centre: Float[np.ndarray, "2"], half: Float[np.ndarray, "2"]) -> None:
+def _draw_ellipse(axes: Axes, center: Float[np.ndarray, "2"], half: Float[np.ndarray, "2"]) -> None:
     """Faint inside, so that where many overlap is darker."""
-    place, (width, height) = (float(centre[0]), float(centre[1])), (2 * half).tolist()
+    place, (width, height) = (float(center[0]), float(center[1])), (2 * half).tolist()
     axes.add_patch(
         Ellipse(place, width, height, facecolor=ACCENT, alpha=FAINT, linewidth=0, zorder=1)
     )
@@ -199,8 +199,8 @@ def _frame(
     marked: Int[np.ndarray, " k"],
 ) -> None:
     """A square that holds everything drawn, the prior too, in one scale both ways."""
-    centre, away = mean[marked], sd[marked]
-    corners = np.concatenate([mean, centre - away, centre + away, [[-1, -1], [1, 1]]])
+    center, away = mean[marked], sd[marked]
+    corners = np.concatenate([mean, center - away, center + away, [[-1, -1], [1, 1]]])
     low, high = corners.min(0), corners.max(0)
     half = 0.53 * float((high - low).max())
     middle = (low + high) / 2

@@ -30,12 +30,12 @@ from unknot.report.study.style import LETTERS, DataFigure, across
 from unknot.report.style import png, set_title, styled
 from unknot.runs.run import Run
 
-WALKS = 8
+TRAVERSALS = 8
 """Traversals of each factor behind a distance matrix."""
 POINTS = 16
 """Traversals of each factor behind a cloud."""
 MIDDLE = 0.5
-"""The threshold whose shared latents are in the numbers: halfway, as in the Ada-GVAE."""
+"""The threshold whose shared latents are in the numbers: the middle, as in the Ada-GVAE."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def latent_shares(run: Run, latents: Latents, title: str) -> DataFigure:
 @styled
 def factor_distances(run: Run, title: str) -> DataFigure:
     """Mean distance of each two values of a factor: of factors, images, codes and so on."""
-    matrices = mean_matrices(distances.run_sources(run), run.dataset.space, traversals=WALKS)
+    matrices = mean_matrices(distances.run_sources(run), run.dataset.space, traversals=TRAVERSALS)
     figure = distances.matrices_figure(
         matrices,
         title=f"Mean distances along each factor, {title}",

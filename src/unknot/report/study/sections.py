@@ -86,7 +86,7 @@ SECTIONS = (
         files=("spread", "split_objectives", "cumulative", "split_settings"),
     ),
     Kind(
-        "strength",
+        "swept-value",
         lambda part: f"What {axis_name(ordered_lines(part.results))} does",
         lambda part: describe_lines(ordered_lines(part.results)),
     ),
@@ -98,11 +98,10 @@ SECTIONS = (
         paired=True,
     ),
     Kind(
-        "strengths",
-        "Which strength is best",
-        "Strength is the swept setting of an objective, e.g. β. The table has the value with the "
-        "best mean of each score. Shading: bootstrap probability that this value is best again. "
-        "Pale means uncertain.",
+        "best-values",
+        "Which swept value is best",
+        "For each objective and score, the swept value (e.g. of β) with the best mean. Shading: "
+        "bootstrap probability that this value is best again. Pale means uncertain.",
         lambda part, folder: tables.best_values(part.results, folder, part.prefix),
     ),
     Kind(
@@ -131,8 +130,8 @@ SECTIONS = (
     Kind(
         "shares",
         "Where differences come from",
-        "Share of the variance over runs that is explained by the objective and by its strength "
-        "(the swept setting, e.g. β). The rest is the seed.",
+        "Share of the variance over runs that is explained by the objective and by its swept "
+        "value (e.g. of β). The rest is the seed.",
     ),
     Kind(
         "seeds",
@@ -140,7 +139,7 @@ SECTIONS = (
         "Each row compares two configurations: the probability that the means of n seeds of each "
         "have the same order as the means of all seeds (0.5 is chance). It is estimated by the "
         "bootstrap, so it assumes that these seeds are typical. Rows: the best against the worst "
-        "strength of each objective, then the best configurations of objectives with neighbouring "
+        "value of each objective, then the best configurations of objectives with neighbouring "
         "ranks. The CSV file has all pairs.",
         lambda part, folder: tables.seed_counts(part.results, folder, part.prefix),
     ),
@@ -161,7 +160,7 @@ SECTIONS = (
 DATASETS = Kind(
     "datasets",
     "From dataset to dataset",
-    "A strength that is best on one dataset may be the worst on another.",
+    "A value that is best on one dataset may be the worst on another.",
     files=("split_objectives", "swept_value", "transfer"),
 )
 

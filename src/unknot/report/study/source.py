@@ -54,7 +54,7 @@ class Source:
     """How columns were taken that another reader may take otherwise."""
 
     def compare(self, results: Results, published: "Source") -> tuple[Comparison, str]:
-        """Some of its results beside published ones where both have a score by one protocol.
+        """Compare results with published ones where both have a score by one protocol.
 
         Also a sentence on protocols where they differ; empty where they do not.
         """

@@ -165,7 +165,7 @@ def label_points(
         figure,
         axes,
         [(x, y) for x, y, _ in points],
-        [setting_text(c.strength) for *_, c in points],
+        [setting_text(c.swept_value) for *_, c in points],
         [darker(looks[c.objective].color) for *_, c in points],
         paths=[[(x, y) for x, y, c in joined if c.objective == name] for name in looks],
         texts=texts,
@@ -251,5 +251,5 @@ def configuration_rows(configurations: Sequence[Configuration]) -> Configuration
 
 def swept_text(item: Configuration | Summary) -> str:
     """The swept value of a configuration, with the name of its setting."""
-    parts = setting_label(item.axis), setting_text(item.strength)
+    parts = setting_label(item.axis), setting_text(item.swept_value)
     return " ".join(part for part in parts if part)

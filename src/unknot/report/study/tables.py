@@ -174,7 +174,7 @@ def ranks(results: Results, folder: FigureFolder, prefix: str) -> list[Grid]:
 
 def best_values(results: Results, folder: FigureFolder, prefix: str) -> list[Grid]:
     """The best swept value of each objective for each score."""
-    best_by_score = results.best_strengths
+    best_by_score = results.best_values
     if len(results.configurations) < 2 or all(len(best.shares) < 2 for best in best_by_score):
         return []
     rows = []
@@ -186,12 +186,12 @@ def best_values(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
             if (best := by_score.get(score)) is None:
                 row.append(NOTHING)
                 continue
-            value = best.strength
+            value = best.swept_value
             key = repr(value) if isinstance(value, float) else value
             share = () if math.isnan(best.share) else (f"{best.share:.0%}", best.share)
             row.append(Cell(setting_text(value), key, *share))
         rows.append(row)
-    file = folder.table(f"{prefix}strengths", [best.row() for best in best_by_score])
+    file = folder.table(f"{prefix}best-values", [best.row() for best in best_by_score])
     return [Grid(["objective", "setting", *results.scores], rows, heat=True, file=file)]
 
 
@@ -231,7 +231,7 @@ def seed_counts(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
 def describe_published(comparison: Comparison | None) -> str:
     """How many values have a published counterpart, and how near they are to it."""
     if comparison is None or not comparison.differences:
-        return "No configuration here is in that table: data, objective and strength must agree."
+        return "No configuration here is in that table: data, objective and swept value must agree."
     differences = comparison.differences
     text = f"{len(differences)} values have a published counterpart. "
     flags = [d.flagged for d in differences if not math.isnan(d.z)]
@@ -242,7 +242,7 @@ def describe_published(comparison: Comparison | None) -> str:
 
 
 def published_values(comparison: Comparison, file: str) -> Grid:
-    """Our means beside the published ones."""
+    """Our means and the published ones."""
     columns: dict[str, Callable[[Difference], Cell]] = {
         "score": lambda d: text_cell(d.ours.score),
         "ours": lambda d: number_cell(d.ours.mean, small=f"n {d.ours.n}"),

@@ -24,7 +24,7 @@ class Sampler(Protocol):
 
     @property
     def views(self) -> int:
-        """How many rows go together; 1 where they are independent, which suits any objective."""
+        """Rows of a pair or triplet; 1 where rows are independent, which suits any objective."""
         ...
 
     def bind(self, dataset: FactorDataset, device: torch.device) -> Rows:

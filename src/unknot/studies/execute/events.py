@@ -48,7 +48,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Lost:
-    """The worker of a task died; another goes on from its last checkpoint."""
+    """The worker of a task died; another resumes from its last checkpoint."""
 
     key: str
     how: str

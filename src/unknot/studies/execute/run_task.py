@@ -86,7 +86,7 @@ def _scores(
     """Scores of each member that did not diverge; those that the folder has are not computed."""
     if task.metrics == []:
         return
-    metrics = evaluate.everything() if task.metrics is None else task.metrics
+    metrics = evaluate.model_metrics() if task.metrics is None else task.metrics
     # A score that does not apply to a run is a fact, not the study's end.
     request = ScoringRequest(metrics, task.protocol, task.score_seed, strict=False)
     everybody = score_models(
@@ -134,7 +134,7 @@ def run_task(
     stop: Callable[[], bool],
     ask: RequestCodes = no_codes,
 ) -> dict[str, Any]:
-    """Perform a task of either kind; whatever it does, others go on.
+    """Perform a task of either kind; whatever it does, others continue.
 
     Args:
         task: What to do.

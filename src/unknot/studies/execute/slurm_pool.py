@@ -9,7 +9,7 @@ run(folder, text, device="cuda", machine=cluster.machine, pool=cluster.pool)
 ```
 
 SLURM decides where and when. A job that is preempted, requeued, lost with its node or out of time
-goes on from its population's last checkpoint. Jobs outlive a driver that is killed; the next one
+resumes from its population's last checkpoint. Jobs outlive a driver that is killed; the next one
 finds them by the notes that are kept of them.
 
 ```
@@ -91,7 +91,7 @@ class Job:
         write_whole(Path(answer), json.dumps(fact).encode())
 
     def checkpoint(self, *words: str) -> Any:
-        """What to call in its place when it goes on: the same."""
+        """What to call in its place when it is resumed: the same."""
         return importlib.import_module("submitit").helpers.DelayedSubmission(self, *words)
 
 

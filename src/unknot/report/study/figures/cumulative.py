@@ -63,7 +63,7 @@ def draw(
                     where="post", color=look.color, linestyle=look.dash, linewidth=1.5,
                 )  # fmt: skip
             rows += [
-                {"objective": configuration.objective, "strength": configuration.strength,
+                {"objective": configuration.objective, "swept_value": configuration.swept_value,
                  "score": score, "value": float(v), "share": float(s)}
                 for v, s in zip(values, share, strict=True)
             ]  # fmt: skip

@@ -99,7 +99,7 @@ def draw(results: Results) -> DataFigure:
     looked = looks(groups)
     rows = [_rows(results, learner, groups) for learner in all_learners]
     several = any(row["low"] == row["low"] for of_learner in rows for row in of_learner)
-    interval = ", mean and 95 % interval" if several else ""
+    interval = ", mean and 95% interval" if several else ""
     figure, all_axes = panels(
         len(all_learners), most=2, size=(3.5, 2.6), head=1.0,
         title=f"Accuracy by number of labels{interval}",

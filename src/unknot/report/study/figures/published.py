@@ -1,4 +1,4 @@
-"""Figure of a study: our runs beside published ones."""
+"""Figure of a study: our runs and published ones."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -34,9 +34,9 @@ def draw(
     comparison: Comparison,
     *,
     baselines: Mapping[str, Mapping[str, float]] | None = None,
-    title: str = "Ours beside published",
+    title: str = "Our runs and published ones",
 ) -> DataFigure:
-    """Our runs beside the published ones: a tick for each, and means with two standard errors.
+    """Our runs and the published ones: a tick for each, and means with two standard errors.
 
     Args:
         comparison: From `unknot.analysis.comparison.compare`.
@@ -48,7 +48,7 @@ def draw(
         raise DataError("No configuration is in both tables: there is nothing to compare.")
     order = {
         (d.ours.label, str(d.ours.settings)): Configuration(
-            d.ours.objective, d.ours.strength, d.ours.axis, {}, {}
+            d.ours.objective, d.ours.swept_value, d.ours.axis, {}, {}
         )
         for d in differences
     }

@@ -1,4 +1,4 @@
-"""Figure of a study: what codes say about images against how well images come back."""
+"""Figure of a study: what codes say about images against how well images are reconstructed."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -28,7 +28,7 @@ from unknot.report.style import MUTED, PAPER, RULE, SMALL, set_panel, styled
 
 
 def applies(part: Part) -> Iterator[Figure]:
-    """Where two runs have both, and one of them ended well."""
+    """Where two runs have both, and one of them finished."""
     results, pair = part.results, ("kl", "recon")
     both = any(c.has(*pair) for c in results.configurations)
     if both and results.runs_with(*pair) > 1:

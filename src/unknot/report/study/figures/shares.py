@@ -59,7 +59,7 @@ def draw(results: Results, scores: Sequence[str] | None = None) -> DataFigure:
     axes.tick_params(axis="y", length=0, labelcolor=INK)
     show_frame(axes)
     patches = {
-        name: Patch(facecolor=color, hatch=hatch, edgecolor=PAPER)
+        name.replace("_", " "): Patch(facecolor=color, hatch=hatch, edgecolor=PAPER)
         for name, (color, hatch) in zip(all_shares[0].shares, LOOKS, strict=True)
     }
     legend(

@@ -48,7 +48,7 @@ def applies(part: Part) -> Iterator[Figure]:
     # Configurations that no number puts in order cannot be a line.
     if objectives := {line.objective for line in ordered_lines(results)}:
         show = partial(draw, results, results.panels, baselines=part.baselines)
-        yield Figure("strength", "strength", partial(show, objectives=objectives))
+        yield Figure("swept-value", "swept-value", partial(show, objectives=objectives))
 
 
 def over_datasets(part: Part) -> Iterator[Figure]:
@@ -91,7 +91,7 @@ def describe_lines(lines: Sequence[Line]) -> str:
         'One run per configuration, from the smallest to the largest spacing.'
     """
     several = any(c.size > 1 for line in lines for c in line.configurations)
-    text = "Means over seeds with 95 % intervals" if several else "One run per configuration"
+    text = "Means over seeds with 95% intervals" if several else "One run per configuration"
     axis = axis_name(lines)
     if axis == "strength":
         text += ", from the weakest to the strongest regularisation of each objective."
@@ -116,7 +116,7 @@ def draw(
     objectives: Collection[str] | None = None,
     baselines: Sequence[Baseline] = (),
 ) -> DataFigure:
-    """Mean score over swept values, lines of each objective or dataset, with 95 % intervals.
+    """Mean score over swept values, lines of each objective or dataset, with 95% intervals.
 
     Where configurations differ in several settings, the one that makes the fewest lines is the
     axis, and every other has a line for each of its values; see
@@ -149,7 +149,7 @@ def draw(
     several = any(point[score].n > 1 for points in summaries for point in points for score in names)
     figure, all_axes = panels(
         len(names), most=MOST_ACROSS, size=(2.9, 2.1), head=1.0,
-        title=f"Scores over {axis_name(selected)}{', mean and 95 % interval' if several else ''}",
+        title=f"Scores over {axis_name(selected)}{', mean and 95% interval' if several else ''}",
     )  # fmt: skip
     room = float(figure.get_size_inches()[0]) / across(len(names), MOST_ACROSS) - MARGIN
     for score, axes in zip(names, all_axes, strict=True):
@@ -167,7 +167,7 @@ def draw(
     notes = (describe_baselines(baselines, names),)
     legend(figure, dict(zip(labels, looked, strict=True)), across=2, notes=notes)
     rows = [
-        {**point[score].row(), "strength": value, "axis": line.axis, "line": label}
+        {**point[score].row(), "swept_value": value, "axis": line.axis, "line": label}
         for line, label, points in zip(selected, labels, summaries, strict=True)
         for value, point in zip(line.values, points, strict=True)
         for score in names

@@ -96,7 +96,7 @@ def draw(configurations: Sequence[Configuration], bands: Sequence[Band]) -> Data
             if values.shape[1] > 1:
                 axes.fill_between(steps, low, high, color=look.color, alpha=0.2, linewidth=0)
             rows += [
-                {"objective": configuration.objective, "strength": configuration.strength,
+                {"objective": configuration.objective, "swept_value": configuration.swept_value,
                  "term": name, "step": int(step), "seeds": values.shape[1], "median": float(m),
                  "low": float(a), "high": float(b)}
                 for step, m, a, b in zip(steps, middle, low, high, strict=True)

@@ -114,7 +114,7 @@ def draw(results: Results, score: str) -> DataFigure:
     Rings mark the best configuration of each, if there is one. Where levels are so far apart that
     one scale would squeeze the points, axes have their own, and there is no diagonal.
 
-    Paper: Hartmann 2021, who asks whether the best strength is that of another dataset.
+    Paper: Hartmann 2021, who asks whether the best value is that of another dataset.
 
     Args:
         results: Of any number of datasets.
@@ -156,15 +156,16 @@ def _distinctive(configurations: Sequence[Configuration]) -> list[str]:
     return [
         name
         for name in dict.fromkeys(name for c in configurations for name in c.settings)
-        if _is_strength(configurations, name)
+        if _is_objective_number(configurations, name)
         or any(len({hashable(c.settings.get(name)) for c in g}) > 1 for g in groups.values())
     ]
 
 
-def _is_strength(configurations: Sequence[Configuration], name: str) -> bool:
+def _is_objective_number(configurations: Sequence[Configuration], name: str) -> bool:
     """Whether it is a number of objectives."""
     values = [c.settings.get(name) for c in configurations]
-    return any(map(is_number, values)) and name.partition(".")[0] in ("objective", "strength")
+    swept = ("objective", "strength", "swept_value")
+    return any(map(is_number, values)) and name.partition(".")[0] in swept
 
 
 def _draw_pair(axes: Axes, pair: Pair, looked: dict[str, Look]) -> None:
@@ -244,7 +245,7 @@ def _rows(pair: Pair, score: str, is_shown: bool) -> list[dict[str, Any]]:
             "first": pair.first,
             "second": pair.second,
             "objective": c.objective,
-            "strength": c.strength,
+            "swept_value": c.swept_value,
             "axis": c.axis,
             "first_n": len(c.sample(score).values),
             "second_n": len(other.sample(score).values),

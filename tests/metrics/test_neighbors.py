@@ -10,13 +10,11 @@ from scipy.special import digamma
 from metrics import peers
 from metrics.representations import factors, get, perfect
 from unknot.core.errors import ConfigError
-from unknot.metrics.parts.information import neighbour_information
+from unknot.metrics.parts.information import neighbor_information
 
 
 def estimate(codes, levels, k=3):
-    return neighbour_information(
-        torch.as_tensor(codes).double(), torch.as_tensor(levels), k
-    ).numpy()
+    return neighbor_information(torch.as_tensor(codes).double(), torch.as_tensor(levels), k).numpy()
 
 
 def slow(code, level, k):
