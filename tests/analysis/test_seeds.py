@@ -90,7 +90,9 @@ def test_the_seed_decides():
 
 
 def test_bad_arguments():
-    with pytest.raises(DataError, match=r"The second setting needs finite scores of at least two"):
+    with pytest.raises(
+        DataError, match=r"The second configuration needs finite scores of at least two"
+    ):
         seeds_needed([0.1, 0.2], [0.3])
     with pytest.raises(DataError, match="Leave diverged models out"):
         seeds_needed([0.1, float("nan")], [0.3, 0.4])

@@ -129,7 +129,7 @@ def _fault_of_values(db: sqlite3.Connection) -> str | None:
             ("real", "null").__contains__,
         ),
         (
-            "names of scores",
+            "names of metrics",
             "SELECT DISTINCT name FROM scores UNION SELECT metric FROM measures "
             "UNION SELECT protocol FROM measures",
             lambda v: isinstance(v, str) and bool(v),
