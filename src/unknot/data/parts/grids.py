@@ -1,4 +1,4 @@
-"""Factor values that come with images, held against the grid that they should fill."""
+"""Factor values that come with images, compared with the grid that they should fill."""
 
 from collections.abc import Sequence
 from pathlib import Path
