@@ -65,7 +65,7 @@ def test_every_run_is_the_run_that_it_would_be_alone(undisturbed, images):
 
 def test_the_folder_has_no_place_for_each_run_and_nothing_that_only_training_needs(undisturbed):
     assert {path.name for path in undisturbed.iterdir()} == {
-        *(".lock", "study.toml", "study.db", "populations")
+        *(".lock", "study.toml", "study.db", "study.db.sha256", "populations")
     }
     populations = list((undisturbed / "populations").iterdir())
     assert len(populations) == 2

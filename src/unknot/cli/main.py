@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from unknot.cli import (
+    check,
     data,
     demo,
     distances,
@@ -43,6 +44,7 @@ PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     "Models": {
         "train": train.train,
         "resume": resume.resume,
+        "check": check.check,
         "evaluate": evaluate.evaluate,
         "show": show.show,
         "encode": encode.encode,

@@ -9,6 +9,7 @@ def resume(run: RunArgument, device: Device = "auto", json: Json = False) -> Non
     """Resume a run from its last checkpoint and train the remaining steps.
 
     On the same machine the final weights are bit-identical to those of an uninterrupted run.
+    Damaged weights and curves of a finished run are written again.
 
     Example: `unknot resume runs/beta_vae-dsprites-1`
     """
@@ -19,8 +20,12 @@ def resume(run: RunArgument, device: Device = "auto", json: Json = False) -> Non
 
     folder = RunFolder(run)
     steps = folder.spec().updates
-    if folder.is_trained and not json:
-        screen.say(f"Nothing to do: {run} is finished.")
+    damage = folder.damage()
+    if not json:
+        if damage:
+            screen.say(f"Damaged, to be written again: {', '.join(damage)}")
+        elif folder.is_trained:
+            screen.say(f"Nothing to do: {run} is finished.")
     with nullcontext() if json else screen.bar("resume", steps, "steps") as update:
         watch = screen.watcher(update) if update else lambda _: None
         resumed = runs.resume(run, device=device, watch=watch)

@@ -5,6 +5,7 @@ UnknotError                 anything this library refuses or fails to do
 ├── DataError               a dataset or an array: missing, foreign, NaN, wrong range
 ├── ShapeError              a tensor whose shape does not fit
 └── StoreError              a run folder or a checkpoint: missing, foreign, occupied
+    ├── DamageError         a file of ours is not what was written; the message has the way back
     └── WriteError          a file could not be written; nothing half-written is left
 """
 
@@ -31,6 +32,10 @@ class ShapeError(UnknotError):
 
 class StoreError(UnknotError):
     """A run folder or a checkpoint is missing, foreign or already occupied."""
+
+
+class DamageError(StoreError):
+    """A file that this library wrote is not what it wrote; the message has the way back."""
 
 
 class WriteError(StoreError):

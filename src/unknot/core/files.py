@@ -44,7 +44,7 @@ def atomic_path(path: Path, name: str = "") -> Iterator[Path]:
     except OSError as error:
         raise WriteError(f"Could not write {name or path}: {reason(error)}.") from error
     finally:
-        _remove(part)
+        remove(part)
 
 
 def write_whole(path: Path, data: bytes | str) -> None:
@@ -117,6 +117,14 @@ def _no_link(path: Path) -> str:
     )
 
 
+def remove(part: Path) -> None:
+    """Remove a file, or a folder with all that is in it, if it is there."""
+    if part.is_dir():
+        shutil.rmtree(part, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        part.unlink()
+
+
 def reason(error: OSError) -> str:
     """Why the system refused, as the end of a sentence.
 
@@ -154,11 +162,4 @@ def _remove_abandoned(path: Path) -> None:
     for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         with contextlib.suppress(OSError):  # another process may remove it too
             if time.time() - part.stat().st_mtime > ABANDONED:
-                _remove(part)
-
-
-def _remove(part: Path) -> None:
-    if part.is_dir():
-        shutil.rmtree(part, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        part.unlink()
+                remove(part)

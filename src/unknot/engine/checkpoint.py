@@ -102,8 +102,17 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str,
 def read_weights(path: Path) -> dict[str, Tensor]:
     """Read a safetensors file."""
     try:
-        return read_tensors(path.read_bytes())
-    except (OSError, SafetensorError) as error:
+        data = path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{path} is not a safetensors file that can be read: {error}.") from error
+    return unpack_tensors(data, path)
+
+
+def unpack_tensors(data: bytes, path: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file, given its content."""
+    try:
+        return read_tensors(data)
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{path} is not a safetensors file that can be read: {error}.") from error
 
 

@@ -3,7 +3,8 @@
 ```
 <run>/
   run.toml                what was asked, whole: reading it again gives the same run
-  status.json             how far it is, what became of each member, versions, device; written last
+  status.json             how far it is, what became of each member, versions, device; written last,
+                          with a checksum of each file and a description of the models
   checkpoints/step-N/     to resume from; the last few
   weights.safetensors     at the end: one tensor per weight, members first
   curves.safetensors      at the end: the logged values, [log steps, members]
@@ -11,15 +12,15 @@
 ```
 
 A study's populations are such folders without ``run.toml`` and ``curves.csv``, since the plan says
-what was asked; their checkpoints go when they are trained.
+what was asked; their checkpoints go when they are trained. `docs/run_folder.md` has the format.
 """
 
 import contextlib
+import fnmatch
 import itertools
-import json
 import platform
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,18 +29,19 @@ from typing import Any
 import torch
 
 import unknot
-from unknot.core.errors import StoreError
-from unknot.core.files import refuse_links, write_whole
+from unknot.core.errors import DamageError, StoreError
+from unknot.core.files import inside, refuse_links, remove, write_whole
 from unknot.core.toml import read_toml, to_toml
 from unknot.engine import checkpoint
-from unknot.engine.checkpoint import read_weights, write_tensors
-from unknot.runs import config, lock
+from unknot.engine.checkpoint import unpack_tensors, write_tensors
+from unknot.runs import config, lock, status
 from unknot.runs.curves import Curves
+from unknot.runs.description import check_images, describe
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Training, Watcher, member_specs, training_context
 
-FORMAT = 2
-"""Of `status.json`."""
+OURS = ("run.toml", "status.json", "weights*.safetensors", "curves.*", "scores.jsonl", "step-*")
+"""Names that are written by who holds the folder alone."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,31 @@ class RunFolder:
     @property
     def is_trained(self) -> bool:
         """Whether the run was trained to its end and all of it is there."""
-        ended = self.record().get("status") in ("done", "diverged")
-        return ended and self.weights_file.exists()
+        record = self.record()
+        ended = record.get("status") in ("done", "diverged")
+        return ended and self.weights_file.exists() and not status.lacks(self.path, record)
+
+    def damage(self) -> dict[str, str]:
+        """What is wrong with the files of a finished run, by name; all of them are read."""
+        try:
+            record = self.record()
+        except StoreError as error:
+            return {self.status_file.name: str(error)}
+        return status.damage(self.path, record)
+
+    def discard(self, names: Iterable[str]) -> None:
+        """Remove damaged files of a run, so that training writes them again.
+
+        Weights that were kept at a step come back if training passes that step: checkpoints after
+        it go as well. Only for who holds the lock.
+        """
+        for name in names:
+            inside(self.path, name).unlink(missing_ok=True)
+            step = name.removeprefix("weights-").removesuffix(".safetensors")
+            if step.isdigit():
+                for path in self.checkpoints.glob("step-*"):
+                    if int(path.name[5:]) >= int(step):
+                        remove(path)
 
     def check_free(self) -> None:
         """Check that a run may be written here."""
@@ -94,19 +119,29 @@ class RunFolder:
                 f"{self.path} already holds a run. Resume it with `unknot resume {self.path}`, "
                 "or choose another folder with --out."
             )
-        if self.path.is_file() or (self.path.is_dir() and any(self.path.iterdir())):
+        if self.path.is_file() or (self.path.is_dir() and self._strangers()):
             raise StoreError(f"{self.path} is not an empty folder; choose another with --out.")
 
     def claim(self, spec: TrainSpec) -> None:
         """Make the folder and write down what was asked."""
         self.check_free()
+        self._remove_leftovers()
         write_whole(self.spec_file, to_toml(spec.table()).encode())
+
+    def abandon(self) -> None:
+        """Give up a folder in which nothing was trained yet, so that it may be used again."""
+        if any(self.checkpoints.glob("step-*")):
+            return
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        for file in (self.spec_file, self.status_file, self.path / lock.FILE):
+            file.unlink(missing_ok=True)
 
     @contextmanager
     def lock(self, *, patience: float = 0.0) -> Iterator[None]:
         """Keep other processes from training here."""
         refusal = f"Another process is training in {self.path}; wait for it or stop it first."
         with lock.hold(self.path, refusal, patience=patience):
+            self._remove_leftovers()
             yield
 
     def spec(self) -> TrainSpec:
@@ -123,25 +158,19 @@ class RunFolder:
 
     def record(self) -> dict[str, Any]:
         """What `status.json` holds; empty before the first step."""
-        file = self.status_file
-        if not file.exists():
-            return {}
-        try:
-            facts = json.loads(file.read_text(encoding="utf-8"))
-            _ = [(member["id"], member["diverged_at"]) for member in facts["members"]]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StoreError(f"{file} is damaged: {error!r}.") from error
-        if (number := facts.get("format", 1)) != FORMAT:
-            raise StoreError(f"{file} has format {number}; this version reads format {FORMAT}.")
-        return dict(facts)
+        return status.read(self.path)
 
     def curves(self) -> Curves:
         """What training logged."""
         record = self.record()
+        data = status.read_file(self.path, self.curves_file.name, record)
         try:
-            return Curves.from_tensors(read_weights(self.curves_file), record["curves"])
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            raise StoreError(f"The curves in {self.path} cannot be read: {error!r}.") from error
+            tensors = unpack_tensors(data, self.curves_file)
+            return Curves.from_tensors(tensors, record["curves"])
+        except (StoreError, ValueError, KeyError, RuntimeError) as error:
+            raise DamageError(
+                f"{self.curves_file} is damaged: {error} {status.way_back(self.path)}"
+            ) from error
 
     def complete(self, training: Training, *, watch: Watcher, stop: Callable[[], bool]) -> None:
         """Train to the end, from the newest checkpoint if there is one; a stop leaves another.
@@ -151,7 +180,10 @@ class RunFolder:
             watch: Told after every few steps.
             stop: Asked after every few steps.
         """
-        saved = checkpoint.latest(self.checkpoints)
+        try:
+            saved = checkpoint.latest(self.checkpoints)
+        except StoreError as error:
+            raise DamageError(f"{error} {status.way_back(self.path)}") from error
         if saved is not None:
             training.restore(saved, self.checkpoints)
         if not training.finished:
@@ -167,7 +199,17 @@ class RunFolder:
         write_tensors(self.curves_file, training.curves.tensors(), {})
         if self.spec_file.exists():
             write_whole(self.curves_table, training.curves.csv(training.seeds).encode())
-        self._save_status(training)
+        specs = member_specs(training.specs)
+        tables = [{k: v for k, v in spec.table().items() if k != "seeds"} for spec in specs]
+        settings = [table for i, table in enumerate(tables) if table not in tables[:i]]
+        self._save_status(
+            training,
+            files=status.final_files(self.path),
+            data=describe(training.context.dataset, specs[0]),
+            settings=settings,
+            settings_of=[settings.index(table) for table in tables],
+            lone=training.specs[0].lone,
+        )
 
     def load(
         self,
@@ -184,28 +226,42 @@ class RunFolder:
             member: One of them, as a training of its own; all of them when None.
         """
         members = [self.spec()] if specs is None else list(specs)
-        if not self.weights_file.exists():
+        record = self.record()
+        if not self.weights_file.exists() or not record:
             raise StoreError(
                 f"{self.path} is not finished; resume it with `unknot resume {self.path}`."
             )
-        record, curves = self.record(), Curves()
-        ids = [entry["id"] for entry in record.get("members", [])]
-        if specs is not None and ids != [name for spec in members for name in spec.ids()]:
-            raise StoreError(f"{self.path} holds other runs than the plan says.")
-        weights = read_weights(self.weights_file)
-        with contextlib.suppress(StoreError):  # a model is of use without them
-            curves = self.curves()
-        lost = [entry["diverged_at"] for entry in record.get("members", [])]
+        if self.leftovers():
+            with contextlib.suppress(StoreError), self.lock():
+                pass
+        ids = [entry["id"] for entry in record["members"]]
+        if ids != [name for spec in members for name in spec.ids()]:
+            raise StoreError(
+                f"{self.path} holds other runs than the plan says."
+                if specs is not None
+                else f"{self.spec_file} has changed since the run was trained; put it back, or "
+                f"train it in another folder: `unknot train {self.spec_file} --out FOLDER`."
+            )
+        data = status.read_file(self.path, self.weights_file.name, record)
+        weights, curves = unpack_tensors(data, self.weights_file), self.curves()
+        lost = [entry["diverged_at"] for entry in record["members"]]
         if member is not None:
             members, lost = [member_specs(members)[member]], lost[member : member + 1]
             weights = {name: stacked[member : member + 1] for name, stacked in weights.items()}
             curves = curves.member(member)
         context = training_context(members[0], device, trained=True)
+        seen = record.get("data", {}).get("fingerprint")
+        check_images(context.dataset, seen, str(self.status_file))
         training = Training.from_weights(members, context, weights, self.weights_file)
         training.curves = curves
         training.diverged = {i: int(step) for i, step in enumerate(lost) if step is not None}
         training.step = record.get("step", members[0].updates)
         return training
+
+    def leftovers(self) -> list[Path]:
+        """Parts of files and checkpoints that a killed process left."""
+        parts = [*self.path.glob(".*.part"), *self.checkpoints.glob(".*.part")]
+        return [part for part in parts if any(fnmatch.fnmatch(part.name, f".{n}.*") for n in OURS)]
 
     def tidy(self) -> None:
         """Remove what only an unfinished training needs, and what killed processes left.
@@ -222,9 +278,18 @@ class RunFolder:
         if not training.finished:  # or `save` says so, when all of it is there
             self._save_status(training)
 
-    def _save_status(self, training: Training) -> None:
-        facts = {"format": FORMAT, **training.record(), "versions": versions(training.threads)}
-        write_whole(self.status_file, json.dumps(facts, indent=1).encode())
+    def _save_status(self, training: Training, **final: Any) -> None:
+        facts = {**training.record(), "versions": versions(training.threads), **final}
+        status.write(self.path, facts)
+
+    def _strangers(self) -> list[Path]:
+        """What is in the folder and is neither a lock nor left by a writer that was killed."""
+        ours = {self.path / lock.FILE, *self.leftovers()}
+        return [file for file in self.path.iterdir() if file not in ours]
+
+    def _remove_leftovers(self) -> None:
+        for part in self.leftovers():
+            remove(part)
 
 
 def versions(threads: int | None = None) -> dict[str, Any]:

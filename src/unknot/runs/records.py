@@ -1,13 +1,20 @@
 """Records: scores as they are kept in a folder, never written twice."""
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unknot.core.errors import StoreError
-from unknot.core.files import write_whole
+from unknot.core.checksums import facts_sum
+from unknot.core.errors import DamageError
+from unknot.core.files import inside, write_whole
+from unknot.runs.status import way_back
+
+FILE = "scores.jsonl"
+CHECK = 16
+"""Hexadecimal digits of the checksum of a line."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +51,49 @@ def plain(protocol: Any) -> dict[str, Any]:
 
 def read(folder: Path) -> list[Record]:
     """The records of a run folder."""
-    path = folder / "scores.jsonl"
+    path = inside(folder, FILE)
     if not path.exists():
         return []
     try:
-        return [Record(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
-    except (OSError, ValueError, TypeError) as error:
-        raise StoreError(f"{path} is damaged: {error}. Move it away and score again.") from error
+        return [_parse(line) for line in path.read_text("utf-8").splitlines()]
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise DamageError(f"{path} is damaged: {error}. {way_back(folder)}") from error
+
+
+def keep_whole(folder: Path) -> int:
+    """Drop the lines that cannot be read, and keep the file as it was under another name.
+
+    Only for who holds the folder.
+
+    Returns:
+        How many were dropped.
+    """
+    path = inside(folder, FILE)
+    lines = path.read_text("utf-8", errors="replace").splitlines()
+    whole = []
+    for line in lines:
+        with contextlib.suppress(ValueError, TypeError, AttributeError, RecursionError):
+            whole.append(_parse(line))
+    path.replace(inside(folder, f"{FILE}.damaged"))
+    _write(folder, whole)
+    return len(lines) - len(whole)
+
+
+def _parse(line: str) -> Record:
+    """A record from its line; lines written before there were checksums have none."""
+    facts = json.loads(line)
+    check = facts.pop("check", None)
+    if check is not None and check != facts_sum(facts)[:CHECK]:
+        raise ValueError("a line is not what was written")
+    return Record(**facts)
+
+
+def _write(folder: Path, records: Iterable[Record]) -> None:
+    lines = []
+    for record in records:
+        facts = json.loads(json.dumps(asdict(record)))
+        lines.append(json.dumps({**facts, "check": facts_sum(facts)[:CHECK]}) + "\n")
+    write_whole(inside(folder, FILE), "".join(lines))
 
 
 def append(folder: Path, records: Sequence[Record]) -> int:
@@ -69,6 +112,5 @@ def append(folder: Path, records: Sequence[Record]) -> int:
         if record.applies:
             by_key.setdefault(record.key, record)
     if len(by_key) > before:
-        lines = "".join(json.dumps(asdict(record)) + "\n" for record in by_key.values())
-        write_whole(folder / "scores.jsonl", lines.encode())
+        _write(folder, by_key.values())
     return len(by_key) - before

@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
-from unknot.core.errors import ConfigError, ShapeError
+from unknot.core.errors import ConfigError, ShapeError, UnknotError
 from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache, Representation
 from unknot.engine import encode
@@ -188,7 +188,14 @@ def train(
     on_start()
     with stop_on_signal() as stop:
         if folder:
-            return _train_in(folder, training, watch, stop.is_set)
+            try:
+                return _train_in(folder, training, watch, stop.is_set)
+            except Exception as error:
+                # Too little memory for the first step, say: another try may use the folder. An
+                # error of ours says what to do.
+                if training.step == 0 and not isinstance(error, UnknotError):
+                    folder.abandon()
+                raise
         training.run(watch=watch, stop=stop.is_set)
     if not training.finished:
         raise KeyboardInterrupt
@@ -198,16 +205,19 @@ def train(
 def resume(path: str | Path, *, device: str = "auto", watch: Watcher = lambda _: None) -> Run:
     """Resume a run from its last checkpoint; from the start when it has none.
 
+    Of a finished run, damaged weights and curves are written again, from the same checkpoint.
+
     Raises:
         StoreError: There is no run, or its checkpoints cannot be read.
     """
     folder = RunFolder(Path(path))
     spec = folder.spec()
-    if folder.is_trained:
+    damage = folder.damage()
+    if not damage and folder.is_trained:
         return load(path, device=device)
     training = Training.start([spec], device)
     with stop_on_signal() as stop:
-        return _train_in(folder, training, watch, stop.is_set)
+        return _train_in(folder, training, watch, stop.is_set, damage)
 
 
 def load(path: str | Path, *, device: str = "auto") -> Run:
@@ -221,9 +231,14 @@ def load(path: str | Path, *, device: str = "auto") -> Run:
 
 
 def _train_in(
-    folder: RunFolder, training: Training, watch: Watcher, stop: Callable[[], bool]
+    folder: RunFolder,
+    training: Training,
+    watch: Watcher,
+    stop: Callable[[], bool],
+    damage: Iterable[str] = (),
 ) -> Run:
     with folder.lock():
+        folder.discard(damage)
         folder.complete(training, watch=watch, stop=stop)
     return Run(training, folder.path)
 

@@ -20,8 +20,10 @@ from unknot.engine.updates import is_moment
 from unknot.losses.likelihood import likelihood_of, pixel_likelihood
 from unknot.losses.overlap import Overlap
 from unknot.runs.curves import Curves
+from unknot.runs.description import check_images
 from unknot.runs.spec import TrainSpec
 
+REALS = {torch.float32, torch.float64}
 Status: TypeAlias = Literal["running", "done", "stopped", "diverged"]
 
 
@@ -165,7 +167,8 @@ class Training:
         """Continue from a checkpoint."""
         if saved.facts.get("ids") != self.ids:
             raise StoreError(f"The checkpoint in {source} belongs to another run.")
-        self._check_images(saved.facts.get("images"), source)
+        seen = saved.facts.get("images")
+        check_images(self.context.dataset, seen, f"the checkpoint in {source}")
         state = {n: t for n, t in saved.tensors.items() if not n.startswith("curves")}
         _check_tensors(self.population.state(), state, source)
         self.population.load(state)
@@ -223,18 +226,6 @@ class Training:
         for member in lost.nonzero().flatten().tolist():
             self.diverged.setdefault(member, self.step)
 
-    def _check_images(self, seen: list[float] | None, source: Path) -> None:
-        if seen is None:  # checkpoints from before they were written down
-            return
-        dataset = self.context.dataset
-        signature = dataset.signature()
-        same = len(seen) == len(signature)
-        if not same or max(abs(a - b) for a, b in zip(seen, signature, strict=True)) > 1e-5:
-            raise StoreError(
-                f"The images of {dataset.name} are no longer those that were trained on until the "
-                f"checkpoint in {source}; put those back, or train again in another folder."
-            )
-
 
 def training_context(spec: TrainSpec, device: str = "auto", *, trained: bool = False) -> Context:
     """Dataset, net, batch and device of a population; `trained` only to use its weights."""
@@ -279,4 +270,10 @@ def _check_tensors(expected: State, state: State, source: str | Path) -> None:
             shapes = [None if t is None else tuple(t.shape) for t in (want, have)]
             raise StoreError(
                 f"{source} is of another net: {name} should be {shapes[0]} and is {shapes[1]}."
+            )
+        # Trained in double precision, read in single: no other kind of number is meant so.
+        if have.dtype != want.dtype and not {have.dtype, want.dtype} <= REALS:
+            raise StoreError(
+                f"{source} holds no weights of ours: {name} should be {want.dtype} and is "
+                f"{have.dtype}."
             )

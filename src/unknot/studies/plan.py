@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import json
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -56,6 +57,15 @@ class Plan:
     def sweep(self) -> Sweep:
         """Seeds, metrics and all else that the file says beside the settings."""
         return self.file.sweep
+
+    def facts(self) -> dict[str, str]:
+        """What is asked for beside the runs, as the records keep it."""
+        return {
+            "name": self.sweep.name,
+            "metrics": json.dumps(self.sweep.metrics),
+            "protocol": self.sweep.protocol,
+            "score_seed": str(self.sweep.score_seed),
+        }
 
     @property
     def steps(self) -> int:

@@ -95,6 +95,8 @@ def _fault_of_plan(runs: list[tuple[Any, ...]], *, planned: bool) -> str | None:
             return f"its plan has no whole numbers for run {run}"
     if planned and not any(run[4] for run in runs):
         return "its plan is empty"
+    if runs and not planned:
+        return "it does not say the study's text"
     return None
 
 

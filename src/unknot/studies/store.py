@@ -14,12 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unknot.core.errors import StoreError, WriteError
-from unknot.core.files import inside, refuse_links
+from unknot.core.checksums import file_sum
+from unknot.core.errors import DamageError, StoreError, WriteError
+from unknot.core.files import inside, refuse_links, write_whole
+from unknot.runs import lock
 from unknot.studies.soundness import find_fault
 
 FORMAT = "2"
 FILE = "study.db"
+SEAL = "study.db.sha256"
+"""The checksum of the file while nobody writes to it."""
 WAIT = 30.0
 """Seconds that a reader or the writer waits for the other."""
 
@@ -292,6 +296,13 @@ class Store:
         with self.writing() as db:
             db.execute("UPDATE populations SET status = ? WHERE status = ?", (PENDING, RUNNING))
 
+    def reopen(self, keys: Iterable[str]) -> None:
+        """Populations that are to be looked at again: what they have is not done twice."""
+        with self.writing() as db:
+            db.executemany(
+                "UPDATE populations SET status = ? WHERE key = ?", ((PENDING, key) for key in keys)
+            )
+
     def fail(self, key: str, error: str) -> None:
         """A population could not be trained or scored."""
         with self.writing() as db:
@@ -368,16 +379,43 @@ def _numbers(
     return [numbers[row] for row in rows]
 
 
-def create(folder: Path) -> Store:
+def create(folder: Path, file: str = FILE) -> Store:
     """A store to write to; made where there is none."""
     refuse_links(folder)
+    if file == FILE:
+        _check_seal(folder)
     with _explained(folder, "write"):
-        store = Store(folder, sqlite3.connect(folder / FILE, timeout=WAIT))
+        store = Store(folder, sqlite3.connect(folder / file, timeout=WAIT))
+        (folder / SEAL).unlink(missing_ok=True)
         store.db.execute("PRAGMA journal_mode = WAL")
         store.db.execute("PRAGMA synchronous = FULL")
         if not store.db.execute("SELECT 1 FROM sqlite_master").fetchall():
             store.db.executescript(f"BEGIN; {SCHEMA} COMMIT;")
     return _checked(store)
+
+
+def seal(folder: Path) -> None:
+    """Write down the checksum of records that nobody writes to any more."""
+    if (folder / FILE).is_file() and not (folder / f"{FILE}-wal").exists():
+        with contextlib.suppress(WriteError):  # a full disk is no reason to fail at the very end
+            write_whole(folder / SEAL, file_sum(folder / FILE))
+
+
+def _check_seal(folder: Path) -> None:
+    """Refuse records that changed since the last driver left."""
+    seal = folder / SEAL
+    try:
+        before = seal.read_text(encoding="ascii", errors="replace")
+        if before == file_sum(folder / FILE):
+            return
+        # A driver that begins in this moment removes it.
+        if lock.is_held(folder) or not seal.exists():
+            return
+    except OSError:
+        return
+    raise DamageError(
+        f"{folder / FILE} is damaged: it is not what was written. {_way_back(folder)}"
+    )
 
 
 def open_to_read(folder: Path) -> Store:
@@ -394,33 +432,33 @@ def open_to_read(folder: Path) -> Store:
             continue
         except sqlite3.Error:
             break
-        return _checked(Store(folder, db))
-    raise StoreError(f"{path} is damaged: it is no database that can be read. {_way_back(folder)}")
+        store = _checked(Store(folder, db))
+        _check_seal(folder)
+        return store
+    raise DamageError(f"{path} is damaged: it is no database that can be read. {_way_back(folder)}")
 
 
 def _checked(store: Store) -> Store:
     """A store whose records are sound."""
+    path, fault = store.folder / FILE, None
     try:
         with _explained(store.folder, "read"):
-            fault = _fault(store)
-    except StoreError as error:
-        fault = str(error)
-    if fault:
+            version = _format(store.db)
+            if version == FORMAT:
+                fault = find_fault(store.db, SCHEMA)
+    except StoreError:
         store.db.close()
-        raise StoreError(fault)
-    return store
-
-
-def _fault(store: Store) -> str | None:
-    """What is wrong with the records, in one line."""
-    path, version = store.folder / FILE, _format(store.db)
-    if version not in (FORMAT, None):
-        return (
-            f"{path} has format {version}; this version of unknot reads format {FORMAT}. "
-            "Run its study.toml again in another folder with --out."
-        )
-    fault = find_fault(store.db, SCHEMA) if version else "it does not say its format"
-    return f"{path} is damaged: {fault}. {_way_back(store.folder)}" if fault else None
+        raise
+    if version == FORMAT and not fault:
+        return store
+    store.db.close()
+    if version in (FORMAT, None):
+        fault = fault or "it does not say its format"
+        raise DamageError(f"{path} is damaged: {fault}. {_way_back(store.folder)}")
+    raise StoreError(
+        f"{path} has format {version}; this version of unknot reads format {FORMAT}. "
+        "Run its study.toml again in another folder with --out."
+    )
 
 
 def _format(db: sqlite3.Connection) -> str | None:
@@ -448,4 +486,4 @@ def _explained(folder: Path, verb: str) -> Iterator[None]:
         )
         raise kind(f"Could not {verb} the records in {folder / FILE}: {error}.{end}") from error
     except sqlite3.Error as error:
-        raise StoreError(f"{folder / FILE} is damaged: {error}. {_way_back(folder)}") from error
+        raise DamageError(f"{folder / FILE} is damaged: {error}. {_way_back(folder)}") from error

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unknot.core import dotted
-from unknot.core.errors import StoreError
+from unknot.core.errors import DamageError, StoreError
 from unknot.core.registry import nearest
 from unknot.runs import lock
 from unknot.studies import store
@@ -189,6 +189,12 @@ class Study:
         name = self.find(start)
         run = self.store.run(name)
         folder = self.store.place(run.population)
+        if run.ended and not RunFolder(folder).is_trained:
+            raise DamageError(
+                f"Run {name} was trained, but {folder} lacks a file of it; copy it back, or train "
+                f"it again: `unknot check {self.path} --repair`, then `unknot study run "
+                f"{self.path}`."
+            )
         if not RunFolder(folder).is_trained:
             raise StoreError(
                 f"Run {name} is not trained yet; resume with `unknot study run {self.path}`."

@@ -1,18 +1,19 @@
 """Execution: from a plan to records. The driver alone writes them; workers do the work."""
 
 import functools
-import json
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 import unknot
-from unknot.core.errors import ConfigError, StoreError
+from unknot.core.errors import ConfigError, DamageError, StoreError
 from unknot.core.files import write_whole
 from unknot.runs import lock
-from unknot.studies.execute import task
+from unknot.runs.folder import RunFolder
+from unknot.studies.execute import rebuild, task
 from unknot.studies.execute.events import Done, Event, Failed, Pool, Progress
 from unknot.studies.execute.local import local
 from unknot.studies.execute.machine import Machine
@@ -20,10 +21,10 @@ from unknot.studies.execute.machine import machine as this_machine
 from unknot.studies.execute.score_models import scoring_processes
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.plan import Plan, configuration_table, plan, shards
-from unknot.studies.store import FILE, Store, create, open_to_read
+from unknot.studies.store import DONE, FILE, SEAL, Store, create, open_to_read, seal
 from unknot.studies.study import Study
 
-OURS = {".lock", FILE}
+OURS = {".lock", FILE, SEAL}
 """All that a study killed at its birth leaves behind."""
 WRITE_EVERY = 2.0
 """Seconds between two notes of progress in the records."""
@@ -40,6 +41,7 @@ def driver(folder: Path) -> Iterator[Store]:
             yield store
         finally:
             store.close()
+            seal(folder)
 
 
 def save_plan(store: Store, new: Plan, machine: Machine, *, update: bool = False) -> None:
@@ -53,12 +55,7 @@ def save_plan(store: Store, new: Plan, machine: Machine, *, update: bool = False
     """
     facts = store.facts()
     stored = {run.id: bool(run.current) for run in store.runs()}
-    wish = {
-        "name": new.sweep.name,
-        "metrics": json.dumps(new.sweep.metrics),
-        "protocol": new.sweep.protocol,
-        "score_seed": str(new.sweep.score_seed),
-    }
+    wish = new.facts()
     ids = [run.id for run in new.runs]
     if stored and not update and (changes := _difference(facts, wish, stored, ids)):
         raise ConfigError(
@@ -126,6 +123,9 @@ def run(
         on_start: Told when the plan is written down and work begins.
         watch: Told of every event.
     """
+    if reason := rebuild.why(folder):
+        warnings.warn(f"{reason} It is rebuilt from study.toml and populations.", stacklevel=2)
+        rebuild.rebuild(folder, functools.partial(machine, device=device, workers=workers))
     stored = _facts(folder) if study else Study.open(folder).store.facts()
     if study is None:
         study = StudyFile.parse(_folder_text(folder, stored["text"]))
@@ -142,9 +142,27 @@ def run(
             write_whole(folder / "study.toml", study.text)
         threads = int(store.facts()["threads"] or 0) or None
         local_machine = machine(1, device=device, workers=workers, threads=threads)
+        store.reopen(_lost(store))
         on_start(store, local_machine)
         execute(store, local_machine, pool=pool, watch=watch)
     return Study.open(folder)
+
+
+def _lost(store: Store) -> list[str]:
+    """Populations that are said to be done and whose folder does not say so.
+
+    One that is not there at all was left behind on purpose, when a study was copied.
+    """
+    keys = []
+    for population in store.populations():
+        folder = store.place(population.key)
+        if population.status == DONE and folder.is_dir():
+            try:
+                lost = not RunFolder(folder).record()
+            except DamageError:
+                lost = True
+            keys += [population.key] * lost
+    return keys
 
 
 def _facts(folder: Path) -> dict[str, str]:

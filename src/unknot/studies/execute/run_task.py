@@ -69,9 +69,11 @@ def _train(
     tell: ReportProgress,
     stop: Callable[[], bool],
 ) -> Training:
-    if folder.is_trained:
+    damage = folder.damage()
+    if not damage and folder.is_trained:
         folder.tidy()
         return folder.load(specs, device)
+    folder.discard(damage)
     training = Training.start(specs, device)
     folder.complete(training, watch=lambda progress: tell("train", progress.step), stop=stop)
     if not training.finished:

@@ -1,0 +1,91 @@
+"""Description: what a run folder says of its models, so that they are of use without their data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from unknot.core.dataset import FactorDataset
+from unknot.core.errors import DataError, StoreError
+from unknot.core.factors import FactorSpace
+from unknot.losses.likelihood import likelihood_of, pixel_likelihood
+from unknot.runs.spec import TrainSpec
+
+CLOSE = 1e-5
+"""Machines and devices agree on the fingerprint of images but for rounding."""
+
+
+@dataclass(frozen=True)
+class AbsentImages:
+    """Images that are not here, of which shape and fingerprint are known."""
+
+    shape: tuple[int, int, int]
+    fingerprint: tuple[float, ...]
+    name: str
+
+    def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:  # noqa: ARG002
+        """There are none."""
+        raise DataError(
+            f"The images of {self.name} are not here: the run was opened without its data. Give "
+            "them with data=... or --data PATH."
+        )
+
+    def to(self, device: torch.device) -> "AbsentImages":  # noqa: ARG002 - the protocol's
+        """They are on no device."""
+        return self
+
+
+def describe(dataset: FactorDataset, spec: TrainSpec) -> dict[str, Any]:
+    """What models need of their data to encode, decode and be drawn, as plain values."""
+    images = dataset.images
+    fingerprint = [*images.fingerprint] if isinstance(images, AbsentImages) else dataset.signature()
+    return {
+        "name": dataset.name,
+        "image": [*dataset.shape],
+        "mean": [*dataset.mean],
+        "std": [*dataset.std],
+        "factors": {
+            "names": [*dataset.space.names],
+            "sizes": [*dataset.space.sizes],
+            "kinds": [*dataset.space.kinds],
+        },
+        "likelihood": pixel_likelihood(likelihood_of(spec.objective.settings)),
+        "fingerprint": fingerprint,
+    }
+
+
+def absent_dataset(description: Mapping[str, Any]) -> FactorDataset:
+    """The dataset of a description, with everything but its images."""
+    try:
+        factors = description["factors"]
+        space = FactorSpace(*(tuple(factors[name]) for name in ("names", "sizes", "kinds")))
+        channels, height, width = map(int, description["image"])
+        name = str(description["name"])
+        fingerprint = tuple(map(float, description["fingerprint"]))
+        images = AbsentImages((channels, height, width), fingerprint, name)
+        mean, std = (tuple(map(float, description[part])) for part in ("mean", "std"))
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"The run does not describe its data: {error!r}.") from error
+    return FactorDataset(name, space, images, mean, std)
+
+
+def check_images(dataset: FactorDataset, fingerprint: Sequence[float] | None, where: str) -> None:
+    """Refuse images other than those that models were trained on.
+
+    Args:
+        dataset: What is there now.
+        fingerprint: Of what was there; None where nobody wrote it down.
+        where: What says so, for the message.
+    """
+    if fingerprint is None or isinstance(dataset.images, AbsentImages):
+        return
+    now = dataset.signature()
+    same = len(fingerprint) == len(now)
+    if not same or max(abs(a - b) for a, b in zip(fingerprint, now, strict=True)) > CLOSE:
+        raise StoreError(
+            f"The images of {dataset.name} are no longer those that were trained on, says {where}; "
+            "put those back, or train again in another folder."
+        )
