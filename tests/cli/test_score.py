@@ -111,7 +111,7 @@ def test_foreign_and_truncated_files(unknot, train, tmp_path):
     weights = tmp_path / "run" / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-7])
     code, _, err = unknot("show", tmp_path / "run", "--device", "cpu")
-    assert (code, "not a safetensors file" in err) == (2, True)
+    assert (code, "weights.safetensors is damaged" in err) == (2, True)
 
 
 def test_codes_of_several_models_need_a_choice(unknot, train, tmp_path):

@@ -235,12 +235,13 @@ class RunFolder:
             with contextlib.suppress(StoreError), self.lock():
                 pass
         ids = [entry["id"] for entry in record["members"]]
-        if ids != [name for spec in members for name in spec.ids()]:
+        same = ids == [name for spec in members for name in spec.ids()]
+        if specs is not None and not same:
+            raise StoreError(f"{self.path} holds other runs than the plan says.")
+        if "files" in record and not same:  # ids of runs from before may have come of other names
             raise StoreError(
-                f"{self.path} holds other runs than the plan says."
-                if specs is not None
-                else f"{self.spec_file} has changed since the run was trained; put it back, or "
-                f"train it in another folder: `unknot train {self.spec_file} --out FOLDER`."
+                f"{self.spec_file} has changed since the run was trained; put it back, or train it "
+                f"in another folder: `unknot train {self.spec_file} --out FOLDER`."
             )
         data = status.read_file(self.path, self.weights_file.name, record)
         weights, curves = unpack_tensors(data, self.weights_file), self.curves()

@@ -110,7 +110,7 @@ def _spec_faults(folder: RunFolder, record: dict[str, Any]) -> Iterator[Fault]:
         what = "is missing" if not folder.spec_file.exists() else f"cannot be read: {error}"
         yield Fault(folder.spec_file, what, remedy)
         return
-    if record and ids != [member["id"] for member in record["members"]]:
+    if "files" in record and ids != [member["id"] for member in record["members"]]:
         yield Fault(folder.spec_file, "has changed since the run was trained", remedy)
 
 
