@@ -14,7 +14,7 @@ HEAD = """\
 <!-- Made by docs/data.py from src/unknot/data; do not edit. -->
 
 `unknot list datasets` lists all datasets with their settings. Some are generated and need no file,
-`arrays` reads your own ([README](../README.md#your-own-images)), and the published ones below read
+`images` reads your own ([README](../README.md#your-own-images)), and the published ones below read
 the files of their authors.
 
 ```sh

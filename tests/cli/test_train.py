@@ -127,7 +127,9 @@ def test_nothing_is_announced_before_it_is_checked(unknot, train, tmp_path, monk
     assert err.startswith("unknot: ")
     code, out, _ = train("--seeds", "0,1")
     assert code == 0
-    assert out.startswith("Training 2 x beta_vae (linear) on arrays, 20 steps of 8 images, into ")
+    data, training = out.splitlines()[:2]
+    assert data == "64 images, 8 x 8 x 1"
+    assert training.startswith("Training 2 x beta_vae (linear) on arrays, 20 steps of 8 images, ")
 
 
 def test_progress_says_which_step_its_losses_are_of():

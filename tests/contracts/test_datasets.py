@@ -16,7 +16,7 @@ OTHERS = [
 ]
 # A small sprite looks the same after a small turn, and all do after a full one; see below.
 STILL = {"dsprites": {"orientation"}}
-NEED_A_FILE = {"arrays", "scream_dsprites"}
+NEED_A_FILE = {"arrays", "images", "scream_dsprites"}
 GENERATED = [
     (n, {})
     for n in registry.names("datasets")
@@ -35,6 +35,16 @@ def test_contract_of_a_users_own_file(tiny):
     testing.check_dataset(registry.get("datasets", "arrays")(path=str(tiny)))
 
 
+def test_contract_of_a_users_own_pictures(tmp_path, monkeypatch):
+    monkeypatch.setenv("UNKNOT_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "own").mkdir()
+    for i in range(12):
+        Image.linear_gradient("L").rotate(10 * i).save(tmp_path / "own" / f"{i}.png")
+    images = registry.get("datasets", "images")
+    testing.check_dataset(images(path=str(tmp_path / "own")).pin())
+    testing.check_dataset(images(path=str(tmp_path / "own"), standardize=True))
+
+
 def test_contract_of_a_users_own_painting(tmp_path):
     Image.linear_gradient("L").save(tmp_path / "painting.png")
     dataset = registry.get("datasets", "scream_dsprites")(path=str(tmp_path / "painting.png"))
@@ -50,6 +60,8 @@ def test_a_large_heart_looks_different_at_all_orientations_but_the_last():
     assert len(images.unique(dim=0)) == 39
 
 
-@pytest.mark.parametrize("name", [n for n in registry.names("datasets") if n != "arrays"])
+@pytest.mark.parametrize(
+    "name", [n for n in registry.names("datasets") if n not in {"arrays", "images"}]
+)
 def test_a_dataset_names_its_paper(name):
     assert "\n    Paper: " in registry.get("datasets", name).__doc__

@@ -5,7 +5,7 @@ import pytest
 from unknot import testing
 from unknot.core import registry
 
-ANY_SIZE = {"linear", "ozcan_mlp"}
+ANY_SIZE = {"linear", "mlp", "ozcan_mlp"}
 
 
 @pytest.mark.parametrize("name", registry.names("nets"))
@@ -19,6 +19,11 @@ def test_contract(name):
         testing.check_net(kind(latents=1, init="glorot"), (3, 64, 64))
 
 
-@pytest.mark.parametrize("name", registry.names("nets"))
+@pytest.mark.parametrize("image", [(1, 8, 8), (2, 9, 21), (3, 28, 28), (1, 33, 17), (3, 48, 40)])
+def test_contract_of_conv_at_other_sizes(image):
+    testing.check_net(registry.get("nets", "conv")(latents=3, hidden=(16,)), image)
+
+
+@pytest.mark.parametrize("name", [n for n in registry.names("nets") if n != "mlp"])
 def test_a_net_names_its_paper(name):
     assert "\n    Paper: " in registry.get("nets", name).__doc__

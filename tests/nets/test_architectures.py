@@ -100,5 +100,7 @@ def test_an_image_without_channels_is_refused(name, part):
 @pytest.mark.parametrize("part", ["encoder", "decoder"])
 @pytest.mark.parametrize("image", [(1, 32, 32), (3, 64, 128), (3, 128, 64), (1, 28, 28)])
 def test_convolutional_nets_refuse_other_sizes(name, part, image):
-    with pytest.raises(ShapeError, match=rf"^{name} takes .* 64 x 64 [^\n]*linear, ozcan_mlp\.$"):
+    with pytest.raises(
+        ShapeError, match=rf"^{name} takes .* 64 x 64 [^\n]*conv, linear, mlp, ozcan_mlp\.$"
+    ):
         getattr(registry.get("nets", name)(), part)(image)

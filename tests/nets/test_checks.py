@@ -18,12 +18,14 @@ def test_messages_say_what_was_expected_and_what_came():
     assert str(caught.value) == (
         "some takes images with one or more channels of 64 x 64 or 128 x 128 pixels; "
         "got (channels, height, width) = (3, 64, 128). "
-        "Resize them, or choose a net that takes them: linear, ozcan_mlp."
+        "Resize them, or choose a net that takes them: conv, linear, mlp, ozcan_mlp."
     )
     with pytest.raises(ShapeError, match=r"of one or more pixels; got .* = \(1, 0, 4\)\.$"):
         check_image("any", (1, 0, 4), ())
 
 
 def test_a_refusal_names_the_nets_that_take_the_size():
-    with pytest.raises(ShapeError, match=r"choose a net that takes them: ozcan_cnn, linear, "):
+    with pytest.raises(
+        ShapeError, match=r"choose a net that takes them: conv, ozcan_cnn, linear, "
+    ):
         check_image("conv64", (3, 128, 128), (64,))

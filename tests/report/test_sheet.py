@@ -4,7 +4,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unknot.core.errors import ShapeError
 from unknot.report.sheet import GAP, MARGIN, Row, enlargement, pixels, sheet, tiles, wrap
 from unknot.report.style import MISSING, font
 
@@ -34,9 +33,12 @@ def test_pixels_that_are_not_numbers_stand_out(make_run):
     assert (shown[[0, 0, 1], 0, [0, 1, 1]] == 0).all()
 
 
-def test_two_channels_cannot_be_shown(make_run):
-    with pytest.raises(ShapeError, match="1 or 3 channels"):
-        pixels(make_run().dataset, torch.zeros(5, 2, 4, 4))
+def test_other_numbers_of_channels_are_shown_side_by_side(make_run):
+    x = torch.tensor([0.0, 1.0]).reshape(1, 2, 1, 1).expand(1, 2, 4, 5)
+    image = pixels(make_run().dataset, x)
+    assert image.shape == (1, 4, 10, 3)
+    assert (image[0, :, :5] == 0).all()
+    assert (image[0, :, 5:] == 255).all()
 
 
 @pytest.mark.parametrize(("height", "factor"), [(28, 5), (32, 4), (64, 2), (128, 1), (500, 1)])

@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 
 RunArgument = Annotated[Path, typer.Argument(help="Run folder.")]
 StudyArgument = Annotated[Path, typer.Argument(help="Study folder.")]
-DatasetArgument = Annotated[str, typer.Argument(help="Dataset name.")]
+DatasetArgument = Annotated[
+    str, typer.Argument(help="Dataset name, or your own folder or file of images.")
+]
+SkipBroken = Annotated[
+    bool, typer.Option("--skip-broken", help="Leave out pictures that cannot be read.")
+]
 
 Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -115,17 +120,19 @@ def output_folder(folder: Path) -> Path:
     return folder
 
 
-def dataset_settings(name: str, assignments: list[str] | None) -> Any:
+def dataset_settings(name: str, assignments: list[str] | None, **flags: Any) -> Any:
     """A dataset's settings with some set, ``spacing=4``, or ``data.spacing=4`` as in train."""
+    from unknot.cli.screen import counting_bar
     from unknot.runs import config
 
     settings = config.assign({}, assignments or [])
     if isinstance(inner := settings.pop("data", {}), dict):
         settings |= inner
-    return config.spec({"data": {**settings, "name": name}}).data.settings
+    with counting_bar("read", "images") as update:
+        return config.data({**settings, **flags, "name": name}, update).settings
 
 
-def load_dataset(name: str, assignments: list[str] | None) -> "FactorDataset":
+def load_dataset(name: str, assignments: list[str] | None, **flags: Any) -> "FactorDataset":
     """A dataset with settings as `dataset_settings` reads them."""
-    dataset: FactorDataset = dataset_settings(name, assignments).load()
+    dataset: FactorDataset = dataset_settings(name, assignments, **flags).load()
     return dataset

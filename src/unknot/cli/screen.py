@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 stdout = Console(highlight=False)
 stderr = Console(highlight=False, stderr=True)
 """Progress goes to the error stream, so that results can be piped."""
+
+
+PATIENCE = 1.0
+"""Seconds before a bar of work that may be short."""
 
 
 def say(text: str) -> None:
@@ -66,6 +70,24 @@ def bar(what: str, total: int, unit: str) -> Iterator[Callable[[int, str], None]
         yield update
     finally:
         progress.stop()
+
+
+@contextmanager
+def counting_bar(what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar that learns its length when the work begins; none is shown for what is short."""
+    start = time.monotonic()
+    with ExitStack() as stack:
+        update: Callable[[int, str], None] | None = None
+
+        def count(done: int, total: int) -> None:
+            nonlocal update
+            if time.monotonic() - start < PATIENCE:
+                return
+            if update is None:
+                update = stack.enter_context(bar(what, total, unit))
+            update(done, " ")
+
+        yield count
 
 
 def _lines(what: str, total: int, unit: str) -> Callable[[int, str], None]:

@@ -6,18 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unknot.cli.options import Device, Json, override
+from unknot.cli.options import Device, Json, SkipBroken, override
 
 if TYPE_CHECKING:
     from unknot.runs.run import Run
     from unknot.runs.spec import TrainSpec
+    from unknot.runs.training import Training
 
 
 def train(
     file: Annotated[Path | None, typer.Argument(help="TOML file with settings.")] = None,
     data: Annotated[
         str | None,
-        typer.Option(help="Dataset; see `unknot list datasets`.", show_default="dsprites"),
+        typer.Option(
+            help="Dataset (see `unknot list datasets`), or your own images: a folder or a file.",
+            show_default="dsprites",
+        ),
     ] = None,
     objective: Annotated[
         str | None,
@@ -31,7 +35,10 @@ def train(
     ] = None,
     net: Annotated[
         str | None,
-        typer.Option(help="Network architecture; see `unknot list nets`.", show_default="conv64"),
+        typer.Option(
+            help="Network architecture; see `unknot list nets`.",
+            show_default="conv64; conv for your own images of other sizes",
+        ),
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Training steps.", show_default="20000")] = None,
     batch: Annotated[
@@ -60,6 +67,7 @@ def train(
     out: Annotated[
         Path | None, typer.Option(help="Run folder.", show_default="runs/OBJECTIVE-DATA-N")
     ] = None,
+    skip_broken: SkipBroken = False,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", help="Any other setting, e.g. objective.beta=4. Repeatable."),
@@ -79,14 +87,18 @@ def train(
 
     `unknot train settings.toml --set 'objective.beta={kind="linear", start=0, end=4, steps=5000}'`
 
+    `unknot train --data photos/ --set data.size=64`
+
     `unknot train --objective ada_gvae --data xysquares --set sampler.changed=1`
     """
+    from unknot.cli.screen import counting_bar
     from unknot.core.toml import read_toml
     from unknot.runs import config
     from unknot.runs.folder import free_folder
 
     flags: dict[str, Any] = {
         "data.name": data,
+        "data.skip_broken": skip_broken or None,
         "objective.name": objective,
         "objective.preset": preset,
         "net.name": net,
@@ -97,14 +109,18 @@ def train(
         "checkpoint_every": checkpoint_every,
         "seeds": None if seeds is None else config.seeds(seeds),
     }
-    spec = config.spec(override(read_toml(file) if file else {}, flags, set_))
-    name = f"{spec.objective.name}-{spec.data.name}"
+    table = override(read_toml(file) if file else {}, flags, set_)
+    with counting_bar("read", "images") as update:
+        spec = config.spec(table, on_progress=update)
+    name = f"{spec.objective.name}-{spec.data.title}"
     with nullcontext(out) if out else free_folder(name) as folder:
         print_result(train_with_bar(spec, folder, device, quiet=json), json)
 
 
 def train_with_bar(spec: "TrainSpec", folder: Path, device: str, *, quiet: bool = False) -> "Run":
     """Train into a folder and show how far it is."""
+    from rich.markup import escape
+
     from unknot.cli.screen import bar, say, watcher
     from unknot.runs import run
 
@@ -112,11 +128,12 @@ def train_with_bar(spec: "TrainSpec", folder: Path, device: str, *, quiet: bool 
         return run.train(spec, out=folder, device=device)
     with bar("train", spec.updates, "steps") as update:
 
-        def announce() -> None:
+        def announce(training: "Training") -> None:
+            say(escape(training.context.dataset.summary))
             say(
                 f"Training {len(spec.seed_list)} x [bold]{spec.objective.name}[/] "
-                f"({spec.net.name}) on [bold]{spec.data.name}[/], {spec.updates:,} steps of "
-                f"{spec.batch} images, into {folder}"
+                f"({spec.net.name}) on [bold]{escape(spec.data.title)}[/], "
+                f"{spec.updates:,} steps of {spec.batch} images, into {folder}"
             )
             update(0, "")
 

@@ -1,12 +1,13 @@
 """FactorDataset: a factor grid and the image of each of its points."""
 
-from collections.abc import Sized
-from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Sized
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.utils.data import Dataset
 
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
@@ -45,9 +46,36 @@ class NuisanceVariants(Protocol):
         ...
 
 
+@runtime_checkable
+class FileSettings(Protocol):
+    """Settings of a dataset that its files decide in part, and that a run has to write down."""
+
+    content: str | None
+    """A hash of what the files hold: with it, where they lie takes no part in a run's id."""
+
+    @property
+    def title(self) -> str:
+        """What people call the dataset."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, int, int] | None:
+        """Channels, height and width, once they are decided."""
+        ...
+
+    @property
+    def standardize(self) -> bool:
+        """Whether values lie outside [0, 1]."""
+        ...
+
+    def pin(self, on_progress: Callable[[int, int], None] = ...) -> "FileSettings":
+        """The same settings with what the files decide written down."""
+        ...
+
+
 @dataclass(frozen=True)
-class FactorDataset:
-    """A named grid of images.
+class FactorDataset(Dataset[Tensor]):
+    """A named grid of images, which PyTorch's ``DataLoader`` takes as it is.
 
     Args:
         name: What the registry calls it.
@@ -55,6 +83,8 @@ class FactorDataset:
         images: Where the pixels come from.
         mean: Channel means to subtract; empty for images in [0, 1].
         std: Channel deviations to divide by; empty for images in [0, 1].
+        note: What was decided when the images were read, for people.
+        origin: The settings that it was loaded from, if any: with them a run can load it again.
     """
 
     name: str
@@ -62,6 +92,8 @@ class FactorDataset:
     images: Images
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
+    note: str = ""
+    origin: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.images, Sized) and len(self.images) != self.space.size:
@@ -71,6 +103,20 @@ class FactorDataset:
 
     def __len__(self) -> int:
         return self.space.size
+
+    def __getitem__(self, row: int) -> Float[Tensor, "c h w"]:
+        """One image, as `batch` gives it."""
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"{self.name} has rows 0 to {len(self) - 1}; got {row}.")
+        return self.batch(torch.tensor(row % len(self)))
+
+    @property
+    def summary(self) -> str:
+        """How many images of which size, and what was decided when they were read, in a line."""
+        c, h, w = self.shape
+        plural = "" if len(self) == 1 else "s"
+        size = f"{len(self):,} image{plural}, {h} x {w} x {c}"
+        return f"{size}, {self.note}" if self.note else size
 
     @property
     def shape(self) -> tuple[int, int, int]:

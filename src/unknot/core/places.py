@@ -7,6 +7,8 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 _MARK = "where a file lies"
 Place: TypeAlias = Annotated[str | None, _MARK]
 """The type of a path to a file whose content is known: it takes no part in the ids of runs."""
+NeededPlace: TypeAlias = Annotated[str, _MARK]
+"""The same of a path that has to be set."""
 
 
 @cache

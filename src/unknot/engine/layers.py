@@ -251,6 +251,8 @@ class _Plan:
             self._add_flatten(i)
         elif type(module) is nn.Unflatten and module.dim == 1 and not self.channels:
             self._add_unflatten(i, tuple(module.unflattened_size))
+        elif type(module) is nn.ZeroPad2d and not self.rectified:
+            self.calls.append(_pad_image(module.padding, last=bool(self.channels)))
         elif type(module) in POINTWISE:
             if not self.rectified:
                 self.calls.append(_pointwise(module))
@@ -371,6 +373,11 @@ def _call_layer(name: str, layer: Layer) -> Call:
 
 def _reshape(size: tuple[int, ...]) -> Call:
     return lambda _, x: x.reshape(*x.shape[:2], *size)
+
+
+def _pad_image(padding: tuple[int, int, int, int], *, last: bool) -> Call:
+    """Zeros around images, or rows and columns taken away; channels last or not."""
+    return lambda _, x: F.pad(x, (0, 0, *padding) if last else padding)
 
 
 def _pointwise(module: nn.Module) -> Call:

@@ -9,7 +9,6 @@ from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
-from unknot.core.errors import ShapeError
 from unknot.report.style import INK, MISSING, MUTED, PAPER, RULE, font
 
 SIDE = 128
@@ -33,11 +32,12 @@ class Row:
 def pixels(dataset: FactorDataset, x: Float[Tensor, "*n c h w"]) -> UInt8[np.ndarray, "*n h w 3"]:
     """Images as they look: standardisation undone, clipped to [0, 1], grey as three channels.
 
-    Pixels that are not numbers become orange: a broken model must not pass for a black image.
+    Images of more channels, or of two, are shown channel by channel, side by side. Pixels that are
+    not numbers become orange: a broken model must not pass for a black image.
     """
-    if x.shape[-3] not in (1, 3):
-        raise ShapeError(f"Only images with 1 or 3 channels can be shown; got {tuple(x.shape)}.")
     unit = dataset.unit(x).double().cpu()
+    if unit.shape[-3] not in (1, 3):
+        unit = unit.movedim(-3, -2).flatten(-2).unsqueeze(-3)
     unit = unit.expand(*unit.shape[:-3], 3, *unit.shape[-2:]).movedim(-3, -1)
     colors = (unit.nan_to_num(0.0).clamp(0, 1) * 255).round().byte().numpy()
     colors[unit.isnan().any(-1).numpy()] = MISSING

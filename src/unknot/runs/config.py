@@ -6,18 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from unknot.core import dotted, registry
 from unknot.core.choices import Creatable
+from unknot.core.dataset import FileSettings
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, Number
 from unknot.core.objective import sampler_of
 from unknot.core.optim import OPTIMIZERS, Optimizer
 from unknot.core.toml import parse_value
+from unknot.data.parts.entry import entry_for
 from unknot.runs.spec import FORMAT, Choice, TrainSpec, plain, tag
 
 T = TypeVar("T")
+Progress: TypeAlias = Callable[[int, int], None]
 DEFAULTS = {"data": "dsprites", "net": "conv64", "objective": "beta_vae"}
 ROOMS: dict[str, registry.Room] = {"data": "datasets", "net": "nets", "objective": "objectives"}
 RENAMED = {
@@ -67,13 +70,19 @@ def seeds(text: str) -> int | list[int]:
     return listed
 
 
-def spec(table: Mapping[str, Any], built: dict[str, Any] | None = None) -> TrainSpec:
+def spec(
+    table: Mapping[str, Any],
+    built: dict[str, Any] | None = None,
+    *,
+    on_progress: Progress = lambda *_: None,
+) -> TrainSpec:
     """A checked TrainSpec from nested plain values.
 
     Args:
         table: The values.
         built: Keeps what its inner tables gave, for whoever comes with the same ones again: the
             settings of a study share most of theirs.
+        on_progress: Told how many of the user's own images are read, and of how many.
     """
     table = dict(table)
     if table.pop("version", None) == 1:
@@ -84,14 +93,28 @@ def spec(table: Mapping[str, Any], built: dict[str, Any] | None = None) -> Train
         table["seeds"] = tuple(listed)
     built = {} if built is None else built
     for name in (*ROOMS, "optim"):
+        if name == "net":
+            table = _suit(table, table["data"].settings)
         value = table.get(name, {})
         key = f"{name} {value!r}"
         if key not in built:
-            built[key] = _choice(name, ROOMS[name], value) if name in ROOMS else _optim(value)
+            built[key] = (
+                _choice(name, ROOMS[name], value, on_progress) if name in ROOMS else _optim(value)
+            )
         table[name] = built[key]
     if "sampler" in table:
         table["sampler"] = _sampler(table["sampler"], table["objective"].settings)
     return TrainSpec.create(**_fields_from(TrainSpec, table))
+
+
+def data(value: Any, on_progress: Progress = lambda *_: None) -> Choice:
+    """A dataset by its name or path and its settings, with what its files decide written down.
+
+    Args:
+        value: A name, a path, or a table with one of them as its ``name``.
+        on_progress: Told how many images are read, and of how many.
+    """
+    return _choice("data", ROOMS["data"], value, on_progress)
 
 
 def from_format_1(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,15 +140,41 @@ def _optim(value: Any) -> Optimizer:
     return build(OPTIMIZERS[name], inner, "optim")
 
 
-def _choice(name: str, room: registry.Room, value: Any) -> Choice:
+def _choice(
+    name: str, room: registry.Room, value: Any, on_progress: Progress = lambda *_: None
+) -> Choice:
     inner = dict(_table(name, value))
     choice = inner.pop("name", DEFAULTS[name])
-    if name == "data" and isinstance(path := inner.get("path"), str):
-        # A run must find its file from wherever it is opened.
-        inner["path"] = str(Path(path).expanduser().absolute())
     if not isinstance(choice, str):
         raise ConfigError(f"{name}.name must be the name of one of the {room}; got {choice!r}.")
-    return Choice(choice, build(registry.get(room, choice), _preset(room, choice, inner), name))
+    if name == "data":
+        if choice not in registry.names(room) and (entry := entry_for(choice)):
+            choice, inner = entry, {"path": choice, **inner}
+        if isinstance(path := inner.get("path"), str):
+            # A run must find its file from wherever it is opened.
+            inner["path"] = str(Path(path).expanduser().absolute())
+    settings = build(registry.get(room, choice), _preset(room, choice, inner), name)
+    if isinstance(settings, FileSettings):
+        settings = settings.pin(on_progress)
+    return Choice(choice, settings)
+
+
+def _suit(table: dict[str, Any], data: Any) -> dict[str, Any]:
+    """Settings with a net and a likelihood that suit the user's own data, unless they are named.
+
+    Only there: what a run of any other dataset leaves open stays what it always was.
+    """
+    if not isinstance(data, FileSettings) or data.shape is None:
+        return table
+    net, objective = (
+        dict(_table("net", table.get("net", {}))),
+        _table("objective", table.get("objective", {})),
+    )
+    net.setdefault("name", "conv64" if data.shape[1:] == (64, 64) else "conv")
+    kind = registry.get("objectives", objective.get("name", DEFAULTS["objective"]))
+    if data.standardize and "likelihood" in _fields(kind)[1]:
+        objective = {"likelihood": "gaussian", **objective}
+    return {**table, "net": net, "objective": objective}
 
 
 def _sampler(table: Any, objective: Any) -> Choice:

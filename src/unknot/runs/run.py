@@ -164,7 +164,7 @@ def train(
     out: str | Path | None = None,
     device: str = "auto",
     watch: Watcher = lambda _: None,
-    on_start: Callable[[], None] = lambda: None,
+    on_start: Callable[[Training], None] = lambda _: None,
 ) -> Run:
     """Train a population, in memory or into a run folder.
 
@@ -173,7 +173,7 @@ def train(
         out: A folder to write the run into, resumable; None keeps it in memory.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         watch: Called after every few steps with the progress.
-        on_start: Called when everything is checked, before the first step.
+        on_start: Told of the training when everything is checked, before the first step.
 
     Raises:
         StoreError: The folder holds something already.
@@ -185,7 +185,7 @@ def train(
     training = Training.start([spec], device)  # what fails here leaves no folder behind
     if folder:
         folder.claim(spec)
-    on_start()
+    on_start(training)
     with stop_on_signal() as stop:
         if folder:
             try:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
+from unknot.core.dataset import FileSettings
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import WHOLE_RUN, Schedule, hyper_fields, last_step, over_run
 from unknot.core.objective import sampler_of, updates_of
@@ -26,6 +27,11 @@ class Choice:
 
     name: str
     settings: Any
+
+    @property
+    def title(self) -> str:
+        """What people call it: its name, or that of the user's own folder or file."""
+        return self.settings.title if isinstance(self.settings, FileSettings) else self.name
 
     def table(self) -> dict[str, Any]:
         """As a TOML table."""

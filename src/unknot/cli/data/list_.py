@@ -28,7 +28,8 @@ def _row(name: str) -> dict[str, Any]:
     from unknot.data.parts.published import PublishedDataset, cached_files
 
     if "" in registry.settings("datasets", name).values():
-        return _facts(name, "", "", "from your file", "your file")
+        row = _facts(name, "", "", "from your file", "your file")
+        return row | {"cached": _size(cached_files(name))}
     kind = registry.get("datasets", name)
     if isinstance(kind, PublishedDataset):
         return _published_row(name, kind)

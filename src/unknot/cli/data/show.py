@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import DatasetArgument, DatasetSet, JsonOnly, load_dataset
+from unknot.cli.options import DatasetArgument, DatasetSet, JsonOnly, SkipBroken, load_dataset
 
 
 def show(
@@ -14,11 +14,12 @@ def show(
         Path | None, typer.Option(help="Output picture.", show_default="NAME.png")
     ] = None,
     set_: DatasetSet = None,
+    skip_broken: SkipBroken = False,
     json: JsonOnly = False,
 ) -> None:
     """Show the size and factors of a dataset, and draw a traversal of each factor.
 
-    Example: `unknot data show xysquares --set spacing=4`
+    Examples: `unknot data show xysquares --set spacing=4`, `unknot data show photos/`
     """
     from rich.markup import escape
 
@@ -28,20 +29,28 @@ def show(
     from unknot.report.model.pictures import dataset_picture
     from unknot.report.style import png
 
-    dataset = load_dataset(name, set_)
+    flags = {"skip_broken": True} if skip_broken else {}
+    dataset = load_dataset(name, set_, **flags)
     space = dataset.space
     factors = [
         {"factor": factor, "values": size, "kind": kind}
         for factor, size, kind in zip(space.names, space.sizes, space.kinds, strict=True)
     ]
     if json:
-        facts = {"name": name, "size": len(dataset), "shape": dataset.shape, "factors": factors}
+        facts = {
+            "name": name,
+            "size": len(dataset),
+            "shape": dataset.shape,
+            "factors": factors,
+            "summary": dataset.summary,
+        }
         print_json([facts])
         return
-    c, h, w = dataset.shape
-    say(f"[bold]{name}[/]: {len(dataset):,} images, {h} x {w}, {c} channel{'s' * (c > 1)}")
-    say(escape(registry.summary("datasets", name)))
-    print_table(factors)
-    path = out or Path(f"{name}.png")
+    say(f"[bold]{escape(dataset.name)}[/]: {escape(dataset.summary)}")
+    if name in registry.names("datasets"):
+        say(escape(registry.summary("datasets", name)))
+    if not space.stands_in:
+        print_table(factors)
+    path = out or Path(f"{dataset.name}.png")
     write_whole(path, png(dataset_picture(dataset)))
     say(f"Picture: {path}")

@@ -1,13 +1,14 @@
 """Stored images: one byte or one bit per pixel."""
 
 import tokenize
+import warnings
 import zipfile
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int, Shaped, UInt8
 from torch import Tensor
 
 from unknot.core.errors import DataError, ShapeError
@@ -50,6 +51,39 @@ class Bytes:
 
 
 @dataclass(frozen=True)
+class Levels:
+    """Images stored in a type of more than 8 bits, scaled to [0, 1] as they are taken."""
+
+    stored: Shaped[Tensor, "size c h w"]
+    low: tuple[float, ...]
+    """What becomes 0 in each channel; smaller values do too."""
+    high: tuple[float, ...]
+    """What becomes 1 in each channel; larger values do too."""
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width."""
+        c, h, w = self.stored.shape[1:]
+        return c, h, w
+
+    def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
+        """Images of the given rows, scaled."""
+        x = self.stored[index].float()
+        # Filled in on the device: a copy could not be in a CUDA graph.
+        low, high = (
+            torch.stack([x.new_full((1, 1), v) for v in ends]) for ends in (self.low, self.high)
+        )
+        return ((x - low) / (high - low)).clamp(0, 1)
+
+    def to(self, device: torch.device) -> "Levels":
+        """The same values on another device."""
+        return replace(self, stored=self.stored.to(device))
+
+
+@dataclass(frozen=True)
 class Bits:
     """Binary images stored as one bit per pixel, most significant bit first, row after row."""
 
@@ -76,6 +110,13 @@ def unit_interval(pixels: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     By a plain number a GPU would divide as a product with 1/255, which rounds differently.
     """
     return pixels / torch.full((), 255.0, device=pixels.device)
+
+
+def as_tensor(pixels: np.ndarray) -> Tensor:
+    """A tensor that shares an array's memory, also that of a file that must not be written."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(pixels)
 
 
 def as_bytes(images: np.ndarray, source: str) -> Bytes:

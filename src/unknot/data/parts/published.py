@@ -95,7 +95,9 @@ def locate(dataset: Any) -> list[Path]:
 
 def cached_files(name: str) -> list[Path]:
     """What was made of a dataset and kept."""
-    return sorted(cache.folder().glob(f"{name}-*.bin"))
+    folder = cache.folder()
+    entries = (path for path in (folder / name).rglob("*") if path.is_file())
+    return sorted([*folder.glob(f"{name}-*.bin"), *entries])
 
 
 def files_on_disk(name: str) -> list[Path]:

@@ -17,17 +17,27 @@ def check_latents(latents: int) -> None:
         raise ConfigError(f"net.latents must be at least 1; got {latents}.")
 
 
+def check_hidden(hidden: Sequence[int]) -> None:
+    """Refuse hidden layers without units."""
+    if any(width < 1 for width in hidden):
+        raise ConfigError(f"net.hidden must be widths of 1 or more; got {list(hidden)}.")
+
+
 def check_image(net: str, image: Shape, sides: Sequence[int]) -> None:
     """Refuse a shape of image that a net cannot take.
 
     Args:
         net: The net's name, for the message.
         image: Channels, height, width.
-        sides: Sides of the square images that it takes; none means any size.
+        sides: Sides of the square images that it takes; none means any size, and a range that
+            height and width may each be any of it.
     """
     if min(image) >= 1 and _fits(image, sides):
         return
-    sizes = " or ".join(f"{side} x {side}" for side in sides) or "one or more"
+    if isinstance(sides, range):
+        sizes = f"{sides[0]} to {sides[-1]} by {sides[0]} to {sides[-1]}"
+    else:
+        sizes = " or ".join(f"{side} x {side}" for side in sides) or "one or more"
     others = ", ".join(_nets_for(image))
     advice = f"Resize them, or choose a net that takes them: {others}." if sides else ""
     raise ShapeError(
@@ -38,7 +48,8 @@ def check_image(net: str, image: Shape, sides: Sequence[int]) -> None:
 
 def _fits(image: Shape, sides: Sequence[int]) -> bool:
     _, h, w = image
-    return not sides or (h == w and h in sides)
+    square = h == w or isinstance(sides, range)
+    return not sides or (square and h in sides and w in sides)
 
 
 def _nets_for(image: Shape) -> list[str]:
@@ -88,14 +99,16 @@ def conv_encoder(
     *,
     channels: Sequence[int],
     hidden: Sequence[int],
-    kernels: Sequence[int] = (4, 4, 4, 4),
+    kernels: Sequence[int] | None = None,
 ) -> nn.Sequential:
     """Convolutions that halve the image, then linear layers to means and log-variances."""
     convolutions = [
         down(*sizes, kernel)
-        for sizes, kernel in zip(pairwise((image[0], *channels)), kernels, strict=True)
+        for sizes, kernel in zip(
+            pairwise((image[0], *channels)), kernels or (4,) * len(channels), strict=True
+        )
     ]
-    features = channels[-1] * (image[1] >> len(channels)) ** 2
+    features = channels[-1] * (image[1] >> len(channels)) * (image[2] >> len(channels))
     widths = (features, *hidden, 2 * latents)
     return with_relus(*convolutions, nn.Flatten(), *(nn.Linear(*w) for w in pairwise(widths)))
 
@@ -104,10 +117,10 @@ def conv_decoder(
     image: Shape, latents: int, *, channels: Sequence[int], hidden: Sequence[int]
 ) -> nn.Sequential:
     """The way back: linear layers, then transposed convolutions that double the image."""
-    side = image[1] >> len(channels)
-    widths = (latents, *hidden[::-1], channels[-1] * side**2)
+    h, w = image[1] >> len(channels), image[2] >> len(channels)
+    widths = (latents, *hidden[::-1], channels[-1] * h * w)
     return with_relus(
         *(nn.Linear(*w) for w in pairwise(widths)),
-        nn.Unflatten(1, (channels[-1], side, side)),
+        nn.Unflatten(1, (channels[-1], h, w)),
         *(up(*sizes) for sizes in pairwise((*channels[::-1], image[0]))),
     )

@@ -165,12 +165,16 @@ def dataset_picture(
 ) -> UInt8[np.ndarray, "h w 3"]:
     """One row per factor, which moves through its values while the others stay.
 
+    Of images without factors, some that are spread evenly over the rows.
+
     Args:
         dataset: What to show.
         row: The image to start from; the middle of the grid by default.
         columns: How many values to show at most, evenly chosen.
     """
     space = dataset.space
+    if space.stands_in:
+        return _contact_sheet(dataset, columns)
     start = torch.tensor(middle_row(space) if row is None else row)
     rows = []
     for f, (name, size, kind) in enumerate(zip(space.names, space.sizes, space.kinds, strict=True)):
@@ -185,3 +189,13 @@ def dataset_picture(
         note=f"Each row varies one factor of the same image; the other factors stay fixed. "
         f"Images are {w} × {h} pixels, {'grey' if c == 1 else 'in colour'}.",
     )
+
+
+def _contact_sheet(dataset: FactorDataset, columns: int) -> UInt8[np.ndarray, "h w 3"]:
+    """Images spread evenly over the rows, at most four lines of them."""
+    count = min(len(dataset), 4 * columns)
+    index = torch.arange(count) * (len(dataset) - 1) // max(count - 1, 1)
+    images = pixels(dataset, dataset.batch(index))
+    rows = [Row((), images[start : start + columns]) for start in range(0, count, columns)]
+    choice = "All images" if count == len(dataset) else f"{count} images, evenly chosen"
+    return sheet(rows, title=dataset.name, note=f"{choice}. {dataset.summary}.")

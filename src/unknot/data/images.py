@@ -1,0 +1,125 @@
+"""The user's own images, from a folder or a file."""
+
+from dataclasses import dataclass, replace
+
+from unknot.core.dataset import FactorDataset
+from unknot.core.errors import DataError
+from unknot.core.places import NeededPlace
+from unknot.data.parts.array_files import open_array, split_key
+from unknot.data.parts.assembly import assemble
+from unknot.data.parts.decoding import Crop
+from unknot.data.parts.parquet import parquet_pictures
+from unknot.data.parts.picture_files import Progress, folder_pictures, read_pictures
+from unknot.data.parts.reading import Options, Reading, Size
+from unknot.data.parts.shelf import make_key
+from unknot.data.parts.stacks import read_stack
+from unknot.data.parts.user_grid import read_grid
+
+
+@dataclass(frozen=True)
+class Images:
+    """Your own images: a folder of pictures, or an npy, npz, HDF5 or Parquet file.
+
+    ``--data faces/`` is short for ``--data images --set data.path=faces/``. A folder is searched
+    with its subfolders for PNG, JPEG, WebP, BMP and TIFF files, in the order of their paths. Each
+    is turned upright as its EXIF tag says; transparent parts become white. What has more than 8
+    bits, in files or arrays, keeps its type; each channel is scaled by its percentiles 0.1 and 99.9
+    to 0 .. 1, unless it holds floats that lie there already. Pages of a TIFF file are channels.
+
+    An npy file holds images ``[n, h, w]``, ``[n, h, w, c]`` or ``[n, c, h, w]``; of an npz or HDF5
+    file the array ``images`` or the only one is taken, or the one named as ``file.h5::key``. An npz
+    file may have ``factors`` and ``names`` too, as described under `arrays`. A Parquet file, or a
+    folder of them, has a column of pictures ``{bytes, path}``, as the Hugging Face hub writes it.
+
+    Args:
+        path: The folder or file.
+        size: Side of the images, or height and width. Unless set, arrays and square pictures of
+            one size up to 128 stay as they are, and other pictures become 64 x 64.
+        crop: ``centre`` cuts off what does not fit the new shape, ``squeeze`` changes the
+            proportions, ``pad`` adds black, ``none`` refuses to change the size.
+        channels: 1 (grey) or 3 (colour); what the images have unless set.
+        standardize: Subtract each channel's mean and divide by its standard deviation.
+        limit: Take the first so many images only.
+        skip_broken: Leave out pictures that cannot be read.
+        content: A hash of what the files hold; written down by a run, whose images are then
+            checked, wherever they lie.
+    """
+
+    path: NeededPlace
+    size: Size = None
+    crop: Crop = "centre"
+    channels: int | None = None
+    standardize: bool = False
+    limit: int | None = None
+    skip_broken: bool = False
+    content: str | None = None
+
+    def __post_init__(self) -> None:
+        self._options()
+
+    @property
+    def title(self) -> str:
+        """What people call it: the name of the folder or file."""
+        path = split_key(self.path)[0]
+        return path.stem or path.resolve().name
+
+    @property
+    def shape(self) -> tuple[int, int, int] | None:
+        """Channels, height and width, once they are decided."""
+        sides = self._options().sides
+        return None if sides is None or self.channels is None else (self.channels, *sides)
+
+    def pin(self, on_progress: Progress = lambda *_: None) -> "Images":
+        """The same settings with what the files decide written down."""
+        if self.content is not None and self.shape is not None:
+            return self
+        reading = self._read(on_progress)
+        _, c, h, w = reading.pixels.shape
+        return replace(self, size=(h, w), channels=c, content=reading.content)
+
+    def load(self) -> FactorDataset:
+        """All images.
+
+        Raises:
+            DataError: There are no images, one cannot be read, or they are not as described.
+            ShapeError: An array is not a stack of images.
+            WriteError: There is no room to keep decoded images.
+        """
+        reading = self._read(lambda *_: None)
+        if self.content not in (None, reading.content):
+            raise DataError(
+                f"The images in '{self.path}' are no longer those of the run; put those back, or "
+                "leave out data.content to take these."
+            )
+        return assemble(reading, self.title, standardize=self.standardize)
+
+    def _options(self) -> Options:
+        return Options(self.size, self.crop, self.channels, self.limit, self.skip_broken)
+
+    def _read(self, on_progress: Progress) -> Reading:
+        path, key = split_key(self.path)
+        if not path.exists():
+            raise DataError(
+                f"There is no file or folder '{path}'; if it was moved, say where it is with "
+                "--set data.path=..."
+            )
+        options = self._options()
+        if path.suffix.lower() == ".parquet" or (path.is_dir() and any(path.glob("*.parquet"))):
+            pictures = parquet_pictures(path, key, self.limit)
+            return read_pictures(pictures, options, on_progress)
+        if path.is_dir():
+            return read_pictures(folder_pictures(path, self.limit), options, on_progress)
+        with open_array(path, key) as opened:
+            reading = read_stack(
+                opened.array,
+                options,
+                f"'{self.path}'",
+                key=opened.key,
+                on_progress=on_progress,
+            )
+            if opened.factors is None:
+                return reading
+            n = len(reading.pixels)
+            space, order = read_grid(opened.factors, opened.names, n, self.path)
+            content = make_key(reading.content, order.tolist(), space.names)
+            return replace(reading, pixels=reading.pixels[order], content=content, space=space)

@@ -1,0 +1,105 @@
+"""Arrays of images in files: npy, npz and HDF5; a key behind ``::`` names one of several."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unknot.core.errors import DataError
+from unknot.core.files import reason
+from unknot.data.parts import shelf
+from unknot.data.parts.hdf5 import open_hdf5
+from unknot.data.parts.images import BAD_ARCHIVE
+
+ARRAYS = (".npy", ".npz", ".h5", ".hdf5")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An array as a file has it, and the factors that came with it."""
+
+    array: Any
+    key: str | None
+    """Names it in the cache; None for what is in memory already."""
+    factors: np.ndarray | None = None
+    names: np.ndarray | None = None
+
+
+def split_key(text: str) -> tuple[Path, str]:
+    """A path and the key behind ``::``, if any.
+
+    Example:
+        >>> path, key = split_key("shapes.h5::images")
+        >>> path.name, key
+        ('shapes.h5', 'images')
+    """
+    path, _, key = text.partition("::")
+    return Path(path).expanduser(), key
+
+
+@contextmanager
+def open_array(path: Path, name: str = "") -> Iterator[Opened]:
+    """The array of a file: the one that is named, else ``images``, else the only one.
+
+    Raises:
+        DataError: There is no such file or array, or it is damaged.
+    """
+    try:
+        stat = path.stat()
+        key = shelf.make_key(str(path.absolute()), name, stat.st_size, stat.st_mtime_ns)
+        if path.suffix.lower() == ".npy":
+            yield Opened(_map_npy(path), key)
+        elif path.suffix.lower() == ".npz":
+            yield _read_npz(path, name)
+        else:
+            with open_hdf5(path, "an HDF5 file") as file:
+                yield Opened(file[_pick(_datasets(file), name, path)], key)
+    except OSError as error:
+        raise DataError(f"Cannot read '{path}': {reason(error)}.") from error
+
+
+def _map_npy(path: Path) -> np.ndarray:
+    try:
+        array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    except BAD_ARCHIVE as error:
+        raise DataError(
+            f"'{path}' is damaged or not an npy file of a plain array (no objects); "
+            "write it with numpy.save."
+        ) from error
+    if not isinstance(array, np.ndarray):  # an archive under another name
+        raise DataError(f"'{path}' is no npy file; an archive of arrays ends in npz.")
+    return array
+
+
+def _read_npz(path: Path, name: str) -> Opened:
+    """The named array and the factors; others are left closed."""
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            choice = _pick([n for n in file if n not in ("factors", "names")], name, path)
+            factors, names = (file.get(n) for n in ("factors", "names"))
+            return Opened(file[choice], None, factors, names)
+    except (*BAD_ARCHIVE, AttributeError) as error:
+        raise DataError(
+            f"'{path}' is damaged or not an npz file of plain arrays (no objects); "
+            "write it with numpy.savez(path, images=...)."
+        ) from error
+
+
+def _datasets(file: Any) -> list[str]:
+    """Names of all arrays in an HDF5 file, those in groups with their path."""
+    names: list[str] = []
+    file.visititems(lambda name, thing: names.append(name) if hasattr(thing, "dtype") else None)
+    return names
+
+
+def _pick(names: list[str], name: str, path: Path) -> str:
+    choice = name or ("images" if "images" in names else names[0] if len(names) == 1 else "")
+    if choice in names:
+        return choice
+    listed = ", ".join(sorted(names)) or "no arrays"
+    problem = f"no array '{name}'" if name else "several arrays and none called 'images'"
+    example = next(iter(sorted(names)), "images")
+    raise DataError(f"'{path}' has {problem}; it holds {listed}. Name one: {path}::{example}.")

@@ -1,0 +1,176 @@
+"""Picture files as one array: looked through, decoded on all cores, put on the shelf."""
+
+import hashlib
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from unknot.core.errors import DataError
+from unknot.core.files import reason
+from unknot.data.parts import shelf
+from unknot.data.parts.decoding import ENDINGS, Header, Target, decode, read_header
+from unknot.data.parts.reading import Options, Reading, describe, plan
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Is told how many images are decoded, and of how many."""
+CHUNK = 256
+"""Images decoded between two writes."""
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Encoded pictures: their names, and how to get the bytes of each."""
+
+    source: str
+    """Where they are, for messages."""
+    listing: str
+    """Names them in the cache, by names, sizes and times of files."""
+    names: Sequence[str]
+    fetch: Callable[[int], bytes]
+    file: Callable[[int], bytes | Path]
+    """What a header is read from: a path, of which the beginning is enough."""
+
+
+def folder_pictures(path: Path, limit: int | None) -> Pictures:
+    """All picture files of a folder and its subfolders, in the order of their paths.
+
+    Hidden ones are other programs' own.
+
+    Raises:
+        DataError: There are none.
+    """
+    files = [
+        file.relative_to(path)
+        for folder, _, names in os.walk(path)
+        for file in (Path(folder, name) for name in names)
+        if file.suffix.lower() in ENDINGS
+    ]
+    visible = [f for f in files if not any(p.startswith((".", "__MACOSX")) for p in f.parts)]
+    if not visible:
+        kinds = ", ".join(ending[1:] for ending in ENDINGS)
+        raise DataError(f"'{path}' has no pictures; put some into it ({kinds}).")
+    names = sorted(file.as_posix() for file in visible)[:limit]
+    stats = [(path / name).stat() for name in names]
+    facts = [(n, s.st_size, s.st_mtime_ns) for n, s in zip(names, stats, strict=True)]
+    listing = shelf.make_key(str(path.absolute()), facts)
+
+    def fetch(row: int) -> bytes:
+        try:
+            return (path / names[row]).read_bytes()
+        except OSError as error:
+            raise DataError(f"Cannot read '{path / names[row]}': {reason(error)}.") from error
+
+    return Pictures(str(path), listing, names, fetch, lambda row: path / names[row])
+
+
+def read_pictures(pictures: Pictures, options: Options, on_progress: Progress) -> Reading:
+    """Pictures as one array, from the shelf if they were decoded before.
+
+    Args:
+        pictures: Where they are.
+        options: What the images are to be.
+        on_progress: Told after each chunk that is decoded.
+
+    Raises:
+        DataError: One is broken, or they do not go together.
+        WriteError: There is no room to keep them.
+    """
+    key = f"headers-{pictures.listing}"
+    survey = shelf.recall_facts(key, lambda: _survey(pictures))
+    headers = {Header(**fields): count for fields, count in survey["headers"]}
+    _check_broken(survey["broken"], options, pictures)
+    if not headers:
+        raise DataError(f"All {len(pictures.names)} pictures in '{pictures.source}' are broken.")
+    target = plan(headers, options, pictures.source)
+    key = shelf.make_key(pictures.listing, asdict(target))
+    entry = shelf.recall(key) or _decode(key, pictures, target, options, on_progress)
+    _check_broken(entry.facts["broken"], options, pictures)
+    broken = {*entry.facts["broken"]}
+    return Reading(
+        entry.pixels,
+        entry.facts["content"],
+        describe(headers, target, len(broken)),
+        tuple(name for name in pictures.names if name not in broken),
+    )
+
+
+def _survey(pictures: Pictures) -> dict[str, Any]:
+    """Headers and how often each comes, and the names of broken files."""
+
+    def look(row: int) -> Header | None:
+        try:
+            return read_header(pictures.file(row))
+        except ValueError:
+            return None
+
+    with _pool() as run:
+        headers = list(run(look, range(len(pictures.names))))
+    counts = Counter(header for header in headers if header)
+    pairs = zip(pictures.names, headers, strict=True)
+    return {
+        "headers": [(asdict(header), count) for header, count in counts.items()],
+        "broken": [name for name, header in pairs if header is None],
+    }
+
+
+def _decode(
+    key: str, pictures: Pictures, target: Target, options: Options, on_progress: Progress
+) -> shelf.Entry:
+    content, broken = hashlib.sha256(), list[str]()
+    rows = range(len(pictures.names))
+
+    def read(row: int) -> tuple[bytes, np.ndarray | None]:
+        data = pictures.fetch(row)
+        try:
+            return hashlib.sha256(data).digest(), decode(data, target)
+        except ValueError:
+            return b"", None
+
+    def chunks() -> Iterator[np.ndarray]:
+        with _pool() as run:
+            for start in rows[::CHUNK]:
+                some = rows[start : start + CHUNK]
+                images = []
+                for row, (digest, image) in zip(some, run(read, some), strict=True):
+                    if image is None:
+                        broken.append(pictures.names[row])
+                        _check_broken(broken, options, pictures)
+                        continue
+                    content.update(digest)
+                    images.append(image)
+                if images:
+                    yield np.stack(images)
+                on_progress(some.stop, len(rows))
+
+    def facts() -> dict[str, Any]:
+        return {"content": content.hexdigest()[:32], "broken": broken}
+
+    size = len(rows) * math.prod(target.shape) * np.dtype(target.depth).itemsize
+    return shelf.put(key, chunks(), facts, size)
+
+
+def _check_broken(names: Sequence[str], options: Options, pictures: Pictures) -> None:
+    if names and not options.skip_broken:
+        more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+        raise DataError(
+            f"Cannot read the picture '{names[0]}' in '{pictures.source}'{more}; replace it, or "
+            "leave it out with --skip-broken (skip_broken = true)."
+        )
+
+
+@contextmanager
+def _pool() -> Iterator[Callable[..., Iterator[Any]]]:
+    """Maps over threads, one for each core: decoders let go of Python's lock."""
+    pool = ThreadPoolExecutor(os.cpu_count())
+    try:
+        yield pool.map
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,64 @@
+"""Factor values that come with a user's images as a full grid, and rows in its order."""
+
+import math
+
+import numpy as np
+from jaxtyping import Int64
+
+from unknot.core.errors import DataError
+from unknot.core.factors import FactorSpace, Kind
+
+
+def without_factors(count: int) -> FactorSpace:
+    """Rows that differ in their number alone."""
+    return FactorSpace(("index",), (count,), ("nominal",))
+
+
+def read_grid(
+    factors: np.ndarray, names: np.ndarray | None, count: int, path: str
+) -> tuple[FactorSpace, Int64[np.ndarray, " n"]]:
+    """The factor space of a table of values, and the row of the table at each grid point.
+
+    Args:
+        factors: Integers ``[n, f]``, one row per image.
+        names: ``[f]`` strings; numbered if there are none.
+        count: How many images there are.
+        path: Where it came from, for messages.
+    """
+    fits = factors.ndim == 2 and factors.shape[1] > 0 and len(factors) == count
+    if not fits or factors.dtype.kind not in "iu":
+        raise DataError(
+            f"'factors' in '{path}' must be integers [{count}, f], one row per "
+            f"image; got {factors.dtype} {factors.shape}."
+        )
+    return _grid(factors, _names(names, factors.shape[1], path), path)
+
+
+def _names(names: np.ndarray | None, count: int, path: str) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"factor_{i}" for i in range(count))
+    if names.dtype.kind != "U" or names.shape != (count,):
+        raise DataError(
+            f"'names' in '{path}' must be {count} strings, one per column of 'factors'; "
+            f"got {names.dtype} {names.shape}."
+        )
+    return tuple(names.tolist())
+
+
+def _grid(
+    factors: np.ndarray, names: tuple[str, ...], path: str
+) -> tuple[FactorSpace, Int64[np.ndarray, " n"]]:
+    """The factor space of a table of values, and the row of the table at each grid point."""
+    columns = [np.unique(column, return_inverse=True) for column in factors.T]
+    sizes = tuple(len(values) for values, _ in columns)
+    ranks = [rank.reshape(-1) for _, rank in columns]
+    different = len(np.unique(factors, axis=0))
+    if not math.prod(sizes) == len(factors) == different:
+        raise DataError(
+            f"'factors' in '{path}' must name every point of a full grid once; its columns have "
+            f"{sizes} values, which makes {math.prod(sizes)} points, and {len(factors)} rows, "
+            f"{different} of them different."
+        )
+    order = np.lexsort(ranks[::-1])
+    ordered: Kind = "ordered"
+    return FactorSpace(names, sizes, (ordered,) * len(names)), order
