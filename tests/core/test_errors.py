@@ -12,6 +12,7 @@ PARENTS = {
     "DataError": "UnknotError",
     "ShapeError": "UnknotError",
     "StoreError": "UnknotError",
+    "DamageError": "StoreError",
     "WriteError": "StoreError",
 }
 

@@ -101,7 +101,7 @@ class RunFolder:
     def discard(self, names: Iterable[str]) -> None:
         """Remove damaged files of a run, so that training writes them again.
 
-        Weights that were kept at a step come back if training passes that step: checkpoints after
+        Weights of a step are written again if training passes that step: checkpoints after
         it go as well. Only for who holds the lock.
         """
         for name in names:

@@ -39,7 +39,7 @@ def why(folder: Path) -> str | None:
 
 
 def rebuild(folder: Path, machine: Callable[[int], Machine]) -> None:
-    """Write the records anew; those that were there stay beside them as `study.db.damaged`.
+    """Write the records again; those that were there stay beside them as `study.db.damaged`.
 
     Populations whose folders say what they hold keep their models and scores; all of them are
     looked at again by the next `unknot study run`, which trains nothing that is there.
