@@ -50,6 +50,7 @@ def train(
     seeds: int | Iterable[SupportsIndex] = 0,
     order_seed: int | None = None,
     sampler: str | Mapping[str, Any] | None = None,
+    split: str | Mapping[str, Any] | None = None,
     device: str = "auto",
     precision: Precision = "float32",
     out: str | Path | None = None,
@@ -78,6 +79,8 @@ def train(
         order_seed: A number makes all members see the same batches; else each has its own.
         sampler: Which images form a pair or triplet: ``pairs``, or
             ``{"name": "pairs", "changed": 2}``; the sampler of the objective when None.
+        split: Rows to hold out: ``rows`` (10 % for validation, 10 % for testing), or
+            ``{"kind": "combinations", "factors": ["shape", "x"], "test": 0.2}``.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         precision: ``float32``, ``tf32``, ``bf16`` or ``float64``.
         out: A folder to write the run into, resumable; None keeps it in memory.
@@ -125,6 +128,8 @@ def train(
         table["order_seed"] = order_seed
     if sampler is not None:
         table["sampler"] = sampler if isinstance(sampler, str) else dict(sampler)
+    if split is not None:
+        table["split"] = split if isinstance(split, str) else dict(split)
     try:
         spec = config.spec(table)
     except ConfigError as error:

@@ -43,6 +43,12 @@ AXES = {
         "value": {"optim.clip_value": 0.1},
     },
     "average": {"none": {}, "ema": {"ema": 0.8}},
+    "split": {
+        "none": {},
+        "rows": {"split": {"kind": "rows", "validation": 0.3, "test": 0.1}},
+        "combinations": {"split": {"kind": "combinations", "factors": ["factor_0", "factor_1"]}},
+        "range": {"split": {"kind": "range", "factors": ["factor_2"]}},
+    },
 }
 SKIPS: dict[frozenset[str], str] = {}
 """Pairs of values ``axis=value`` that cannot go together, and why."""

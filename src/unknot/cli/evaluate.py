@@ -29,16 +29,26 @@ def evaluate(
             min=1,
         ),
     ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option(
+            help="Part of the run's split to score: train, validation or test. Adds recon, the "
+            "error of reconstructions.",
+            show_default="all rows",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Compute metrics for the models of a run and add the scores to its scores.jsonl.
 
     Scores that the file already has are not computed again.
 
-    Example: `unknot evaluate runs/beta_vae-dsprites-1 --metrics mig,sap --protocol study2019`
+    Examples:
+    `unknot evaluate runs/beta_vae-dsprites-1 --metrics mig,sap --protocol study2019`
+
+    `unknot evaluate runs/beta_vae-dsprites-1 --metrics recon,mig --part test`
     """
     from contextlib import closing
-    from dataclasses import asdict
 
     from rich.markup import escape
 
@@ -50,10 +60,11 @@ def evaluate(
 
     names = split_names(metrics)
     request = scores.ScoringRequest(
-        scores.metric_names(names) if names else scores.model_metrics(),
+        scores.metric_names(names) if names else scores.model_metrics(part),
         protocol,
         seed,
         strict=names is not None,
+        part=part,
     )
     models = scores.models(load(run, device=device).training, request)
     all_scores, new = [], 0
@@ -75,7 +86,7 @@ def evaluate(
             all_scores += of_model
     results = [record for record in all_scores if record.applies]
     if json:
-        print_json([asdict(record) for record in results])
+        print_json([record.table() for record in results])
         return
     rows = [
         {"seed": record.seed, "score": key, "value": f"{value:.4f}"}

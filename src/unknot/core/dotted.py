@@ -9,7 +9,7 @@ from unknot.core.errors import ConfigError
 NAMED = ("data", "net", "objective", "sampler", "optim")
 """Tables whose name may stand for them: ``data = "dsprites"``, or several names in a grid."""
 SETTINGS = (
-    *NAMED, "steps", "batch", "precision", "order_seed", "ema", "strength", "swept_value",
+    *NAMED, "steps", "batch", "precision", "order_seed", "ema", "split", "strength", "swept_value",
 )  # fmt: skip
 """First words of what a table of runs has as settings; a table from elsewhere may call the swept
 value ``strength``."""

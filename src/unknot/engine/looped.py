@@ -138,7 +138,7 @@ class Model:
                 moments["step"].fill_(start)
         for t, index in zip(ticks, self.rows(self.order, ticks), strict=True):
             x = dataset.batch(index).to(dtype=dtype, memory_format=torch.channels_last)
-            step = Step(x, self.seed, t, len(dataset))
+            step = Step(x, self.seed, t, self.context.n_data)
             objective = at(self.member.objective, t, dtype)
             net = self.net(self.context.runtime)
             losses = {"net": objective.terms(net, step)}

@@ -8,6 +8,7 @@ known nowhere else; their states are interchangeable.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import torch
@@ -38,7 +39,8 @@ from unknot.core.optim import Optimizer
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
 from unknot.nets.parts.weights import initial_weights, initialize
-from unknot.samplers.parts.sampler import Sampler, sampler_for
+from unknot.samplers.parts.sampler import Sampler, inside_part, sampler_for
+from unknot.samplers.parts.split import Part, Split, rows_in_part
 
 State: TypeAlias = dict[str, Tensor]
 """Weights and optimiser moments by name, in PyTorch's own layouts, members first."""
@@ -82,12 +84,23 @@ class Context:
     ema: float | None = None
     """The share that stays of the moving average of weights at each step; None keeps no average.
     With one, codes and images are those of the averaged weights."""
+    split: Split | None = None
+    """Which rows are held out; training sees the others alone."""
     blank: bool = False
     """Whether weights are zeros until others are given; to draw them takes long."""
 
-    def rows(self, objective: Objective) -> Rows:
+    @cached_property
+    def n_data(self) -> int:
+        """How many rows there are to train on."""
+        if self.split is None:
+            return len(self.dataset)
+        return len(rows_in_part(self.split, self.dataset.space, "train"))
+
+    def rows(self, objective: Objective, part: Part = "train") -> Rows:
         """Which images come next; of rows that have nuisance variants, one drawn for each image."""
         sampler = sampler_for(objective, self.sampler)
+        if self.split is not None:
+            sampler = inside_part(sampler, self.split, part)
         bound = sampler.bind(self.dataset, self.runtime.device)
         samples = self.batch * views_of(objective) // sampler.views
         images, size = self.dataset.images, len(self.dataset)
@@ -226,7 +239,7 @@ def groups(members: Sequence[Member]) -> list[list[Member]]:
 
 def _check(context: Context, objective: Objective) -> None:
     if isinstance(objective, Batchwise):
-        objective.check_batch(context.batch, len(context.dataset))
+        objective.check_batch(context.batch, context.n_data)
     if names := endless(objective):
         raise ConfigError(
             f"{type(objective).__name__}.{names[0]} lasts the whole run, and how long that is has "

@@ -200,7 +200,7 @@ class Stacked:
         """One step, as a sequence of kernels that never waits for the host."""
         x = parts.images(parts.rows(self.order, self.t))
         objective = at(self.objective, self.t, x.dtype)
-        step = Step(x, self.seed, self.t, len(self.context.dataset))
+        step = Step(x, self.seed, self.t, self.context.n_data)
         value, carries, log = parts.losses(self.used, self.carried, objective, step)
         gradients = torch.autograd.grad(
             value,

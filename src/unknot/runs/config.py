@@ -102,6 +102,8 @@ def spec(
                 _choice(name, ROOMS[name], value, on_progress) if name in ROOMS else _optim(value)
             )
         table[name] = built[key]
+    if isinstance(split := table.get("split"), str):
+        table["split"] = {"kind": split}
     if "sampler" in table:
         table["sampler"] = _sampler(table["sampler"], table["objective"].settings)
     return TrainSpec.create(**_fields_from(TrainSpec, table))

@@ -11,17 +11,29 @@ from torch import Tensor
 from unknot.core import noise, registry
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Calibrated, Net, Recoding
-from unknot.losses.likelihood import pixel_likelihood
+from unknot.losses import reconstruction
+from unknot.losses.likelihood import activate, likelihood_of, pixel_likelihood
 from unknot.metrics.parts.decoding import PosteriorSamples, Variance, sample_posteriors
 from unknot.metrics.parts.scoring import DecoderMetric, Score
 from unknot.runs.training import Training
 
 IMAGES = 256
 """Images that they look at: some ten thousand decoded points for each model."""
+MOST_IMAGES = 10_000
+"""Images that the error of reconstructions is a mean over, at most."""
 
 
-def decoding(training: Training, protocol: str, seed: int) -> Callable[[str, int], Score]:
-    """Scores of metrics that decode, by name and member; all members are decoded in one pass."""
+def decoding(
+    training: Training, protocol: str, seed: int, rows: Tensor | None = None
+) -> Callable[[str, int], Score]:
+    """Scores of metrics that decode, by name and member; all members are decoded in one pass.
+
+    Args:
+        training: The models.
+        protocol: The name of a protocol.
+        seed: Random seed for the metrics.
+        rows: Rows to take images from; all rows when None.
+    """
     population, dataset = training.population, training.context.dataset
     objective = training.specs[0].objective  # members differ in numbers that are not needed here
 
@@ -39,10 +51,7 @@ def decoding(training: Training, protocol: str, seed: int) -> Callable[[str, int
         # A loss of blurred images is no density. What is left without it is one of the same means,
         # and compares with that of models trained on pixels alone.
         likelihood = pixel_likelihood(objective.settings.likelihood)
-        size = len(dataset)
-        index = torch.arange(size)
-        if size > IMAGES:
-            index = noise.integers(seed, "metric/images", 0, IMAGES, high=size)
+        index = _rows_to_decode(len(dataset), rows, IMAGES, seed)
         return sample_posteriors(
             Net(population.encode, population.decode),
             dataset.batch(index),
@@ -58,6 +67,48 @@ def decoding(training: Training, protocol: str, seed: int) -> Callable[[str, int
         )
 
     return score
+
+
+def reconstruction_errors(
+    training: Training, seed: int, rows: Tensor | None = None
+) -> list[dict[str, float]]:
+    """Errors of reconstructions from the means of posteriors, of each member.
+
+    ``recon`` is the reconstruction loss of the objective's likelihood, and ``recon.mse`` the
+    squared error; both are summed over pixels and averaged over images.
+
+    Args:
+        training: The models.
+        seed: Of which rows are taken, where there are more than 10,000.
+        rows: Rows to take images from; all rows when None.
+    """
+    population, dataset = training.population, training.context.dataset
+    likelihood = likelihood_of(training.specs[0].objective.settings)
+    index = _rows_to_decode(len(dataset), rows, MOST_IMAGES, seed)
+    sums: dict[str, Tensor] = {}
+    with torch.no_grad():
+        for some in index.split(max(1, 4_096 // population.members)):
+            x = dataset.batch(some)
+            decoded = population.decode(population.encode(x).mean)
+            x = x.to(decoded).expand_as(decoded)
+            errors = {
+                "recon": reconstruction(likelihood, decoded, x),
+                "recon.mse": (activate(likelihood, decoded) - x).square().flatten(2).sum(2).mean(1),
+            }
+            for name, error in errors.items():
+                sums[name] = sums.get(name, 0) + error.double().cpu() * len(some) / len(index)
+    return [
+        {name: float(error[member]) for name, error in sums.items()}
+        for member in range(population.members)
+    ]
+
+
+def _rows_to_decode(size: int, rows: Tensor | None, most: int, seed: int) -> Tensor:
+    size = size if rows is None else len(rows)
+    places = torch.arange(size)
+    if size > most:
+        places = noise.integers(seed, "metric/images", 0, most, high=size)
+    return places if rows is None else rows[places]
 
 
 def _metric(name: str) -> DecoderMetric[Any]:

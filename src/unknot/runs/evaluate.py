@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import torch
 from torch import Tensor
 
 import unknot
-from unknot.core import registry
+from unknot.core import noise, registry
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import CodeCache, Representation
@@ -16,12 +17,16 @@ from unknot.metrics import facts
 from unknot.metrics.parts import evaluation
 from unknot.metrics.parts.facts import Protocol, check_protocol, protocols_for
 from unknot.metrics.parts.rows import Inputs
-from unknot.metrics.parts.scoring import Score
-from unknot.runs.decoding import decoding
+from unknot.metrics.parts.scoring import Metric, Score
+from unknot.runs.decoding import decoding, reconstruction_errors
 from unknot.runs.records import Record, plain
 from unknot.runs.run import Run
-from unknot.runs.training import Training
+from unknot.runs.training import Training, part_rows
 
+RECON = "recon"
+"""The error of reconstructions, a record like that of a metric."""
+PART_ROWS = 20_000
+"""Rows of a part that scores look at, at most."""
 LONGEST = 100
 """Parts of a score that are longer than this, such as one number for each image, are not kept."""
 
@@ -36,6 +41,8 @@ class ScoringRequest:
     """Random seed for the metrics."""
     strict: bool = True
     """Whether a metric that does not apply is an error; else the reason is noted."""
+    part: str | None = None
+    """The part of the run's split whose rows are scored; all rows when None."""
 
     def __post_init__(self) -> None:
         check_protocol(self.protocol)
@@ -57,6 +64,12 @@ class Model:
     """Means and log-variances side by side, ``[n, 2 z]``, of rows of the grid."""
     decoded: Callable[[str], Score]
     """The score of a metric that decodes, by its name."""
+    rows: Tensor | None = None
+    """The rows to look at where a part is scored."""
+    step: int | None = None
+    """When in training the weights were so; None for the end."""
+    errors: Callable[[], dict[str, float]] = dict
+    """Of its reconstructions."""
 
 
 def evaluate(
@@ -67,6 +80,7 @@ def evaluate(
     seed: int = 0,
     strict: bool = True,
     stored: Sequence[Record] = (),
+    part: str | None = None,
 ) -> Iterator[list[Record]]:
     """Score every member that did not diverge; yields the records of one after the other.
 
@@ -79,9 +93,10 @@ def evaluate(
         seed: Random seed for the metrics.
         strict: Whether a metric that does not apply is an error; else it is left out.
         stored: Records of this run; a score among them is not computed again.
+        part: Score rows of this part of the run's split; all rows when None.
     """
-    names = model_metrics() if metrics is None else metrics
-    request = ScoringRequest(names, protocol, seed, strict)
+    names = model_metrics(part) if metrics is None else metrics
+    request = ScoringRequest(names, protocol, seed, strict, part)
     for model in models(run.training, request):
         yield [record for record in score(model, request, stored) if record.applies]
 
@@ -114,31 +129,39 @@ def recall(model: Model, request: ScoringRequest, stored: Sequence[Record]) -> d
     return {
         record.metric: record
         for record in stored
-        if record.id == model.id and record.metric in request.metrics and _same(record, request)
+        if record.id == model.id
+        and record.metric in request.metrics
+        and (record.part, record.step) == (request.part, model.step)
+        and _same(record, request)
     }
 
 
 def compute(model: Model, request: ScoringRequest) -> Iterator[Record]:
     """The record of each score as it comes; of one that does not apply, it says why."""
-    of_codes = _of_codes(model, request)
+    of_codes = cache(lambda: _of_codes(model, request))  # which encodes the rows of a part
     for metric in request.metrics:
         try:
-            decodes = "decoder" in facts(metric).needs
-            score = model.decoded(metric) if decodes else of_codes(metric)
+            if metric == RECON:
+                yield _plain_record(model, request, metric, values=model.errors())
+                continue
+            score = model.decoded(metric) if decodes(metric) else of_codes()(metric)
         except (ConfigError, DataError) as error:
             if request.strict:
                 raise
-            protocol = {"name": request.protocol, "seed": request.seed}
-            yield Record(
-                model.id, model.seed, metric, protocol, {}, None, [str(error)], unknot.__version__
-            )
+            yield _plain_record(model, request, metric, remarks=[str(error)])
         else:
-            yield _record(model, score)
+            yield replace(_record(model, score), part=request.part, step=model.step)
 
 
-def model_metrics() -> list[str]:
-    """Names of the metrics of one trained model."""
-    return [name for name in registry.names("metrics") if "models" not in facts(name).needs]
+def decodes(metric: str) -> bool:
+    """Whether a metric needs the decoder, and so is computed where the model is."""
+    return metric == RECON or "decoder" in facts(metric).needs
+
+
+def model_metrics(part: str | None = None) -> list[str]:
+    """Names of the metrics of one trained model; of a part of its data also `RECON`."""
+    names = [name for name in registry.names("metrics") if "models" not in facts(name).needs]
+    return names if part is None else [RECON, *names]
 
 
 def metric_names(names: Sequence[str]) -> list[str]:
@@ -148,7 +171,7 @@ def metric_names(names: Sequence[str]) -> list[str]:
         >>> metric_names(["mig", "sap", "mig"])
         ['mig', 'sap']
     """
-    known = model_metrics()
+    known = [RECON, *model_metrics()]
     for name in names:
         if name not in known:
             raise ConfigError(f"There is no metric '{name}'{registry.nearest(name, known)}")
@@ -161,7 +184,13 @@ def models(training: Training, request: ScoringRequest) -> list[Model]:
     if len(training.diverged) == len(names):
         raise DataError("No member can be scored: all of them diverged.")
     dataset, latents = training.context.dataset, training.context.net.latents
-    decoded = decoding(training, request.protocol, request.seed)
+    part = None if request.part is None else _some_rows(training, request.part, request.seed)
+    decoded = decoding(training, request.protocol, request.seed, part)
+    step = training.scored_step
+
+    @cache
+    def errors() -> list[dict[str, float]]:
+        return reconstruction_errors(training, request.seed, part)
 
     def both(index: Tensor) -> Tensor:
         q = encode(training.population, dataset, index)
@@ -180,6 +209,9 @@ def models(training: Training, request: ScoringRequest) -> list[Model]:
             latents,
             lambda index: rows(index, member),
             lambda metric: decoded(metric, member),
+            part,
+            step,
+            lambda: errors()[member],
         )
 
     return [
@@ -196,17 +228,77 @@ def _of_codes(model: Model, request: ScoringRequest) -> Callable[[str], Score]:
     codes = Representation(model.space, latents, lambda index: rows(index)[:, :latents])
     logvar = Representation(model.space, latents, lambda index: rows(index)[:, latents:])
 
+    if model.rows is not None:
+        return _of_rows(model, model.rows, codes, logvar, request)
     inputs = Inputs(codes, logvar=logvar, seed=request.seed)
     return lambda metric: evaluation.score_codes(metric, inputs, request.protocol)
 
 
+def _of_rows(
+    model: Model,
+    index: Tensor,
+    codes: Representation,
+    logvar: Representation,
+    request: ScoringRequest,
+) -> Callable[[str], Score]:
+    """The scores of some rows; they fill no grid, and are scored as anyone's arrays are."""
+    values = model.space.factors(index)
+    varies = (values != values[0]).any(0)
+    factors = None if model.space.stands_in else values[:, varies]
+    arrays = codes.codes(index), factors, request.seed, logvar.codes(index)
+    kinds = [kind for kind, several in zip(model.space.kinds, varies, strict=True) if several]
+    without, beside_kinds = Inputs(*arrays), Inputs(*arrays, kinds=kinds)
+
+    def score(metric: str) -> Score:
+        entry = registry.get("metrics", metric)
+        knows = isinstance(entry, Metric) and entry.takes("kinds", request.protocol)
+        inputs = beside_kinds if knows else without
+        return evaluation.score_codes(metric, inputs, request.protocol)
+
+    return score
+
+
+def _some_rows(training: Training, part: str, seed: int) -> Tensor:
+    """Rows of a part, each once, at most so many as scores look at."""
+    rows = part_rows(training, part)
+    if len(rows) <= PART_ROWS:
+        return rows
+    return rows[noise.permutation(seed, "metric/part", 0, len(rows), 1)[:PART_ROWS, 0]]
+
+
 def _same(record: Record, request: ScoringRequest) -> bool:
     """Whether a score would be computed with the settings of a record."""
-    settings = protocols_for(record.metric).get(request.protocol)
-    if settings is None or record.unknot != unknot.__version__:
+    if record.metric == RECON:
+        settings = {"name": request.protocol, "seed": request.seed}
+        return record.unknot == unknot.__version__ and record.protocol == settings
+    protocol_settings = protocols_for(record.metric).get(request.protocol)
+    if protocol_settings is None or record.unknot != unknot.__version__:
         return False
-    protocol = Protocol(record.metric, request.protocol, settings)
+    protocol = Protocol(record.metric, request.protocol, protocol_settings)
     return plain(protocol.record(seed=request.seed)).items() <= record.protocol.items()
+
+
+def _plain_record(
+    model: Model,
+    request: ScoringRequest,
+    metric: str,
+    *,
+    values: dict[str, float] | None = None,
+    remarks: Sequence[str] = (),
+) -> Record:
+    """The record of what has no protocol of its own: errors, or why there is no score."""
+    return Record(
+        model.id,
+        model.seed,
+        metric,
+        {"name": request.protocol, "seed": request.seed},
+        values or {},
+        None,
+        [*remarks],
+        unknot.__version__,
+        part=request.part,
+        step=model.step,
+    )
 
 
 def _record(model: Model, score: Score) -> Record:

@@ -31,6 +31,10 @@ class Record:
     unknot: str
     parts: dict[str, list[float]] = field(default_factory=dict)
     """One number for each code, factor or the like."""
+    part: str | None = None
+    """The part of the run's split that its rows are from; None for all rows."""
+    step: int | None = None
+    """When in training; None for the end."""
 
     @property
     def applies(self) -> bool:
@@ -38,9 +42,15 @@ class Record:
         return bool(self.values)
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> tuple[Any, ...]:
         """What makes a record the same as another: run, score, its settings and our version."""
-        return self.id, self.metric, json.dumps([self.protocol, self.unknot], sort_keys=True)
+        settings = json.dumps([self.protocol, self.unknot], sort_keys=True)
+        return self.id, self.metric, settings, self.part, self.step
+
+    def table(self) -> dict[str, Any]:
+        """As plain values; without a part or step that there is not."""
+        fields = asdict(self)
+        return {k: v for k, v in fields.items() if v is not None or k not in ("part", "step")}
 
 
 def plain(protocol: Any) -> dict[str, Any]:
@@ -91,7 +101,7 @@ def _parse(line: str) -> Record:
 def _write(folder: Path, records: Iterable[Record]) -> None:
     lines = []
     for record in records:
-        facts = json.loads(json.dumps(asdict(record)))
+        facts = json.loads(json.dumps(record.table()))
         lines.append(json.dumps({**facts, "check": facts_sum(facts)[:CHECK]}) + "\n")
     write_whole(inside(folder, FILE), "".join(lines))
 

@@ -20,8 +20,9 @@ from unknot.engine import encode
 from unknot.losses.likelihood import activate, likelihood_of
 from unknot.runs.curves import Curves
 from unknot.runs.folder import RunFolder
+from unknot.runs.records import Record
 from unknot.runs.spec import TrainSpec
-from unknot.runs.training import Status, Training, Watcher
+from unknot.runs.training import Status, Training, Watcher, part_rows
 
 MOST_ROWS = 10_000_000
 """Whose codes are held at a time."""
@@ -67,6 +68,14 @@ class Run:
     def diverged(self) -> dict[int, int]:
         """Members that were lost, and the log step that showed it."""
         return self.training.diverged
+
+    def rows(self, part: str) -> Int[Tensor, " n"]:
+        """Row numbers of a part of the run's split: ``train``, ``validation`` or ``test``.
+
+        Raises:
+            ConfigError: The run has no split, or there is no such part.
+        """
+        return part_rows(self.training, part)
 
     def posterior(self, x: Float[Tensor, "n c h w"]) -> Posterior:
         """Posterior of each image, ``[*p, n, z]``.
@@ -141,6 +150,33 @@ class Run:
             return Representation(self.dataset.space, latents, lambda index: rows(index, member))
 
         return [representation_of(member) for member in range(members)]
+
+    def score(
+        self,
+        *metrics: str,
+        part: str | None = None,
+        protocol: str = "unknot",
+        seed: int = 0,
+    ) -> list[Record]:
+        """Scores of each model that did not diverge, as records.
+
+        Args:
+            metrics: Names of scores; all that apply unless given.
+            part: Score rows of this part of the run's split: ``train``, ``validation`` or
+                ``test``; all rows when None. ``recon`` is the error of reconstructions.
+            protocol: The name of a protocol.
+            seed: Random seed for the scores.
+
+        Raises:
+            ConfigError: There is no such score, part or protocol.
+        """
+        from unknot.runs import evaluate
+
+        names = evaluate.metric_names(metrics) if metrics else None
+        scores = evaluate.evaluate(
+            self, protocol=protocol, metrics=names, seed=seed, strict=bool(metrics), part=part
+        )
+        return [record for records in scores for record in records]
 
     def save(self, path: str | Path) -> Path:
         """Write a run folder that `load` reads.

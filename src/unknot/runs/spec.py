@@ -15,6 +15,7 @@ from unknot.core.places import place_fields
 from unknot.engine.device import Precision
 from unknot.engine.population import Member
 from unknot.samplers.parts.sampler import sampler_for
+from unknot.samplers.parts.split import Split
 from unknot.samplers.singles import Singles
 
 FORMAT = 2
@@ -56,6 +57,8 @@ class TrainSpec:
     sampler: Choice | None = None
     """Which images form a pair or triplet. None: what the objective names, and single images where
     it names nothing."""
+    split: Split | None = None
+    """Which rows are held out for validation and testing; None trains on all of them."""
     precision: Precision = "float32"
     ema: float | None = None
     """The share that stays of a moving average of the weights at each step, such as 0.999. With
@@ -152,6 +155,7 @@ class TrainSpec:
             "objective": self.objective.table(),
             "optim": optim_table(self.optim),
             **({"sampler": self.sampler.table()} if self.sampler else {}),
+            **({"split": plain_value(self.split)} if self.split else {}),
         }
 
     def ids(self) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.errors import ConfigError, StoreError
@@ -22,6 +22,7 @@ from unknot.losses.overlap import Overlap
 from unknot.runs.curves import Curves
 from unknot.runs.description import check_images
 from unknot.runs.spec import TrainSpec
+from unknot.samplers.parts.split import check_part, rows_in_part
 
 REALS = {torch.float32, torch.float64}
 Status: TypeAlias = Literal["running", "done", "stopped", "diverged"]
@@ -64,6 +65,8 @@ class Training:
     threads: int = field(default_factory=torch.get_num_threads)
     """Of the CPU, from the first step to the last: another number adds in another order."""
     stopped: bool = False
+    scored_step: int | None = None
+    """The step of its weights, where they are not those of the end."""
 
     @classmethod
     def start(cls, specs: Sequence[TrainSpec], device: str = "auto") -> "Training":
@@ -243,7 +246,16 @@ def training_context(spec: TrainSpec, device: str = "auto", *, trained: bool = F
             "Add --set objective.likelihood=gaussian."
         )
     sampler = spec.sampler.settings if spec.sampler else None
-    return Context(dataset, spec.net.settings, spec.batch, where, sampler, spec.ema)
+    return Context(
+        dataset, spec.net.settings, spec.batch, where, sampler, ema=spec.ema, split=spec.split
+    )
+
+
+def part_rows(training: Training, part: str) -> Int[Tensor, " n"]:
+    """Row numbers of a part of a training's split, in order."""
+    split, space = training.context.split, training.context.dataset.space
+    name = check_part(split, part)
+    return torch.arange(space.size) if split is None else rows_in_part(split, space, name)
 
 
 def member_specs(specs: Sequence[TrainSpec]) -> list[TrainSpec]:

@@ -181,6 +181,14 @@ class Metric(Base[S]):
         inputs = Inputs(codes, factors, seed, logvar, test, kinds, images)
         return self.score(inputs, protocol, interval)
 
+    def takes(self, option: str, protocol: str | S = "unknot") -> bool:
+        """Whether the metric has an option under a protocol."""
+        return option in self._options(self.pick(protocol).settings)
+
+    def _options(self, settings: S) -> Sequence[str]:
+        options: Sequence[str] = getattr(settings, "options", self.options)
+        return options
+
     def score(
         self, inputs: Inputs, protocol: str | S = "unknot", interval: float | None = None
     ) -> Score:
@@ -188,7 +196,7 @@ class Metric(Base[S]):
         name = self.facts.name
         choice = self.pick(protocol)
         settings = choice.settings
-        options = getattr(settings, "options", self.options)
+        options = self._options(settings)
         extras = {"interval": interval, "kinds": inputs.kinds, "images": inputs.images}
         _refuse(extras, options, f"{name} under '{choice.name}'")
         needs, reader, split = _needs(self.facts, settings), "", None

@@ -1,6 +1,7 @@
 """What a sampler is, which one a run takes, and independent rows."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass, replace
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import torch
@@ -12,6 +13,7 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.noise import Count
 from unknot.core.objective import Objective, sampler_of, views_of
+from unknot.samplers.parts.split import InPart, Part, Split
 from unknot.samplers.parts.weights import Weight, table
 
 Rows: TypeAlias = Callable[[Count, Count, int], Int[Tensor, "..."]]
@@ -47,6 +49,19 @@ def sampler_for(objective: Objective, sampler: Sampler | None = None) -> Sampler
             f"{type(objective).__name__} takes {takes}; name another sampler or another objective."
         )
     return sampler
+
+
+def inside_part(sampler: Sampler, split: Split, part: Part) -> Sampler:
+    """A sampler all of whose views stay inside a part of a split."""
+    names: list[str] = [f.name for f in fields(sampler)] if is_dataclass(sampler) else []
+    if "weights" not in names:
+        raise ConfigError(
+            f"The sampler {type(sampler).__name__} takes no weights, so it cannot be kept inside "
+            "the training part of a split; give it a field `weights`, or leave out the split."
+        )
+    weights = (*getattr(sampler, "weights", ()), InPart(split, part))
+    inside: Sampler = replace(sampler, weights=weights)  # type: ignore[type-var]
+    return inside
 
 
 def independent_rows(

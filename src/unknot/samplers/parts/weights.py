@@ -15,6 +15,7 @@ from torch import Tensor
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.registry import nearest
+from unknot.samplers.parts.split import InPart
 
 MOST_ROWS = 2**27
 """One float64 a row: a gibibyte for the largest grid."""
@@ -81,7 +82,8 @@ class Without:
         return (~_box(space, self)).double()
 
 
-Weight: TypeAlias = Correlated | Within | Without
+Weight: TypeAlias = Correlated | Within | Without | InPart
+"""What settings may name, and the part of a split, which training adds."""
 
 
 def table(space: FactorSpace, weights: tuple[Weight, ...]) -> Float64[Tensor, " size"]:

@@ -64,7 +64,7 @@ def score_models(
         on_score: Called with the number of scores done so far, of all models.
         stop: Asked after every score, and several times a second where workers score.
     """
-    if processes > 1:
+    if processes > 1 and request.part is None:  # a worker does not know which rows are in a part
         models = [*models]
         if len(models) > 1:
             yield from _side_by_side(models, request, stored, processes, on_score, stop)
@@ -119,7 +119,8 @@ class Scoreboard:
     def add(self, key: str, records: Sequence[Record]) -> None:
         """Take the records that a worker has computed."""
         self.partial.pop(key, None)
-        self.records[key].update({record.metric: record for record in records})
+        step = self.models[key].step  # workers know of codes alone
+        self.records[key].update({r.metric: replace(r, step=step) for r in records})
         self.tell()
 
     def tell(self) -> None:
@@ -164,7 +165,7 @@ def _side_by_side(
     ) as pool:
         for key in board.models:  # while workers start
             missing = board.missing(key).metrics
-            decoding = [metric for metric in missing if "decoder" in facts(metric).needs]
+            decoding = [metric for metric in missing if evaluate.decodes(metric)]
             board.compute(key, replace(request, metrics=decoding))
         yield from board.finished()
         try:
@@ -188,7 +189,7 @@ def _side_by_side(
 
 def score_task(model: Model, missing: ScoringRequest, place: int) -> ScoreTask:
     """The scores of codes as a worker is told them."""
-    metrics = [metric for metric in missing.metrics if "decoder" not in facts(metric).needs]
+    metrics = [metric for metric in missing.metrics if not evaluate.decodes(metric)]
     # While the first has many rows encoded, which all have in common, the others compute.
     metrics.sort(key=lambda metric: (facts(metric).rows == "most") == (place > 0))
     space = [[*part] for part in (model.space.names, model.space.sizes, model.space.kinds)]

@@ -76,7 +76,7 @@ def expand(table: Mapping[str, Any]) -> Sweep:
     for key in table:
         if key not in KEYS:
             hint = registry.nearest(key, [*KEYS])
-            if key in ("data", "net", "objective", "optim", "sampler", "steps", "batch"):
+            if key in dotted.SETTINGS:
                 hint = "; what all runs share stands under [train]."
             raise ConfigError(f"Unknown key '{key}' in a study{hint}")
     if (version := table.get("version", FORMAT)) != FORMAT:
