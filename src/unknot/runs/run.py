@@ -161,14 +161,14 @@ class Run:
         """Scores of each model that did not diverge, as records.
 
         Args:
-            metrics: Names of scores; all that apply unless given.
+            metrics: Names; all metrics that apply unless given.
             part: Score rows of this part of the run's split: ``train``, ``validation`` or
                 ``test``; all rows when None. ``recon`` is the error of reconstructions.
             protocol: The name of a protocol.
-            seed: Random seed for the scores.
+            seed: Random seed for the metrics.
 
         Raises:
-            ConfigError: There is no such score, part or protocol.
+            ConfigError: There is no such metric, part or protocol.
         """
         from unknot.runs import evaluate
 
