@@ -120,3 +120,13 @@ def test_codes_of_several_models_need_a_choice(unknot, train, tmp_path):
     code, _, err = unknot("score", tmp_path / "codes.npz", "--metrics", "mig")
     assert (code, "choose one with --model" in err) == (2, True)
     assert unknot("score", tmp_path / "codes.npz", "--metrics", "mig", "--model", 1)[0] == 0
+
+
+def test_scores_that_cannot_be_stored_are_shown(unknot, train, tmp_path, refusing_disk):
+    train()
+    refusing_disk("scores.jsonl")
+    code, out, err = unknot("evaluate", tmp_path / "run", "--metrics", "mig", "--device", "cpu")
+    assert code == 1
+    assert "mig" in out
+    assert "no space left on device" in err.lower()
+    assert not (tmp_path / "run" / "scores.jsonl").exists()

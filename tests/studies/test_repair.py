@@ -113,3 +113,16 @@ def test_a_folder_of_neither_kind_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(unknot.UnknotError, match=r"neither a run nor a study|no folder"):
             check(path)
+
+
+def test_a_report_is_written_without_what_is_damaged_and_says_so(study, tmp_path):
+    first, second = sorted(study.glob("populations/*"))
+    flip(first / "weights.safetensors")
+    flip(second / "status.json", 0.9)
+    out = tmp_path / "page"
+    with pytest.raises(DamageError, match=r"is written, but not all .*unknot check .*--repair"):
+        app(["report", str(study), "--out", str(out)], standalone_mode=False)
+    page = (out / "index.html").read_text()
+    assert "weights.safetensors is damaged" in page
+    assert "status.json is damaged" in page
+    assert (out / "figures" / "summary.csv").exists()

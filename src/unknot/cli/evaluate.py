@@ -1,6 +1,6 @@
 """``unknot evaluate``: score a run."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from unknot.cli.options import (
     RunArgument,
     split_names,
 )
+
+if TYPE_CHECKING:
+    from unknot.runs.records import Record
 
 
 def evaluate(
@@ -50,9 +53,8 @@ def evaluate(
     """
     from contextlib import closing
 
-    from rich.markup import escape
-
-    from unknot.cli.screen import bar, print_json, print_table, say
+    from unknot.cli.screen import bar, print_json, say
+    from unknot.core.errors import StoreError
     from unknot.runs import evaluate as scores
     from unknot.runs import lock, records
     from unknot.runs.run import load
@@ -67,7 +69,7 @@ def evaluate(
         part=part,
     )
     models = scores.models(load(run, device=device).training, request)
-    all_scores, new = [], 0
+    all_scores, new, refusal = [], 0, None
     with (
         bar("score", len(models) * len(request.metrics), "scores") as update,
         closing(
@@ -81,13 +83,29 @@ def evaluate(
         ) as of_models,
     ):
         for of_model in of_models:
-            with lock.hold(run, f"Another process is at work in {run}.", patience=30.0):
-                new += records.append(run, of_model)
             all_scores += of_model
+            try:
+                with lock.hold(run, f"Another process is at work in {run}.", patience=30.0):
+                    new += records.append(run, of_model)
+            except StoreError as error:  # they are shown all the same: they may have taken hours
+                refusal = error
     results = [record for record in all_scores if record.applies]
     if json:
         print_json([record.table() for record in results])
-        return
+    else:
+        _print_scores(all_scores)
+        say(f"{new} new of {len(results)} records in {run / 'scores.jsonl'} ({protocol})")
+    if refusal:
+        raise refusal
+
+
+def _print_scores(all_scores: "list[Record]") -> None:
+    """Scores as a table, their remarks, and which do not apply."""
+    from rich.markup import escape
+
+    from unknot.cli.screen import print_table, say
+
+    results = [record for record in all_scores if record.applies]
     rows = [
         {"seed": record.seed, "score": key, "value": f"{value:.4f}"}
         for record in results
@@ -103,4 +121,3 @@ def evaluate(
             skipped.setdefault(reason, []).append(record.metric)
     for reason, without in skipped.items():
         say(escape(f"Skipped {', '.join(dict.fromkeys(without))}: {reason}"))
-    say(f"{new} new of {len(results)} records in {run / 'scores.jsonl'} ({protocol})")

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from unknot.analysis.configurations import is_number
 from unknot.core.csv_files import csv_text
-from unknot.core.errors import UnknotError, WriteError
+from unknot.core.errors import DamageError, UnknotError, WriteError
 from unknot.core.files import inside, write_whole
 from unknot.core.text import decimals, value_text
 from unknot.report.html import data_uri
@@ -127,6 +127,8 @@ class FigureKeeper:
         self.folder = folder
         self.left_out: list[str] = []
         """Names of figures that are missing, and why."""
+        self.damage: list[str] = []
+        """What is damaged in the study, so that something is missing."""
 
     def __call__(self, name: str, draw: Callable[[], DataFigure]) -> list[PageFigure]:
         """Keep a figure, if it can be drawn."""
@@ -144,6 +146,8 @@ class FigureKeeper:
             ours = isinstance(error, UnknotError)
             reason = str(error) if ours else f"{type(error).__name__}: {error}"
             self.left_out.append(f"{name}: {reason}")
+            if isinstance(error, DamageError):
+                self.damage.append(reason)
             return []
 
 

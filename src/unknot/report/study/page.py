@@ -13,6 +13,7 @@ import unknot
 from unknot.analysis import Results
 from unknot.analysis.configurations import Columns
 from unknot.core.csv_files import csv_text
+from unknot.core.errors import DamageError
 from unknot.core.files import file_stem, write_whole
 from unknot.core.text import cell_text
 from unknot.core.toml import read_text, to_toml
@@ -62,8 +63,14 @@ def write_report(
         published: Runs to hold ours against.
         device: For pictures of models.
         say: Told what is being done.
+
+    Raises:
+        DamageError: The page is written, without what is damaged in the study.
     """
     keep = FigureKeeper(FigureFolder(folder))
+    for problem in _damage(source.study) if source.study else []:
+        keep.damage.append(problem)
+        keep.left_out.append(f"curves: {problem}")
     results, study = source.results, source.study
     number = text.counts(results)
     write_whole(folder / FIGURES / "runs.csv", csv_text(_records(results.table)).encode())
@@ -99,7 +106,28 @@ def write_report(
         version=unknot.__version__,
     )
     write_whole(folder / "index.html", page.encode())
+    if keep.damage:
+        more = f" (and {len(keep.damage) - 1} more)" if keep.damage[1:] else ""
+        raise DamageError(
+            f"{folder / 'index.html'} is written, but not all of it: {keep.damage[0]}{more}"
+        )
     return [folder / "index.html", *files, *keep.folder.files]
+
+
+def _damage(study: Study) -> list[str]:
+    """Why the curves of populations cannot be read."""
+    from unknot.runs.folder import RunFolder
+
+    problems = []
+    for population in study.store.populations():
+        place = study.store.place(population.key)
+        try:
+            folder = RunFolder(place)
+            if folder.record().get("status") in ("done", "diverged"):
+                folder.curves()
+        except DamageError as error:
+            problems.append(str(error))
+    return problems
 
 
 def report(

@@ -10,7 +10,7 @@ import numpy as np
 from unknot.analysis import Results
 from unknot.analysis.agreements import ScoreAgreement
 from unknot.analysis.configurations import Columns, has_diverged
-from unknot.core.errors import UnknotError
+from unknot.core.errors import DamageError, UnknotError
 from unknot.core.text import decimals, duration, setting_text, value_text
 from unknot.studies.study import Study
 
@@ -72,10 +72,12 @@ def machine(study: Study) -> list[str]:
     places: Counter[str] = Counter()
     seconds, versions = 0.0, dict[str, Any]()
     for path in sorted((study.path / "populations").glob("*")):
-        folder = RunFolder(path)
-        if not folder.is_trained:
+        try:
+            facts = RunFolder(path).record()
+        except DamageError:  # the page says so
             continue
-        facts = folder.record()
+        if facts.get("status") not in ("done", "diverged"):
+            continue
         versions |= facts.get("versions", {})
         seconds += float(facts.get("seconds", 0.0))
         places[str(facts.get("device", ""))] += 1

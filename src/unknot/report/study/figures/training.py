@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
 from unknot.analysis.configurations import Configuration, has_diverged
+from unknot.core.errors import DamageError
 from unknot.core.text import number
 from unknot.report.study.catalogue import Figure, Part
 from unknot.report.study.style import DASHES, DataFigure, Look, legend, panels, swept_text
@@ -42,7 +43,10 @@ def bands(study: Study, configurations: Sequence[Configuration]) -> list[Band]:
                 continue
             population = configuration.runs["population"][i]
             if population not in logs:
-                logs[population] = _terms(study, population)
+                try:
+                    logs[population] = _terms(study, population)
+                except DamageError:  # the page says so
+                    logs[population] = [], {}
             steps, terms = logs[population]
             for name, values in terms.items():
                 lines.setdefault(name, []).append(
