@@ -84,7 +84,7 @@ def keep_whole(folder: Path) -> int:
     for line in lines:
         with contextlib.suppress(ValueError, TypeError, AttributeError, RecursionError):
             whole.append(_parse(line))
-    path.replace(inside(folder, f"{FILE}.damaged"))
+    write_whole(inside(folder, f"{FILE}.damaged"), path.read_bytes())
     _write(folder, whole)
     return len(lines) - len(whole)
 
