@@ -107,11 +107,11 @@ def _print_scores(all_scores: "list[Record]") -> None:
 
     results = [record for record in all_scores if record.applies]
     rows = [
-        {"seed": record.seed, "score": key, "value": f"{value:.4f}"}
+        {"seed": record.seed, "metric": key, "score": f"{value:.4f}"}
         for record in results
         for key, value in record.values.items()
     ]
-    print_table(rows, ["seed", "score", "value"])
+    print_table(rows, ["seed", "metric", "score"])
     for remark in dict.fromkeys(f"{r.metric}: {text}" for r in results for text in r.remarks):
         say(escape(remark))
     skipped: dict[str, list[str]] = {}

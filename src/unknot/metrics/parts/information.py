@@ -25,7 +25,7 @@ AT_ONCE = 2**17
 
 @dataclass(frozen=True)
 class Counting:
-    """How codes and factors are counted; the settings of the scores made of information alone."""
+    """How codes and factors are counted; the settings of the metrics made of information alone."""
 
     samples: int | None = 10_000
     bins: int = 20

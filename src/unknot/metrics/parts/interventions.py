@@ -162,7 +162,7 @@ def batches(
 def accuracy_values(
     train: Float[Tensor, ""], test: Float[Tensor, ""], factors: int, *, rescaled: bool
 ) -> dict[str, Float[Tensor, ""]]:
-    """Values of a score that is the accuracy of naming one of the factors.
+    """Values of a metric that is the accuracy of naming one of the factors.
 
     ``rescaled`` counts from chance instead of from 0; it says which of the two is the score.
     """

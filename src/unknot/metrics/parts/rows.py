@@ -240,7 +240,7 @@ def _check_grid(codes: Representation, factors: Factors, test: Test) -> None:
         )
     if codes.space.stands_in:
         raise ConfigError(
-            "This score compares codes with factors and the images have none; add 'factors' to "
+            "This metric compares codes with factors and the images have none; add 'factors' to "
             "their file."
         )
 
@@ -295,7 +295,7 @@ def _pair(codes: Array, factors: Array) -> tuple[Tensor, Tensor]:
             f"Codes and factors need one row per point each; got {len(codes)} and {len(factors)}."
         )
     if len(codes) < FEWEST:
-        raise DataError(f"A score needs at least {FEWEST} rows; got {len(codes)}.")
+        raise DataError(f"A metric needs at least {FEWEST} rows; got {len(codes)}.")
     numbers, values = _tensor(codes, "codes").double(), _tensor(factors, "factors")
     _check_codes(numbers)
     real = values.double()
