@@ -50,7 +50,7 @@ from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.nets.parts.weights import initial_weights, initialize
 from unknot.runs.config import build
-from unknot.runs.spec import plain
+from unknot.runs.spec import settings_table
 
 CPU, DOUBLE = torch.device("cpu"), torch.float64
 IMAGE, BATCH, ROWS = (1, 8, 8), 6, 40
@@ -98,7 +98,7 @@ def same_after_a_file(thing: Any) -> None:
     parameters: Any = getattr(type(thing), "__dataclass_params__", None)
     frozen = parameters is not None and parameters.frozen
     _require(frozen, f"{_name(thing)} must be a frozen dataclass.")
-    read = tomllib.loads(to_toml({"settings": plain(thing)}))["settings"]
+    read = tomllib.loads(to_toml({"settings": settings_table(thing)}))["settings"]
     back = build(type(thing), read)
     _require(back == thing, f"{_name(thing)} reads back from a file as {back}, not as {thing}.")
 

@@ -26,7 +26,7 @@ from unknot.engine.looped import Looped
 from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
 from unknot.runs import config
-from unknot.runs.spec import plain
+from unknot.runs.spec import settings_table
 
 CPU = torch.device("cpu")
 
@@ -126,7 +126,7 @@ def test_an_objectives_own_optimiser_survives_a_file():
 @pytest.mark.parametrize("path", ["/data/Infinity War.npz", "/data/\U0001f600.npz"])
 def test_any_path_survives_a_file(path):
     dataset = registry.get("datasets", "arrays")(path=path)
-    read = tomllib.loads(to_toml({"data": plain(dataset)}))["data"]
+    read = tomllib.loads(to_toml({"data": settings_table(dataset)}))["data"]
     assert config.build(type(dataset), read) == dataset
 
 

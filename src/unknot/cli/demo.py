@@ -67,7 +67,9 @@ def demo(
     finally:
         signal.signal(signal.SIGTERM, before)
     rows = study.table()
-    columns = [n for n in (*export.telling(rows, study.scores()), "recon", "kl") if n != "id"]
+    columns = [
+        n for n in (*export.headline_columns(rows, study.scores()), "recon", "kl") if n != "id"
+    ]
     print_table([{n: cell_text(row.get(n)) for n in columns} for row in rows])
     say(f"Weights and curves: {folder / 'populations'}; pictures: {folder / 'report' / 'figures'}")
     command = "unknot" if shutil.which("unknot") else "python -m unknot"

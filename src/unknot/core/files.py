@@ -42,7 +42,7 @@ def atomic_path(path: Path, name: str = "") -> Iterator[Path]:
         part.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
-        raise WriteError(f"Could not write {name or path}: {reason(error)}.") from error
+        raise WriteError(f"Could not write {name or path}: {os_reason(error)}.") from error
     finally:
         remove(part)
 
@@ -125,11 +125,11 @@ def remove(part: Path) -> None:
         part.unlink()
 
 
-def reason(error: OSError) -> str:
+def os_reason(error: OSError) -> str:
     """Why the system refused, as the end of a sentence.
 
     Example:
-        >>> reason(OSError(28, "No space left on device"))
+        >>> os_reason(OSError(28, "No space left on device"))
         'no space left on device'
     """
     text = error.strerror or str(error)

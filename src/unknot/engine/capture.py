@@ -18,7 +18,7 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.errors import UnknotError
 from unknot.core.objective import Objective, Step
-from unknot.engine.kernels import reason, slower
+from unknot.engine.kernels import first_line, slower
 from unknot.engine.population import Rows, State
 from unknot.losses.overlap import learnt_kernel
 
@@ -62,7 +62,7 @@ def fastest(
             _warm(step)
         except Exception as error:
             _refuse(error)
-            slower(f"Training runs without PyTorch's compiler, and slower: {reason(error)}")
+            slower(f"Training runs without PyTorch's compiler, and slower: {first_line(error)}")
             step = partial(train, parts)
             _warm(step)
         try:
@@ -71,7 +71,7 @@ def fastest(
             _refuse(error)
             slower(
                 "Training runs without a CUDA graph, and slower; a graph holds nothing that waits "
-                f"for the GPU or copies to it: {reason(error)}"
+                f"for the GPU or copies to it: {first_line(error)}"
             )
             return step
 

@@ -34,7 +34,7 @@ from unknot.losses.blur import check_reach, convolve
 from unknot.losses.overlap import Overlap
 from unknot.metrics.parts.distances import RANDOM, correlations
 from unknot.metrics.parts.information import midranks
-from unknot.runs.spec import plain
+from unknot.runs.spec import settings_table
 
 Mode: TypeAlias = Literal["improve", "adversarial", "none"]
 Map: TypeAlias = Callable[[Tensor], Tensor]
@@ -162,7 +162,7 @@ def learn_loss(
     dataset.require_factors("Learnt losses")
     check_reach(settings.radius, dataset.shape[-2:])
     kernel = _learn(dataset, settings, watch)
-    table = {"name": dataset.name, **plain(data)}
+    table = {"name": dataset.name, **settings_table(data)}
 
     def after(x: Tensor) -> Tensor:
         return _features(x, kernel, settings.pixels)

@@ -18,7 +18,7 @@ from unknot.report.run import describe
 from unknot.report.sheet import MARGIN, tiles
 from unknot.report.style import INK, MUTED, PAPER, RULE, font, png
 from unknot.runs.run import Run
-from unknot.runs.spec import plain
+from unknot.runs.spec import settings_table
 
 LATENTS = 5
 """Latents shown of each model, the most informative ones."""
@@ -65,7 +65,9 @@ def _card(run: Run, name: str, latents: Latents, scores: Mapping[str, float]) ->
         "name": name,
         "summary": registry.summary("objectives", objective.name),
         "paper": registry.paper("objectives", objective.name),
-        "settings": {key: setting_text(value) for key, value in plain(objective.settings).items()},
+        "settings": {
+            key: setting_text(value) for key, value in settings_table(objective.settings).items()
+        },
         "formula": describe.formula(run),
         "diverged": run.diverged.get(0),
         "error": squared_error(run),

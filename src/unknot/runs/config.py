@@ -17,7 +17,7 @@ from unknot.core.objective import sampler_of
 from unknot.core.optim import OPTIMIZERS, Optimizer
 from unknot.core.toml import parse_value
 from unknot.data.parts.entry import entry_for
-from unknot.runs.spec import FORMAT, Choice, TrainSpec, plain, tag
+from unknot.runs.spec import FORMAT, Choice, TrainSpec, settings_table, tag
 
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[int, int], None]
@@ -196,7 +196,7 @@ def _preset(room: registry.Room, choice: str, inner: dict[str, Any]) -> dict[str
     if preset not in presets:
         hint = registry.nearest(str(preset), [*presets]) if presets else "; it has none."
         raise ConfigError(f"{choice} has no preset {preset!r}{hint}")
-    return {**plain(presets[preset]), **inner}
+    return {**settings_table(presets[preset]), **inner}
 
 
 def _table(name: str, value: Any) -> dict[str, Any]:

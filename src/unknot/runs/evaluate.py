@@ -19,7 +19,7 @@ from unknot.metrics.parts.facts import Protocol, check_protocol, protocols_for
 from unknot.metrics.parts.rows import Inputs
 from unknot.metrics.parts.scoring import Metric, Score
 from unknot.runs.decoding import decoding, reconstruction_errors
-from unknot.runs.records import Record, plain
+from unknot.runs.records import Record, protocol_record
 from unknot.runs.run import Run
 from unknot.runs.training import Training, part_rows
 
@@ -275,7 +275,7 @@ def _same(record: Record, request: ScoringRequest) -> bool:
     if protocol_settings is None or record.unknot != unknot.__version__:
         return False
     protocol = Protocol(record.metric, request.protocol, protocol_settings)
-    return plain(protocol.record(seed=request.seed)).items() <= record.protocol.items()
+    return protocol_record(protocol.record(seed=request.seed)).items() <= record.protocol.items()
 
 
 def _plain_record(
@@ -307,7 +307,7 @@ def _record(model: Model, score: Score) -> Record:
         model.id,
         model.seed,
         score.name,
-        plain(score.protocol),
+        protocol_record(score.protocol),
         dict(score.values),
         score.ceiling,
         list(score.remarks),

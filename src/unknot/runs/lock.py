@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from unknot.core.errors import StoreError, WriteError
-from unknot.core.files import inside, reason
+from unknot.core.files import inside, os_reason
 
 MOMENT = 0.2
 """Seconds to wait at least: `is_held` holds a free lock for a moment to find out."""
@@ -32,7 +32,7 @@ def hold(folder: Path, refusal: str, *, patience: float = 0.0) -> Iterator[None]
     except Timeout as error:
         raise StoreError(refusal) from error
     except OSError as error:
-        raise WriteError(f"Could not write to {folder}: {reason(error)}.") from error
+        raise WriteError(f"Could not write to {folder}: {os_reason(error)}.") from error
     try:
         yield
     finally:

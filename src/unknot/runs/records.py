@@ -53,7 +53,7 @@ class Record:
         return {k: v for k, v in fields.items() if v is not None or k not in ("part", "step")}
 
 
-def plain(protocol: Any) -> dict[str, Any]:
+def protocol_record(protocol: Any) -> dict[str, Any]:
     """A protocol as a record keeps it."""
     settings: dict[str, Any] = json.loads(json.dumps(dict(protocol), default=str))
     return settings

@@ -36,7 +36,7 @@ class Choice:
 
     def table(self) -> dict[str, Any]:
         """As a TOML table."""
-        return {"name": self.name, **plain(self.settings)}
+        return {"name": self.name, **settings_table(self.settings)}
 
 
 @dataclass(frozen=True)
@@ -196,17 +196,17 @@ def optim_table(optim: Optimizer) -> dict[str, Any]:
         {'name': 'sgd', 'lr': 0.001, 'momentum': 0.9, 'nesterov': False}
     """
     named = {} if isinstance(optim, Adam) else {"name": optimizer_name(optim)}
-    return {**named, **plain(optim)}
+    return {**named, **settings_table(optim)}
 
 
-def plain(settings: Any) -> dict[str, Any]:
+def settings_table(settings: Any) -> dict[str, Any]:
     """A dataclass of settings as the table that a file holds; what is None has no entry.
 
     Neither have the steps of a schedule over the whole run, before it is known how long that is.
 
     Example:
         >>> from unknot.core.hyper import LinearSchedule
-        >>> plain(Adam(lr=LinearSchedule(0.0, 4.0)))["lr"]
+        >>> settings_table(Adam(lr=LinearSchedule(0.0, 4.0)))["lr"]
         {'kind': 'linear', 'start': 0.0, 'end': 4.0, 'begin': 0.0}
     """
     if not is_dataclass(settings) or isinstance(settings, type):
@@ -230,7 +230,7 @@ def plain_value(value: Any) -> Any:
     if not is_dataclass(value):
         return value
     kind = tag(type(value))
-    return {**({} if kind is None else {"kind": kind}), **plain(value)}
+    return {**({} if kind is None else {"kind": kind}), **settings_table(value)}
 
 
 def tag(kind: Any) -> str | None:

@@ -15,21 +15,21 @@ LOGGED = ("loss", "recon", "kl")
 """Shown where there are no scores."""
 
 
-def varied(rows: Rows) -> list[str]:
+def varying_settings(rows: Rows) -> list[str]:
     """Names of the settings of which rows have different values.
 
     Example:
-        >>> varied([{"objective": "vae"}, {"objective": "beta_vae", "objective.beta": 4}])
+        >>> varying_settings([{"objective": "vae"}, {"objective": "beta_vae", "objective.beta": 4}])
         ['objective']
     """
     settings = [name for name in columns(rows) if is_setting(name)]
     return [n for n in settings if len({str(row[n]) for row in rows if n in row}) > 1]
 
 
-def telling(rows: Rows, scores: Sequence[str]) -> list[str]:
+def headline_columns(rows: Rows, scores: Sequence[str]) -> list[str]:
     """Names of the columns that people look at first: settings that differ, and scores."""
     logged = [name for name in LOGGED if any(name in row for row in rows)]
-    return [*ALWAYS, *varied(rows), *(scores or logged)]
+    return [*ALWAYS, *varying_settings(rows), *(scores or logged)]
 
 
 def write_parquet(rows: Rows, path: Path) -> None:

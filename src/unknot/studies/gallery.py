@@ -27,7 +27,7 @@ def specs(
             {
                 "data": data,
                 "net": net,
-                "objective": {"name": name, **short(name, steps)},
+                "objective": {"name": name, **quick_settings(name, steps)},
                 "optim": {"lr": lr},
                 "steps": steps,
                 "batch": batch,
@@ -51,7 +51,7 @@ def check_folder(folder: Path, specs: dict[str, TrainSpec]) -> None:
             )
 
 
-def short(name: str, steps: int) -> dict[str, Any]:
+def quick_settings(name: str, steps: int) -> dict[str, Any]:
     """What to change of an objective's defaults so that it shows its working in so few steps."""
     changes: dict[str, dict[str, Any]] = {
         # A capacity that is raised within the run, with a leash that lets the net learn meanwhile:

@@ -100,8 +100,8 @@ def plan(
     if json:
         print_json({**facts, "plan": settings, "ids": [run.id for run in study.runs]})
         return
-    if varied := export.varied(settings):
-        print_short(varied, settings, "configurations")
+    if names := export.varying_settings(settings):
+        print_short(names, settings, "configurations")
     say(
         f"{sweep.name}: {len(study.runs):,} runs ({len(study.configurations):,} configurations x "
         f"{len(sweep.seeds):,} seeds) in {len(populations):,} populations, {study.steps:,} steps"

@@ -48,7 +48,9 @@ def table(
         print_json(rows)
     else:
         print_short(
-            export.telling(rows, source.scores()), rows, "runs; use --csv FILE or --json for all"
+            export.headline_columns(rows, source.scores()),
+            rows,
+            "runs; use --csv FILE or --json for all",
         )
 
 

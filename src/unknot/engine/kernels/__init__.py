@@ -34,7 +34,7 @@ def slower(message: str) -> None:
     warnings.warn(message, SlowerWarning, stacklevel=2)
 
 
-def reason(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """An error in one line: what a compiler's failure wraps, where it wraps something."""
     error = getattr(error, "inner_exception", error)
     lines = [line for line in map(str.strip, str(error).splitlines()) if line]
@@ -54,7 +54,7 @@ def ready(device: torch.device) -> bool:
     except Exception as error:
         slower(
             "Convolutions train without Triton kernels, at about half the speed, because they do "
-            f"not run on {device}: {reason(error)}"
+            f"not run on {device}: {first_line(error)}"
         )
         return False
     return True

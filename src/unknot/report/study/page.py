@@ -34,7 +34,7 @@ from unknot.report.study.blocks import (
 from unknot.report.study.catalogue import Part
 from unknot.report.study.sections import over_datasets, sections
 from unknot.report.study.source import Source, read
-from unknot.studies.export import varied
+from unknot.studies.export import varying_settings
 from unknot.studies.study import Study, flat
 
 MOST_LISTED = 500
@@ -87,7 +87,7 @@ def write_report(
         "study/page.html",
         title=source.title,
         lead=text.lead(results),
-        machine=text.machine(study) if study else [],
+        machine=text.training_place(study) if study else [],
         number=number,
         missing=text.missing(number),
         failures=text.failures(results),
@@ -206,7 +206,7 @@ def _runs(results: Results, *, link: bool) -> Grid | None:
         return None
     count = len(table["id"])
     n = min(count, MOST_LISTED)
-    settings = varied(_records(table))
+    settings = varying_settings(_records(table))
     seed = ["seed"] if "seed" in table else []
     rows = [
         [
@@ -253,7 +253,7 @@ def settings_blocks(study: Study) -> list[SettingsBlock]:
                 specs[run.configuration] = json.loads(run.spec)
             runs.setdefault(run.configuration, []).append((run.id, run.seed))
     paths = {number: flat(spec) for number, spec in specs.items()}
-    apart = varied([*paths.values()])
+    apart = varying_settings([*paths.values()])
     return [
         SettingsBlock(
             ", ".join(f"{p} {cell_text(paths[number][p])}" for p in apart if p in paths[number]),

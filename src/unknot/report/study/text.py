@@ -65,7 +65,7 @@ def lead(results: Results) -> str:
     return text
 
 
-def machine(study: Study) -> list[str]:
+def training_place(study: Study) -> list[str]:
     """Where the populations of a study were trained, and how long that took."""
     from unknot.runs.folder import RunFolder
 
