@@ -31,7 +31,7 @@ class Halves:
 '''
 METRIC = '''
 from dataclasses import dataclass
-from unknot.metrics import Measured, Score, metric
+from unknot.metrics import Measured, RowSettings, Score, metric
 
 
 def spread(codes, factors=None, *, protocol="unknot", seed=0):
@@ -42,7 +42,7 @@ def spread(codes, factors=None, *, protocol="unknot", seed=0):
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     samples: int = 20
     version: int = 3
 

@@ -14,13 +14,13 @@ from metrics.representations import get
 from unknot import metrics
 from unknot.core import registry
 from unknot.core.errors import ConfigError
-from unknot.metrics import Measured, Rows, metric
+from unknot.metrics import Measured, Rows, RowSettings, metric
 
 NAMES = registry.names("metrics")
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     samples: int | None = 30
     scale: float = 1.0
     version: int = 1
@@ -106,3 +106,14 @@ def test_help_shows_the_call_and_the_text(name):
     assert function.__name__ == name
     assert pickle.loads(pickle.dumps(function)) is function
     assert copy.deepcopy(function) is function
+
+
+def test_settings_say_how_rows_are_taken_or_are_refused():
+    """A plain dataclass with `samples` would be ignored without a word."""
+
+    @dataclass(frozen=True)
+    class Plain:
+        samples: int = 3
+
+    with pytest.raises(ConfigError, match=r"derived from unknot\.metrics\.RowSettings; got Plain"):
+        metric({"unknot": Plain()})(lambda rows, _: Measured({"": rows.codes.max()}, {}))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from unknot.metrics.parts.evaluation import Table as Table
     from unknot.metrics.parts.evaluation import evaluate as evaluate
     from unknot.metrics.parts.facts import Facts as Facts
+    from unknot.metrics.parts.facts import RowSettings as RowSettings
     from unknot.metrics.parts.facts import facts as facts
     from unknot.metrics.parts.facts import lower_is_better as lower_is_better
     from unknot.metrics.parts.facts import protocols_for as protocols_for
@@ -30,7 +31,7 @@ _HOMES = {
     name: f"unknot.metrics.parts.{home}"
     for home, names in {
         "evaluation": ("Table", "evaluate"),
-        "facts": ("Facts", "facts", "lower_is_better", "protocols_for", "reading"),
+        "facts": ("Facts", "RowSettings", "facts", "lower_is_better", "protocols_for", "reading"),
         "rows": ("Rows",),
         "scoring": ("Measured", "Score", "metric"),
     }.items()

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """Rows, and the variance above which a code is active."""
 
     samples: int | None = None

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
@@ -16,7 +17,7 @@ REACH, STEPS = 5.0, 201
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """Rows."""
 
     samples: int | None = None

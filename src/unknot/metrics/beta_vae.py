@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from unknot.core.errors import DataError
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import UNKNOT, ratio, to_unit_range
 from unknot.metrics.parts.interventions import accuracy_values, batches, source
 from unknot.metrics.parts.learners import class_scores, versions
@@ -15,7 +16,7 @@ from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """How many points of how many pairs, and the classifier."""
 
     points: int = 10_000

@@ -5,13 +5,14 @@ from typing import Literal
 
 import torch
 
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import UNKNOT, gap, mean
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """Which correlation, which codes, and the weight of the two gaps."""
 
     samples: int | None = None

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from unknot.core.errors import DataError
 from unknot.metrics.parts.boosting import boost
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import concentration, mean, to_unit_range
 from unknot.metrics.parts.learners import (
     bin_codes,
@@ -23,7 +24,7 @@ from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """What predicts the factors, and how importances are added up."""
 
     estimator: Literal["boosting", "sklearn_boosting", "forest", "lasso"]

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.metrics.parts.distances import DECIMALS, agreement
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 from unknot.metrics.parts.traversals import (
@@ -30,7 +31,7 @@ CHUNK = 1_000
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """Which pairs, and how long a difference of codes is."""
 
     traversals: int = 1024

@@ -11,6 +11,7 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError
 from unknot.metrics.parts.boosting import boost
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import SIGMAS, to_unit_range
 from unknot.metrics.parts.learners import (
     bin_codes,
@@ -31,7 +32,7 @@ PENALTIES = tuple(np.logspace(-4, 4, 10).tolist())
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """What learns the factors, from how many labels."""
 
     learners: tuple[Learner, ...]

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import discretize, midranks, to_unit_range
 from unknot.metrics.parts.learners import (
     Array,
@@ -21,7 +22,7 @@ from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """The classifier, and where and how it is read."""
 
     classifier: Literal["liblinear", "lbfgs", "softmax"]

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import UNKNOT
 from unknot.metrics.parts.interventions import accuracy_values, batches, source
 from unknot.metrics.parts.rows import Rows
@@ -14,7 +15,7 @@ from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """How many votes of how many points, and which codes may be voted for."""
 
     votes: int = 10_000

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from unknot.core.errors import DataError
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import correlation, normal_scores
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
@@ -14,7 +15,7 @@ SINGULAR = 1e-12
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """Rows, and whether codes are first made Gaussian."""
 
     samples: int | None = 10_000

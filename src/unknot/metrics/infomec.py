@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import UNKNOT, level_entropies, neighbor_information, ratio
 from unknot.metrics.parts.learners import check_classes, columns, standardize, versions
 from unknot.metrics.parts.rows import Rows
@@ -20,7 +21,7 @@ NOTHING = 0.02
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """The estimator, and which codes count."""
 
     samples: int | None = None

@@ -7,13 +7,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import UNKNOT, discretize, mean, ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """Which deviation counts, of what, and how codes are weighted."""
 
     samples: int | None = 10_000

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import (
     CARBONNEAU,
     UNKNOT,
@@ -22,7 +23,7 @@ from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Quantized:
+class Quantized(RowSettings):
     """Mass of posteriors in bins of equal width around 0; needs ``logvar``."""
 
     needs: ClassVar = ("posteriors",)

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 from unknot.core.posterior import Posterior
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """Rows, and the divergence above which a latent is in use."""
 
     samples: int | None = None

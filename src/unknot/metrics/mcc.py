@@ -5,12 +5,13 @@ from typing import Literal
 
 import torch
 
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """Which correlation."""
 
     samples: int | None = None

@@ -8,13 +8,14 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from unknot.core.errors import ConfigError
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import STUDY, UNKNOT, Counting, concentration, mean, ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """How information is counted and made comparable over factors, and how many codes are best."""
 
     counting: Counting

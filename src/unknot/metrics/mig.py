@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core import noise
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import (
     CARBONNEAU,
     STUDY,
@@ -24,7 +25,7 @@ from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """How information is counted, and whose entropy divides it."""
 
     counting: Counting
@@ -37,7 +38,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Neighbors:
+class Neighbors(RowSettings):
     """Information from nearest neighbours instead of bins: ``mig(..., protocol=Neighbors())``."""
 
     neighbors: int = 10
@@ -46,7 +47,7 @@ class Neighbors:
 
 
 @dataclass(frozen=True)
-class Exact:
+class Exact(RowSettings):
     """Information integrated over posteriors, without bins; needs ``logvar``."""
 
     needs: ClassVar = ("posteriors",)

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.errors import DataError
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import gap, midranks, ratio
 from unknot.metrics.parts.learners import check_classes, columns, learner_record
 from unknot.metrics.parts.rows import Rows
@@ -18,7 +19,7 @@ from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """What predicts a factor from one code."""
 
     estimator: Literal["svm", "r2", "rank r2"]

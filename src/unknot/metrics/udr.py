@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from unknot.core.errors import ConfigError, ShapeError
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import correlation, midranks, ratio, to_unit_range
 from unknot.metrics.parts.learners import versions
 from unknot.metrics.parts.rows import Array
@@ -16,7 +17,7 @@ from unknot.metrics.parts.scoring import Measured, Models, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """How the codes of two models are compared, and which of them count."""
 
     samples: int | None = 1_000

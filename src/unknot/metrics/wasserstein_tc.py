@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import torch
 
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import correlation, normal_scores, ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(RowSettings):
     """Rows, the unit of codes and that of the score."""
 
     samples: int | None = 10_000

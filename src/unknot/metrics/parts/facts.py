@@ -14,7 +14,7 @@ Nothing here imports PyTorch.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError
@@ -85,6 +85,37 @@ class Facts:
     def reading(self, part: str = "") -> str:
         """How to read the metric or one of its parts; empty where nothing is said."""
         return self.parts.get(part, "") if part else self.reads
+
+
+class RowSettings:
+    """How a metric of codes takes its rows: what the dataclasses of its settings derive from.
+
+    A field or property of the same name says otherwise. What is said here is no field, so records
+    of protocols hold what a metric declares and nothing else.
+    """
+
+    needs: ClassVar[tuple[Need, ...]] = ()
+    """What these settings need beside what the metric does, such as ``("posteriors",)``."""
+
+    @property
+    def samples(self) -> int | None:
+        """At most so many rows; None for all that are given, or 10,000 points of a grid."""
+        return None
+
+    @property
+    def test_samples(self) -> int | None:
+        """Rows to test on, for a metric that learns; 0 for the same rows."""
+        return None
+
+    @property
+    def distinct(self) -> bool:
+        """Whether all points that are drawn from a grid differ."""
+        return False
+
+    @property
+    def options(self) -> tuple[str, ...] | None:
+        """Keywords that it takes under these settings; None for those of the metric."""
+        return None
 
 
 FIELDS = {field.name for field in fields(Facts)}

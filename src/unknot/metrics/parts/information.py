@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from unknot.core.errors import ConfigError, DataError, ShapeError
+from unknot.metrics.parts.facts import RowSettings
 
 Edges: TypeAlias = Literal["width", "quantile"]
 SIGMAS = 5.0
@@ -24,7 +25,7 @@ AT_ONCE = 2**17
 
 
 @dataclass(frozen=True)
-class Counting:
+class Counting(RowSettings):
     """How codes and factors are counted; the settings of the metrics made of information alone."""
 
     samples: int | None = 10_000

@@ -41,9 +41,12 @@ LARGEST_SHUFFLE = 10_000_000
 """Larger grids are drawn with replacement; one point in a hundred is then drawn twice at most."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Rows:
-    """Codes and factors of the same points; factors with one value are left out."""
+    """Codes and factors of the same points; factors with one value are left out.
+
+    It remembers what metrics have computed of it; change nothing else, use `replace`.
+    """
 
     codes: Float[Tensor, "n z"]
     """Float64 and finite."""
@@ -64,9 +67,7 @@ class Rows:
     """Rows to test on, for metrics that learn; None where they are these rows."""
     images: Callable[[Tensor], Tensor] | None = None
     """Images by row number, for metrics that take them."""
-    _memory: dict[Hashable, Any] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    _memory: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -353,18 +354,22 @@ def _varying(rows: Rows, cut: int) -> Rows:
     return _with_remark(varying, f"left out for having one value: {', '.join(left)}")
 
 
-@dataclass(frozen=True, eq=False)
 class Inputs:
     """The codes of one model and what goes with them; metrics of the same settings share rows."""
 
-    codes: Codes
-    factors: Factors = None
-    seed: int = 0
-    logvar: Codes | None = None
-    test: Test = None
-    kinds: Sequence[str] | None = None
-    images: Images = None
-    _memory: dict[Hashable, Rows] = field(default_factory=dict, init=False, repr=False)
+    def __init__(
+        self,
+        codes: Codes,
+        factors: Factors = None,
+        seed: int = 0,
+        logvar: Codes | None = None,
+        test: Test = None,
+        kinds: Sequence[str] | None = None,
+        images: Images = None,
+    ) -> None:
+        self.codes, self.factors, self.seed, self.logvar = codes, factors, seed, logvar
+        self.test, self.kinds, self.images = test, kinds, images
+        self._rows: dict[Hashable, Rows] = {}
 
     def rows(
         self,
@@ -384,13 +389,13 @@ class Inputs:
         if not isinstance(self.codes, Representation) and samples is not None and not split:
             samples = None if self.codes.ndim and samples >= len(self.codes) else samples
         key = (samples, factors, split, bool(posteriors))
-        if key not in self._memory:
+        if key not in self._rows:
             grid = self.codes if isinstance(self.codes, Representation) else None
             rows = (
                 self._split(samples, *split) if split else self._take(samples, factors, posteriors)
             )
-            self._memory[key] = replace(rows, seed=self.seed, grid=grid)
-        rows = self._memory[key]
+            self._rows[key] = replace(rows, seed=self.seed, grid=grid)
+        rows = self._rows[key]
         if self.kinds is not None:
             rows = replace(rows, kinds=_checked_kinds(self.kinds, rows))
         if self.images is not None:

@@ -17,7 +17,7 @@ from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
 from unknot.metrics.parts.decoding import Likelihood, PosteriorSamples, sample_posteriors
-from unknot.metrics.parts.facts import FIELDS, Facts, Protocol, pick_protocol
+from unknot.metrics.parts.facts import FIELDS, Facts, Protocol, RowSettings, pick_protocol
 from unknot.metrics.parts.rows import (
     Array,
     Codes,
@@ -148,15 +148,13 @@ class Metric(Base[S]):
         options: Sequence[str] = ("interval",),
         ceiling: bool = False,
         sample: Callable[[Rows, S], Sample] | None = None,
-        kinds: Sequence[type] = (),
+        kinds: Sequence[type[RowSettings]] = (),
     ) -> None:
         super().__init__(measure, facts, settings)
         self.options, self.ceiling, self.sample, self.kinds = options, ceiling, sample, kinds
-        needs = [
-            need
-            for settings_kind in (*settings.values(), *kinds)
-            for need in _needs(facts, settings_kind)
-        ]
+        all_settings = [row_settings(facts.name, entry) for entry in settings.values()]
+        needs = {*facts.needs, *(need for entry in all_settings for need in entry.needs)}
+        needs |= {need for kind in kinds for need in kind.needs}
         hidden = {"test", "kinds", "images", "interval", "logvar"} - {*options}
         if "posteriors" in needs:
             hidden.remove("logvar")
@@ -183,11 +181,10 @@ class Metric(Base[S]):
 
     def takes(self, option: str, protocol: str | S = "unknot") -> bool:
         """Whether the metric has an option under a protocol."""
-        return option in self._options(self.pick(protocol).settings)
+        return option in self._options(row_settings(self.facts.name, self.pick(protocol).settings))
 
-    def _options(self, settings: S) -> Sequence[str]:
-        options: Sequence[str] = getattr(settings, "options", self.options)
-        return options
+    def _options(self, settings: RowSettings) -> Sequence[str]:
+        return self.options if settings.options is None else settings.options
 
     def score(
         self, inputs: Inputs, protocol: str | S = "unknot", interval: float | None = None
@@ -195,18 +192,19 @@ class Metric(Base[S]):
         """The score of inputs that other metrics may share."""
         name = self.facts.name
         choice = self.pick(protocol)
-        settings = choice.settings
-        options = self._options(settings)
+        settings, taking = choice.settings, row_settings(name, choice.settings)
+        options = self._options(taking)
         extras = {"interval": interval, "kinds": inputs.kinds, "images": inputs.images}
         _refuse(extras, options, f"{name} under '{choice.name}'")
-        needs, reader, split = _needs(self.facts, settings), "", None
+        needs, reader, split = (*self.facts.needs, *taking.needs), "", None
         if "posteriors" in needs:
             by_paper = "posteriors" not in self.facts.needs and choice.name == "paper"
             reader = f"{name} under the protocol of its paper" if by_paper else name
         if "test" in self.options:
-            split = getattr(settings, "test_samples", None), getattr(settings, "distinct", False)
-        samples = getattr(settings, "samples", None)
-        rows = inputs.rows(samples, factors="factors" in needs, split=split, posteriors=reader)
+            split = taking.test_samples, taking.distinct
+        rows = inputs.rows(
+            taking.samples, factors="factors" in needs, split=split, posteriors=reader
+        )
         sample: Sample = rows if self.sample is None else self.sample(rows, settings)
         measured = self.measure(sample, settings)
         record: dict[str, Any] = {"seed": inputs.seed}
@@ -277,7 +275,7 @@ class ModelsMetric(Base[S]):
         name, choice = self.facts.name, self.pick(protocol)
         if len(models) < 2:
             raise ConfigError(f"{name} compares at least two models; got {len(models)}.")
-        samples = getattr(choice.settings, "samples", None)
+        samples = row_settings(name, choice.settings).samples
         rows = tuple(take_codes(codes, samples=samples, seed=seed) for codes in models)
         if len(sizes := {len(r) for r in rows}) > 1:
             raise ShapeError(f"{name} needs all models on the same rows; got {sorted(sizes)} rows.")
@@ -345,9 +343,16 @@ def metric(
     )
 
 
-def _needs(facts: Facts, settings: object) -> tuple[str, ...]:
-    """What a metric needs under settings, or under any settings of a type."""
-    return (*facts.needs, *getattr(settings, "needs", ()))
+def row_settings(metric: str, settings: object) -> RowSettings:
+    """How a metric takes its rows under settings; None has no say in it."""
+    if settings is None:
+        return RowSettings()
+    if not isinstance(settings, RowSettings):
+        raise ConfigError(
+            f"Settings of {metric} must be dataclasses derived from unknot.metrics.RowSettings; "
+            f"got {type(settings).__name__}."
+        )
+    return settings
 
 
 def _documented(text: str, facts: Facts) -> str:

@@ -11,6 +11,7 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
+from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import UNKNOT as COUNTED
 from unknot.metrics.parts.information import ratio
 from unknot.metrics.parts.rows import Rows
@@ -32,7 +33,7 @@ BATCH, IN_BATCH = 32, 64
 
 
 @dataclass(frozen=True)
-class TraversalSettings:
+class TraversalSettings(RowSettings):
     """How many traversals are looked at, and which variances are compared in which unit."""
 
     traversals: int = 1024
