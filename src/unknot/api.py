@@ -1,6 +1,5 @@
 """The two functions that a first script uses."""
 
-import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -96,14 +95,6 @@ def train(
     Raises:
         UnknotError: A setting does not make sense; the message says which and what to do.
     """
-    its_fields = ["preset", *(f.name for f in fields(registry.get("objectives", objective)))]
-    keywords = [*inspect.signature(train).parameters]
-    for name in settings:
-        if name not in its_fields:
-            hint = registry.nearest(name, [*its_fields, *keywords])
-            raise ConfigError(f"train and {objective} have no setting '{name}'{hint}")
-        if name in (objective_settings or {}):
-            raise ConfigError(f"'{name}' is given twice, as a keyword and in objective_settings.")
     table: dict[str, Any] = {
         "data": {"name": data, **(data_settings or {})},
         "net": {"name": net, **(net_settings or {})},
@@ -130,11 +121,18 @@ def train(
         table["sampler"] = sampler if isinstance(sampler, str) else dict(sampler)
     if split is not None:
         table["split"] = split if isinstance(split, str) else dict(split)
+    its_fields = ["preset", *(f.name for f in fields(registry.get("objectives", objective)))]
+    for name in settings:
+        if name not in its_fields:
+            hint = registry.nearest(name, [*its_fields, *table, "lr", "optimizer", "device", "out"])
+            raise ConfigError(f"train and {objective} have no setting '{name}'{hint}")
+        if name in (objective_settings or {}):
+            raise ConfigError(f"'{name}' is given twice, as a keyword and in objective_settings.")
     try:
         spec = config.spec(table)
     except ConfigError as error:
         name = str(error).partition(" ")[0]
-        if name in keywords and name in its_fields:
+        if name in table and name in its_fields:
             raise ConfigError(
                 f"{error} If you mean the setting of {objective}, use "
                 f"objective_settings={{'{name}': ...}}."

@@ -191,8 +191,9 @@ def test_a_broken_outsider_does_not_break_the_list(tmp_path, monkeypatch):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[unknot.nets]\nbroken = not_there.net:Net\n")
     monkeypatch.syspath_prepend(tmp_path)
-    for name in registry.names("nets"):
-        registry.summary("nets", name)
+    summaries = {name: registry.summary("nets", name) for name in registry.names("nets")}
+    assert "cannot be imported" in summaries.pop("broken")
+    assert all(text and "cannot be imported" not in text for text in summaries.values())
 
 
 def test_getting_a_broken_outsider_is_an_error_of_ours(tmp_path, monkeypatch):

@@ -41,6 +41,6 @@ def test_one_pass_back_gives_each_the_gradient_of_its_own_loss():
 
 
 def test_that_would_notice_a_loss_that_moves_the_others_weights(monkeypatch):
-    monkeypatch.setattr(stacked, "_detach", lambda net: net)
+    monkeypatch.setattr(stacked, "detach_net", lambda net: net)
     ours, reference = trained(Stacked), trained(Looped)
     assert not torch.allclose(ours["encoder.1.weight"], reference["encoder.1.weight"])

@@ -35,17 +35,25 @@ def test_memory_is_trimmed_never_where_blocks_may_be_mapped_rarely(monkeypatch, 
 @pytest.mark.parametrize("platform", ["darwin", "win32"])
 def test_other_systems_are_left_alone(monkeypatch, platform):
     monkeypatch.setattr(sys, "platform", platform)
-    monkeypatch.setattr(memory.ctypes, "CDLL", None)  # must not be touched
+    opened = []
+    monkeypatch.setattr(memory.ctypes, "CDLL", opened.append)
     memory.hold_freed_memory()
+    assert opened == []
 
 
 def test_a_c_library_without_glibc_is_left_alone(monkeypatch):
-    class Musl:
-        def mallopt(self, *_):
-            raise AssertionError("not glibc's mallopt")
+    calls = []
 
+    class Musl:
+        """It has no `gnu_get_libc_version`, by which glibc is known."""
+
+        def mallopt(self, *call):
+            calls.append(call)
+
+    monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(memory.ctypes, "CDLL", lambda _: Musl())
     memory.hold_freed_memory()
+    assert calls == []
 
 
 def test_what_a_cpu_without_memory_raises_is_known():

@@ -121,7 +121,8 @@ def test_what_must_be_answered_and_not_refused(name):
     rows = {what: (codes, factors) for what, codes, factors in CASES}
     for what in ANSWERED:
         # Enough copies for votes and for learners.
-        call(name, *(np.repeat(column, 10, axis=0) for column in rows[what]))
+        score = call(name, *(np.repeat(column, 10, axis=0) for column in rows[what]))
+        assert np.isfinite(float(score)), what
 
 
 def broken():

@@ -16,7 +16,7 @@ if CHROMIUM is None:
 
 pytestmark = pytest.mark.slow
 DESKTOP, LAPTOP, TABLET, PHONE = (1280, 900), (1200, 900), (800, 900), (390, 844)
-TABLE = "#settings > .wide table"
+TABLE = "#configurations > .wide table"
 
 
 def table():

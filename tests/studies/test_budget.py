@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from unknot.studies import budget as budgets
-from unknot.studies.budget import Budget, budget, speed
+from unknot.studies import estimate as budgets
+from unknot.studies.estimate import Budget, budget, speed
 from unknot.studies.file.study_file import StudyFile, read_study
 from unknot.studies.plan import plan
 

@@ -14,7 +14,7 @@ from unknot.studies import estimate as estimates
 from unknot.studies.estimate import estimate
 from unknot.studies.execute.machine import machine
 from unknot.studies.file.study_file import StudyFile
-from unknot.studies.plan import Planned, _even, configuration_table, group_of, plan, shards
+from unknot.studies.plan import Planned, configuration_table, even_parts, group_of, plan, shards
 
 
 def planned(**table):
@@ -89,7 +89,7 @@ def test_a_schedule_and_a_number_do_not_share_a_population():
 @given(st.integers(1, 60), st.integers(1, 20))
 def test_parts_are_even_and_hold_each_run_once(runs, members):
     listed = [Planned(str(i), 0, i) for i in range(runs)]
-    parts = _even(listed, members)
+    parts = even_parts(listed, members)
     assert [run for part in parts for run in part] == listed
     sizes = [len(part) for part in parts]
     assert max(sizes) <= members
@@ -161,20 +161,20 @@ def test_an_estimate_is_pace_by_steps_of_all_models_shared_by_the_workers(tiny, 
     assert 0 < said.seconds < 600
     assert "on this machine" in said.text
     paces = iter([0.5, 2.0])
-    monkeypatch.setattr(estimates, "_pace", lambda specs, device: next(paces))
+    monkeypatch.setattr(estimates, "seconds_per_step", lambda specs, device: next(paces))
     said = estimate(found, shards(found, members=2), here)
     assert said.seconds == (2 * 300 * 0.5 + 1 * 300 * 2.0) / 2
 
 
 def test_kinds_that_there_was_no_time_for_count_as_the_others_do(monkeypatch):
     found = planned(grid=[{"steps": [10, 20, 30]}])
-    monkeypatch.setattr(estimates, "BUDGET", -1.0)
+    monkeypatch.setattr(estimates, "MEASURING", -1.0)
     here = machine(3, device="cpu", workers=1, threads=1)
     assert estimate(found, shards(found, members=2), here).measured == 0
     times = iter([0.0, 0.0, 1.0, 2.0])  # began, then before each kind
     monkeypatch.setattr(estimates.time, "monotonic", lambda: next(times))
-    monkeypatch.setattr(estimates, "BUDGET", 0.5)
-    monkeypatch.setattr(estimates, "_pace", lambda specs, device: 0.25)
+    monkeypatch.setattr(estimates, "MEASURING", 0.5)
+    monkeypatch.setattr(estimates, "seconds_per_step", lambda specs, device: 0.25)
     said = estimate(found, shards(found, members=2), here)
     assert (said.seconds, said.measured, said.kinds) == (0.25 * 60, 1, 3)
 

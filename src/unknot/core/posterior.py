@@ -29,6 +29,22 @@ class Posterior:
         """
         return 0.5 * (self.mean.square() + self.logvar.exp() - 1 - self.logvar)
 
+    def kl_to(self, other: "Posterior") -> Float[Tensor, "*p b z"]:
+        r"""Divergence from another posterior, latent by latent, in nats.
+
+        $$\frac12 \Big( e^r - 1 - r + \frac{\Delta^2}{\sigma'^2} \Big),
+        \quad \Delta = \mu - \mu', \; r = \ln \sigma^2 - \ln \sigma'^2$$
+        This form does not cancel where the posteriors are nearly equal.
+
+        Example:
+            >>> q = Posterior(torch.tensor([[3.0, 1.0]]), torch.zeros(1, 2))
+            >>> q.kl_to(Posterior(torch.zeros(1, 2), torch.zeros(1, 2))).tolist()
+            [[4.5, 0.5]]
+        """
+        ratio = self.logvar - other.logvar
+        apart = (self.mean - other.mean).square() * (-other.logvar).exp()
+        return 0.5 * (ratio.expm1() - ratio + apart)
+
     def symmetric_kl(self, other: "Posterior") -> Float[Tensor, "*p b z"]:
         r"""Mean of both divergences between two posteriors, latent by latent, in nats.
 

@@ -186,7 +186,7 @@ class Stacked:
             fooled = self._net(fixed, before, self.context.runtime)
             losses = {
                 "net": objective.terms(replace(net, critic=fooled.critic), step),
-                "critic": objective.critic_terms(_detach(net), step),
+                "critic": objective.critic_terms(detach_net(net), step),
             }
         else:
             losses = {"net": objective.terms(net, step)}
@@ -253,7 +253,7 @@ class Stacked:
                 tensor.copy_(value)
 
 
-def _detach(net: Net) -> Net:
+def detach_net(net: Net) -> Net:
     """The networks but for the critic, as they are: nothing is learnt through them."""
 
     def encode(x: Tensor) -> Posterior:

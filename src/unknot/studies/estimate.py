@@ -1,22 +1,38 @@
-"""How long a study will take here: a few steps of each kind of population, by the clock."""
+"""How long a study will take: here by the clock, or on one GPU from speeds that were measured.
 
+Here, a few steps of each kind of population are trained.
+"""
+
+import itertools
 import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from unknot.core.errors import UnknotError
+from unknot.core.objective import views_of
 from unknot.core.text import duration
-from unknot.engine.device import threads
+from unknot.engine.device import Precision, threads
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Training
 from unknot.studies.execute.machine import Machine
-from unknot.studies.plan import Plan, Shard, group_of
+from unknot.studies.plan import MOST_ON_A_CPU, MOST_ON_A_GPU, Plan, Shard, group_of
+from unknot.studies.plan import shards as divide
 
 PATIENCE = 2.0
 """Seconds of steps for each kind; more are not needed to know the order of magnitude."""
-BUDGET = 60.0
+MEASURING = 60.0
 """Seconds for all kinds together; those not reached are taken to be as the mean of the others."""
+SPEEDS: dict[Precision, dict[int, float]] = {
+    "float32": {1: 1_169, 8: 2_540, 64: 3_183},
+    "tf32": {1: 1_638, 8: 3_752, 64: 5_056},
+    "bf16": {1: 3_042, 8: 10_931, 64: 19_774},
+}
+"""Steps of one model a second on an H200 by members of the population: `conv64`, batches of 64
+images of one channel (docs/benchmarks.md)."""
+BATCH = 64
+COMPILE = 27.0
+"""Seconds that each population takes before its first step; 15 to 40 were measured."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +70,7 @@ def estimate(plan: Plan, shards: Sequence[Shard], machine: Machine) -> Estimate:
     paces: dict[str, float] = {}
     problems: dict[str, None] = {}
     for kind, alike in kinds.items():
-        if time.monotonic() - began > BUDGET:
+        if time.monotonic() - began > MEASURING:
             break
         members = alike[0].runs if machine.gpu else alike[0].runs[:1]
         try:
@@ -62,7 +78,7 @@ def estimate(plan: Plan, shards: Sequence[Shard], machine: Machine) -> Estimate:
                 replace(plan.configurations[run.configuration], seeds=run.seed) for run in members
             ]
             with threads(machine.threads):
-                paces[kind] = _pace(specs, machine.device)
+                paces[kind] = seconds_per_step(specs, machine.device)
         except UnknotError as error:
             problems[str(error)] = None
     if not paces:
@@ -78,7 +94,7 @@ def estimate(plan: Plan, shards: Sequence[Shard], machine: Machine) -> Estimate:
     return Estimate(work / machine.workers, len(paces), len(kinds), tuple(problems))
 
 
-def _pace(specs: Sequence[TrainSpec], device: str) -> float:
+def seconds_per_step(specs: Sequence[TrainSpec], device: str) -> float:
     """Seconds of a step of one model."""
     population = Training.start(specs, device).population
     population.advance(0, 1)
@@ -93,3 +109,68 @@ def _pace(specs: Sequence[TrainSpec], device: str) -> float:
 def _wait(values: object) -> None:
     if isinstance(values, dict):
         float(values["loss"].sum())
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Seconds of training on one H200 in each precision, compilation included."""
+
+    seconds: dict[Precision, float]
+    populations: int
+    precisions: tuple[Precision, ...]
+    """Precisions that the study's own runs have."""
+
+    @property
+    def text(self) -> str:
+        """With what it rests on."""
+        parts = ", ".join(f"{s / 3_600:,.1f} h in {name}" for name, s in self.seconds.items())
+        speeds = ", ".join(f"{SPEEDS[name][MOST_ON_A_GPU]:,}" for name in self.seconds)
+        return (
+            f"{parts} of training on one H200 (estimated); the study uses "
+            f"{' and '.join(self.precisions)}. The estimate uses {speeds} model-steps per second, "
+            f"measured with conv64, {MOST_ON_A_GPU} models and batch {BATCH} (fewer for smaller "
+            f"populations), and the compilation of {self.populations:,} populations of up to "
+            f"{MOST_ON_A_GPU} runs (on a CPU, up to {MOST_ON_A_CPU}). Metrics and critics are not "
+            "included"
+        )
+
+
+def budget(plan: Plan) -> Budget:
+    """Estimate the training time on one H200 from the speeds measured there.
+
+    Every net counts as `conv64` with one channel; a population of fewer than 64 is slower for each
+    model, in between the sizes that were measured.
+    """
+    populations = divide(plan, members=plan.sweep.members or MOST_ON_A_GPU)
+    seconds = {
+        precision: sum(_seconds(plan.configurations, shard, precision) for shard in populations)
+        for precision in SPEEDS
+    }
+    precisions = dict.fromkeys(spec.precision for spec in plan.configurations)
+    return Budget(seconds, len(populations), tuple(precisions))
+
+
+def images(spec: TrainSpec) -> int:
+    """Images that one model sees in all its steps."""
+    return spec.updates * spec.batch * views_of(spec.objective.settings)
+
+
+def _seconds(settings: Sequence[TrainSpec], shard: Shard, precision: Precision) -> float:
+    steps = sum(images(settings[run.configuration]) for run in shard.runs) / BATCH
+    return COMPILE + steps / speed(len(shard.runs), precision)
+
+
+def speed(members: int, precision: Precision) -> float:
+    """Steps a second of all models of a population together, between measured sizes by logarithm.
+
+    Example:
+        >>> speed(64, "bf16"), speed(1, "tf32"), speed(200, "float32")
+        (19774.0, 1638.0, 3183.0)
+    """
+    speeds = SPEEDS[precision]
+    sizes = sorted(speeds)
+    for low, high in itertools.pairwise(sizes):
+        if members <= high:
+            share = (math.log(members) - math.log(low)) / (math.log(high) - math.log(low))
+            return float(speeds[low] + share * (speeds[high] - speeds[low]))
+    return float(speeds[sizes[-1]])

@@ -119,7 +119,7 @@ def shards(plan: Plan, *, members: int, without: Collection[str] = ()) -> list[S
     return [
         Shard(key_of(run.id for run in part), part)
         for group in groups.values()
-        for part in _even(group, members)
+        for part in even_parts(group, members)
     ]
 
 
@@ -128,7 +128,8 @@ def key_of(ids: Iterable[str]) -> str:
     return hashlib.blake2b(" ".join(ids).encode(), digest_size=6).hexdigest()
 
 
-def _even(runs: Sequence[Planned], members: int) -> list[tuple[Planned, ...]]:
+def even_parts(runs: Sequence[Planned], members: int) -> list[tuple[Planned, ...]]:
+    """Runs in order, in as few parts of at most so many as it takes, of about the same size."""
     parts = math.ceil(len(runs) / members)
     cuts = [round(i * len(runs) / parts) for i in range(parts + 1)]
     return [tuple(runs[a:b]) for a, b in itertools.pairwise(cuts)]

@@ -11,8 +11,7 @@ from unknot.analysis import Results
 from unknot.report.study import blocks as study_blocks
 from unknot.report.study import figures
 from unknot.report.study.baselines import baselines
-from unknot.report.study.blocks import FigureFolder, FigureKeeper
-from unknot.report.study.catalogue import Part
+from unknot.report.study.blocks import FigureFolder, FigureKeeper, Part
 from unknot.report.study.sections import DATASETS, SECTIONS, sections
 
 
@@ -82,7 +81,7 @@ def test_figures_over_datasets():
 def test_a_new_file_is_all_it_takes(tmp_path, monkeypatch):
     """A module that nothing else names has its figure in the section that it asks for."""
     (tmp_path / "extra_figure.py").write_text(
-        "from unknot.report.study.catalogue import Figure\n"
+        "from unknot.report.study.blocks import Figure\n"
         "from unknot.report.study.figures import spread\n\n\n"
         "def applies(part):\n"
         "    draw = lambda: spread.draw(part.results, ['mig'])\n"

@@ -51,7 +51,6 @@ def plan(
     from unknot.cli.screen import print_json, say
     from unknot.cli.study.table import print_short
     from unknot.metrics import protocols_for
-    from unknot.studies import budget as budgets
     from unknot.studies import estimate as estimates
     from unknot.studies import export
     from unknot.studies.execute.machine import machine
@@ -89,7 +88,7 @@ def plan(
         "threads": this_machine.threads,
     }
     if budget:
-        cost = budgets.budget(study)
+        cost = estimates.budget(study)
         facts["budget_hours"] = {name: s / 3_600 for name, s in cost.seconds.items()}
         facts["budget"] = cost.text
     elif estimate:

@@ -125,7 +125,9 @@ def initialize(
             # merged layer starts as the two would. Of the three rules only Glorot's can tell.
             if head is not None and owner in last:
                 fan_out = min(fan_out, head)
-            value = _draw(rule, seeds, f"init/{prefix}.{name}", parameter.shape, fan_in, fan_out)
+            value = draw_weights(
+                rule, seeds, f"init/{prefix}.{name}", parameter.shape, fan_in, fan_out
+            )
         weights[f"{prefix}.{name}"] = value.to(dtype)
     return weights
 
@@ -141,7 +143,7 @@ def fans(weight: Tensor) -> tuple[int, int]:
     return weight.shape[1] * field, weight.shape[0] * field
 
 
-def _draw(
+def draw_weights(
     rule: Init, seeds: Tensor, stream: str, shape: torch.Size, fan_in: int, fan_out: int
 ) -> Tensor:
     """In float64, so that precision changes rounding and nothing else."""

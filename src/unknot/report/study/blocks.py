@@ -1,4 +1,4 @@
-"""Blocks of a study's page: figures with their files, and tables that sort."""
+"""What a study's page is made of: parts, figures with their files, and tables that sort."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -6,13 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from unknot.analysis import Results
+from unknot.analysis.comparison import Comparison
 from unknot.analysis.configurations import is_number
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import DamageError, UnknotError, WriteError
 from unknot.core.files import inside, write_whole
 from unknot.core.text import decimals, value_text
 from unknot.report.html import data_uri
+from unknot.report.study.baselines import Baseline
 from unknot.report.study.style import DataFigure
+from unknot.studies.study import Study
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -20,6 +24,33 @@ TOLERATED: tuple[type[Exception], ...] = (Exception,)
 """What may go wrong with one figure; mistakes of ours too, but not in our tests."""
 FIGURES = "figures"
 """Folder of the figures, beside the page."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a part of the page is drawn from: the runs of one dataset, or those of all."""
+
+    results: Results
+    prefix: str = ""
+    """Start of the names of its files."""
+    baselines: Sequence[Baseline] = ()
+    study: Study | None = None
+    comparison: Comparison | None = None
+    """With published runs, where there are any."""
+    note: str = ""
+    """What to know of that comparison."""
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A figure that a part of the page has."""
+
+    section: str
+    name: str
+    """Of its files, after the prefix of its part."""
+    draw: Callable[[], DataFigure]
+    summary: str = ""
+    """The line under which it opens on request; empty where it is in sight."""
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,11 @@ from unknot.report.study.blocks import (
     FigureFolder,
     FigureKeeper,
     Grid,
+    Part,
     count_cell,
     text_cell,
     value_cell,
 )
-from unknot.report.study.catalogue import Part
 from unknot.report.study.sections import over_datasets, sections
 from unknot.report.study.source import Source, read
 from unknot.studies.export import varying_settings
@@ -72,7 +72,7 @@ def write_report(
         keep.damage.append(problem)
         keep.left_out.append(f"curves: {problem}")
     results, study = source.results, source.study
-    number = text.counts(results)
+    counts = text.count_runs(results)
     write_whole(folder / FIGURES / "runs.csv", csv_text(_records(results.table)).encode())
     several = len(results.by_data) > 1
     parts, pages = dict[str, Part](), dict[str, dict[str, Any]]()
@@ -88,8 +88,8 @@ def write_report(
         title=source.title,
         lead=text.lead(results),
         machine=text.training_place(study) if study else [],
-        number=number,
-        missing=text.missing(number),
+        counts=counts,
+        missing=text.missing(counts),
         failures=text.failures(results),
         notes=source.notes,
         parts=pages,

@@ -4,8 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from unknot.report.study import figures, tables
-from unknot.report.study.blocks import FigureFolder, FigureKeeper, Grid, More, PageFigure, Section
-from unknot.report.study.catalogue import Figure, Part
+from unknot.report.study.blocks import (
+    Figure,
+    FigureFolder,
+    FigureKeeper,
+    Grid,
+    More,
+    PageFigure,
+    Part,
+    Section,
+)
 from unknot.report.study.figures.swept_value import axis_name, describe_lines, ordered_lines
 from unknot.report.study.figures.trade_off import scores_with_cost
 
@@ -74,7 +82,7 @@ SECTIONS = (
         lambda part, _: tables.winners(part.results),
     ),
     Kind(
-        "settings",
+        "configurations",
         "All configurations",
         "Click on a column’s name to sort by it.",
         _all_configurations,

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -20,7 +21,23 @@ LONG = 6
 """Values of a setting that are listed; of more, the first and the last."""
 
 
-def counts(results: Results) -> dict[str, int]:
+@dataclass(frozen=True)
+class RunCounts:
+    """Runs by what became of them."""
+
+    runs: int
+    configurations: int
+    seeds: int
+    """The most of a configuration."""
+    done: int
+    diverged: int
+    failed: int
+    unfinished: int
+    undefined: int
+    """Scores that ended runs do not have."""
+
+
+def count_runs(results: Results) -> RunCounts:
     """Runs by what became of them, and scores that ended runs do not have."""
     table, configurations = results.table, results.configurations
     diverged = has_diverged(table)
@@ -29,16 +46,16 @@ def counts(results: Results) -> dict[str, int]:
         "diverged" if lost else "done" if state is None else str(state)
         for state, lost in zip(states, diverged, strict=True)
     )
-    return {
-        "runs": len(diverged),
-        "settings": len(configurations),
-        "seeds": max(c.size for c in configurations),
-        "done": kinds["done"],
-        "diverged": kinds["diverged"],
-        "failed": kinds["failed"],
-        "unfinished": kinds.total() - sum(kinds[s] for s in ("done", "diverged", "failed")),
-        "undefined": sum(c.sample(s).undefined for c in configurations for s in results.scores),
-    }
+    return RunCounts(
+        runs=len(diverged),
+        configurations=len(configurations),
+        seeds=max(c.size for c in configurations),
+        done=kinds["done"],
+        diverged=kinds["diverged"],
+        failed=kinds["failed"],
+        unfinished=kinds.total() - sum(kinds[s] for s in ("done", "diverged", "failed")),
+        undefined=sum(c.sample(s).undefined for c in configurations for s in results.scores),
+    )
 
 
 def lead(results: Results) -> str:
@@ -109,17 +126,21 @@ def failures(results: Results) -> list[str]:
     return [f"{n} {_plural('run', n)} failed: {error}" for error, n in errors.items()]
 
 
-def missing(number: dict[str, int]) -> str:
+def missing(counts: RunCounts) -> str:
     """What is not in the averages; empty where all is."""
-    kinds = {"diverged": "diverged", "failed": "failed", "unfinished": "not finished"}
-    parts = [f"{number[kind]} {text}" for kind, text in kinds.items() if number[kind]]
+    kinds = {
+        "diverged": counts.diverged,
+        "failed": counts.failed,
+        "not finished": counts.unfinished,
+    }
+    parts = [f"{n} {text}" for text, n in kinds.items() if n]
     text = (
-        f"{joined(parts)} of {number['runs']:,} runs: counted and shown, but not in the means."
+        f"{joined(parts)} of {counts.runs:,} runs: counted and shown, but not in the means."
         if parts
         else ""
     )
-    if number["undefined"]:
-        text += f" {number['undefined']} scores of finished runs are undefined."
+    if counts.undefined:
+        text += f" {counts.undefined} scores of finished runs are undefined."
     return text.strip()
 
 

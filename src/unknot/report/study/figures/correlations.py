@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from unknot.analysis import Results
-from unknot.report.study.catalogue import Figure, Part
+from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.style import DataFigure, panels
 from unknot.report.style import INK, PAPER, SIGNS, footnote, show_frame, styled
 

@@ -10,8 +10,8 @@ from matplotlib.ticker import PercentFormatter
 
 from unknot.analysis import Results
 from unknot.report.study.baselines import Baseline, describe_baselines, draw_baselines
+from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import missing_runs
-from unknot.report.study.catalogue import Figure, Part
 from unknot.report.study.style import DataFigure, legend, looks, panels
 from unknot.report.style import set_panel, styled
 

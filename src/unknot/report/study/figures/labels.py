@@ -15,7 +15,7 @@ from unknot.analysis.configurations import Configuration
 from unknot.analysis.statistics import NAN, tails
 from unknot.core.errors import DataError
 from unknot.core.text import number
-from unknot.report.study.catalogue import Figure, Part
+from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.style import DataFigure, draw_means, legend, looks, panels
 from unknot.report.style import MUTED, number_ticks, set_panel, styled
 

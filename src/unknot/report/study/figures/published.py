@@ -9,8 +9,8 @@ from unknot.analysis.comparison import FAR, Comparison
 from unknot.analysis.configurations import Configuration
 from unknot.core.errors import DataError
 from unknot.core.text import number
+from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import note_at_right
-from unknot.report.study.catalogue import Figure, Part
 from unknot.report.study.style import (
     ROW,
     DataFigure,

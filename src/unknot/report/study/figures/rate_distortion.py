@@ -13,8 +13,8 @@ from unknot.analysis import Results
 from unknot.analysis.configurations import FINISHED, Configuration, has_diverged
 from unknot.analysis.plain_table import numbers
 from unknot.core.text import number
+from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import run_rows
-from unknot.report.study.catalogue import Figure, Part
 from unknot.report.study.style import (
     DataFigure,
     Mark,

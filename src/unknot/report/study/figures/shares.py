@@ -7,7 +7,7 @@ from matplotlib.patches import Patch
 
 from unknot.analysis import Results
 from unknot.core.errors import DataError
-from unknot.report.study.catalogue import Figure, Part
+from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.style import DataFigure, legend, panels
 from unknot.report.style import ACCENT, ALARM, INK, PAPER, RULE, show_frame, styled
 

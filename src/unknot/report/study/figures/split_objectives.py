@@ -7,8 +7,8 @@ from functools import partial
 from unknot.analysis import Results
 from unknot.core.errors import ConfigError
 from unknot.report.study.baselines import Baseline, describe_baselines, draw_baselines
+from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import describe_missing, half_violin, mark_missing, score_rows
-from unknot.report.study.catalogue import Figure, Part
 from unknot.report.study.style import FEW, DataFigure, is_leftmost, legend, looks, panels
 from unknot.report.style import INK, set_panel, styled
 

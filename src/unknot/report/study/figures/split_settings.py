@@ -11,8 +11,8 @@ from unknot.analysis.plain_table import split_table
 from unknot.core.errors import ConfigError
 from unknot.core.files import file_stem
 from unknot.core.text import setting_text
+from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import describe_missing, half_violin, mark_missing, score_rows
-from unknot.report.study.catalogue import Figure, Part
 from unknot.report.study.style import ROW, DataFigure, configuration_rows, legend, looks, panels
 from unknot.report.style import set_panel, styled
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 from unknot.analysis import Results
 from unknot.report.study.baselines import Baseline, describe_baselines, draw_baselines
+from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import Row, describe_missing, mark_missing, plot_rows, score_rows
-from unknot.report.study.catalogue import Figure, Part
 from unknot.report.study.style import FEW, ROW, DataFigure, configuration_rows, looks, panels
 from unknot.report.style import footnote, set_panel, styled
 

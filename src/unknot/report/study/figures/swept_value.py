@@ -15,7 +15,7 @@ from unknot.analysis.lines import Line
 from unknot.core.errors import ConfigError
 from unknot.core.text import setting_label, value_text
 from unknot.report.study.baselines import Baseline, describe_baselines, draw_baselines
-from unknot.report.study.catalogue import Figure, Part
+from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.style import (
     DASHES,
     DataFigure,

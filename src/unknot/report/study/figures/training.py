@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from unknot.analysis.configurations import Configuration, has_diverged
 from unknot.core.errors import DamageError
 from unknot.core.text import number
-from unknot.report.study.catalogue import Figure, Part
+from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.style import DASHES, DataFigure, Look, legend, panels, swept_text
 from unknot.report.style import set_panel, styled
 from unknot.studies.study import Study

@@ -17,7 +17,7 @@ from unknot.analysis.ranking import DIGITS
 from unknot.core.errors import DataError
 from unknot.core.files import file_stem
 from unknot.report.labels import place_labels
-from unknot.report.study.catalogue import Figure, Part
+from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.figures.correlations import CHANCE
 from unknot.report.study.style import DataFigure, Look, darker, legend, looks, panels, swept_text
 from unknot.report.style import INK, PAPER, RULE, arrange, set_panel, styled
