@@ -2,8 +2,9 @@
 
     python tools/meter.py [SRC]
 
-A code line is a line with code on it: no docstring, blank, comment or import. Modules with exactly
-one importer are candidates for joining it; catalogue entries are found by name and have none.
+A code line is a line with code on it: no docstring, blank, comment or import. An ``__init__.py``
+that holds one docstring counts as a package, not as a module. Modules with exactly one importer are
+candidates for joining it; catalogue entries are found by name and have none.
 Riddles are names that are participles, prepositions or pronouns: a reader has to guess what was
 `found`, or what `one` is one of. Methods that read as a sentence (`schedule.at(t)`) count as well.
 """
@@ -32,6 +33,11 @@ def code_lines(text: str) -> int:
     return sum(
         1 for n, line in lines if n not in skipped and line.strip() and line.strip()[0] != "#"
     )
+
+
+def is_package_text(path: Path, text: str) -> bool:
+    """Whether a module is an ``__init__.py`` with a docstring at most."""
+    return path.name == "__init__.py" and not code_lines(text) and "import" not in text
 
 
 def imports(text: str, modules: set[str]) -> set[str]:
@@ -75,18 +81,20 @@ def main() -> None:
     rooms: dict[str, list[int]] = {}
     for name, text in read.items():
         room = name.split(".")[1] if name.count(".") else "(top)"
-        sizes = rooms.setdefault(room, [0, 0, 0, 0, 0])
+        sizes = rooms.setdefault(room, [0, 0, 0, 0, 0, 0])
+        package = is_package_text(texts[name], text)
         for place, size in enumerate(
             (
                 code_lines(text),
-                1,
+                not package,
+                package,
                 importers[name] == 1,
                 text.count("type: ignore"),
                 riddles(text),
             )
         ):
             sizes[place] += size
-    heads = ("code lines", "modules", "one importer", "type: ignore", "riddles")
+    heads = ("code lines", "modules", "packages", "one importer", "type: ignore", "riddles")
     print(f"{'room':<14}" + "".join(f"{head:>14}" for head in heads))
     for room, sizes in [
         *sorted(rooms.items()),

@@ -145,8 +145,8 @@ def _fault_of_values(db: sqlite3.Connection) -> str | None:
 
 
 def _is_numbers(text: Any) -> bool:
-    every = [value for table in _json(text, dict) for value in table.values()]
-    return bool(_json(text, dict)) and all(isinstance(v, int | float | None) for v in every)
+    values = [value for table in _json(text, dict) for value in table.values()]
+    return bool(_json(text, dict)) and all(isinstance(v, int | float | None) for v in values)
 
 
 def _json(text: Any, kind: Any) -> tuple[Any, ...]:
