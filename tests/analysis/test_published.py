@@ -14,7 +14,7 @@ from unknot.analysis.comparison import compare
 from unknot.core import registry
 from unknot.core.errors import DataError
 from unknot.runs import config
-from unknot.runs.spec import plain
+from unknot.runs.spec import settings_table
 from unknot.studies.plan import configuration_table
 from unknot.studies.study import flat
 
@@ -124,7 +124,7 @@ def test_strengths_become_our_settings(tmp_path):
 @pytest.mark.parametrize("name", published.OBJECTIVES.values())
 def test_settings_are_those_of_our_presets(name):
     preset = registry.presets("objectives", name)["study2019"]
-    ours = flat({"objective": plain(preset)})
+    ours = flat({"objective": settings_table(preset)})
     written = {f"objective.{key}": v for key, v in published.OBJECTIVE_SETTINGS[name].items()}
     assert list(written.items()) == list(ours.items())
 

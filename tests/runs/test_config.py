@@ -16,7 +16,7 @@ from unknot.core.hyper import Cosine, LinearSchedule
 from unknot.core.optim import Adam
 from unknot.core.toml import read_toml, to_toml
 from unknot.runs import config
-from unknot.runs.spec import plain
+from unknot.runs.spec import settings_table
 
 IDS = ["3befda6b6ece", "85dc2343599d"]
 
@@ -176,7 +176,7 @@ class Toy:
 
 def test_unions_of_an_outsider_are_told_apart_by_their_kind():
     toy = Toy(Soft((Sharp(2),)), (Soft(), Sharp(3)))
-    table = plain(toy)
+    table = settings_table(toy)
     assert table == {
         "edge": {"kind": "soft", "edges": [{"kind": "sharp", "width": 2}]},
         "edges": [{"kind": "soft", "edges": []}, {"kind": "sharp", "width": 3}],

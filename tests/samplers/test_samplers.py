@@ -20,7 +20,7 @@ from unknot.core.toml import to_toml
 from unknot.data.xyobject import SPACE
 from unknot.data.xysquares import XYSquares
 from unknot.runs.config import build
-from unknot.runs.spec import plain
+from unknot.runs.spec import settings_table
 from unknot.samplers.pairs import Pairs
 from unknot.samplers.parts.sampler import Sampler, sampler_for
 from unknot.samplers.parts.weights import Correlated, Within, Without
@@ -149,7 +149,7 @@ def test_the_global_generator_is_left_alone(sampler):
 @each_sampler
 def test_a_sampler_survives_its_file(sampler):
     testing.same_after_a_file(sampler)
-    read = tomllib.loads(to_toml({"sampler": plain(sampler)}))["sampler"]
+    read = tomllib.loads(to_toml({"sampler": settings_table(sampler)}))["sampler"]
     assert build(type(sampler), read, "sampler") == sampler
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from filelock import FileLock, Timeout
 
 from unknot.core.errors import DataError, WriteError
-from unknot.core.files import reason, write_whole
+from unknot.core.files import os_reason, write_whole
 
 CHUNK = 1 << 20
 TIMEOUT = 30.0
@@ -142,7 +142,7 @@ def _writing(source: Source, folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             _forget(folder / source.file)
-        raise WriteError(f"Could not write {folder / source.file}: {reason(error)}.") from error
+        raise WriteError(f"Could not write {folder / source.file}: {os_reason(error)}.") from error
 
 
 def _forget(path: Path) -> None:
