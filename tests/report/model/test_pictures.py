@@ -3,7 +3,13 @@ import torch
 from PIL import ImageColor
 
 from unknot.core.posterior import Posterior
-from unknot.report.model.pictures import dataset_picture, draws, pairs, reconstructions, samples
+from unknot.report.model.pictures import (
+    dataset_picture,
+    pairs,
+    prior_samples,
+    reconstructions,
+    samples,
+)
 from unknot.report.sheet import GAP, MARGIN
 from unknot.report.style import RULE
 
@@ -63,9 +69,9 @@ def test_images_stand_above_their_reconstructions(make_run):
 
 def test_samples_are_decoded_draws_from_the_standard_normal(make_run):
     run = make_run(latents=24, encoder=perfect, decoder=lambda z: back(z / 8 + 0.5))
-    z = (draws(run, n=400).astype(float)[..., 0] / 255 - 0.5) * 8
+    z = (prior_samples(run, n=400).astype(float)[..., 0] / 255 - 0.5) * 8
     assert abs(z.mean()) < 0.05
     assert abs(z.std() - 1) < 0.05
     population = make_run(latents=24, decoder=lambda z: back(z / 8 + 0.5), seeds=(7, 8))
-    assert (draws(population, 1, n=400) == draws(run, n=400)).all()
+    assert (prior_samples(population, 1, n=400) == prior_samples(run, n=400)).all()
     assert (samples(run) == samples(run)).all()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unknot.core.errors import DataError
-from unknot.core.files import reason
+from unknot.core.files import os_reason
 from unknot.data.parts import shelf
 from unknot.data.parts.hdf5 import open_hdf5
 from unknot.data.parts.images import BAD_ARCHIVE
@@ -58,7 +58,7 @@ def open_array(path: Path, name: str = "") -> Iterator[Opened]:
             with open_hdf5(path, "an HDF5 file") as file:
                 yield Opened(file[_pick(_datasets(file), name, path)], key)
     except OSError as error:
-        raise DataError(f"Cannot read '{path}': {reason(error)}.") from error
+        raise DataError(f"Cannot read '{path}': {os_reason(error)}.") from error
 
 
 def _map_npy(path: Path) -> np.ndarray:

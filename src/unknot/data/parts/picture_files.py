@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from unknot.core.errors import DataError
-from unknot.core.files import reason
+from unknot.core.files import os_reason
 from unknot.data.parts import shelf
 from unknot.data.parts.decoding import ENDINGS, Header, Target, decode, read_header
 from unknot.data.parts.reading import Options, Reading, describe, plan
@@ -66,7 +66,7 @@ def folder_pictures(path: Path, limit: int | None) -> Pictures:
         try:
             return (path / names[row]).read_bytes()
         except OSError as error:
-            raise DataError(f"Cannot read '{path / names[row]}': {reason(error)}.") from error
+            raise DataError(f"Cannot read '{path / names[row]}': {os_reason(error)}.") from error
 
     return Pictures(str(path), listing, names, fetch, lambda row: path / names[row])
 
