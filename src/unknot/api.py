@@ -12,34 +12,40 @@ from unknot.core.hyper import Hyper
 from unknot.core.optim import Optimizer
 from unknot.engine.device import Precision
 from unknot.runs import config, run
+from unknot.runs.own_data import as_dataset
 from unknot.runs.run import Run
 from unknot.runs.spec import optim_table, plain_value
 from unknot.runs.training import Watcher
 
 
-def dataset(name: str, **settings: Any) -> FactorDataset:
-    """A dataset by name.
+def dataset(source: Any, **settings: Any) -> FactorDataset:
+    """A dataset by name, or of your own images.
+
+    It is a ``torch.utils.data.Dataset``; ``summary`` says in a line what was read.
 
     Args:
-        name: As in ``unknot list datasets``.
-        settings: Its own settings, as in ``unknot data show NAME``.
+        source: A name as in ``unknot list datasets``; the path of a folder of pictures, or of an
+            npy, npz, HDF5 or Parquet file; an array or tensor of images; a dataset of PyTorch or
+            Hugging Face; or a `FactorDataset`.
+        settings: Its own settings, as in ``unknot data show NAME``. For images these are ``size``,
+            ``crop``, ``channels``, ``standardize`` and ``limit``; of objects also ``name``.
 
     Raises:
         ConfigError: There is no such dataset or setting.
+        DataError: Images cannot be read.
 
     Example:
         >>> ds = dataset("xysquares", spacing=4)
         >>> ds.space.sizes
         (8, 8, 8, 8, 8, 8)
     """
-    loaded: FactorDataset = config.build(registry.get("datasets", name), settings).load()
-    return loaded
+    return as_dataset(source, settings)
 
 
 def train(
-    data: str = "dsprites",
+    data: Any = "dsprites",
     objective: str = "beta_vae",
-    net: str = "conv64",
+    net: str | None = None,
     *,
     steps: int = 20_000,
     batch: int = 64,
@@ -64,9 +70,9 @@ def train(
     """Train one model, or one for each seed side by side.
 
     Args:
-        data: A dataset by name.
+        data: A dataset by name, or your own: whatever `dataset` takes.
         objective: An objective by name.
-        net: An architecture by name.
+        net: An architecture by name; ``conv64`` when None, or one that fits your own data.
         steps: Training steps.
         batch: Images per step and member.
         lr: Learning rate, a number or a schedule; the optimiser's own when None, 1e-4 for Adam.
@@ -95,9 +101,11 @@ def train(
     Raises:
         UnknotError: A setting does not make sense; the message says which and what to do.
     """
+    loaded = None if isinstance(data, str | Path) else as_dataset(data, data_settings or {})
+    named = {"name": str(data), **(data_settings or {})}
     table: dict[str, Any] = {
-        "data": {"name": data, **(data_settings or {})},
-        "net": {"name": net, **(net_settings or {})},
+        "data": loaded.origin.table() if loaded else named,
+        "net": {**({} if net is None else {"name": net}), **(net_settings or {})},
         "objective": {
             "name": objective,
             **{
@@ -138,7 +146,7 @@ def train(
                 f"objective_settings={{'{name}': ...}}."
             ) from error
         raise
-    return run.train(spec, out=out, device=device, watch=watch)
+    return run.train(spec, out=out, device=device, watch=watch, data=loaded)
 
 
 def _optim_table(optimizer: str | Optimizer, lr: Hyper | None) -> dict[str, Any]:

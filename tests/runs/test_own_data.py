@@ -8,6 +8,7 @@ from PIL import Image
 
 from unknot.core.errors import ConfigError, DataError
 from unknot.runs import config
+from unknot.runs.run import load, train
 
 
 @pytest.fixture(autouse=True)
@@ -79,16 +80,18 @@ def test_ids_of_arrays_are_what_they_were(tmp_path):
 
 
 def test_a_moved_folder_is_found_by_its_new_path(photos, tmp_path):
-    from unknot.runs.run import load, train
-
     table = {"data": str(photos), "net": "linear", "steps": 2, "batch": 4}
     run = train(config.spec(table), out=tmp_path / "run", device="cpu")
     moved = tmp_path / "moved"
     shutil.move(photos, moved)
-    with pytest.raises(DataError, match=r"no file or folder .*--set data\.path="):
+    with pytest.raises(DataError, match=r"no file or folder .*--data PATH"):
         load(tmp_path / "run")
-    file = tmp_path / "run" / "run.toml"
-    file.write_text(file.read_text().replace(str(photos), str(moved)))
-    again = load(tmp_path / "run", device="cpu")
+    again = load(tmp_path / "run", device="cpu", data=moved)
     assert again.spec.ids() == run.spec.ids()
     assert np.array_equal(again.codes(), run.codes())
+    file = tmp_path / "run" / "run.toml"
+    file.write_text(file.read_text().replace(str(photos), str(moved)))
+    assert np.array_equal(load(tmp_path / "run", device="cpu").codes(), run.codes())
+    Image.new("L", (28, 28)).save(moved / "0.png")
+    with pytest.raises(DataError, match="no longer those of the run"):
+        load(tmp_path / "run", data=moved)

@@ -5,7 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
-from unknot.cli.options import Device, JsonOnly, Member, RunArgument, Traversals, output_folder
+from unknot.cli.options import (
+    DataPlace,
+    Device,
+    JsonOnly,
+    Member,
+    RunArgument,
+    Traversals,
+    output_folder,
+)
 
 ACROSS = 5
 """Clouds side by side, at most."""
@@ -37,6 +45,7 @@ def distances(
     traversals: Traversals = 32,
     seed: Annotated[int, typer.Option(help="Random seed for the traversals.", min=0)] = 0,
     device: Device = "auto",
+    data: DataPlace = None,
     json: JsonOnly = False,
 ) -> None:
     """Compare factor, image, code, posterior and reconstruction distances along each factor.
@@ -56,7 +65,7 @@ def distances(
     from unknot.runs.run import load
 
     folder = output_folder(out or run / "distances")
-    trained = load(run, device=device)
+    trained = load(run, device=device, data=data)
     trained.dataset.require_factors("Distances along factors")
     sources = report.run_sources(trained, member, loss=loss)
     with stderr.status("measuring distances"):

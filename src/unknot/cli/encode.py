@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import Device, RunArgument
+from unknot.cli.options import DataPlace, Device, RunArgument
 
 
 def encode(
@@ -19,6 +19,7 @@ def encode(
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed for --rows.", min=0)] = 0,
     device: Device = "auto",
+    data: DataPlace = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Encode the dataset of a run and write the codes and factors to an npz file.
@@ -37,7 +38,7 @@ def encode(
     path = out or run / "codes.npz"
     if path.exists() and not force:
         raise StoreError(f"{path} already exists; choose another file with --out, or add --force.")
-    trained = load(run, device=device)
+    trained = load(run, device=device, data=data)
     index = arrays.rows_to_encode(trained, rows, seed)
     with bar("encode", len(index), "images") as update:
         shape = arrays.write(trained, index, path, on_rows=lambda done: update(done, " "))

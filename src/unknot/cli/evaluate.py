@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unknot.cli.options import (
+    DataPlace,
     Device,
     Json,
     Metrics,
@@ -24,6 +25,7 @@ def evaluate(
     protocol: Protocol = "unknot",
     seed: MetricSeed = 0,
     device: Device = "auto",
+    data: DataPlace = None,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -68,7 +70,7 @@ def evaluate(
         strict=names is not None,
         part=part,
     )
-    models = scores.models(load(run, device=device).training, request)
+    models = scores.models(load(run, device=device, data=data).training, request)
     all_scores, new, refusal = [], 0, None
     with (
         bar("score", len(models) * len(request.metrics), "scores") as update,

@@ -14,6 +14,10 @@ StudyArgument = Annotated[Path, typer.Argument(help="Study folder.")]
 DatasetArgument = Annotated[
     str, typer.Argument(help="Dataset name, or your own folder or file of images.")
 ]
+DataPlace = Annotated[
+    str | None,
+    typer.Option("--data", help="Where the run's files are now, if they were moved."),
+]
 SkipBroken = Annotated[
     bool, typer.Option("--skip-broken", help="Leave out pictures that cannot be read.")
 ]

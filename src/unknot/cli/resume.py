@@ -2,10 +2,12 @@
 
 from contextlib import nullcontext
 
-from unknot.cli.options import Device, Json, RunArgument
+from unknot.cli.options import DataPlace, Device, Json, RunArgument
 
 
-def resume(run: RunArgument, device: Device = "auto", json: Json = False) -> None:
+def resume(
+    run: RunArgument, device: Device = "auto", data: DataPlace = None, json: Json = False
+) -> None:
     """Resume a run from its last checkpoint and train the remaining steps.
 
     On the same machine the final weights are bit-identical to those of an uninterrupted run.
@@ -28,5 +30,5 @@ def resume(run: RunArgument, device: Device = "auto", json: Json = False) -> Non
             screen.say(f"Nothing to do: {run} is finished.")
     with nullcontext() if json else screen.bar("resume", steps, "steps") as update:
         watch = screen.watcher(update) if update else lambda _: None
-        resumed = runs.resume(run, device=device, watch=watch)
+        resumed = runs.resume(run, device=device, data=data, watch=watch)
     print_result(resumed, json)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import Device, Member, RunArgument
+from unknot.cli.options import DataPlace, Device, Member, RunArgument
 
 
 def show(
@@ -13,6 +13,7 @@ def show(
     member: Member = 0,
     out: Annotated[Path | None, typer.Option(help="Output folder.", show_default="RUN")] = None,
     device: Device = "auto",
+    data: DataPlace = None,
 ) -> None:
     """Visualise a run: traversals (PNG, GIF), reconstructions, samples, curves, and an HTML page.
 
@@ -24,7 +25,7 @@ def show(
     from unknot.report.run.page import stored_scores, write_page, write_pictures
     from unknot.runs.run import load
 
-    trained, folder = load(run, device=device), out or run
+    trained, folder = load(run, device=device, data=data), out or run
     for path in write_pictures(trained, folder, member):
         say(str(path))
     say(str(write_page(trained, folder, scores=stored_scores(trained))))

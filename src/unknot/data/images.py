@@ -101,7 +101,7 @@ class Images:
         if not path.exists():
             raise DataError(
                 f"There is no file or folder '{path}'; if it was moved, say where it is with "
-                "--set data.path=..."
+                "--data PATH (in Python: data=PATH)."
             )
         options = self._options()
         if path.suffix.lower() == ".parquet" or (path.is_dir() and any(path.glob("*.parquet"))):

@@ -29,6 +29,7 @@ from typing import Any
 import torch
 
 import unknot
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DamageError, StoreError
 from unknot.core.files import inside, refuse_links, remove, write_whole
 from unknot.core.toml import read_toml, to_toml
@@ -217,6 +218,7 @@ class RunFolder:
         device: str = "auto",
         *,
         member: int | None = None,
+        data: FactorDataset | None = None,
     ) -> Training:
         """Read a finished training.
 
@@ -224,6 +226,7 @@ class RunFolder:
             specs: What was planned, one for each member; what `run.toml` says when None.
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
             member: One of them, as a training of its own; all of them when None.
+            data: The dataset, if it is loaded already.
         """
         members = [self.spec()] if specs is None else list(specs)
         record = self.record()
@@ -243,14 +246,14 @@ class RunFolder:
                 f"{self.spec_file} has changed since the run was trained; put it back, or train it "
                 f"in another folder: `unknot train {self.spec_file} --out FOLDER`."
             )
-        data = status.read_file(self.path, self.weights_file.name, record)
-        weights, curves = unpack_tensors(data, self.weights_file), self.curves()
+        packed = status.read_file(self.path, self.weights_file.name, record)
+        weights, curves = unpack_tensors(packed, self.weights_file), self.curves()
         lost = [entry["diverged_at"] for entry in record["members"]]
         if member is not None:
             members, lost = [member_specs(members)[member]], lost[member : member + 1]
             weights = {name: stacked[member : member + 1] for name, stacked in weights.items()}
             curves = curves.member(member)
-        context = training_context(members[0], device, trained=True)
+        context = training_context(members[0], device, trained=True, data=data)
         seen = record.get("data", {}).get("fingerprint")
         check_images(context.dataset, seen, str(self.status_file))
         training = Training.from_weights(members, context, weights, self.weights_file)

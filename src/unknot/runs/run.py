@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -20,6 +21,7 @@ from unknot.engine import encode
 from unknot.losses.likelihood import activate, likelihood_of
 from unknot.runs.curves import Curves
 from unknot.runs.folder import RunFolder
+from unknot.runs.own_data import data_of_run
 from unknot.runs.records import Record
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Status, Training, Watcher, part_rows
@@ -201,6 +203,7 @@ def train(
     device: str = "auto",
     watch: Watcher = lambda _: None,
     on_start: Callable[[Training], None] = lambda _: None,
+    data: FactorDataset | None = None,
 ) -> Run:
     """Train a population, in memory or into a run folder.
 
@@ -210,6 +213,7 @@ def train(
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         watch: Called after every few steps with the progress.
         on_start: Told of the training when everything is checked, before the first step.
+        data: The dataset, if it is loaded already.
 
     Raises:
         StoreError: The folder holds something already.
@@ -218,7 +222,7 @@ def train(
     folder = None if out is None else RunFolder(Path(out))
     if folder:
         folder.check_free()
-    training = Training.start([spec], device)  # what fails here leaves no folder behind
+    training = Training.start([spec], device, data)  # what fails here leaves no folder behind
     if folder:
         folder.claim(spec)
     on_start(training)
@@ -238,10 +242,22 @@ def train(
     return Run(training)
 
 
-def resume(path: str | Path, *, device: str = "auto", watch: Watcher = lambda _: None) -> Run:
+def resume(
+    path: str | Path,
+    *,
+    device: str = "auto",
+    data: Any = None,
+    watch: Watcher = lambda _: None,
+) -> Run:
     """Resume a run from its last checkpoint; from the start when it has none.
 
     Of a finished run, damaged weights and curves are written again, from the same checkpoint.
+
+    Args:
+        path: The run folder.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+        data: The images, if they were given in Python or have moved, as in `load`.
+        watch: Called after every few steps with the progress.
 
     Raises:
         StoreError: There is no run, or its checkpoints cannot be read.
@@ -250,20 +266,28 @@ def resume(path: str | Path, *, device: str = "auto", watch: Watcher = lambda _:
     spec = folder.spec()
     damage = folder.damage()
     if not damage and folder.is_trained:
-        return load(path, device=device)
-    training = Training.start([spec], device)
+        return load(path, device=device, data=data)
+    training = Training.start([spec], device, data_of_run(data, spec.data))
     with stop_on_signal() as stop:
         return _train_in(folder, training, watch, stop.is_set, damage)
 
 
-def load(path: str | Path, *, device: str = "auto") -> Run:
+def load(path: str | Path, *, device: str = "auto", data: Any = None) -> Run:
     """Read a finished run from its folder.
 
+    Args:
+        path: The run folder.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+        data: The images, if they were given in Python: the same object, or the dataset made of
+            it. Or a path, if the files have moved.
+
     Raises:
+        DataError: The images are not those of the run, or are needed and not given.
         StoreError: There is no finished run, or its weights are of another net.
     """
     folder = RunFolder(Path(path))
-    return Run(folder.load(device=device), folder.path)
+    dataset = None if data is None else data_of_run(data, folder.spec().data)
+    return Run(folder.load(device=device, data=dataset), folder.path)
 
 
 def _train_in(

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, StoreError
 from unknot.engine.checkpoint import Checkpoint
 from unknot.engine.device import runtime, threads, to_read
@@ -69,14 +70,17 @@ class Training:
     """The step of its weights, where they are not those of the end."""
 
     @classmethod
-    def start(cls, specs: Sequence[TrainSpec], device: str = "auto") -> "Training":
+    def start(
+        cls, specs: Sequence[TrainSpec], device: str = "auto", data: FactorDataset | None = None
+    ) -> "Training":
         """A fresh population.
 
         Args:
             specs: What to train: one spec of all seeds, or one for each member.
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+            data: The dataset, if it is loaded already.
         """
-        context = training_context(specs[0], device)
+        context = training_context(specs[0], device, data=data)
         return cls(tuple(specs), context, _populate(context, specs))
 
     @classmethod
@@ -230,10 +234,19 @@ class Training:
             self.diverged.setdefault(member, self.step)
 
 
-def training_context(spec: TrainSpec, device: str = "auto", *, trained: bool = False) -> Context:
-    """Dataset, net, batch and device of a population; `trained` only to use its weights."""
+def training_context(
+    spec: TrainSpec,
+    device: str = "auto",
+    *,
+    trained: bool = False,
+    data: FactorDataset | None = None,
+) -> Context:
+    """Dataset, net, batch and device of a population; `trained` only to use its weights.
+
+    The dataset is loaded unless it comes along, as one does that exists in memory only.
+    """
     where = (to_read if trained else runtime)(device, spec.precision)
-    dataset = spec.data.settings.load().to(where.device)
+    dataset = (spec.data.settings.load() if data is None else data).to(where.device)
     likelihood = likelihood_of(spec.objective.settings)
     if isinstance(likelihood, Overlap):
         likelihood.check(dataset.shape)

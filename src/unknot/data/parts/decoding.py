@@ -53,13 +53,13 @@ class Target:
 
 def read_header(data: bytes | Path) -> Header:
     """The header of a picture file; whatever is wrong with it is a ValueError."""
-    header: Header = _open(data, _header)
+    header: Header = _open(data, picture_header)
     return header
 
 
 def decode(data: bytes, target: Target) -> np.ndarray:
     """A picture as ``[c, h, w]``; whatever is wrong with it is a ValueError."""
-    image: np.ndarray = _open(data, lambda picture: _decode(picture, target))
+    image: np.ndarray = _open(data, lambda picture: fit_picture(picture, target))
     return image
 
 
@@ -96,7 +96,8 @@ def _open(data: bytes | Path, use: Callable[["Image"], Any]) -> Any:
         raise ValueError(str(error)) from error
 
 
-def _header(picture: "Image") -> Header:
+def picture_header(picture: "Image") -> Header:
+    """What a picture says before it is decoded."""
     w, h = picture.size
     # Of a PNG file without tags at its beginning, Pillow would decode all to look for them.
     tags = picture.format != "PNG" or "exif" in picture.info
@@ -119,7 +120,8 @@ def _deep(picture: "Image") -> Depth | None:
     return "float32" if picture.mode in ("I", "F") else None
 
 
-def _decode(picture: "Image", target: Target) -> np.ndarray:
+def fit_picture(picture: "Image", target: Target) -> np.ndarray:
+    """A picture as ``[c, h, w]``, upright and in the size and channels asked for."""
     from PIL import Image, ImageOps
 
     pages = getattr(picture, "n_frames", 1)

@@ -39,11 +39,10 @@ def read_stack(
         on_progress: Told after each chunk that is read.
     """
     axes = _axes(array.shape, source)
-    if array.dtype.kind not in "buif":
-        raise DataError(f"Images must be numbers; {source} holds {array.dtype}.")
+    _check_numbers(array, source)
     count = min(len(array), options.limit or len(array))
     c, h, w = (1 if axis is None else array.shape[axis] for axis in axes)
-    header = Header(h, w, c, _depth(array.dtype))
+    header = Header(h, w, c, depth_of(array.dtype))
     target = _plan(header, options, source)
     same = target.shape == (c, h, w) and array.dtype == target.depth
     note = describe({header: count}, target)
@@ -84,6 +83,18 @@ def measure_scale(pixels: np.ndarray) -> tuple[tuple[float, ...], tuple[float, .
     return low, high, note
 
 
+def as_rows(array: np.ndarray, source: str) -> np.ndarray:
+    """A view ``[n, c, h, w]`` of an array, in uint8, uint16 or float32."""
+    _check_numbers(array, source)
+    rows = _rows(array, _axes(array.shape, source))
+    return _typed(rows, depth_of(array.dtype))
+
+
+def _check_numbers(array: Any, source: str) -> None:
+    if array.dtype.kind not in "buif":
+        raise DataError(f"Images must be numbers; {source} holds {array.dtype}.")
+
+
 def _axes(shape: tuple[int, ...], source: str) -> tuple[int | None, int, int]:
     """Which axes are channels, height and width; channels are the fewer of the two that may be."""
     if len(shape) == 3 and min(shape) > 0:
@@ -97,7 +108,7 @@ def _axes(shape: tuple[int, ...], source: str) -> tuple[int | None, int, int]:
     return (1, 2, 3) if first else (3, 1, 2)
 
 
-def _depth(dtype: np.dtype) -> Depth:
+def depth_of(dtype: np.dtype) -> Depth:
     """The type that holds all values: uint8, uint16 or float32."""
     if dtype in (np.bool_, np.uint8):
         return "uint8"
@@ -170,9 +181,13 @@ def _digest(array: Any, count: int) -> "hashlib._Hash":
 
 
 def _convert(rows: np.ndarray, target: Target) -> np.ndarray:
-    if rows.dtype == np.bool_:
-        rows = rows.astype(np.uint8) * np.uint8(255)
-    rows = rows.astype(target.depth, copy=False)
+    rows = _typed(rows, target.depth)
     if rows.shape[1:] == target.shape:
         return rows
     return np.stack([fit_array(row, target) for row in rows])
+
+
+def _typed(rows: np.ndarray, depth: Depth) -> np.ndarray:
+    if rows.dtype == np.bool_:
+        rows = rows.astype(np.uint8) * np.uint8(255)
+    return rows.astype(depth, copy=False)

@@ -1,0 +1,132 @@
+"""Images in objects of Python: arrays, tensors, and datasets of PyTorch and Hugging Face."""
+
+import hashlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unknot.core.dataset import FactorDataset
+from unknot.core.errors import DataError
+from unknot.data.parts.decoding import Header, Target, fit_array, fit_picture, picture_header
+from unknot.data.parts.images import Bytes, Levels
+from unknot.data.parts.picture_files import Progress
+from unknot.data.parts.reading import Options, Reading, describe, plan
+from unknot.data.parts.stacks import as_rows, depth_of, read_stack
+
+ROWS = 10_000
+"""Whose pixels are hashed of a dataset that makes its images by a formula."""
+
+
+def read_object(source: Any, options: Options, on_progress: Progress) -> Reading:
+    """Images from an object.
+
+    Args:
+        source: An array or tensor ``[n, ...]``, or what has a length and items: images, tuples
+            that begin with one, or rows with a column ``image``.
+        options: What the images are to be.
+        on_progress: Told how many items are read.
+
+    Raises:
+        DataError: It is no such object, or its images do not go together.
+    """
+    if isinstance(source, Tensor):
+        source = source.detach().cpu().numpy()
+    if isinstance(source, np.ndarray):
+        return read_stack(source, options, "the array")
+    if not (hasattr(source, "__len__") and hasattr(source, "__getitem__")) or len(source) == 0:
+        raise DataError(
+            "Expected a path, an array, a tensor or a dataset with a length and items; got "
+            f"{type(source).__name__}."
+        )
+    return _read_items(source, options, on_progress)
+
+
+def hash_dataset(dataset: FactorDataset) -> str:
+    """A hash of pixels, factors and standardisation; of images by formula, of 10,000 rows."""
+    space = dataset.space
+    facts = (space.names, space.sizes, space.kinds, dataset.shape, dataset.mean, dataset.std)
+    digest = hashlib.sha256(repr(facts).encode())
+    stored = isinstance(dataset.images, Bytes | Levels)
+    count = len(dataset) if stored else min(len(dataset), ROWS)
+    for rows in (torch.arange(count) * (len(dataset) // count)).split(256):
+        digest.update(dataset.images.pixels(rows).cpu().contiguous().numpy().data)
+    return digest.hexdigest()[:32]
+
+
+def _read_items(source: Any, options: Options, on_progress: Progress) -> Reading:
+    count = min(len(source), options.limit or len(source))
+    column = _image_column(source)
+    pixels: np.ndarray | None = None
+    header, target = Header(1, 1, 1), Target(1, 1, 1)
+    headers = set[Header]()
+    for row in range(count):
+        image = _image(source[row], column)
+        header = _header_of(image)
+        if pixels is None:
+            target = plan({header: 1}, options, "the dataset")
+            pixels = np.empty((count, *target.shape), target.depth)
+        elif header not in headers:
+            _check_alike(header, next(iter(headers)), options)
+        headers.add(header)
+        is_array = isinstance(image, np.ndarray)
+        pixels[row] = fit_array(image, target) if is_array else fit_picture(image, target)
+        on_progress(row + 1, count)
+    reading = read_stack(pixels, Options(crop="none"), "the dataset")
+    return replace(reading, note=describe(dict.fromkeys(headers, 1), target))
+
+
+def _check_alike(header: Header, first: Header, options: Options) -> None:
+    """The first image decides, so others may differ only in what was asked for."""
+    if (header.height, header.width) != (first.height, first.width) and options.size is None:
+        raise DataError(
+            f"Images of the dataset have different sizes, such as {first.height} x {first.width} "
+            f"and {header.height} x {header.width}; say which they should have, size=64."
+        )
+    if header.channels != first.channels and options.channels is None:
+        raise DataError("Some images of the dataset are grey, others not; set channels=1 or 3.")
+    if header.depth != first.depth:
+        raise DataError(f"Images of the dataset are {first.depth} and {header.depth}; use one.")
+
+
+def _image_column(source: Any) -> str | None:
+    """The column of a Hugging Face dataset that has the images; None for other datasets."""
+    names = getattr(source, "column_names", None)
+    if names is None:
+        return None
+    features = getattr(source, "features", None) or {}
+    columns = [n for n in names if type(features.get(n)).__name__ == "Image"]
+    columns = columns or [n for n in names if n in ("image", "img", "images")]
+    if len(columns) != 1:
+        raise DataError(
+            f"Expected one column of images; the dataset has {columns or names}. "
+            "Take one with .select_columns(...)."
+        )
+    return str(columns[0])
+
+
+def _image(item: Any, column: str | None) -> Any:
+    """The image of an item: a picture, or an array ``[c, h, w]``."""
+    if isinstance(item, dict):
+        item = item.get(column or "image")
+    elif isinstance(item, tuple | list) and len(item):
+        item = item[0]
+    if isinstance(item, Tensor):
+        item = item.detach().cpu().numpy()
+    if isinstance(item, np.ndarray):
+        return as_rows(item[None], "the dataset")[0]
+    if hasattr(item, "mode") and hasattr(item, "getexif"):
+        return item
+    raise DataError(
+        "Expected items that are images (pictures, tensors or arrays) or tuples that begin with "
+        f"one; got {type(item).__name__}."
+    )
+
+
+def _header_of(image: Any) -> Header:
+    if not isinstance(image, np.ndarray):
+        return picture_header(image)
+    c, h, w = image.shape
+    return Header(h, w, c, depth_of(image.dtype))

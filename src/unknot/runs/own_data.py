@@ -1,0 +1,79 @@
+"""From whatever a user has, a name, a path or an object, to a dataset that a run can name."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from unknot.core.dataset import FactorDataset
+from unknot.core.errors import ConfigError, DataError
+from unknot.data.memory import Memory
+from unknot.data.parts.assembly import assemble
+from unknot.data.parts.objects import hash_dataset, read_object
+from unknot.data.parts.reading import Options
+from unknot.runs import config
+from unknot.runs.spec import Choice
+
+
+def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
+    """A dataset with its origin: what a run writes down of it.
+
+    Args:
+        source: A name, a path, an array, a tensor, a dataset of PyTorch or Hugging Face, or a
+            `FactorDataset`.
+        settings: Of the dataset.
+    """
+    if isinstance(source, str | Path):
+        choice = config.data({**settings, "name": str(source)})
+        loaded: FactorDataset = choice.settings.load()
+        return replace(loaded, origin=choice)
+    if not isinstance(source, FactorDataset):
+        options, others = _options(settings)
+        dataset = assemble(read_object(source, options, lambda *_: None), **others)
+    elif settings:
+        raise ConfigError(f"A dataset that is loaded has no more settings; got {[*settings]}.")
+    else:
+        dataset = source
+    if dataset.origin is not None:
+        return dataset
+    c, h, w = dataset.shape
+    memory = Memory(hash_dataset(dataset), (h, w), c, bool(dataset.mean), dataset.name)
+    return replace(dataset, origin=Choice("memory", memory))
+
+
+def data_of_run(source: Any, choice: Choice) -> FactorDataset | None:
+    """The images of a run that are given again, or that lie elsewhere now.
+
+    Args:
+        source: What `as_dataset` takes; None for a run that finds its own.
+        choice: What the run wrote down.
+
+    Raises:
+        DataError: They are others.
+    """
+    if source is None:
+        return None
+    settings = choice.settings
+    if isinstance(source, str | Path) and hasattr(settings, "path"):
+        moved = config.data({**choice.table(), "path": str(source)})
+        dataset: FactorDataset = moved.settings.load()
+        return replace(dataset, origin=moved)
+    made = isinstance(source, FactorDataset | str | Path)
+    names = ("size", "channels", "standardize")
+    again = {} if made else {n: getattr(settings, n) for n in names if hasattr(settings, n)}
+    dataset = as_dataset(source, again)
+    content = getattr(dataset.origin.settings, "content", None)
+    if dataset.origin != choice and (content is None or content != settings.content):
+        raise DataError(
+            f"The data is not that of the run, which was trained on {choice.title}; "
+            "give the same images with the same settings."
+        )
+    return dataset
+
+
+def _options(settings: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
+    """Settings of images in memory, checked like those of files."""
+    others = {"name": "data", "standardize": False}
+    others |= {name: value for name, value in settings.items() if name in others}
+    rest = {name: value for name, value in settings.items() if name not in others}
+    return config.build(Options, rest, "data"), others
