@@ -119,7 +119,8 @@ def load(case, path, monkeypatch, **settings):
     """The dataset of a case, its grid made small."""
     module = need(case.name)
     if hasattr(module, "SIZES"):
-        monkeypatch.setattr(module, "SIZES", case.sizes)
+        grid = "COMPLEX_SIZES" if "real_complex" in case.words else "SIZES"
+        monkeypatch.setattr(module, grid, case.sizes)
     else:
         monkeypatch.setattr(module, "SPACE", replace(module.SPACE, sizes=case.sizes))
     place = None if path is None else str(path)

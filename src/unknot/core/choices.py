@@ -42,10 +42,10 @@ def check_choices(thing: Any, *names: str) -> None:
     for name in names:
         value, choices = getattr(thing, name), _choices(kind, name)
         if value not in choices:
-            hint = nearest(str(value), choices)
+            hint = nearest(str(value), [str(choice) for choice in choices])
             raise ConfigError(f"{kind.__name__}.{name} has no choice {value!r}{hint}")
 
 
 @cache
-def _choices(kind: Any, name: str) -> list[str]:
+def _choices(kind: Any, name: str) -> list[Any]:
     return list(get_args(get_type_hints(kind)[name]))

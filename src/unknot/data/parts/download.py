@@ -54,6 +54,16 @@ class Source:
     note: str = ""
 
 
+def drive_address(file: str) -> str:
+    """Where Google Drive gives a file, unless too many have asked for it."""
+    return f"https://drive.usercontent.google.com/download?id={file}&export=download&confirm=t"
+
+
+def drive_page(file: str) -> str:
+    """Where a person gets a file of Google Drive."""
+    return f"https://drive.google.com/file/d/{file}/view"
+
+
 class RefusedError(Exception):
     """An address that did not give the file; the message is the reason."""
 

@@ -49,6 +49,8 @@ def read_rows(file: Any, name: str, shape: tuple[int, ...]) -> Iterator[np.ndarr
         ValueError: It is another array than expected.
     """
     array = file[name]
+    if not hasattr(array, "shape"):
+        raise ValueError(f"'{name}' should be an array")
     if array.shape != shape or array.dtype != np.uint8:
         raise ValueError(f"'{name}' should be uint8 {shape}; got {array.dtype} {array.shape}")
     rows = array.chunks[0] if array.chunks else max(LARGE // int(np.prod(shape[1:])), 1)

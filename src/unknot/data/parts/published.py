@@ -78,7 +78,7 @@ def locate(dataset: Any) -> list[Path]:
         if len(sources) == 1 and not place.is_dir():
             paths = [place]
         else:
-            paths = [place / source.file for source in sources]
+            paths = [_unpacked(place / source.file) for source in sources]
     else:
         paths = [data_folder() / name / source.file for source in sources]
     if missing := [path for path in paths if not path.is_file()]:
@@ -91,6 +91,27 @@ def locate(dataset: Any) -> list[Path]:
         for source, path in zip(sources, paths, strict=True):
             verify(source, path)
     return paths
+
+
+def locate_tree(dataset: Any) -> Path:
+    """The one archive of a published dataset, or the folder it was unpacked to.
+
+    Raises:
+        DataError: It is not there, or is another file.
+    """
+    (source,) = dataset.sources()
+    if dataset.path is not None:
+        place = Path(dataset.path).expanduser()
+        if place.is_dir() and not (place / source.file).is_file():
+            return place
+    (path,) = locate(dataset)
+    return path
+
+
+def _unpacked(path: Path) -> Path:
+    """A file, or the same without ``.gz`` if only that is there."""
+    plain = path.with_suffix("") if path.suffix == ".gz" else path
+    return plain if plain.is_file() and not path.is_file() else path
 
 
 def cached_files(name: str) -> list[Path]:

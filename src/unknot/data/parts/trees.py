@@ -1,0 +1,62 @@
+"""Many small files in a folder, a zip or a tar archive, read without unpacking them."""
+
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from unknot.core.errors import DataError
+from unknot.core.files import os_reason
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Files by their paths inside, with ``/`` between folders, in the order of the archive."""
+
+    names: tuple[str, ...]
+    read: Callable[[str], bytes]
+
+
+@contextmanager
+def open_tree(path: Path, what: str) -> Iterator[Tree]:
+    """The files of a folder, a zip or a tar archive.
+
+    Args:
+        path: Where it is.
+        what: What it should be, for messages: "the archive of Cars3D".
+
+    Raises:
+        DataError: It is missing, damaged or something else.
+    """
+    try:
+        if path.is_dir():
+            files = sorted(p for p in path.rglob("*") if p.is_file())
+            names = tuple(p.relative_to(path).as_posix() for p in files)
+            yield Tree(names, lambda name: (path / name).read_bytes())
+        elif zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                yield Tree(tuple(n for n in archive.namelist() if n[-1] != "/"), archive.read)
+        else:
+            with tarfile.open(path) as tar:
+                members = {m.name.removeprefix("./"): m for m in tar if m.isfile()}
+                yield Tree(tuple(members), lambda name: _read_member(tar, members[name]))
+    except OSError as error:
+        raise DataError(f"Cannot read {what} '{path}': {os_reason(error)}.") from error
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, RuntimeError) as error:
+        raise DataError(f"'{path}' is not {what} or is damaged; fetch it again.") from error
+
+
+def tree_files(path: Path) -> list[Path]:
+    """What a cache of a tree depends on: all files of a folder, or the archive."""
+    return sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+
+
+def _read_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(member)
+    data = file.read() if file else b""
+    if len(data) != member.size:
+        raise EOFError(f"{member.name} ends early")
+    return data

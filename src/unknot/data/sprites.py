@@ -1,0 +1,115 @@
+"""Sprites: animated characters, put together from the parts of the Liberated Pixel Cup."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import UInt8
+
+from unknot.core.dataset import FactorDataset
+from unknot.core.errors import DataError
+from unknot.core.factors import FactorSpace, Kind
+from unknot.core.places import Place
+from unknot.data.parts.archived_pictures import layer_sheets, read_sheet
+from unknot.data.parts.download import Source
+from unknot.data.parts.mapped import map_images
+from unknot.data.parts.published import Published, locate_tree
+from unknot.data.parts.trees import Tree, open_tree, tree_files
+
+NAMES = ("body", "bottomwear", "topwear", "hair", "action", "direction", "frame")
+SIZES = (6, 6, 6, 6, 3, 3, 8)
+KINDS: tuple[Kind, ...] = ("nominal",) * 6 + ("cyclic",)
+PARTS = NAMES[:4]
+"""What is laid over each other, in this order; the same shoes come last."""
+SHOES = 1
+SIDE = 64
+SHEET = (832, 1344)
+"""Width and height of a sheet: 13 x 21 cells."""
+# Rows of the cells by direction (front, left, right) and columns by frame: walk, spellcast, slash.
+CELLS = (
+    ((10, 9, 11), (8, 1, 2, 3, 4, 5, 6, 7)),
+    ((2, 1, 3), (0, 1, 2, 3, 4, 5, 4, 6)),
+    ((14, 13, 15), (0, 1, 2, 3, 4, 5, 4, 0)),
+)
+COMMIT = "3ce4048c5227802bd8f1888e293fd3afdba91c0c"
+FILE = Source(
+    "Sprites.zip",
+    (f"https://codeload.github.com/YingzhenLi/Sprites/zip/{COMMIT}",),
+    note="The parts of the pictures at one commit of their repository, as a zip file.",
+)
+
+
+@dataclass(frozen=True)
+class Sprites:
+    """Sprites: 1,296 characters in 9 actions of 8 frames, 64 x 64 in colour (small download).
+
+    Characters are put together from sheets of body, clothes and hair on black; they walk, cast a
+    spell or slash, seen from the front, the left and the right.
+
+    Paper: Li and Mandt 2018, "Disentangled sequential autoencoder".
+    Differs: the paper's program divides by 256; here 255 is 1, as everywhere.
+
+    Args:
+        path: The zip file of the repository, or its folder with ``body``, ``bottomwear``,
+            ``topwear``, ``hair`` and ``shoes``; where `unknot data get` put it unless set.
+    """
+
+    path: Place = None
+
+    published: ClassVar[Published] = Published(
+        "sprites",
+        (FILE,),
+        "CC BY-SA 3.0 or GPL-3.0 (Liberated Pixel Cup, Universal LPC sprite sheet)",
+        93_312,
+        (3, SIDE, SIDE),
+        FactorSpace(NAMES, SIZES, KINDS),
+        verified="pictures of the parts yes; the zip file no",
+    )
+
+    def sources(self) -> tuple[Source, ...]:
+        """The one archive."""
+        return (FILE,)
+
+    def load(self) -> FactorDataset:
+        """All images, as a memory map of 1.1 GB.
+
+        Raises:
+            DataError: Files are missing, damaged or others.
+        """
+        place = locate_tree(self)
+        space = FactorSpace(NAMES, SIZES, KINDS)
+        images = map_images(
+            "sprites",
+            tree_files(place),
+            {},
+            (space.size, 3, SIDE, SIDE),
+            lambda: _chunks(place, space),
+        )
+        return FactorDataset("sprites", space, images)
+
+
+def _chunks(place: Path, space: FactorSpace) -> Iterator[UInt8[np.ndarray, "rows 3 h w"]]:
+    """All cells of one character after the other."""
+    with open_tree(place, "the parts of Sprites") as tree:
+        sheets = {
+            part: [_sheet(tree, place, part, number) for number in range(size)]
+            for part, size in zip(PARTS, space.sizes, strict=False)
+        }
+        shoes = _sheet(tree, place, "shoes", SHOES)
+    rows = [row for lines, _ in CELLS for row in lines for _ in range(8)]
+    columns = [column for lines, frames in CELLS for _ in lines for column in frames]
+    for numbers in np.ndindex(*space.sizes[: len(PARTS)]):
+        parts = [sheets[part][number] for part, number in zip(PARTS, numbers, strict=True)]
+        sheet = layer_sheets([*parts, shoes])
+        cells = sheet.reshape(SHEET[1] // SIDE, SIDE, SHEET[0] // SIDE, SIDE, 3)
+        yield cells.transpose(0, 2, 4, 1, 3)[rows, columns]
+
+
+def _sheet(tree: Tree, place: Path, part: str, number: int) -> UInt8[np.ndarray, "h w 4"]:
+    for name in tree.names:
+        path = PurePosixPath(name)
+        if path.name == f"{number}.png" and path.parent.name == part:
+            return read_sheet(tree.read(name), f"{place}: {name}", SHEET)
+    raise DataError(f"'{place}' has no picture {part}/{number}.png of the parts of Sprites.")
