@@ -74,7 +74,6 @@ WRONG = {
     "a number": lambda x: np.array(3),
     "text": lambda x: np.array(["a", "b"]),
 }
-GROUP = pytest.param("a group", marks=pytest.mark.xfail(strict=False, reason="not yet refused"))
 NPZ = ["mpi3d-toy", "shapes3d_mirror", "coil20", "dsprites"]
 
 
@@ -117,7 +116,7 @@ def test_columns_first_in_memory_are_put_right_or_refused(
     refuse_or_agree(case, written.path, expected)
 
 
-@pytest.mark.parametrize("wrong", [*WRONG, GROUP, "elsewhere", "promised"])
+@pytest.mark.parametrize("wrong", [*WRONG, "a group", "elsewhere", "promised"])
 @pytest.mark.parametrize("label", ["shapes3d", "dsprites_hdf5"])
 def test_another_hdf5(label, wrong, tmp_path, refuse):
     h5py = pytest.importorskip("h5py")

@@ -70,6 +70,7 @@ class FashionMNIST:
             DataError: Files are missing, damaged or others.
         """
         images, _ = locate(self)
+        self.labels()  # refused now if they are not those of the images
         return load_digits("fashion_mnist", images, self._rows, self.side)
 
     def labels(self) -> UInt8[np.ndarray, " n"]:

@@ -69,6 +69,7 @@ class MNIST:
             DataError: Files are missing, damaged or others.
         """
         images, _ = locate(self)
+        self.labels()  # refused now if they are not those of the images
         return load_digits("mnist", images, self._rows, self.side)
 
     def labels(self) -> UInt8[np.ndarray, " n"]:
