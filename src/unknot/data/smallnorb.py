@@ -95,12 +95,12 @@ class SmallNORB:
     """smallNORB: toys in five categories, 64 x 64 in gray, left camera (download: 263 MB).
 
     As in ``disentanglement_lib`` (Locatello et al. 2019) there are both halves, and which toy of a
-    category it is, the instance, is no factor but drawn anew whenever training comes to a row. As
-    in ``disent`` (Michlo 2022) there is the training half, and its five instances are a factor.
+    category it is, the instance, is no factor but sampled again whenever training uses a row. As in
+    ``disent`` (Michlo 2022) there is the training half, and its five instances are a factor.
 
     Paper: LeCun et al. 2004, "Learning methods for generic object recognition with invariance to
     pose and lighting".
-    Differs: disentanglement_lib draws the instance anew for scores too. Here scores, codes and
+    Differs: disentanglement_lib samples the instance again for scores too. Here scores, codes and
     pictures take the first. Its images can exceed 0 and 1 a little where LANCZOS overshoots; here
     they are cut and rounded to 8 bits.
 

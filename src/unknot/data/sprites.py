@@ -27,7 +27,7 @@ SHOES = 1
 SIDE = 64
 SHEET = (832, 1344)
 """Width and height of a sheet: 13 x 21 cells."""
-# Rows of the cells by direction (front, left, right) and columns by frame: walk, spellcast, slash.
+# Rows of the cells by direction (front, left, right) and columns by frame: go, cast a spell, slash.
 CELLS = (
     ((10, 9, 11), (8, 1, 2, 3, 4, 5, 6, 7)),
     ((2, 1, 3), (0, 1, 2, 3, 4, 5, 4, 6)),
@@ -45,8 +45,8 @@ FILE = Source(
 class Sprites:
     """Sprites: 1,296 characters in 9 actions of 8 frames, 64 x 64 in colour (small download).
 
-    Characters are put together from sheets of body, clothes and hair on black; they walk, cast a
-    spell or slash, seen from the front, the left and the right.
+    Characters are put together from sheets of body, clothes and hair on black. The actions are to
+    go, to cast a spell and to slash, seen from the front, the left and the right.
 
     Paper: Li and Mandt 2018, "Disentangled sequential autoencoder".
     Differs: the paper's program divides by 256; here 255 is 1, as everywhere.
