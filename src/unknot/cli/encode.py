@@ -10,6 +10,13 @@ from unknot.cli.options import DataPlace, Device, RunArgument
 
 def encode(
     run: RunArgument,
+    images: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Other images to encode: a folder of pictures, or an npy, npz or HDF5 file.",
+            show_default="the run's data",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Output file.", show_default="RUN/codes.npz")
     ] = None,
@@ -22,13 +29,18 @@ def encode(
     data: DataPlace = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Encode the dataset of a run and write the codes and factors to an npz file.
+    """Encode the dataset of a run, or other images, and write the codes to an npz file.
 
     Arrays in the file: `codes` [n, z], the posterior means ([models, n, z] for several models);
     `logvars`, the posterior log-variances, same shape; `index` [n], the dataset rows; and, if the
     data has factors, `factors` [n, f] and their `names` [f]. Read it with `numpy.load`.
 
-    Example: `unknot encode runs/beta_vae-dsprites-1 --rows 10000 --out codes.npz`
+    Other images are resized to those of the run, which need not have its data for that.
+
+    Examples:
+    `unknot encode runs/beta_vae-dsprites-1 --rows 10000 --out codes.npz`
+
+    `unknot encode runs/beta_vae-faces-1 photos/ --out codes.npz`
     """
     from unknot.cli.screen import bar, say
     from unknot.core.errors import StoreError
@@ -39,7 +51,10 @@ def encode(
     if path.exists() and not force:
         raise StoreError(f"{path} already exists; choose another file with --out, or add --force.")
     trained = load(run, device=device, data=data)
-    index = arrays.rows_to_encode(trained, rows, seed)
+    dataset = arrays.other_images(trained, images) if images else trained.dataset
+    index = arrays.rows_to_encode(dataset, rows, seed)
     with bar("encode", len(index), "images") as update:
-        shape = arrays.write(trained, index, path, on_rows=lambda done: update(done, " "))
+        shape = arrays.write(
+            trained, index, path, dataset=dataset, on_rows=lambda done: update(done, " ")
+        )
     say(f"{path}: codes {shape}, {path.stat().st_size / 1e6:.1f} MB")

@@ -17,7 +17,8 @@ def show(
 ) -> None:
     """Visualise a run: traversals (PNG, GIF), reconstructions, samples, curves, and an HTML page.
 
-    Also shows reconstructions of out-of-distribution inputs: noise, a triangle, other colours.
+    Also shows reconstructions of out-of-distribution inputs: noise, a triangle, other colours. If
+    the run's data is not there, it draws samples and traversals alone, around the prior.
 
     Example: `unknot show runs/beta_vae-dsprites-1`
     """
@@ -28,4 +29,7 @@ def show(
     trained, folder = load(run, device=device, data=data), out or run
     for path in write_pictures(trained, folder, member):
         say(str(path))
+    if not trained.has_data:
+        say("The run's data is not here: samples and traversals only. Say where with --data PATH.")
+        return
     say(str(write_page(trained, folder, scores=stored_scores(trained))))

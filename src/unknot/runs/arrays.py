@@ -4,7 +4,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,11 @@ from jaxtyping import Int
 from torch import Tensor
 
 from unknot.core import noise
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.files import write_whole
 from unknot.core.registry import nearest
+from unknot.runs import config
 from unknot.runs.run import MOST_ROWS, Run
 
 NAMES = ("codes", "factors", "logvars", "codes_test", "factors_test")
@@ -88,9 +90,9 @@ def _read_known(path: Path) -> dict[str, np.ndarray]:
     return arrays
 
 
-def rows_to_encode(run: Run, rows: int | None, seed: int = 0) -> Int[Tensor, " n"]:
-    """All rows of a run's dataset, or so many random ones."""
-    size = len(run.dataset)
+def rows_to_encode(dataset: FactorDataset, rows: int | None, seed: int = 0) -> Int[Tensor, " n"]:
+    """All rows of a dataset, or so many random ones."""
+    size = len(dataset)
     if rows is None:
         if size > MOST_ROWS:
             raise ConfigError(
@@ -102,14 +104,42 @@ def rows_to_encode(run: Run, rows: int | None, seed: int = 0) -> Int[Tensor, " n
     return noise.integers(seed, "encode", 0, rows, high=size)
 
 
-def write(
-    run: Run, index: Int[Tensor, " n"], path: Path, *, on_rows: Callable[[int], None]
-) -> tuple[int, ...]:
-    """Write codes and factors of dataset rows as an npz file that `read` reads.
+def other_images(run: Run, path: Path) -> FactorDataset:
+    """Images that a run was not trained on, in its size and with its standardisation.
 
-    Returns the shape of the codes.
+    Args:
+        run: Whose encoder they are for.
+        path: A folder of pictures, or a file of arrays.
     """
-    q, space = run.posteriors(index, on_rows=on_rows), run.dataset.space
+    channels, height, width = run.dataset.shape
+    size = [height, width]
+    table = {"name": "images", "path": str(path), "size": size, "channels": channels}
+    loaded: FactorDataset = config.data(table).settings.load()
+    return replace(loaded, mean=run.dataset.mean, std=run.dataset.std)
+
+
+def write(
+    run: Run,
+    index: Int[Tensor, " n"],
+    path: Path,
+    *,
+    dataset: FactorDataset | None = None,
+    on_rows: Callable[[int], None],
+) -> tuple[int, ...]:
+    """Write codes and factors of rows as an npz file that `read` reads.
+
+    Args:
+        run: Encodes.
+        index: Row numbers.
+        path: The file.
+        dataset: Whose rows they are; the run's own unless given.
+        on_rows: Told how many are done.
+
+    Returns:
+        The shape of the codes.
+    """
+    dataset = run.dataset if dataset is None else dataset.to(run.training.context.runtime.device)
+    q, space = run.posteriors(index, dataset=dataset, on_rows=on_rows), dataset.space
     arrays: dict[str, Any] = {
         "codes": q.mean.numpy(),
         "logvars": q.logvar.numpy(),

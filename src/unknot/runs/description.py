@@ -24,13 +24,14 @@ class AbsentImages:
 
     shape: tuple[int, int, int]
     fingerprint: tuple[float, ...]
-    name: str
+    reason: str
+    """Why they are not here, for the message."""
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:  # noqa: ARG002
         """There are none."""
         raise DataError(
-            f"The images of {self.name} are not here: the run was opened without its data. Give "
-            "them with data=... or --data PATH."
+            f"The run was opened without its images ({self.reason.rstrip('.')}). Say where they "
+            "are with --data PATH, or unknot.load(..., data=PATH)."
         )
 
     def to(self, device: torch.device) -> "AbsentImages":  # noqa: ARG002 - the protocol's
@@ -57,15 +58,20 @@ def describe(dataset: FactorDataset, spec: TrainSpec) -> dict[str, Any]:
     }
 
 
-def absent_dataset(description: Mapping[str, Any]) -> FactorDataset:
-    """The dataset of a description, with everything but its images."""
+def absent_dataset(description: Mapping[str, Any], reason: str) -> FactorDataset:
+    """The dataset of a description, with everything but its images.
+
+    Args:
+        description: What `describe` gave.
+        reason: Why the images are not here.
+    """
     try:
         factors = description["factors"]
         space = FactorSpace(*(tuple(factors[name]) for name in ("names", "sizes", "kinds")))
         channels, height, width = map(int, description["image"])
         name = str(description["name"])
         fingerprint = tuple(map(float, description["fingerprint"]))
-        images = AbsentImages((channels, height, width), fingerprint, name)
+        images = AbsentImages((channels, height, width), fingerprint, reason)
         mean, std = (tuple(map(float, description[part])) for part in ("mean", "std"))
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"The run does not describe its data: {error!r}.") from error

@@ -18,11 +18,12 @@ what was asked; their checkpoints go when they are trained. `docs/run_folder.md`
 import contextlib
 import fnmatch
 import itertools
+import os
 import platform
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,14 @@ import torch
 
 import unknot
 from unknot.core.dataset import FactorDataset
-from unknot.core.errors import DamageError, StoreError
+from unknot.core.errors import DamageError, DataError, StoreError
 from unknot.core.files import inside, refuse_links, remove, write_whole
 from unknot.core.toml import read_toml, to_toml
 from unknot.engine import checkpoint
 from unknot.engine.checkpoint import unpack_tensors, write_tensors
 from unknot.runs import config, lock, status
 from unknot.runs.curves import Curves
-from unknot.runs.description import check_images, describe
+from unknot.runs.description import absent_dataset, check_images, describe
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Training, Watcher, member_specs, training_context
 
@@ -206,7 +207,10 @@ class RunFolder:
         self._save_status(
             training,
             files=status.final_files(self.path),
-            data=describe(training.context.dataset, specs[0]),
+            data={
+                **describe(training.context.dataset, specs[0]),
+                **_place(specs[0], self.path),
+            },
             settings=settings,
             settings_of=[settings.index(table) for table in tables],
             lone=training.specs[0].lone,
@@ -253,14 +257,28 @@ class RunFolder:
             members, lost = [member_specs(members)[member]], lost[member : member + 1]
             weights = {name: stacked[member : member + 1] for name, stacked in weights.items()}
             curves = curves.member(member)
-        context = training_context(members[0], device, trained=True, data=data)
-        seen = record.get("data", {}).get("fingerprint")
-        check_images(context.dataset, seen, str(self.status_file))
+        dataset = self._dataset(members[0], record, data)
+        context = training_context(members[0], device, trained=True, data=dataset)
         training = Training.from_weights(members, context, weights, self.weights_file)
         training.curves = curves
         training.diverged = {i: int(step) for i, step in enumerate(lost) if step is not None}
         training.step = record.get("step", members[0].updates)
         return training
+
+    def _dataset(
+        self, spec: TrainSpec, record: Mapping[str, Any], data: FactorDataset | None
+    ) -> FactorDataset:
+        """The images of a finished run, if they are what it was trained on."""
+        description = record.get("data", {})
+        try:
+            place = self.path / description.get("place", "")
+            dataset = _load(spec, place) if data is None else data
+        except DataError as error:
+            if not description:
+                raise
+            dataset = absent_dataset(description, str(error))
+        check_images(dataset, description.get("fingerprint"), str(self.status_file))
+        return dataset
 
     def leftovers(self) -> list[Path]:
         """Parts of files and checkpoints that a killed process left."""
@@ -294,6 +312,24 @@ class RunFolder:
     def _remove_leftovers(self) -> None:
         for part in self.leftovers():
             remove(part)
+
+
+def _place(spec: TrainSpec, folder: Path) -> dict[str, str]:
+    """Where the file or folder of the data lies, as seen from the run; nothing without one."""
+    path = getattr(spec.data.settings, "path", None)
+    try:
+        return {"place": Path(os.path.relpath(path, folder.absolute())).as_posix()} if path else {}
+    except ValueError:  # on another drive of Windows
+        return {}
+
+
+def _load(spec: TrainSpec, place: Path) -> FactorDataset:
+    """The images that a run names; if they moved together with it, from where they are now."""
+    settings = spec.data.settings
+    if (path := getattr(settings, "path", None)) and not Path(path).exists() and place.exists():
+        settings = replace(settings, path=str(place.absolute()))
+    dataset: FactorDataset = settings.load()
+    return dataset
 
 
 def versions(threads: int | None = None) -> dict[str, Any]:

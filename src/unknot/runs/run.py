@@ -9,9 +9,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, ShapeError, UnknotError
@@ -20,7 +21,10 @@ from unknot.core.representation import CodeCache, Representation
 from unknot.engine import encode
 from unknot.losses.likelihood import activate, likelihood_of
 from unknot.runs.curves import Curves
+from unknot.runs.description import AbsentImages
 from unknot.runs.folder import RunFolder
+from unknot.runs.inputs import as_images
+from unknot.runs.modules import trained_module
 from unknot.runs.own_data import data_of_run
 from unknot.runs.records import Record
 from unknot.runs.spec import TrainSpec
@@ -79,6 +83,45 @@ class Run:
         """
         return part_rows(self.training, part)
 
+    @property
+    def has_data(self) -> bool:
+        """Whether the images that it was trained on are here."""
+        return not isinstance(self.dataset.images, AbsentImages)
+
+    def member(self, index: int) -> "Run":
+        """One model of several, as a run of its own.
+
+        Raises:
+            ConfigError: There is no such model.
+        """
+        count = len(self.training.ids)
+        if not 0 <= index < count:
+            raise ConfigError(f"The run has models 0 .. {count - 1}; got {index}.")
+        return Run(self.training.member(index))
+
+    @property
+    def encoder(self) -> nn.Module:
+        """The encoder with the trained weights, as a plain module in evaluation mode.
+
+        It takes images as `dataset.batch` gives them, and returns means and log-variances side by
+        side, ``[n, 2 z]``.
+
+        Raises:
+            ConfigError: The run has several models; take one with `member`.
+        """
+        return self._module("encoder")
+
+    @property
+    def decoder(self) -> nn.Module:
+        """The decoder with the trained weights, as a plain module in evaluation mode.
+
+        It takes codes ``[n, z]`` and returns logits, or means if the likelihood is Gaussian.
+
+        Raises:
+            ConfigError: The run has several models; take one with `member`.
+        """
+        return self._module("decoder")
+
     def posterior(self, x: Float[Tensor, "n c h w"]) -> Posterior:
         """Posterior of each image, ``[*p, n, z]``.
 
@@ -93,9 +136,19 @@ class Run:
         q = self.training.population.encode(x)
         return Posterior(self._drop(q.mean), self._drop(q.logvar))
 
-    def encode(self, x: Float[Tensor, "n c h w"]) -> Float[Tensor, "*p n z"]:
-        """Codes of images: the posterior means, the same at every call."""
-        return self.posterior(x).mean
+    def encode(self, images: "Tensor | np.ndarray") -> Float[Tensor, "*p n z"]:
+        """Codes of images: the posterior means, the same at every call.
+
+        Args:
+            images: Of NumPy or PyTorch, ``[n, c, h, w]``, ``[n, h, w, c]`` or ``[n, h, w]``: whole
+                numbers 0 .. 255 (uint8), which are scaled, or floats in [0, 1]. If the run
+                standardises its images, floats are as `dataset.batch` gives them.
+
+        Raises:
+            DataError: Values are neither.
+            ShapeError: The images have another size.
+        """
+        return self.posterior(as_images(images, self.dataset)).mean
 
     def decode(self, z: Float[Tensor, "... n z"]) -> Float[Tensor, "... n c h w"]:
         """Images of codes, as the dataset holds them: probabilities, or means.
@@ -116,10 +169,21 @@ class Run:
         return self._drop(activate(likelihood_of(self.spec.objective.settings), y))
 
     def posteriors(
-        self, index: Int[Tensor, " n"], *, on_rows: Callable[[int], None] = lambda _: None
+        self,
+        index: Int[Tensor, " n"],
+        *,
+        dataset: FactorDataset | None = None,
+        on_rows: Callable[[int], None] = lambda _: None,
     ) -> Posterior:
-        """Posteriors ``[*p, n, z]`` of dataset rows, in one pass for all members."""
-        q = encode.encode(self.training.population, self.dataset, index, on_rows=on_rows)
+        """Posteriors ``[*p, n, z]`` of dataset rows, in one pass for all members.
+
+        Args:
+            index: Row numbers.
+            dataset: Whose; what it was trained on unless given.
+            on_rows: Told how many are done.
+        """
+        dataset = self.dataset if dataset is None else dataset
+        q = encode.encode(self.training.population, dataset, index, on_rows=on_rows)
         return Posterior(self._drop(q.mean), self._drop(q.logvar))
 
     def codes(self, index: Int[Tensor, " n"] | None = None) -> Float[Tensor, "*p n z"]:
@@ -191,6 +255,12 @@ class Run:
         folder.claim(self.spec)
         folder.save(self.training)
         return folder.path
+
+    def _module(self, part: str) -> nn.Module:
+        if len(self.training.ids) > 1:
+            count = len(self.training.ids)
+            raise ConfigError(f"The run has {count} models; take one with run.member(0).{part}.")
+        return trained_module(self.training, part)
 
     def _drop(self, stacked: Tensor) -> Tensor:
         return stacked[0] if self.spec.lone else stacked
@@ -275,6 +345,8 @@ def resume(
 def load(path: str | Path, *, device: str = "auto", data: Any = None) -> Run:
     """Read a finished run from its folder.
 
+    A run whose data is not there is of use all the same: it encodes and decodes, but has no rows.
+
     Args:
         path: The run folder.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
@@ -282,8 +354,8 @@ def load(path: str | Path, *, device: str = "auto", data: Any = None) -> Run:
             it. Or a path, if the files have moved.
 
     Raises:
-        DataError: The images are not those of the run, or are needed and not given.
-        StoreError: There is no finished run, or its weights are of another net.
+        DataError: The images are not those of the run.
+        StoreError: There is no finished run, or its files are damaged.
     """
     folder = RunFolder(Path(path))
     dataset = None if data is None else data_of_run(data, folder.spec().data)

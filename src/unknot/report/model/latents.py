@@ -58,6 +58,8 @@ def measure_latents(run: Run, *, sample: int = SAMPLE) -> list[Latents]:
         run: The trained models.
         sample: Number of images.
     """
+    if not run.has_data:
+        return [_of_prior(run)] * len(run.spec.seed_list)
     rows = sample_rows(run, sample)
     q = encode(run.training.population, run.dataset, rows)
     exact = Posterior(q.mean.double(), q.logvar.double())
@@ -73,6 +75,13 @@ def measure_latents(run: Run, *, sample: int = SAMPLE) -> list[Latents]:
         )
         for p in range(len(mean))
     ]
+
+
+def _of_prior(run: Run) -> Latents:
+    """Latents as the prior has them, where there are no images to measure."""
+    z = run.spec.net.settings.latents
+    unknown = np.full((z, len(run.dataset.space)), np.nan)
+    return Latents(np.ones(z), np.zeros(z), np.ones(z), unknown)
 
 
 def explained_variance(

@@ -50,7 +50,7 @@ def sweep(
 ) -> UInt8[np.ndarray, "m z t h w 3"]:
     """Images decoded while one latent after the other moves, the most informative first.
 
-    The other latents keep the code of the image in the middle of the grid.
+    The other latents keep the code of the image in the middle of the grid; 0 without images.
 
     Args:
         run: The trained models.
@@ -58,7 +58,10 @@ def sweep(
         positions: Where to put the latent, in standard deviations from its mean.
         members: Whose images to keep.
     """
-    code = run.encode(run.dataset.batch(torch.tensor([middle_row(run.dataset.space)])))
+    if run.has_data:
+        code = run.encode(run.dataset.batch(torch.tensor([middle_row(run.dataset.space)])))
+    else:
+        code = torch.zeros(len(latents), run.spec.net.settings.latents)
     code = code.reshape(len(latents), 1, -1).repeat(1, len(positions), 1)
     places = torch.from_numpy(positions)
     rows = []

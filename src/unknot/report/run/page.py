@@ -33,11 +33,14 @@ def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
     files = {
         "traversals.png": png(traversals.traversal_picture(run, latents, member)),
         "traversals.gif": traversals.traversal_gif(run, latents, member),
-        "factors.png": png(figures.factor_figure(latents[member], run.dataset.space.names)),
-        "reconstructions.png": png(pictures.reconstructions(run, member)),
-        "samples.png": png(pictures.samples(run, member)),
-        "out_of_distribution.png": png(pictures.out_of_distribution_picture(run, member)),
     }
+    if run.has_data:
+        factors = figures.factor_figure(latents[member], run.dataset.space.names)
+        files["factors.png"] = png(factors)
+        files["reconstructions.png"] = png(pictures.reconstructions(run, member))
+    files["samples.png"] = png(pictures.samples(run, member))
+    if run.has_data:
+        files["out_of_distribution.png"] = png(pictures.out_of_distribution_picture(run, member))
     if run.curves.steps:
         files["curves.png"] = png(figures.curves_figure(run.curves))
     for name, data in files.items():

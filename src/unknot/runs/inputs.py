@@ -1,0 +1,62 @@
+"""Images that a user hands to a model, as the model takes them."""
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from unknot.core.dataset import FactorDataset
+from unknot.core.errors import DataError, ShapeError
+
+ROUNDING = 1e-4
+"""How far outside [0, 1] a resized image may be."""
+
+
+def as_images(images: Tensor | np.ndarray, dataset: FactorDataset) -> Float[Tensor, "n c h w"]:
+    """Images of NumPy or PyTorch as `dataset.batch` would give them.
+
+    Args:
+        images: Whole numbers 0 .. 255 or floats in [0, 1], channels first or last.
+        dataset: Of the model: their shape, and whether they are standardised.
+    """
+    if not isinstance(images, Tensor | np.ndarray):
+        raise DataError(f"Images are arrays of NumPy or PyTorch; got {type(images).__name__}.")
+    if isinstance(images, np.ndarray) and images.dtype.kind not in "uifb":
+        raise DataError(f"Images are whole numbers 0 .. 255 or floats; got {images.dtype}.")
+    x = torch.from_numpy(np.ascontiguousarray(images)) if isinstance(images, np.ndarray) else images
+    x = _channels_first(x, dataset.shape)
+    if x.dtype in (torch.uint8, torch.bool):
+        return dataset.standardize(x.float() / (255 if x.dtype == torch.uint8 else 1))
+    if not x.is_floating_point():
+        raise DataError(
+            f"Images are uint8 (0 .. 255) or floats in [0, 1]; got {x.dtype}. Convert them with "
+            "images.astype('uint8') or images.to(torch.uint8)."
+        )
+    if not bool(x.isfinite().all()):
+        raise DataError("Images must not hold NaN or infinite values.")
+    if not dataset.mean and x.numel() and (x.min() < -ROUNDING or x.max() > 1 + ROUNDING):
+        raise DataError(
+            f"Floats must lie in [0, 1]; these lie in [{x.min():.4g}, {x.max():.4g}]. Divide by "
+            "255, or hand over uint8."
+        )
+    return x
+
+
+def _channels_first(x: Tensor, shape: tuple[int, int, int]) -> Tensor:
+    channels, height, width = shape
+    if x.ndim == 4 and tuple(x.shape[1:]) == shape:
+        return x
+    if x.ndim == 4 and tuple(x.shape[1:]) == (height, width, channels):
+        return x.permute(0, 3, 1, 2)
+    if x.ndim == 3 and channels == 1 and tuple(x.shape[1:]) == (height, width):
+        return x.unsqueeze(1)
+    hint = ""
+    if x.ndim in (2, 3) and tuple(x.shape) in (shape, (height, width, channels), (height, width)):
+        hint = " Of one image, hand over images[None]."
+    elif x.ndim == 4 and channels not in (x.shape[1], x.shape[3]):
+        hint = f" The run has {channels} channel{'s' * (channels > 1)}."
+    elif x.ndim >= 3:
+        hint = f" Resize them to {height} x {width}, as `unknot encode RUN FOLDER` does."
+    raise ShapeError(
+        f"Expected images [n, {channels}, {height}, {width}]; got {tuple(x.shape)}.{hint}"
+    )
