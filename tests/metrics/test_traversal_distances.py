@@ -164,6 +164,7 @@ def test_cross_entropy():
     a, b = torch.tensor([[[0.0, 1, 1, 0]]]), torch.tensor([[[1.0, 1, 0, 0]]])
     assert cross_entropy(a, b).item() == pytest.approx(50), "two of four pixels, at 100 each"
     assert cross_entropy(a, 3 * b - 1).item() == pytest.approx(50), "held to [0, 1]"
+    assert cross_entropy(3 * a - 1, b).item() == pytest.approx(50), "the first as well"
     source = Source.from_images(lambda index: index, "bernoulli")
     assert source.distance is cross_entropy
 

@@ -15,7 +15,7 @@ from unknot.core.errors import ConfigError
 from unknot.core.objective import Note, total
 from unknot.core.posterior import Posterior
 from unknot.losses import kl_normal
-from unknot.objectives.beta_tcvae import PRESETS, BetaTCVAE, log_weights, split_kl
+from unknot.objectives.beta_tcvae import PRESETS, BetaTCVAE, log_normal, log_weights, split_kl
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.vae import VAE
 
@@ -315,3 +315,9 @@ def test_training_lowers_the_loss(settings, tiny):
     )
     loss = trained.curves["loss"]
     assert loss[-5:].mean() < loss[:2].mean() - 1
+
+
+def test_log_normal_is_the_density_with_its_constant():
+    z, mean, logvar = (torch.linspace(*ends, 5) for ends in ((-2, 3), (1, -1), (-3, 2)))
+    expected = norm.logpdf(z.numpy(), mean.numpy(), (0.5 * logvar).exp().numpy())
+    assert np.allclose(log_normal(z, mean, logvar).numpy(), expected, rtol=1e-5)
