@@ -14,8 +14,9 @@ HEAD = """\
 <!-- Made by docs/data.py from src/unknot/data; do not edit. -->
 
 `unknot list datasets` lists all datasets with their settings. Some are generated and need no file,
-`images` reads your own ([README](../README.md#your-own-images)), and the published ones below read
-the files of their authors.
+among them [`scene3d`](scene3d.md), a look-alike of 3D Shapes; `images` reads your own
+([README](../README.md#your-own-images)), and the published ones below read the files of their
+authors.
 
 ```sh
 unknot data list
