@@ -1,6 +1,6 @@
 """The two functions that a first script uses."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, SupportsIndex
@@ -61,6 +61,11 @@ def train(
     out: str | Path | None = None,
     log_every: int = 100,
     checkpoint_every: int = 1_000,
+    validate_every: int | None = None,
+    stop: Mapping[str, Any] | None = None,
+    keep: str | None = None,
+    score_at: Sequence[int] = (),
+    score_every: int | None = None,
     data_settings: Mapping[str, Any] | None = None,
     net_settings: Mapping[str, Any] | None = None,
     objective_settings: Mapping[str, Any] | None = None,
@@ -91,6 +96,12 @@ def train(
         out: A folder to write the run into, resumable; None keeps it in memory.
         log_every: Steps between two rows of the curves.
         checkpoint_every: Steps between two checkpoints.
+        validate_every: Steps between two looks at the validation part of the split.
+        stop: Stop early, ``{"metric": "validation.loss", "patience": 10}``.
+        keep: Keep the weights of the ``best`` step as well, or of the best step by a logged value,
+            such as ``validation.recon``.
+        score_at: Steps whose weights are kept, to be scored like those of the last.
+        score_every: The same for each multiple of so many steps.
         data_settings: The dataset's own settings.
         net_settings: The net's own settings, such as ``{"latents": 6}``.
         objective_settings: The objective's own settings, also those that are called as something
@@ -121,8 +132,11 @@ def train(
         "log_every": log_every,
         "checkpoint_every": checkpoint_every,
     }
-    if ema is not None:
-        table["ema"] = ema
+    looks = {"validate_every": validate_every, "keep": keep, "score_every": score_every}
+    options = {"ema": ema, **looks, "stop": None if stop is None else dict(stop)}
+    table |= {name: value for name, value in options.items() if value is not None}
+    if score_at:
+        table["score_at"] = [*score_at]
     if order_seed is not None:
         table["order_seed"] = order_seed
     if sampler is not None:

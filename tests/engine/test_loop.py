@@ -17,6 +17,10 @@ class Counter:
         self.calls.append((start, steps))
         return {"loss": torch.tensor([float(start + steps)])}
 
+    def validate(self, rows, t): ...
+
+    def freeze(self, members): ...
+
     def encode(self, x): ...
 
     def decode(self, z): ...
@@ -49,6 +53,11 @@ def test_values_come_at_the_first_step_each_interval_and_the_end():
 def test_there_is_a_tick_at_every_pause():
     found, _ = ticks(start=0, steps=20, log_every=100, pause_every=4)
     assert {4, 8, 12, 16, 20} <= {t.step for t in found}
+
+
+def test_there_is_a_tick_at_every_pause_of_several_and_at_chosen_steps():
+    found, _ = ticks(start=0, steps=20, log_every=100, pause_every=(6, 9), pause_at=(7, 13, 99))
+    assert {6, 7, 9, 12, 13, 18, 20} <= {t.step for t in found}
 
 
 def test_nothing_happens_when_all_steps_are_done():

@@ -274,3 +274,25 @@ def test_nonsense_leaves_nothing_behind(images, tmp_path):
     with pytest.raises(StoreError, match="not an empty folder"):
         run_inline(folder, study_text(images))
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
+
+
+def test_chosen_steps_are_scored_without_training_twice_and_tables_show_the_last(images, tmp_path):
+    """A run of so many steps has the scores that the longer one has at that step."""
+    plain, often = tmp_path / "plain", tmp_path / "often"
+    run_inline(plain, study_text(images, 30))
+    run_inline(often, "score_every = 15\n" + study_text(images, 30))
+    studies = [Study.open(folder) for folder in (plain, often)]
+    tables = [
+        [{k: v for k, v in row.items() if k != "seconds"} for row in study.table()]
+        for study in studies
+    ]
+    assert tables[0] == tables[1]
+    assert [study.store.scored_steps() for study in studies] == [[], [15]]
+    short = tmp_path / "short"
+    run_inline(short, study_text(images, 15))
+    expected = [(row["mig"], row["sap"]) for row in Study.open(short).table()]
+    assert [(row["mig"], row["sap"]) for row in studies[1].table(step=15)] == expected
+    # A metric that is added later scores the weights that were kept.
+    text = "score_every = 15\n" + study_text(images, 30).replace('"sap"]', '"sap", "irs"]')
+    run_inline(often, text, update=True)
+    assert all(row["irs"] is not None for row in Study.open(often).table(step=15))

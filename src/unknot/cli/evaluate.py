@@ -1,5 +1,7 @@
 """``unknot evaluate``: score a run."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -42,6 +44,14 @@ def evaluate(
             show_default="all rows",
         ),
     ] = None,
+    step: Annotated[
+        str | None,
+        typer.Option(
+            help="Step whose weights to score, if the run kept them (score_at, score_every): a "
+            "number, best, or all.",
+            show_default="the last step",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Compute metrics for the models of a run and add the scores to its scores.jsonl.
@@ -52,6 +62,8 @@ def evaluate(
     `unknot evaluate runs/beta_vae-dsprites-1 --metrics mig,sap --protocol study2019`
 
     `unknot evaluate runs/beta_vae-dsprites-1 --metrics recon,mig --part test`
+
+    `unknot evaluate runs/beta_vae-dsprites-1 --metrics mig --step all`
     """
     from contextlib import closing
 
@@ -70,27 +82,30 @@ def evaluate(
         strict=names is not None,
         part=part,
     )
-    models = scores.models(load(run, device=device, data=data).training, request)
-    all_scores, new, refusal = [], 0, None
-    with (
-        bar("score", len(models) * len(request.metrics), "scores") as update,
-        closing(
-            score_models(
-                models,
-                request,
-                stored=records.read(run),
-                processes=workers or scoring_processes(),
-                on_score=lambda done: update(done, " "),
-            )
-        ) as of_models,
-    ):
-        for of_model in of_models:
-            all_scores += of_model
-            try:
-                with lock.hold(run, f"Another process is at work in {run}.", patience=30.0):
-                    new += records.append(run, of_model)
-            except StoreError as error:  # they are shown all the same: they may have taken hours
-                refusal = error
+    all_scores: list[Record] = []
+    new, refusal = 0, None
+    for weights in steps_to_score(run, step):
+        loaded = load(run, device=device, data=data, step=weights)
+        models = scores.models(loaded.training, request)
+        with (
+            bar("score", len(models) * len(request.metrics), "scores") as update,
+            closing(
+                score_models(
+                    models,
+                    request,
+                    stored=records.read(run),
+                    processes=workers or scoring_processes(),
+                    on_score=counter(update),
+                )
+            ) as of_models,
+        ):
+            for of_model in of_models:
+                all_scores += of_model
+                try:
+                    with lock.hold(run, f"Another process is at work in {run}.", patience=30.0):
+                        new += records.append(run, of_model)
+                except StoreError as error:  # shown all the same: they may have taken hours
+                    refusal = error
     results = [record for record in all_scores if record.applies]
     if json:
         print_json([record.table() for record in results])
@@ -109,11 +124,12 @@ def _print_scores(all_scores: "list[Record]") -> None:
 
     results = [record for record in all_scores if record.applies]
     rows = [
-        {"seed": record.seed, "metric": key, "score": f"{value:.4f}"}
+        {"seed": record.seed, "step": record.step, "metric": key, "score": f"{value:.4f}"}
         for record in results
         for key, value in record.values.items()
     ]
-    print_table(rows, ["seed", "metric", "score"])
+    steps = ["step"] if any(record.step for record in results) else []
+    print_table(rows, ["seed", *steps, "metric", "score"])
     for remark in dict.fromkeys(f"{r.metric}: {text}" for r in results for text in r.remarks):
         say(escape(remark))
     skipped: dict[str, list[str]] = {}
@@ -123,3 +139,22 @@ def _print_scores(all_scores: "list[Record]") -> None:
             skipped.setdefault(reason, []).append(record.metric)
     for reason, without in skipped.items():
         say(escape(f"Skipped {', '.join(dict.fromkeys(without))}: {reason}"))
+
+
+def counter(update: Callable[[int, str], None]) -> Callable[[int], None]:
+    """Moves a bar on without a note."""
+    return lambda done: update(done, " ")
+
+
+def steps_to_score(run: Path, text: str | None) -> list[int | str | None]:
+    """Steps whose weights are asked for; None is the last."""
+    from unknot.core.errors import ConfigError
+    from unknot.runs.folder import RunFolder
+
+    if text == "all":
+        return [*RunFolder(run).kept_steps(), None]
+    if text in (None, "best"):
+        return [text]
+    if not text.replace("_", "").isdecimal():
+        raise ConfigError(f"--step is a number, best or all; got '{text}'.")
+    return [None if int(text) == RunFolder(run).record().get("step") else int(text)]

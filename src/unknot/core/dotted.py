@@ -9,10 +9,16 @@ from unknot.core.errors import ConfigError
 NAMED = ("data", "net", "objective", "sampler", "optim")
 """Tables whose name may stand for them: ``data = "dsprites"``, or several names in a grid."""
 SETTINGS = (
-    *NAMED, "steps", "batch", "precision", "order_seed", "ema", "split", "strength", "swept_value",
+    *NAMED, "steps", "batch", "precision", "order_seed", "ema", "split", "stop",
+    "strength", "swept_value",
 )  # fmt: skip
 """First words of what a table of runs has as settings; a table from elsewhere may call the swept
 value ``strength``."""
+
+WRITTEN_DOWN = (
+    *("log_every", "checkpoint_every", "validate_every", "keep", "score_at", "score_every"),
+)
+"""Settings that only decide when something is written down."""
 
 
 def is_setting(column: str) -> bool:

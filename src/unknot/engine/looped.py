@@ -1,19 +1,28 @@
 """The backend that trains one member after the other, as ordinary PyTorch modules."""
 
 import copy
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from unknot.core.hyper import Schedule, at
-from unknot.core.objective import Adversarial, Net, Step, no_critic, total
+from unknot.core.objective import Adversarial, Net, Step, Terms, no_critic, total
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
 from unknot.engine.memory import hold_freed_memory
-from unknot.engine.population import Context, Member, Rows, State, carried, log_of, recode
+from unknot.engine.population import (
+    Context,
+    Member,
+    Rows,
+    State,
+    carried,
+    log_of,
+    mean_logs,
+    recode,
+)
 from unknot.engine.updates import moments_of, torch_optimizer
 
 
@@ -23,6 +32,7 @@ class Looped:
 
     context: Context
     models: tuple["Model", ...]
+    frozen: set[int] = field(default_factory=set)
 
     @classmethod
     def fresh(cls, context: Context, members: Sequence[Member]) -> "Looped":
@@ -44,8 +54,26 @@ class Looped:
     def advance(self, start: int, steps: int) -> Mapping[str, Float[Tensor, " p"]]:
         """Train each member in turn for some steps."""
         with self.context.runtime.computing():
-            logs = [model.advance(start, steps) for model in self.models]
+            logs = {
+                i: model.advance(start, steps)
+                for i, model in enumerate(self.models)
+                if i not in self.frozen
+            }
+        first = next(iter(logs.values()))
+        nothing = {name: torch.full_like(value, torch.nan) for name, value in first.items()}
+        columns = [logs.get(i, nothing) for i in range(self.members)]
+        return {name: torch.stack([column[name] for column in columns]) for name in first}
+
+    @torch.no_grad()
+    def validate(self, rows: Int[Tensor, "batches n"], t: int) -> Mapping[str, Float[Tensor, " p"]]:
+        """The loss and its terms on the same rows for every member."""
+        with self.context.runtime.exact.computing():
+            logs = [model.validate(rows, t) for model in self.models]
         return {name: torch.stack([log[name] for log in logs]) for name in logs[0]}
+
+    def freeze(self, members: Collection[int]) -> None:
+        """Let these members stay as they are."""
+        self.frozen |= {*members}
 
     @torch.no_grad()
     def encode(self, x: Float[Tensor, "n c h w"]) -> Posterior:
@@ -139,11 +167,7 @@ class Model:
         for t, index in zip(ticks, self.rows(self.order, ticks), strict=True):
             x = dataset.batch(index).to(dtype=dtype, memory_format=torch.channels_last)
             step = Step(x, self.seed, t, self.context.n_data)
-            objective = at(self.member.objective, t, dtype)
-            net = self.net(self.context.runtime)
-            losses = {"net": objective.terms(net, step)}
-            if isinstance(objective, Adversarial):
-                losses["critic"] = objective.critic_terms(net, step)
+            losses = self._losses(self.net(self.context.runtime), step)
             self.carried.update(carried(losses, self.carried))
             # All gradients are taken before any weight moves, and each only of its own weights.
             for name, terms in losses.items():
@@ -157,6 +181,25 @@ class Model:
                 self._move(name, t)
             self._keep_average(first=bool(t == 0))
         return log_of(losses)
+
+    def _losses(self, net: Net, step: Step) -> dict[str, Terms]:
+        objective = at(self.member.objective, step.t, step.x.dtype)
+        losses = {"net": objective.terms(net, step)}
+        if isinstance(objective, Adversarial):
+            losses["critic"] = objective.critic_terms(net, step)
+        return losses
+
+    def validate(self, rows: Tensor, t: int) -> dict[str, Tensor]:
+        """The loss and its terms on some batches of rows."""
+        runtime, net = self.context.runtime, self.trained(self.context.runtime.exact)
+        now = torch.tensor(t, device=self.seed.device)
+        logs = []
+        for i, index in enumerate(rows, start=1):
+            x = self.context.dataset.batch(index)
+            x = x.to(dtype=runtime.dtype, memory_format=torch.channels_last)
+            step = Step(x, self.seed ^ i, now, self.context.n_data)
+            logs.append(log_of(self._losses(net, step)))
+        return mean_logs(logs)
 
     def _move(self, name: str, t: Tensor) -> None:
         """One step of an optimiser."""

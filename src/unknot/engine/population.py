@@ -6,7 +6,7 @@ and trains all members in one pass: the fastest way on a GPU. Which of them runs
 known nowhere else; their states are interchangeable.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -115,6 +115,22 @@ class Context:
 
         return fresh
 
+    def validation_rows(self, objective: Objective, most: int) -> Int[Tensor, "batches n"]:
+        """Fixed rows of the validation part in batches, the same for all members and runs."""
+        if self.split is None or sampler_for(objective, self.sampler).views > 1:
+            return self._validation_views(objective, most)
+        if views_of(objective) > 1:
+            return self._validation_views(objective, most)
+        rows = rows_in_part(self.split, self.dataset.space, "validation")
+        rows = rows[noise.permutation(0, "validation", 0, len(rows), 1)[:most, 0]]
+        batch = min(self.batch, len(rows))
+        return rows[: len(rows) // batch * batch].reshape(-1, batch).to(self.runtime.device)
+
+    def _validation_views(self, objective: Objective, most: int) -> Int[Tensor, "batches n"]:
+        rows, device = self.rows(objective, "validation"), self.runtime.device
+        batches = torch.arange(max(1, most // self.batch), device=device)
+        return rows(torch.zeros((), dtype=torch.int64, device=device), batches)
+
     def modules(self, objective: Objective) -> dict[str, nn.Module]:
         """Encoder, decoder and, where the objective has one, critic: shapes without memory."""
         image = self.dataset.shape
@@ -180,6 +196,17 @@ class Population(Protocol):
         """Logits or means for each member's own codes."""
         ...
 
+    def validate(self, rows: Int[Tensor, "batches n"], t: int) -> Mapping[str, Float[Tensor, " p"]]:
+        """The loss and its terms on the same rows for every member, without training on them.
+
+        Noise is that of step ``t``, with another seed for each batch.
+        """
+        ...
+
+    def freeze(self, members: Collection[int]) -> None:
+        """Let these members stay as they are, whatever the others do."""
+        ...
+
     def state(self) -> State:
         """Everything training changes, on the CPU."""
         ...
@@ -227,6 +254,11 @@ def log_of(losses: Mapping[str, Terms]) -> dict[str, Tensor]:
                 weight = torch.full_like(term.value, weight)
             log[f"{prefix}{key}.weight"] = weight.detach().expand_as(term.value)
     return log
+
+
+def mean_logs(logs: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of what several batches log."""
+    return {name: torch.stack([log[name].double() for log in logs]).mean(0) for name in logs[0]}
 
 
 def groups(members: Sequence[Member]) -> list[list[Member]]:

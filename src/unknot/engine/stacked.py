@@ -1,12 +1,12 @@
 """The backend that trains all members in one pass, one tensor per weight."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.hyper import at, stack
@@ -17,7 +17,16 @@ from unknot.engine.capture import Parts, fastest
 from unknot.engine.device import Runtime
 from unknot.engine.kernels import ready
 from unknot.engine.layers import StackedModule, stack_module
-from unknot.engine.population import Context, Member, Rows, State, carried, log_of, recode
+from unknot.engine.population import (
+    Context,
+    Member,
+    Rows,
+    State,
+    carried,
+    log_of,
+    mean_logs,
+    recode,
+)
 from unknot.engine.updates import decays, moments_of, update
 
 
@@ -45,6 +54,8 @@ class Stacked:
     rows: Rows
     log: State = field(default_factory=dict)
     """Of the last step."""
+    frozen: set[int] = field(default_factory=set)
+    """Members that are put back as they were after each few steps: the step knows nothing of it."""
     replay: Callable[[], None] | None = None
     """The step, made when it is first taken."""
 
@@ -103,9 +114,47 @@ class Stacked:
         with self.context.runtime.computing():
             if self.replay is None:
                 self.replay = self.prepare(graph=self.seed.device.type != "cpu")
-            for _ in range(steps):
-                self.replay()
+            with self._holding():
+                for _ in range(steps):
+                    self.replay()
         return {name: value.clone() for name, value in self.log.items()}
+
+    @torch.no_grad()
+    def validate(self, rows: Int[Tensor, "batches n"], t: int) -> Mapping[str, Float[Tensor, " p"]]:
+        """The loss and its terms on the same rows for every member."""
+        exact = self.context.runtime.exact
+        now, logs = torch.tensor(t, device=self.seed.device), []
+        with exact.computing():
+            net = self._trained(exact)
+            objective = at(self.objective, now, exact.dtype)
+            for i, index in enumerate(rows, start=1):
+                x = self._images(index)
+                x = x.expand(self.members, *x.shape)
+                step = Step(x, self.seed ^ i, now, self.context.n_data)
+                losses = {"net": objective.terms(net, step)}
+                if isinstance(objective, Adversarial):
+                    losses["critic"] = objective.critic_terms(net, step)
+                logs.append(log_of(losses))
+        return mean_logs(logs)
+
+    def freeze(self, members: Collection[int]) -> None:
+        """Let these members stay as they are."""
+        self.frozen |= {*members}
+
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        """Put frozen members back as they were; members do not mix, so others do not notice."""
+        if not self.frozen:
+            yield
+            return
+        places = torch.tensor(sorted(self.frozen), device=self.seed.device)
+        sets = (self.weights, self.used, self.carried, self.moments, self.averages)
+        tensors = [tensor for state in sets for tensor in state.values()]
+        before = [tensor.detach()[places].clone() for tensor in tensors]
+        yield
+        with torch.no_grad():
+            for tensor, kept in zip(tensors, before, strict=True):
+                tensor[places] = kept
 
     @torch.no_grad()
     def encode(self, x: Float[Tensor, "n c h w"]) -> Posterior:

@@ -18,6 +18,7 @@ from unknot.core.optim import OPTIMIZERS, Optimizer
 from unknot.core.toml import parse_value
 from unknot.data.parts.entry import entry_for
 from unknot.runs.spec import FORMAT, Choice, TrainSpec, settings_table, tag
+from unknot.runs.stopping import Stop
 
 T = TypeVar("T")
 Progress: TypeAlias = Callable[[int, int], None]
@@ -104,6 +105,10 @@ def spec(
         table[name] = built[key]
     if isinstance(split := table.get("split"), str):
         table["split"] = {"kind": split}
+    if "stop" in table and not isinstance(table["stop"], Stop):
+        table["stop"] = build(Stop, _table("stop", table["stop"]), "stop")
+    if isinstance(steps := table.get("score_at"), int):
+        table["score_at"] = [steps]
     if "sampler" in table:
         table["sampler"] = _sampler(table["sampler"], table["objective"].settings)
     return TrainSpec.create(**_fields_from(TrainSpec, table))

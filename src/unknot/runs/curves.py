@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -16,6 +17,8 @@ class Curves:
 
     steps: list[int] = field(default_factory=list)
     values: dict[str, list[Tensor]] = field(default_factory=dict)
+    ended: dict[int, int] = field(default_factory=dict)
+    """The last step of members that stopped before the others; later rows have nothing of them."""
 
     def append(self, step: int, values: Mapping[str, Float[Tensor, " p"]]) -> None:
         """Add the row of a log step."""
@@ -28,38 +31,60 @@ class Curves:
 
     def member(self, index: int) -> "Curves":
         """The curves of one member, ``[steps, 1]``."""
-        columns = {n: [row[index : index + 1] for row in v] for n, v in self.values.items()}
-        return Curves(self.steps, columns)
+        rows = self._rows(index)
+        columns = {n: [v[i][index : index + 1] for i in rows] for n, v in self.values.items()}
+        return Curves([self.steps[i] for i in rows], columns)
+
+    def _rows(self, member: int) -> list[int]:
+        """Places of the rows that have something of a member."""
+        last = self.ended.get(member)
+        return [i for i, step in enumerate(self.steps) if last is None or step <= last]
 
     def ends(self) -> dict[str, Float[Tensor, " p"]]:
         """What training came to: the mean of each curve's last hundredth.
 
         A log step is one batch, and of a batch alone reconstructions are off by a tenth.
         """
+        if self.ended and self.steps:
+            members = range(len(next(iter(self.values.values()))[0]))
+            ends = [self.member(member).ends() for member in members]
+            return {name: torch.cat([end[name] for end in ends]) for name in self.values}
         last = max(1, len(self.steps) // 100)
         return {name: torch.stack(rows[-last:]).mean(0) for name, rows in self.values.items()}
 
-    def tensors(self) -> dict[str, Tensor]:
+    def tensors(self, prefix: str = "curves") -> dict[str, Tensor]:
         """As tensors to be stored."""
         if not self.steps:
             return {}
-        named = {f"curves.{name}": self[name] for name in self.values}
-        return {"curves": torch.tensor(self.steps), **named}
+        named = {f"{prefix}.{name}": self[name] for name in self.values}
+        return {prefix: torch.tensor(self.steps), **named}
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, Tensor], names: Sequence[str]) -> "Curves":
+    def from_tensors(
+        cls,
+        tensors: Mapping[str, Tensor],
+        names: Sequence[str],
+        prefix: str = "curves",
+        ended: Mapping[int, int] | None = None,
+    ) -> "Curves":
         """Back from tensors; ``names`` in the order of logging, which files do not keep."""
         if not names:
             return cls()
-        steps = [int(step) for step in tensors["curves"]]
-        return cls(steps, {name: list(tensors[f"curves.{name}"]) for name in names})
+        steps = [int(step) for step in tensors[prefix]]
+        columns = {name: list(tensors[f"{prefix}.{name}"]) for name in names}
+        return cls(steps, columns, dict(ended or {}))
 
-    def csv(self, seeds: Sequence[int]) -> str:
-        """One line per log step and member."""
-        rows = [
-            {"step": step, "seed": seed}
-            | {name: f"{float(logged[i][p]):.9g}" for name, logged in self.values.items()}
-            for i, step in enumerate(self.steps)
-            for p, seed in enumerate(seeds)
-        ]
-        return csv_text(rows, ["step", "seed", *self.values])
+    def csv(self, seeds: Sequence[int], seen: "Curves | None" = None) -> str:
+        """One line per log step and member, with what was ``seen`` on validation rows beside it."""
+        tables = [self] if seen is None or not seen.steps else [self, seen]
+        lines: dict[tuple[int, int], dict[str, Any]] = {}
+        for curves in tables:
+            for i, step in enumerate(curves.steps):
+                for p, seed in enumerate(seeds):
+                    if step <= curves.ended.get(p, step):
+                        line = lines.setdefault((step, p), {"step": step, "seed": seed})
+                        numbers = {n: float(logged[i][p]) for n, logged in curves.values.items()}
+                        line |= {name: f"{number:.9g}" for name, number in numbers.items()}
+        names = [name for curves in tables for name in curves.values]
+        rows = [{"step": "", **dict.fromkeys(names, ""), **lines[key]} for key in sorted(lines)]
+        return csv_text(rows, ["step", "seed", *names])

@@ -186,7 +186,6 @@ def models(training: Training, request: ScoringRequest) -> list[Model]:
     dataset, latents = training.context.dataset, training.context.net.latents
     part = None if request.part is None else _some_rows(training, request.part, request.seed)
     decoded = decoding(training, request.protocol, request.seed, part)
-    step = training.scored_step
 
     @cache
     def errors() -> list[dict[str, float]]:
@@ -210,14 +209,14 @@ def models(training: Training, request: ScoringRequest) -> list[Model]:
             lambda index: rows(index, member),
             lambda metric: decoded(metric, member),
             part,
-            step,
+            training.weight_steps.get(member),
             lambda: errors()[member],
         )
 
     return [
         model(i, *names_of_model)
         for i, names_of_model in enumerate(names)
-        if i not in training.diverged
+        if i not in training.diverged and not training.ended_before_weights(i)
     ]
 
 

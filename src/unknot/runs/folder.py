@@ -7,6 +7,7 @@
                           with a checksum of each file and a description of the models
   checkpoints/step-N/     to resume from; the last few
   weights.safetensors     at the end: one tensor per weight, members first
+  weights-N.safetensors   the same of step N, where it was asked for; weights-best of best steps
   curves.safetensors      at the end: the logged values, [log steps, members]
   curves.csv              the same as a table, for people
 ```
@@ -46,6 +47,10 @@ OURS = ("run.toml", "status.json", "weights*.safetensors", "curves.*", "scores.j
 """Names that are written by who holds the folder alone."""
 
 
+NOTE = {"format": "unknot weights, members first"}
+"""In files of weights."""
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """The paths of one run, and who may write there."""
@@ -74,6 +79,15 @@ class RunFolder:
     def weights_file(self) -> Path:
         """The trained weights."""
         return self.path / "weights.safetensors"
+
+    def step_file(self, step: int | str) -> Path:
+        """The weights of a step, or of each member's ``best``."""
+        return self.path / f"weights-{step}.safetensors"
+
+    def kept_steps(self) -> list[int]:
+        """Steps before the last whose weights are there."""
+        names = [file.stem.removeprefix("weights-") for file in self.path.glob("weights-*")]
+        return sorted(int(name) for name in names if name.isdigit())
 
     @property
     def curves_file(self) -> Path:
@@ -162,13 +176,15 @@ class RunFolder:
         """What `status.json` holds; empty before the first step."""
         return status.read(self.path)
 
-    def curves(self) -> Curves:
-        """What training logged."""
+    def curves(self, prefix: str = "curves") -> Curves:
+        """What training logged; ``seen`` is what it saw on validation rows."""
         record = self.record()
         data = status.read_file(self.path, self.curves_file.name, record)
         try:
             tensors = unpack_tensors(data, self.curves_file)
-            return Curves.from_tensors(tensors, record["curves"])
+            ended = _stopped(record)
+            names = record["curves"] if prefix == "curves" else record.get("validation", [])
+            return Curves.from_tensors(tensors, names, prefix, ended)
         except (StoreError, ValueError, KeyError, RuntimeError) as error:
             raise DamageError(
                 f"{self.curves_file} is damaged: {error} {status.way_back(self.path)}"
@@ -190,17 +206,23 @@ class RunFolder:
             training.restore(saved, self.checkpoints)
         if not training.finished:
             self._save_status(training)
-            training.run(watch=watch, save=self._save_checkpoint, stop=stop)
+            training.run(
+                watch=watch, save=self._save_checkpoint, stop=stop, keep=self._keep_weights
+            )
         if training.finished:
             self.save(training)
 
     def save(self, training: Training) -> None:
         """Write weights and curves; the status comes last and says that all of it is there."""
-        note = {"format": "unknot weights, members first"}
-        write_tensors(self.weights_file, training.weights(), note)
-        write_tensors(self.curves_file, training.curves.tensors(), {})
+        write_tensors(self.weights_file, training.weights(), NOTE)
+        for step, weights in training.kept.items():
+            write_tensors(self.step_file(step), weights, NOTE)
+        if training.best_weights:
+            write_tensors(self.step_file("best"), training.best_weights, NOTE)
+        curves, seen = training.curves, training.validation
+        write_tensors(self.curves_file, {**curves.tensors(), **seen.tensors("seen")}, {})
         if self.spec_file.exists():
-            write_whole(self.curves_table, training.curves.csv(training.seeds).encode())
+            write_whole(self.curves_table, curves.csv(training.seeds, seen).encode())
         specs = member_specs(training.specs)
         tables = [{k: v for k, v in spec.table().items() if k != "seeds"} for spec in specs]
         settings = [table for i, table in enumerate(tables) if table not in tables[:i]]
@@ -223,6 +245,7 @@ class RunFolder:
         *,
         member: int | None = None,
         data: FactorDataset | None = None,
+        step: int | str | None = None,
     ) -> Training:
         """Read a finished training.
 
@@ -231,6 +254,7 @@ class RunFolder:
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
             member: One of them, as a training of its own; all of them when None.
             data: The dataset, if it is loaded already.
+            step: The weights of this step, or of each member's ``best``; of the last when None.
         """
         members = [self.spec()] if specs is None else list(specs)
         record = self.record()
@@ -250,17 +274,27 @@ class RunFolder:
                 f"{self.spec_file} has changed since the run was trained; put it back, or train it "
                 f"in another folder: `unknot train {self.spec_file} --out FOLDER`."
             )
-        packed = status.read_file(self.path, self.weights_file.name, record)
-        weights, curves = unpack_tensors(packed, self.weights_file), self.curves()
+        file = self.weights_file if step is None else self.step_file(step)
+        if step is not None and not file.exists():
+            raise StoreError(
+                f"{self.path} has no weights of step {step}; there are those of "
+                f"{', '.join(map(str, [*self.kept_steps(), 'the last step']))}."
+            )
+        packed = status.read_file(self.path, file.name, record)
+        weights = unpack_tensors(packed, file)
+        curves, validation = self.curves(), self.curves("seen")
+        stopped, steps = _stopped(record), _weight_steps(record, step)
         lost = [entry["diverged_at"] for entry in record["members"]]
         if member is not None:
             members, lost = [member_specs(members)[member]], lost[member : member + 1]
             weights = {name: stacked[member : member + 1] for name, stacked in weights.items()}
-            curves = curves.member(member)
+            curves, validation = curves.member(member), validation.member(member)
+            stopped, steps = ({0: d[member]} if member in d else {} for d in (stopped, steps))
         dataset = self._dataset(members[0], record, data)
         context = training_context(members[0], device, trained=True, data=dataset)
-        training = Training.from_weights(members, context, weights, self.weights_file)
-        training.curves = curves
+        training = Training.from_weights(members, context, weights, file)
+        training.curves, training.validation = curves, validation
+        training.stopped_early, training.weight_steps = stopped, steps
         training.diverged = {i: int(step) for i, step in enumerate(lost) if step is not None}
         training.step = record.get("step", members[0].updates)
         return training
@@ -294,6 +328,9 @@ class RunFolder:
         for stale in self.path.glob(".*.*"):
             with contextlib.suppress(OSError):
                 stale.unlink()
+
+    def _keep_weights(self, training: Training) -> None:
+        write_tensors(self.step_file(training.step), training.weights(), NOTE)
 
     def _save_checkpoint(self, training: Training) -> None:
         checkpoint.save(self.checkpoints, training.checkpoint())
@@ -330,6 +367,20 @@ def _load(spec: TrainSpec, place: Path) -> FactorDataset:
         settings = replace(settings, path=str(place.absolute()))
     dataset: FactorDataset = settings.load()
     return dataset
+
+
+def _stopped(record: Mapping[str, Any]) -> dict[int, int]:
+    """Members that stopped early, and when."""
+    steps = [entry.get("stopped_at") for entry in record["members"]]
+    return {i: int(step) for i, step in enumerate(steps) if step is not None}
+
+
+def _weight_steps(record: Mapping[str, Any], step: int | str | None) -> dict[int, int]:
+    """The step of each member's weights; nothing where they are those of the end."""
+    if step is None:
+        return {}
+    entries = enumerate(record["members"])
+    return {i: int(entry["best_at"] if step == "best" else step) for i, entry in entries}
 
 
 def versions(threads: int | None = None) -> dict[str, Any]:

@@ -71,6 +71,11 @@ class Run:
         return self.training.curves
 
     @property
+    def validation(self) -> Curves:
+        """What training saw on validation rows; names begin with ``validation.``."""
+        return self.training.validation
+
+    @property
     def diverged(self) -> dict[int, int]:
         """Members that were lost, and the log step that showed it."""
         return self.training.diverged
@@ -342,7 +347,9 @@ def resume(
         return _train_in(folder, training, watch, stop.is_set, damage)
 
 
-def load(path: str | Path, *, device: str = "auto", data: Any = None) -> Run:
+def load(
+    path: str | Path, *, device: str = "auto", data: Any = None, step: int | str | None = None
+) -> Run:
     """Read a finished run from its folder.
 
     A run whose data is not there is of use all the same: it encodes and decodes, but has no rows.
@@ -352,6 +359,8 @@ def load(path: str | Path, *, device: str = "auto", data: Any = None) -> Run:
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         data: The images, if they were given in Python: the same object, or the dataset made of
             it. Or a path, if the files have moved.
+        step: The weights of this step, or ``best``, where they were kept; those of the last step
+            when None.
 
     Raises:
         DataError: The images are not those of the run.
@@ -359,7 +368,7 @@ def load(path: str | Path, *, device: str = "auto", data: Any = None) -> Run:
     """
     folder = RunFolder(Path(path))
     dataset = None if data is None else data_of_run(data, folder.spec().data)
-    return Run(folder.load(device=device, data=dataset), folder.path)
+    return Run(folder.load(device=device, data=dataset, step=step), folder.path)
 
 
 def _train_in(

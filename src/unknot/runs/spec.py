@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
+from unknot.core import dotted
 from unknot.core.dataset import FileSettings
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import WHOLE_RUN, Schedule, hyper_fields, last_step, over_run
@@ -14,6 +15,7 @@ from unknot.core.optim import Adam, Optimizer, optimizer_name
 from unknot.core.places import place_fields
 from unknot.engine.device import Precision
 from unknot.engine.population import Member
+from unknot.runs.stopping import Stop
 from unknot.samplers.parts.sampler import sampler_for
 from unknot.samplers.parts.split import Split
 from unknot.samplers.singles import Singles
@@ -65,10 +67,23 @@ class TrainSpec:
     one, the weights of the finished run, its codes and its pictures are those of the average."""
     log_every: int = 100
     checkpoint_every: int = 1_000
+    validate_every: int | None = None
+    """Steps between two looks at the validation part of the split; None never looks."""
+    stop: Stop | None = None
+    """When a member stops before the last step."""
+    keep: str | None = None
+    """Whose best step's weights are kept besides the last ones: a logged value by name, or
+    ``best`` for that of ``stop``, and validation.loss without it."""
+    score_at: tuple[int, ...] = ()
+    """Steps whose weights are kept, to be scored like those of the last."""
+    score_every: int | None = None
+    """The same for each multiple of so many steps."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "log_every", "checkpoint_every"):
-            if not 1 <= getattr(self, name) < 2**63:
+        self._check_looks()
+        every = ("log_every", "checkpoint_every", "validate_every", "score_every")
+        for name in ("steps", "batch", *every):
+            if (value := getattr(self, name)) is not None and not 1 <= value < 2**63:
                 raise ConfigError(f"{name} must be 1 or more; got {getattr(self, name)}.")
         if self.ema is not None and not 0 <= self.ema < 1:
             raise ConfigError(f"ema must lie in [0, 1), such as 0.999; got {self.ema}.")
@@ -106,6 +121,37 @@ class TrainSpec:
         """
         objective, optim, sampler = _write_out(objective, optim or Adam(), sampler, steps)
         return cls(data, net, objective, optim, steps, sampler=sampler, **others)
+
+    def _check_looks(self) -> None:
+        """What is looked at during training must be there to be seen."""
+        if self.validate_every is not None and not getattr(self.split, "validation", 0):
+            raise ConfigError(
+                "validate_every looks at rows that are held out for validation; add a split, such "
+                "as --set split.kind=rows."
+            )
+        names = [] if self.stop is None else [self.stop.metric]
+        names += [] if self.keep is None else [self.keep_rule.metric]
+        if self.validate_every is None and any(name.startswith("validation.") for name in names):
+            raise ConfigError(
+                f"{names[0]} is logged at validation steps alone; add --set validate_every=N and a "
+                "split, or name a value of training, such as loss."
+            )
+        if outside := [step for step in self.score_at if not 1 <= step <= self.updates]:
+            raise ConfigError(f"score_at names steps from 1 to {self.updates:,}; got {outside}.")
+
+    @property
+    def keep_rule(self) -> Stop:
+        """What decides which step is the best."""
+        if self.keep in (None, "best"):
+            return self.stop or Stop()
+        same = self.stop is not None and self.stop.metric == self.keep
+        return replace(self.stop, least=0.0) if self.stop and same else Stop(metric=str(self.keep))
+
+    @property
+    def kept_steps(self) -> tuple[int, ...]:
+        """Steps before the last whose weights are kept."""
+        every = range(self.score_every, self.updates, self.score_every) if self.score_every else ()
+        return tuple(sorted({*self.score_at, *every} - {self.updates}))
 
     def _check_schedules(self) -> None:
         """Training that ends before a schedule does is another training than was asked for."""
@@ -148,7 +194,7 @@ class TrainSpec:
             **{
                 f.name: list(v) if isinstance(v, tuple) else v
                 for f in fields(self)
-                if isinstance(v := getattr(self, f.name), int | float | str | tuple)
+                if isinstance(v := getattr(self, f.name), int | float | str | tuple) and v != ()
             },
             "data": self.data.table(),
             "net": self.net.table(),
@@ -156,6 +202,7 @@ class TrainSpec:
             "optim": optim_table(self.optim),
             **({"sampler": self.sampler.table()} if self.sampler else {}),
             **({"split": plain_value(self.split)} if self.split else {}),
+            **({"stop": settings_table(self.stop)} if self.stop else {}),
         }
 
     def ids(self) -> list[str]:
@@ -167,8 +214,11 @@ class TrainSpec:
         kind: Any = type(self.data.settings)
         for name in place_fields(kind):
             table["data"].pop(name, None)
-        for name in ("format", "seeds", "log_every", "checkpoint_every"):
-            del table[name]
+        unimportant = {"format", "seeds", *dotted.WRITTEN_DOWN}
+        if self.stop is not None:  # when a member stops depends on when it is looked at
+            seen_at_validation = self.stop.metric.startswith("validation.")
+            unimportant -= {"validate_every" if seen_at_validation else "log_every"}
+        table = {name: value for name, value in table.items() if name not in unimportant}
         texts = [json.dumps({**table, "seed": s}, sort_keys=True) for s in self.seed_list]
         return [hashlib.blake2b(t.encode(), digest_size=6).hexdigest() for t in texts]
 

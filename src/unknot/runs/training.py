@@ -23,8 +23,13 @@ from unknot.losses.overlap import Overlap
 from unknot.runs.curves import Curves
 from unknot.runs.description import check_images
 from unknot.runs.spec import TrainSpec
+from unknot.runs.stopping import Best, hide
 from unknot.samplers.parts.split import check_part, rows_in_part
 
+BESIDE = ("curves", "seen", "best.")
+"""How tensors of a checkpoint begin that are not the population's."""
+MOST_VALIDATED = 2_048
+"""Images that a look at the validation part is a mean over, at most."""
 REALS = {torch.float32, torch.float64}
 Status: TypeAlias = Literal["running", "done", "stopped", "diverged"]
 
@@ -59,15 +64,26 @@ class Training:
     context: Context
     population: Population
     curves: Curves = field(default_factory=Curves)
+    validation: Curves = field(default_factory=Curves)
+    """What was seen on validation rows; names begin with ``validation.``."""
     diverged: dict[int, int] = field(default_factory=dict)
+    stopped_early: dict[int, int] = field(default_factory=dict)
+    """Members that stopped before the last step, and when."""
+    best: Best | None = None
+    """Of each member, where the weights of its best step are kept."""
+    best_weights: State = field(default_factory=dict)
+    kept: dict[int, State] = field(default_factory=dict)
+    """Weights by step, where they are kept in memory."""
     step: int = 0
     seconds: float = 0.0
     """Spent so far, by all processes that trained it."""
     threads: int = field(default_factory=torch.get_num_threads)
     """Of the CPU, from the first step to the last: another number adds in another order."""
     stopped: bool = False
-    scored_step: int | None = None
-    """The step of its weights, where they are not those of the end."""
+    patience: Best | None = None
+    """Of each member, where members may stop early."""
+    weight_steps: dict[int, int] = field(default_factory=dict)
+    """The step of each member's weights, where they are not those of the end."""
 
     @classmethod
     def start(
@@ -80,8 +96,11 @@ class Training:
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
             data: The dataset, if it is loaded already.
         """
-        context = training_context(specs[0], device, data=data)
-        return cls(tuple(specs), context, _populate(context, specs))
+        context, spec = training_context(specs[0], device, data=data), specs[0]
+        training = cls(tuple(specs), context, _populate(context, specs))
+        training.best = Best(spec.keep_rule) if spec.keep else None
+        training.patience = Best(spec.stop) if spec.stop else None
+        return training
 
     @classmethod
     def from_weights(
@@ -111,7 +130,8 @@ class Training:
         """How far it is; running as long as there is something left to train."""
         if len(self.diverged) == self.population.members:
             return "diverged"
-        if self.step >= self.specs[0].updates:
+        ended = {*self.diverged, *self.stopped_early}
+        if self.step >= self.specs[0].updates or len(ended) == self.population.members:
             return "done"
         return "stopped" if self.stopped else "running"
 
@@ -126,7 +146,11 @@ class Training:
 
     def record(self) -> dict[str, Any]:
         """How far it is and what became of each member, as plain values."""
-        ends = {name: values.tolist() for name, values in self.curves.ends().items()}
+        ends = {
+            name: values.tolist()
+            for curves in (self.curves, self.validation)
+            for name, values in curves.ends().items()
+        }
         return {
             "status": self.status,
             "step": self.step,
@@ -135,32 +159,59 @@ class Training:
             "device": str(self.context.runtime.device),
             "weights": "average" if self.context.ema is not None else "last",
             "curves": [*self.curves.values],
+            **({"validation": [*self.validation.values]} if self.validation.steps else {}),
             "members": [
                 {
                     "id": name,
                     "seed": seed,
-                    "status": "diverged" if i in self.diverged else self.status,
+                    "status": self._member_status(i),
                     "diverged_at": self.diverged.get(i),
+                    **({"stopped_at": step} if (step := self.stopped_early.get(i)) else {}),
+                    **({"best_at": self.best.steps.get(i)} if self.best else {}),
                     "last": {k: v[i] if isfinite(v[i]) else None for k, v in ends.items()},
                 }
                 for i, (name, seed) in enumerate(zip(self.ids, self.seeds, strict=True))
             ],
         }
 
+    def _member_status(self, member: int) -> Status:
+        if member in self.diverged:
+            return "diverged"
+        return "done" if member in self.stopped_early else self.status
+
+    def ended_before_weights(self, member: int) -> bool:
+        """Whether a member stopped before the step of these weights, and had none of its own."""
+        stopped = self.stopped_early.get(member)
+        return stopped is not None and stopped <= self.weight_steps.get(member, 0)
+
     def member(self, index: int) -> "Training":
         """One member as a training of its own, the very one that it would be alone."""
         weights = {name: stacked[index : index + 1] for name, stacked in self.weights().items()}
         spec = member_specs(self.specs)[index]
         alone = Training.from_weights([spec], self.context, weights, spec.ids()[0])
-        alone.curves, alone.step = self.curves.member(index), self.step
+        alone.curves, alone.validation = self.curves.member(index), self.validation.member(index)
+        alone.step = self.stopped_early.get(index, self.step)
+        if index in self.weight_steps:
+            alone.weight_steps = {0: self.weight_steps[index]}
+        if index in self.stopped_early:
+            alone.stopped_early = {0: self.stopped_early[index]}
         if index in self.diverged:
             alone.diverged = {0: self.diverged[index]}
         return alone
 
     def checkpoint(self) -> Checkpoint:
         """All of it, to resume from."""
-        tensors = {**self.population.state(), **self.curves.tensors()}
+        tensors = {
+            **self.population.state(),
+            **self.curves.tensors(),
+            **self.validation.tensors("seen"),
+            **{f"best.{name}": value for name, value in self.best_weights.items()},
+        }
+        looks = {"best": self.best, "patience": self.patience}
         facts = {
+            **{name: look.facts() for name, look in looks.items() if look is not None},
+            "validation": [*self.validation.values],
+            "stopped": {str(member): step for member, step in self.stopped_early.items()},
             "diverged": {str(member): step for member, step in self.diverged.items()},
             "ids": self.ids,
             "curves": [*self.curves.values],
@@ -176,10 +227,20 @@ class Training:
             raise StoreError(f"The checkpoint in {source} belongs to another run.")
         seen = saved.facts.get("images")
         check_images(self.context.dataset, seen, f"the checkpoint in {source}")
-        state = {n: t for n, t in saved.tensors.items() if not n.startswith("curves")}
+        state = {n: t for n, t in saved.tensors.items() if not n.startswith(BESIDE)}
         _check_tensors(self.population.state(), state, source)
         self.population.load(state)
-        self.curves = Curves.from_tensors(saved.tensors, saved.facts["curves"])
+        stopped = {int(member): step for member, step in saved.facts.get("stopped", {}).items()}
+        names = saved.facts["curves"], saved.facts.get("validation", [])
+        self.curves = Curves.from_tensors(saved.tensors, names[0], ended=stopped)
+        self.validation = Curves.from_tensors(saved.tensors, names[1], "seen", stopped)
+        self.stopped_early = stopped
+        self.population.freeze(stopped)
+        for name, look in (("best", self.best), ("patience", self.patience)):
+            if look is not None and name in saved.facts:
+                look.restore(saved.facts[name])
+        best = {n: t for n, t in saved.tensors.items() if n.startswith("best.")}
+        self.best_weights = {n.removeprefix("best."): t for n, t in best.items()}
         self.diverged = {int(member): step for member, step in saved.facts["diverged"].items()}
         self.step = saved.step
         self.seconds = saved.facts.get("seconds", 0.0)
@@ -191,35 +252,88 @@ class Training:
         watch: Watcher = lambda _: None,
         save: Callable[["Training"], None] = lambda _: None,
         stop: Callable[[], bool] = lambda: False,
+        keep: Callable[["Training"], None] | None = None,
     ) -> None:
-        """Train until the last step is done, all members diverged or someone asks to stop.
+        """Train until the last step is done, all members have ended or someone asks to stop.
 
         Args:
             watch: Told after every few steps.
             save: Called every ``checkpoint_every`` steps and at the end; what happened since is all
                 that a killed process loses.
             stop: Asked after every few steps.
+            keep: Called at steps whose weights are kept; they are held in memory when None.
         """
         if self.finished:
             return
         spec, began = self.specs[0], time.monotonic() - self.seconds
+        rows = self._validation_rows()
         with threads(self.threads):
             for tick in fit(
                 self.population,
                 start=self.step,
                 steps=spec.updates,
                 log_every=spec.log_every,
-                pause_every=spec.checkpoint_every,
+                pause_every=[n for n in (spec.checkpoint_every, spec.validate_every) if n],
+                pause_at=spec.kept_steps,
             ):
                 self.step, self.seconds = tick.step, time.monotonic() - began
-                if tick.values is not None:
-                    self._log(tick.values)
-                watch(Progress(tick.step, spec.updates, tick.values, self.diverged))
+                values = self._look(tick.values, rows)
+                if tick.step in spec.kept_steps:
+                    (keep or _hold)(self)
+                watch(Progress(tick.step, spec.updates, values, self.diverged))
                 self.stopped = stop()
                 if self.stopped or self.finished or tick.step % spec.checkpoint_every == 0:
                     save(self)
                 if self.stopped or self.finished:
                     break
+
+    def _validation_rows(self) -> Int[Tensor, "batches n"] | None:
+        spec = self.specs[0]
+        if spec.validate_every is None:
+            return None
+        return self.context.validation_rows(spec.objective.settings, MOST_VALIDATED)
+
+    def _look(
+        self, values: Mapping[str, Tensor] | None, rows: Tensor | None
+    ) -> Mapping[str, Tensor] | None:
+        """Log what there is at this step, and see who is at their best and who should stop."""
+        seen: Mapping[str, Tensor] = {}
+        if values is not None:
+            self._log(seen := hide(values, self.stopped_early))
+        if rows is not None and self._validates():
+            terms = self.population.validate(rows, self.step)
+            loss = {k: v for k, v in terms.items() if not k.endswith(".weight")}
+            named = {f"validation.{name}": value for name, value in loss.items()}
+            named = hide(named, self.stopped_early)
+            self.validation.append(self.step, named)
+            seen = {**seen, **named}
+        if seen and (self.best or self.patience):
+            self._judge(seen)
+        return seen or None
+
+    def _validates(self) -> bool:
+        every, last = self.specs[0].validate_every, self.specs[0].updates
+        return every is not None and (self.step % every == 0 or self.step == last)
+
+    def _judge(self, seen: Mapping[str, Tensor]) -> None:
+        """Keep the weights of members that are at their best, and freeze those that should stop."""
+        ended = {*self.stopped_early, *self.diverged}
+        for look in (self.best, self.patience):
+            if look is not None and not look.rule.metric.startswith("validation."):
+                look.check_name(self.curves.values)
+            elif look is not None and self.validation.steps:
+                look.check_name(self.validation.values)
+        if self.best and (members := self.best.look(self.step, seen, ended)):
+            weights = self.weights()
+            for name, value in weights.items():
+                self.best_weights.setdefault(name, value.clone())[members] = value[members]
+        if self.patience:
+            self.patience.look(self.step, seen, ended)
+            stopped = {m: self.step for m in self.patience.patient if m not in ended}
+            self.stopped_early.update(stopped)
+            for curves in (self.curves, self.validation):
+                curves.ended.update(stopped)
+            self.population.freeze(stopped)
 
     def _log(self, values: Mapping[str, Float[Tensor, " p"]]) -> None:
         """Keep the values of a log step; a loss that is not finite is a fact, not an error.
@@ -231,7 +345,13 @@ class Training:
         if "diverged" in values:
             lost |= values["diverged"] > 0
         for member in lost.nonzero().flatten().tolist():
-            self.diverged.setdefault(member, self.step)
+            if member not in self.stopped_early:
+                self.diverged.setdefault(member, self.step)
+
+
+def _hold(training: Training) -> None:
+    """Keep the weights of this step in memory."""
+    training.kept[training.step] = training.weights()
 
 
 def training_context(

@@ -198,8 +198,12 @@ class Store:
             "failures": [{"error": error, "populations": n} for error, n in failures.items()],
         }
 
-    def scores(self) -> dict[str, dict[str, float | None]]:
-        """Scores by run and name; under another protocol than the study's by ``name@protocol``."""
+    def scores(self, step: int | None = None) -> dict[str, dict[str, float | None]]:
+        """Scores by run and name; under another protocol than the study's by ``name@protocol``.
+
+        Args:
+            step: Of the weights of this step; of the last when None.
+        """
         facts = self.facts()
         measures = {
             number: (
@@ -209,8 +213,10 @@ class Store:
             for number, protocol, options in self._rows(
                 "SELECT number, protocol, options FROM measures"
             )
+            if (json.loads(options).get("step"), json.loads(options).get("part")) == (step, None)
         }
         rows = self._rows("SELECT run, measure, name, value FROM scores ORDER BY measure")
+        rows = [row for row in rows if row[1] in measures]
         # Of a name the last to be put down stays: what was drawn with the seed that the study has
         # now, and of those the newest, as measures are numbered as they come.
         rows.sort(key=lambda row: measures[row[1]][1])
@@ -218,6 +224,12 @@ class Store:
         for run, measure, name, value in rows:
             scores.setdefault(run, {})[name + measures[measure][0]] = value
         return scores
+
+    def scored_steps(self) -> list[int]:
+        """Steps before the last that have scores."""
+        options = self._rows("SELECT DISTINCT options FROM measures")
+        steps = {json.loads(text).get("step") for (text,) in options}
+        return sorted(step for step in steps if step is not None)
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with _explained(self.folder, "read"):
@@ -329,8 +341,7 @@ class Store:
                 ),
             )
             measures = [
-                (s["metric"], s["protocol"]["name"], _options(s["protocol"]), s["unknot"])
-                for s in scores
+                (s["metric"], s["protocol"]["name"], _options(s), s["unknot"]) for s in scores
             ]
             columns = "metric, protocol, options, code"
             numbers = _numbers(db, "measures", columns, measures)
@@ -357,9 +368,11 @@ def _note(db: sqlite3.Connection, facts: Mapping[str, str]) -> None:
     )
 
 
-def _options(protocol: Mapping[str, Any]) -> str:
-    """A protocol's settings, without its name."""
-    return json.dumps({k: v for k, v in protocol.items() if k != "name"}, sort_keys=True)
+def _options(score: Mapping[str, Any]) -> str:
+    """A protocol's settings without its name, and the step or part that a score is of."""
+    settings = {k: v for k, v in score["protocol"].items() if k != "name"}
+    place = {k: score[k] for k in ("part", "step") if score.get(k) is not None}
+    return json.dumps({**settings, **place}, sort_keys=True)
 
 
 def _numbers(

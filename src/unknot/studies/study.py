@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # reading a table needs no torch
     from unknot.runs.curves import Curves
     from unknot.runs.run import Run
 
-NO_SETTINGS = ("format", "log_every", "checkpoint_every")
+NO_SETTINGS = ("format", *dotted.WRITTEN_DOWN)
 """They decide when something is written down, not what a run gives."""
 
 
@@ -62,7 +62,7 @@ class Study:
         """As its file says."""
         return self.store.facts()["name"]
 
-    def table(self, *, dropped: bool = False) -> list[dict[str, Any]]:
+    def table(self, *, dropped: bool = False, step: int | None = None) -> list[dict[str, Any]]:
         """One row for each run, in the order of the plan.
 
         Columns, each in all rows where not said otherwise:
@@ -86,9 +86,10 @@ class Study:
 
         Args:
             dropped: Also give runs that the study file no longer asks for.
+            step: Scores of the weights of this step, where they were kept; of the last when None.
         """
         settings: dict[int, dict[str, Any]] = {}
-        scores = self.store.scores()
+        scores = self.store.scores(step)
         table = []
         for run in self.store.runs():
             if not (run.current or dropped):

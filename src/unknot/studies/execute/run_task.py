@@ -56,6 +56,9 @@ def run_population_task(
     with folder.lock(patience=60.0), threads(task.threads):
         training = _train(folder, specs, task.device, tell, stop)
         scores = [*_scores(task, training, folder.path, tell, stop)]
+        for step in folder.kept_steps() if task.metrics != [] else []:
+            earlier = folder.load(specs, task.device, step=step)
+            scores += _scores(task, earlier, folder.path, lambda _, __: None, stop)
     record = folder.record()
     members = [{k: v for k, v in m.items() if k != "seed"} for m in record["members"]]
     facts = {name: record[name] for name in ("step", "seconds", "device", "versions")}

@@ -36,8 +36,8 @@ from unknot.runs import config, evaluate
 from unknot.studies.file.formula import compute, is_formula
 
 KEYS = (
-    *("version", "name", "seeds", "metrics", "protocol", "score_seed", "members", "baseline"),
-    *("train", "across", "grid"),
+    *("version", "name", "seeds", "metrics", "protocol", "score_seed", "score_every", "members"),
+    *("baseline", "train", "across", "grid"),
 )
 FORMAT = 1
 MOST = 1_000_000
@@ -82,6 +82,8 @@ def expand(table: Mapping[str, Any]) -> Sweep:
     if (version := table.get("version", FORMAT)) != FORMAT:
         raise ConfigError(f"Study version {version!r} is not known; this release reads {FORMAT}.")
     base = _inner("[train]", table.get("train", {}))
+    if "score_every" in table:
+        base = {**base, "score_every": _integer("score_every", table["score_every"], 1)}
     if "seeds" in base:
         raise ConfigError("Seeds of a study stand at its top, not under [train].")
     seeds = _seeds(table.get("seeds", 0))
