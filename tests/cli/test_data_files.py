@@ -113,3 +113,33 @@ def test_what_is_on_the_disk_is_listed_and_removed(served, folders, unknot, monk
     assert not [*(folders / "cache").iterdir()]
     assert [p.name for p in (folders / "data" / "shapes3d").iterdir() if p.suffix == ".h5"] == []
     assert "no files" in unknot("data", "remove", "shapes3d")[1]
+
+
+def test_published_results_go_by_name(folders, unknot, monkeypatch, tmp_path):
+    from unknot.cli import report
+    from unknot.data.parts.collections import RESULTS
+
+    monkeypatch.chdir(tmp_path)
+    code, _, err = unknot("report", "mine.csv", "--published", "study2019_results")
+    assert code == 2
+    assert "unknot data get study2019_results" in err
+    place = folders / "data" / "study2019_results"
+    place.mkdir(parents=True)
+    for source in RESULTS:
+        (place / source.file).write_text("model_num\n")
+    written = []
+    monkeypatch.setattr(report, "write", lambda *a, **options: written.append((a, options)) or [0])
+    assert unknot("report", "study2019_results", "--published", "study2019_results")[0] == 0
+    ((study, _), options) = written[0]
+    assert study == options["published"] == place
+    monkeypatch.setattr(registry, "names", lambda room: ["arrays"])
+    rows = json.loads(unknot("data", "list", "--json")[1])
+    assert next(r for r in rows if r["name"] == "study2019_results")["files"] == "6 of 6"
+
+
+def test_one_variant_is_got_at_a_time(folders, unknot):
+    code, out, err = unknot("data", "get", "mpi3d", "--set", "variant=realistic")
+    assert code == 2
+    assert "mpi3d_realistic.npz" in out
+    assert "mpi3d_toy" not in out
+    assert "12.7 GB" in err

@@ -21,7 +21,11 @@ def report(
         typer.Option(help="Output folder.", show_default="STUDY/report, or reports/TABLE"),
     ] = None,
     published: Annotated[
-        Path | None, typer.Option(help="Published runs, or any CSV table of runs, to compare with.")
+        Path | None,
+        typer.Option(
+            help="Published runs, or any CSV table of runs, to compare with; study2019_results for "
+            "those of `unknot data get study2019_results`."
+        ),
     ] = None,
     metrics: Annotated[
         str | None, typer.Option(help="Metrics to show in figures, separated by commas.")
@@ -50,6 +54,8 @@ def report(
 
     `unknot report studies/betas --published dsprites_full.csv --metrics mig,sap`
 
+    `unknot report studies/betas --published study2019_results`
+
     `unknot report scores.csv --out page --baseline vae --baseline mig=0.1`
     """
     from unknot.cli.screen import say
@@ -61,14 +67,23 @@ def report(
     in_study = study.is_dir() and (study / "study.db").exists()
     folder = output_folder(out or (study / "report" if in_study else Path("reports") / study.stem))
     files = write(
-        study,
+        _by_name(study) or study,
         folder,
         scores=split_names(metrics),
-        published=published,
+        published=_by_name(published),
         baselines=baseline or [],
         device=device,
     )
     say(f"{len(files):,} files in {folder}. Open {files[0]}")
+
+
+def _by_name(path: Path | None) -> Path | None:
+    """Where the tables of the 2019 study lie, if that is what is named and no file is called so."""
+    if path is None or str(path) != "study2019_results" or path.exists():
+        return path
+    from unknot.data.parts.collections import Study2019Results
+
+    return Study2019Results().folder()
 
 
 def write(study: Path, folder: Path, **options: Any) -> list[Path]:

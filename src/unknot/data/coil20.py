@@ -63,7 +63,7 @@ class Coil20:
         (1, 64, 64),
         FactorSpace(NAMES, SIZES, KINDS),
         resize="from 128 x 128 by Pillow's bilinear filter; 128 on request",
-        verified="pictures yes, as npz; the zip file no",
+        verified="checked on the real pictures, packed as npz; not on the zip file",
     )
 
     def __post_init__(self) -> None:

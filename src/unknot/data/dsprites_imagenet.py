@@ -16,6 +16,7 @@ from unknot.data.parts.cache import load_cached
 from unknot.data.parts.nuisances import check_seed, seed_on_device
 from unknot.data.parts.pictures import BANK, read_folder, weave_textures
 from unknot.data.parts.sprites import SIDE
+from unknot.data.tiny_imagenet import TinyImageNet
 
 Mode: TypeAlias = Literal["foreground", "background"]
 MODES: tuple[Mode, ...] = ("foreground", "background")
@@ -27,7 +28,7 @@ SAMPLE = 4096
 
 @dataclass(frozen=True)
 class DSpritesImageNet:
-    r"""dSprites with pictures in or behind the sprites: textures, not ImageNet, or your own images.
+    r"""dSprites with pictures in or behind the sprites: textures, Tiny ImageNet or your own images.
 
     With the sprite $m \in \{0, 1\}$, its picture $I$ and the visibility $v$,
     $$x = m (v I + 1 - v) \quad \text{or} \quad x = m + (1 - m) v I$$
@@ -37,13 +38,15 @@ class DSpritesImageNet:
     Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
     overlapping data", section 7.3.
     Differs: the paper takes the pictures from Tiny ImageNet, which does not come with us. By
-    default they are 1,024 textures drawn by formula; with the folder of Tiny ImageNet's training
-    pictures as ``path`` it is the paper's, but for which picture goes with which image.
+    default they are 1,024 textures drawn by formula; with ``pictures = "tiny_imagenet"`` it is the
+    paper's, but for which picture goes with which image.
 
     Args:
         mode: Where the pictures are: ``foreground`` or ``background``.
         visibility: From 0 to 1; the paper's are 0, 0.25, 0.5, 0.75 and 1.
         path: A folder of PNG and JPEG pictures of any size, read with its subfolders.
+        pictures: ``tiny_imagenet`` for the pictures of that dataset (`unknot data get
+            tiny_imagenet`) in place of textures or a folder.
         seed: Of which picture goes with which image.
         standardize: Subtract the mean and divide by the mean deviation within an image, as
             Michlo 2022, table A.2 does, but measured over 4,096 images.
@@ -54,6 +57,7 @@ class DSpritesImageNet:
     path: str | None = None
     seed: int = 0
     standardize: bool = False
+    pictures: Literal["tiny_imagenet"] | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -64,6 +68,13 @@ class DSpritesImageNet:
             raise ConfigError(
                 f"DSpritesImageNet.visibility must lie in 0 .. 1; got {self.visibility}."
             )
+        if self.pictures not in (None, "tiny_imagenet"):
+            raise ConfigError(
+                f"DSpritesImageNet.pictures must be tiny_imagenet or not set; got "
+                f"'{self.pictures}'."
+            )
+        if self.pictures and self.path is not None:
+            raise ConfigError("DSpritesImageNet takes pictures or a path; set one of them.")
         check_seed(self)
 
     def load(self) -> FactorDataset:
@@ -72,14 +83,19 @@ class DSpritesImageNet:
         Raises:
             DataError: The folder of pictures is missing or empty, or a picture cannot be read.
         """
-        pictures = read_folder(self.path, SIDE) if self.path is not None else _textures()
+        if self.pictures:
+            pictures = TinyImageNet().pictures().stored
+        else:
+            folder = self.path
+            arrays = read_folder(folder, SIDE) if folder is not None else _textures()
+            pictures = torch.from_numpy(arrays)
         # Of each byte of a picture: a table gives the same bits on every device, products may not.
         level = self.visibility * torch.arange(256, dtype=torch.float64) / 255
         if self.mode == "foreground":
             level = level + (1 - self.visibility)
         images = Mixed(
             DSprites().load().images,
-            torch.from_numpy(pictures),
+            pictures,
             level.float(),
             self.mode == "foreground",
             self.seed,

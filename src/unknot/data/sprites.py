@@ -65,7 +65,7 @@ class Sprites:
         93_312,
         (3, SIDE, SIDE),
         FactorSpace(NAMES, SIZES, KINDS),
-        verified="pictures of the parts yes; the zip file no",
+        verified="checked on the real parts; not on the zip file",
     )
 
     def sources(self) -> tuple[Source, ...]:

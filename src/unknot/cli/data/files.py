@@ -19,7 +19,8 @@ def find_published(name: str, assignments: list[str] | None = None) -> "Publishe
     """
     from unknot.cli.options import dataset_settings
     from unknot.core.errors import ConfigError
-    from unknot.data.parts.published import COLLECTIONS, PublishedDataset
+    from unknot.data.parts.collections import COLLECTIONS
+    from unknot.data.parts.published import PublishedDataset
 
     if name in COLLECTIONS and not assignments:
         return COLLECTIONS[name]

@@ -4,22 +4,26 @@ from typing import Any
 
 from unknot.cli.options import Json
 
+UNVERIFIED = "not verified against the real file"
+
 
 def list_(json: Json = False) -> None:
     """List the datasets: images, factors, which files are there and how large, how checked.
 
     Example: `unknot data list`
     """
-    from unknot.cli.screen import print_json, print_table, say
+    from unknot.cli.screen import print_json, say
     from unknot.core import registry
-    from unknot.data.parts.published import COLLECTIONS, data_folder
+    from unknot.data.parts.collections import COLLECTIONS
+    from unknot.data.parts.published import data_folder
 
     rows = [_row(name) for name in registry.names("datasets")]
     rows += [_published_row(name, entry) for name, entry in COLLECTIONS.items()]
     if json:
         print_json(rows)
         return
-    print_table([_cells(row) for row in rows])
+    for row in rows:
+        _say(row)
     say(f"\nFiles lie in {data_folder()} (UNKNOT_DATA); get some: unknot data get NAME.")
 
 
@@ -51,7 +55,7 @@ def _published_row(name: str, entry: Any) -> dict[str, Any]:
         "bytes": _size(there),
         "cached": _size(cached_files(name)),
         "licence": facts.licence,
-        "verified": facts.verified or "not verified against the real file",
+        "verified": (facts.verified or UNVERIFIED) if facts.images else "",
     }
 
 
@@ -66,32 +70,35 @@ def _facts(name: str, images: Any, shape: Any, space: Any, files: str) -> dict[s
     return {
         "name": name,
         "images": images or "",
-        "shape": " x ".join(map(str, shape)),
-        "factors": space or "none",
+        "shape": " x ".join(map(str, shape)) if images else "",
+        "factors": space or ("none" if images else ""),
         "files": files,
         "there": [],
         "bytes": 0,
         "cached": 0,
         "licence": "",
         "verified": "",
-        "what": registry.summary("datasets", name) if known else "",
+        "what": registry.summary("datasets", name) if known else "Tables of published scores.",
     }
 
 
-def _cells(row: dict[str, Any]) -> dict[str, str]:
-    """For people: sizes in words, and without what `unknot list datasets` says."""
+def _say(row: dict[str, Any]) -> None:
+    """For people: a block of lines, since factors do not fit beside the rest."""
+    from rich.markup import escape
+
     from unknot.cli.data.files import size_text
+    from unknot.cli.screen import say
 
-    sizes = [size_text(row["bytes"])] if row["bytes"] else []
-    sizes += [f"cache {size_text(row['cached'])}"] if row["cached"] else []
-    return {
-        "name": row["name"],
-        "images": f"{row['images']:,}" if row["images"] else "",
-        "shape": row["shape"],
-        "factors": row["factors"],
-        "files": ", ".join([row["files"], *sizes]),
-        "checked": row["verified"],
-    }
+    facts = [f"{row['images']:,} images, {row['shape']}"] if row["images"] else []
+    count = row["files"]
+    facts.append(f"{count} files there" if " of " in count else count)
+    facts += [size_text(row["bytes"])] if row["bytes"] else []
+    facts += [f"cache {size_text(row['cached'])}"] if row["cached"] else []
+    say(f"[bold]{row['name']}[/]  {escape(', '.join(facts))}")
+    factors = f"factors: {row['factors']}" if row["factors"] else ""
+    checked = f"loader: {row['verified']}" if row["verified"] else ""
+    for line in filter(None, (factors, checked)):
+        say(f"  [dim]{escape(line)}[/]")
 
 
 def _size(paths: list[Any]) -> int:

@@ -14,7 +14,7 @@ def remove(name: DatasetArgument, yes: Yes = False) -> None:
     """
     from unknot.cli.data.files import confirm, size_text
     from unknot.cli.screen import say
-    from unknot.data.parts.published import files_on_disk
+    from unknot.data.parts.collections import files_on_disk
 
     paths = files_on_disk(name)
     if not paths:

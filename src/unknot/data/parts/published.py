@@ -7,11 +7,10 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import platformdirs
 
-from unknot.core import registry
 from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.data.parts import cache
-from unknot.data.parts.download import Source, part_path, verify
+from unknot.data.parts.download import Source, verify
 
 
 @dataclass(frozen=True)
@@ -50,10 +49,6 @@ class PublishedDataset(Protocol):
     def sources(self) -> tuple[Source, ...]:
         """The files that these settings need."""
         ...
-
-
-COLLECTIONS: dict[str, PublishedDataset] = {}
-"""What can be got and is no dataset, by name."""
 
 
 def data_folder() -> Path:
@@ -119,13 +114,3 @@ def cached_files(name: str) -> list[Path]:
     folder = cache.folder()
     entries = (path for path in (folder / name).rglob("*") if path.is_file())
     return sorted([*folder.glob(f"{name}-*.bin"), *entries])
-
-
-def files_on_disk(name: str) -> list[Path]:
-    """Downloaded files of a dataset, whole and partial, and what was made of them."""
-    folder, paths = data_folder() / name, cached_files(name)
-    entry = COLLECTIONS.get(name) or registry.get("datasets", name)
-    if isinstance(entry, PublishedDataset):
-        whole = [folder / source.file for source in entry.published.files]
-        paths += [path for path in (*whole, *map(part_path, whole)) if path.is_file()]
-    return paths
