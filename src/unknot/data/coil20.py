@@ -96,14 +96,13 @@ def _chunks(
 ) -> Iterator[UInt8[np.ndarray, "rows 1 h w"]]:
     if place.suffix == ".npz":
         with open_archive(place, WHAT) as archive:
-            images, *columns = (read_array(archive, name) for name in ("images", *NAMES))
-        if images.dtype != np.uint8 or images.shape != (space.size, FULL, FULL):
-            shape = (space.size, FULL, FULL)
+            images = read_array(archive, "images", (space.size, FULL, FULL))
+            columns = [read_array(archive, name, (space.size,)) for name in NAMES]
+        if images.dtype != np.uint8 or any(column.dtype.kind not in "iu" for column in columns):
+            kinds = ", ".join(str(array.dtype) for array in (images, *columns))
             raise DataError(
-                f"'images' in '{place}' should be uint8 {shape}; got {images.dtype} {images.shape}."
+                f"'{place}' should have uint8 images and integers object and view; got {kinds}."
             )
-        if any(c.dtype.kind not in "iu" or c.shape != (space.size,) for c in columns):
-            raise DataError(f"{NAMES} in '{place}' should be integers [{space.size}].")
         ordered = images[grid_order(space, columns, place)]
         yield ordered[:, None] if side == FULL else shrink_gray(ordered, side, "bilinear")
         return

@@ -13,7 +13,7 @@ from unknot.core.factors import FactorSpace, Kind
 from unknot.core.places import Place
 from unknot.data.parts.download import Source
 from unknot.data.parts.grids import check_grid
-from unknot.data.parts.hdf5 import open_hdf5, read_rows
+from unknot.data.parts.hdf5 import open_hdf5, read_rows, read_table
 from unknot.data.parts.mapped import map_images
 from unknot.data.parts.npz import open_archive, read_array
 from unknot.data.parts.npz import read_rows as read_npz_rows
@@ -84,14 +84,14 @@ class Shapes3D:
 
 
 def _chunks(file: Path, space: FactorSpace) -> Iterator[UInt8[np.ndarray, "rows c h w"]]:
-    shape = (space.size, SIDE, SIDE, 3)
+    shape, labels = (space.size, SIDE, SIDE, 3), (space.size, len(space))
     if file.suffix == ".npz":
         with open_archive(file, WHAT) as archive:
-            check_grid(space, read_array(archive, "labels"), file)
+            check_grid(space, read_array(archive, "labels", labels), file)
             for rows in read_npz_rows(archive, "images", shape, ROWS):
                 yield rows.transpose(0, 3, 1, 2)
         return
     with open_hdf5(file, WHAT) as data:
-        check_grid(space, data["labels"][()], file)
+        check_grid(space, read_table(data, "labels", labels), file)
         for rows in read_rows(data, "images", shape):
             yield rows.transpose(0, 3, 1, 2)

@@ -1,5 +1,6 @@
 """Arrays of an HDF5 file, read by its own chunks."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,11 +49,39 @@ def read_rows(file: Any, name: str, shape: tuple[int, ...]) -> Iterator[np.ndarr
     Raises:
         ValueError: It is another array than expected.
     """
-    array = file[name]
-    if not hasattr(array, "shape"):
-        raise ValueError(f"'{name}' should be an array")
-    if array.shape != shape or array.dtype != np.uint8:
-        raise ValueError(f"'{name}' should be uint8 {shape}; got {array.dtype} {array.shape}")
+    array = _array(file, name, shape)
+    if array.dtype != np.uint8:
+        raise ValueError(f"'{name}' should be uint8; got {array.dtype}")
     rows = array.chunks[0] if array.chunks else max(LARGE // int(np.prod(shape[1:])), 1)
     for start in range(0, shape[0], rows):
         yield array[start : start + rows]
+
+
+def read_table(file: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """A small array.
+
+    Raises:
+        ValueError: It is another array than expected.
+    """
+    table: np.ndarray = _array(file, name, shape)[()]
+    return table
+
+
+def _array(file: Any, name: str, shape: tuple[int, ...]) -> Any:
+    """An array that is all there, in this file."""
+    array = file[name]
+    if not hasattr(array, "shape"):
+        raise ValueError(f"'{name}' should be an array")
+    if array.shape != shape:
+        raise ValueError(f"'{name}' should have the shape {shape}; got {array.shape}")
+    if array.file != file or array.is_virtual or array.external:
+        raise ValueError(f"'{name}' lies in another file")
+    # What was never written would read as zeros.
+    if array.chunks:
+        chunks = math.prod(-(-size // step) for size, step in zip(shape, array.chunks, strict=True))
+        whole = array.id.get_num_chunks() == chunks
+    else:
+        whole = array.id.get_storage_size() == math.prod(shape) * array.dtype.itemsize
+    if not whole:
+        raise ValueError(f"'{name}' is not written in full")
+    return array

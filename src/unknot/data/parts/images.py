@@ -1,5 +1,6 @@
 """Stored images: one byte or one bit per pixel."""
 
+import lzma
 import tokenize
 import warnings
 import zipfile
@@ -22,6 +23,7 @@ BAD_ARCHIVE = (
     RuntimeError,
     zipfile.BadZipFile,
     zlib.error,
+    lzma.LZMAError,
     tokenize.TokenError,
 )
 

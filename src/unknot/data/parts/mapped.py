@@ -46,7 +46,11 @@ def map_images(
     Raises:
         WriteError: They are too large for memory and cannot be written.
     """
-    path = cache.folder() / f"{name}-{_key(files, settings, shape)}.bin"
+    try:
+        folder = cache.folder()
+    except RuntimeError as error:  # a user without a home
+        raise WriteError(f"{error} Set UNKNOT_CACHE to a folder for {name}.") from error
+    path = folder / f"{name}-{_key(files, settings, shape)}.bin"
     size = math.prod(shape)
     if not _sound(path, size):
         try:

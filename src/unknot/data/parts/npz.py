@@ -23,7 +23,7 @@ def open_archive(path: Path, what: str) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(path) as archive:
             yield archive
     except OSError as error:
-        raise DataError(f"Cannot read {what} '{path}': {error.strerror}.") from error
+        raise DataError(f"Cannot read {what} '{path}': {error.strerror or error}.") from error
     except KeyError as error:
         name = str(error.args[0]).split("'")[1].removesuffix(".npy")
         raise DataError(f"'{path}' has no array '{name}'; it is not {what}.") from error
@@ -59,8 +59,19 @@ def read_rows(
             raise ValueError(f"'{name}' holds more than its header says")
 
 
-def read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    """A small array of plain values."""
+def read_array(archive: zipfile.ZipFile, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """A small array of plain values.
+
+    Raises:
+        ValueError: It is another array than expected, or has objects.
+    """
+    with archive.open(f"{name}.npy") as file:
+        if np.lib.format.read_magic(file) == (1, 0):
+            came, _, dtype = np.lib.format.read_array_header_1_0(file)
+            if came != shape:
+                raise ValueError(f"'{name}' should have the shape {shape}; got {dtype} {came}")
     with archive.open(f"{name}.npy") as file:
         array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+    if array.shape != shape:
+        raise ValueError(f"'{name}' should have the shape {shape}; got {array.shape}")
     return array
