@@ -143,3 +143,16 @@ def test_one_variant_is_got_at_a_time(folders, unknot):
     assert "mpi3d_realistic.npz" in out
     assert "mpi3d_toy" not in out
     assert "12.7 GB" in err
+
+
+def test_a_study_names_all_files_that_it_lacks_before_it_writes_anything(folders, unknot):
+    out = folders / "study"
+    code, _, err = unknot(
+        *("study", "run", "--grid", "data.name=shapes3d,cars3d,xysquares", "--out", out),
+        *("--set", "train.net.name=linear", "--set", "train.steps=1"),
+    )
+    assert code == 2
+    for part in ("3dshapes.h5", "nips2015-analogy-data.tar.gz", "unknot data get cars3d"):
+        assert part in err
+    assert "xysquares" not in err
+    assert not out.exists()

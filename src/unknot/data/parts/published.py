@@ -88,6 +88,16 @@ def locate(dataset: Any) -> list[Path]:
     return paths
 
 
+def missing_files(dataset: Any) -> list[str]:
+    """Files of a published dataset that are not there, by name; none for any other dataset."""
+    if not isinstance(dataset, PublishedDataset):
+        return []
+    if (path := getattr(dataset, "path", None)) is not None:
+        return [] if Path(path).expanduser().exists() else [path]
+    folder = data_folder() / dataset.published.name
+    return [s.file for s in dataset.sources() if not (folder / s.file).is_file()]
+
+
 def locate_tree(dataset: Any) -> Path:
     """The one archive of a published dataset, or the folder it was unpacked to.
 

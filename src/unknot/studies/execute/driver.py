@@ -20,6 +20,7 @@ from unknot.studies.execute.machine import Machine
 from unknot.studies.execute.machine import machine as this_machine
 from unknot.studies.execute.score_models import scoring_processes
 from unknot.studies.file.study_file import StudyFile
+from unknot.studies.needed_files import require_files
 from unknot.studies.plan import Plan, configuration_table, plan, shards
 from unknot.studies.store import DONE, FILE, SEAL, Store, create, open_to_read, seal
 from unknot.studies.study import Study
@@ -133,6 +134,8 @@ def run(
         raise StoreError(f"{folder} is not an empty folder; choose another with --out.")
     # A bad file must be refused before anything is written.
     new = None if study.text == stored.get("text") else plan(study)
+    if new is not None:
+        require_files(new)
     local_machine = machine(len(new.runs) if new else 1, device=device, workers=workers)
     with driver(folder) as store:
         facts = store.facts()
