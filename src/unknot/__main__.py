@@ -1,6 +1,6 @@
 """``python -m unknot`` is the ``unknot`` command."""
 
-from unknot.cli.main import main
+from unknot.cli.entry import main
 
 if __name__ == "__main__":
     main()

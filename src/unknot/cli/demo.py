@@ -30,13 +30,14 @@ def demo(
     Example: `unknot demo`
     """
     import shutil
-    import signal
 
+    from unknot.cli import interrupts
     from unknot.cli.report import write
     from unknot.cli.screen import print_table, say, stderr
     from unknot.cli.study.board import watching
     from unknot.core.text import cell_text
     from unknot.core.toml import read_text
+    from unknot.runs.training import Stopped
     from unknot.studies import export
     from unknot.studies.execute import driver
     from unknot.studies.file.study_file import StudyFile, read_study
@@ -56,16 +57,23 @@ def demo(
         f"{first.steps:,} steps each.",
         soft_wrap=True,
     )
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with watching() as (announce, watch):
-            study = driver.run(folder, file, device=device, on_start=announce, watch=watch)
-        files = write(folder, folder / "report")
-    except KeyboardInterrupt:
+        with interrupts.heard():
+            interrupts.listen()
+            with watching() as (announce, watch):
+                study = driver.run(
+                    folder,
+                    file,
+                    device=device,
+                    on_start=announce,
+                    watch=watch,
+                    stop=interrupts.requested.is_set,
+                )
+            files = write(folder, folder / "report")
+    except (KeyboardInterrupt, Stopped):
+        interrupts.requested.clear()
         typer.echo(f"Stopped. Run the same command again to resume {folder}.", err=True)
-        raise typer.Exit(130) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        raise typer.Exit(interrupts.STOPPED) from None
     rows = study.table()
     columns = [
         n for n in (*export.headline_columns(rows, study.scores()), "recon", "kl") if n != "id"

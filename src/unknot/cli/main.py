@@ -20,6 +20,7 @@ from unknot.cli import (
     encode,
     evaluate,
     gallery,
+    interrupts,
     learn_loss,
     list_,
     report,
@@ -95,8 +96,14 @@ def main() -> None:
     Exit codes: 0 done, 1 failed, 2 bad input, 70 a bug of ours, 130 stopped.
     """
     warnings.formatwarning = lambda message, kind, *_: f"{kind.__name__}: {message}\n"
+    interrupts.listen()
     try:
         app()
+    except (KeyboardInterrupt, SystemExit) as end:
+        if isinstance(end, SystemExit) and not interrupts.requested.is_set():
+            raise
+        typer.echo("Stopped.", err=True)
+        raise SystemExit(interrupts.STOPPED) from None
     except Exception as error:
         if "--debug" in sys.argv:
             raise

@@ -1,7 +1,7 @@
 """``unknot study run``: run a grid of runs, or resume it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,10 @@ from unknot.cli.options import (
     StudySet,
     StudyWorkers,
 )
+
+if TYPE_CHECKING:
+    from unknot.studies.execute.machine import Machine
+    from unknot.studies.store import Store
 
 
 def run(
@@ -71,11 +75,11 @@ def run(
 
     `unknot study run three-betas.toml --backend slurm --device cuda --backend-option partition=gpu`
     """
-    import signal
-
+    from unknot.cli import interrupts
     from unknot.cli.study.board import watching
     from unknot.cli.study.status import print_status
     from unknot.core.errors import ConfigError
+    from unknot.runs.training import Stopped
     from unknot.studies.execute import driver
     from unknot.studies.execute.backends import connect
     from unknot.studies.file.study_file import read_study
@@ -97,29 +101,36 @@ def run(
             f"Flags apply to a study file, not to a study folder: edit {study}/study.toml, then "
             "add --update."
         )
-    with (
-        connect(backend, _options(backend_option or []), workers) as performer,
-        watching(quiet=json) as (announce, watch),
-    ):
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
+    try:
+        with (
+            interrupts.heard(),
+            connect(backend, _options(backend_option or []), workers) as performer,
+            watching(quiet=json) as (announce, watch),
+        ):
+            # Until the plan is written nothing is lost, and libraries are still being imported.
+            interrupts.listen(at_once=True)
+
+            def begin(store: "Store", machine: "Machine") -> None:
+                announce(store, machine)
+                interrupts.listen()
+
             done = driver.run(
                 folder or Path(),
                 file,
                 device=device,
                 workers=workers,
                 update=update,
-                on_start=announce,
+                on_start=begin,
                 watch=watch,
                 machine=performer.machine,
                 pool=performer.pool,
+                stop=interrupts.requested.is_set,
             )
-        except KeyboardInterrupt:
-            same = f" --backend {backend}" * (backend != "local")
-            typer.echo(f"Stopped. Resume with: unknot study run {folder}{same}", err=True)
-            raise typer.Exit(130) from None
-        finally:
-            signal.signal(signal.SIGTERM, before)
+    except (KeyboardInterrupt, Stopped):
+        interrupts.requested.clear()
+        same = f" --backend {backend}" * (backend != "local")
+        typer.echo(f"Stopped. Resume with: unknot study run {folder}{same}", err=True)
+        raise typer.Exit(interrupts.STOPPED) from None
     print_status(done, json)
     raise typer.Exit(1 if done.status()["failures"] else 0)
 

@@ -13,6 +13,7 @@ from unknot.core.errors import ConfigError, DamageError, StoreError
 from unknot.core.files import write_whole
 from unknot.runs import lock
 from unknot.runs.folder import RunFolder
+from unknot.runs.training import Stopped
 from unknot.studies.execute import rebuild, task
 from unknot.studies.execute.events import Done, Event, Failed, Pool, Progress
 from unknot.studies.execute.local import local
@@ -109,6 +110,7 @@ def run(
     pool: Pool | None = None,
     on_start: Callable[[Store, Machine], None] = lambda _, __: None,
     watch: Callable[[Event], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Study:
     """Run a study into a folder, or resume the one that is there.
 
@@ -123,6 +125,7 @@ def run(
         pool: Who performs the tasks; processes of this machine unless given.
         on_start: Told when the plan is written down and work begins.
         watch: Told of every event.
+        stop: Asked several times a second; then raises `Stopped`, with all workers gone.
     """
     if reason := rebuild.why(folder):
         warnings.warn(f"{reason} It is rebuilt from study.toml and populations.", stacklevel=2)
@@ -147,7 +150,7 @@ def run(
         local_machine = machine(1, device=device, workers=workers, threads=threads)
         store.reopen(_lost(store))
         on_start(store, local_machine)
-        execute(store, local_machine, pool=pool, watch=watch)
+        execute(store, local_machine, pool=pool, watch=watch, stop=stop)
     return Study.open(folder)
 
 
@@ -198,6 +201,7 @@ def execute(
     *,
     pool: Pool | None = None,
     watch: Callable[[Event], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Do what is left of a study; what a task gives is recorded when it is on the disk.
 
@@ -206,6 +210,7 @@ def execute(
         machine: Where it runs.
         pool: Who performs the tasks; processes of this machine unless given.
         watch: Told of every event.
+        stop: Asked now and then.
     """
     # Workers that share this machine's GPU share its cores, too, when they score.
     share = max(1, scoring_processes() // machine.workers) if machine.gpu and pool is None else None
@@ -213,7 +218,9 @@ def execute(
         task.from_store(store, key, device=machine.device, threads=machine.threads, processes=share)
         for key in store.unfinished()
     ]
-    here_alone = functools.partial(local, workers=machine.workers, threads=machine.threads)
+    here_alone = functools.partial(
+        local, workers=machine.workers, threads=machine.threads, stop=stop
+    )
     events = (pool or here_alone)(tasks)
     progress: dict[str, tuple[str, int]] = {}
     last_write = 0.0
@@ -231,6 +238,8 @@ def execute(
                 last_write = time.monotonic()
                 store.progress(progress)
             watch(event)
+            if stop():  # pools of other machines are not asked
+                raise Stopped
     finally:
         getattr(events, "close", lambda: None)()  # stops workers; a generator has it
         store.release()

@@ -216,13 +216,20 @@ class LocalPool:
                 worker.close()
 
 
-def local(tasks: Sequence[Task], *, workers: int, threads: int | None = None) -> Iterator[Event]:
+def local(
+    tasks: Sequence[Task],
+    *,
+    workers: int,
+    threads: int | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[Event]:
     """Perform tasks in processes of their own; closing the iterator stops them with a checkpoint.
 
     Args:
         tasks: Each for one worker at a time.
         workers: The most processes.
         threads: Of each; as many as PyTorch likes when None.
+        stop: Asked several times a second.
     """
-    with LocalPool(tasks, workers=workers, environment=threads_in(threads)) as pool:
+    with LocalPool(tasks, workers=workers, environment=threads_in(threads), stop=stop) as pool:
         yield from pool.events()
