@@ -151,7 +151,7 @@ def write_celeba(folder, sizes):
     decoded = [
         np.asarray(Image.open(io.BytesIO(jpegs[f"img_align_celeba/{name}"]))) for name in names
     ]
-    attributes = np.random.default_rng(count).choice([-1, 1], (count, 40))
+    attributes = celeba_attributes(count)
     heads = " ".join(f"Attribute_{column}" for column in range(40))
     lines = [
         " ".join([name, *(f"{v:2}" for v in row)])
@@ -168,6 +168,27 @@ def write_celeba(folder, sizes):
     _table(folder / "list_landmarks_align_celeba.txt", [f"{count}", f"{heads} ", *marks])
     _table(folder / "identity_CelebA.txt", [f"{n} {i % 3 + 1}" for i, n in enumerate(names)])
     return Written(folder, (), (), np.stack(decoded))
+
+
+def celeba_attributes(count):
+    """Which of 40 attributes each face has, -1 or 1."""
+    return np.random.default_rng(count).choice([-1, 1], (count, 40))
+
+
+def write_tiny_imagenet(folder, sizes):
+    """A zip of JPEG files, of which those to train with are in a folder for each class."""
+    (count,) = sizes
+    files, decoded = {}, []
+    for row in reversed(range(count)):
+        kind = f"n{1443537 + row // 3:08}"
+        content = image_file(draw(digits(row), 64, 64, 3), "jpeg", quality=95)
+        files[f"tiny-imagenet-200/train/{kind}/images/{kind}_{row}.JPEG"] = content
+        files[f"tiny-imagenet-200/train/{kind}/{kind}_boxes.txt"] = b"0 0 63 63\n"
+        decoded.append(np.asarray(Image.open(io.BytesIO(content))))
+    files["tiny-imagenet-200/val/images/val_0.JPEG"] = content
+    files["tiny-imagenet-200/test/images/test_0.JPEG"] = content
+    path = zipped(folder / "tiny-imagenet-200.zip", files)
+    return Written(path, (), (), np.stack(decoded[::-1]))
 
 
 def _table(path, lines):

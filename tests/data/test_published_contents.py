@@ -14,7 +14,7 @@ import zipfile
 import numpy as np
 import pytest
 from data import image_layouts, layouts
-from data.cases import ONCE, Case, load, need, shown, write
+from data.cases import ONCE, Case, load, loader, shown, write
 from data.image_layouts import image_file, unpacked, zipped
 from data.layouts import add, bomb, mat, matrix
 from scipy.io import loadmat
@@ -365,7 +365,7 @@ def test_a_face_that_is_missing(tmp_path, refuse):
 
 
 def test_a_missing_sheet(tmp_path, refuse):
-    module = need("sprites")
+    module = loader("sprites")
     folder = image_layouts.write_sprites(tmp_path)
     case = Case("sprites", image_layouts.write_sprites, module.SIZES)
     (folder / "hair" / "0.png").unlink()

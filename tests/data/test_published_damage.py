@@ -10,7 +10,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from data.cases import ONCE, load, need, shown, write
+from data.cases import ONCE, load, shown, write
 from data.image_layouts import image_file
 
 from unknot.core import registry
@@ -21,6 +21,7 @@ ONE_FILE = [
     for label, case in ONCE.items()
     if case.name not in ("smallnorb", "celeba", "mnist") and "folder" not in label
 ]
+FOLDERS = ["smallnorb-disent", "cars3d_folder-disent", "falcor3d_folder", "celeba", "mnist"]
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -28,7 +29,6 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 @pytest.mark.parametrize("label", ONCE)
 def test_nothing_there(label, tmp_path, refuse):
     case = ONCE[label]
-    need(case.name)
     assert "absent" in refuse(case, tmp_path / "absent")
     (tmp_path / "empty").mkdir()
     refuse(case, tmp_path / "empty")
@@ -40,7 +40,6 @@ def test_nothing_there(label, tmp_path, refuse):
 @pytest.mark.parametrize("label", ONCE)
 def test_a_pipe(label, tmp_path, refuse):
     case = ONCE[label]
-    need(case.name)
     os.mkfifo(tmp_path / "pipe.npz")
     refuse(case, tmp_path / "pipe.npz")
 
@@ -70,7 +69,7 @@ DAMAGES = [os.unlink, halve, cut_the_end, write_text, write_picture, make_folder
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-@pytest.mark.parametrize("label", ONCE)
+@pytest.mark.parametrize("label", [*ONE_FILE, *FOLDERS])
 def test_each_file_in_turn(label, damage, tmp_path, monkeypatch, own_cache, refuse_or_agree):
     case = ONCE[label]
     written = write(case, tmp_path / "files")
@@ -99,7 +98,7 @@ def test_altered_bytes(label, tmp_path, monkeypatch, own_cache, refuse_or_agree)
     shutil.rmtree(own_cache, ignore_errors=True)
     whole = written.path.read_bytes()
     refused = 0
-    for at in np.linspace(len(whole) // 10, len(whole) - 1, 12).astype(int):
+    for at in np.linspace(len(whole) // 10, len(whole) - 1, 8).astype(int):
         written.path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
         os.utime(written.path, (2e9 + at, 2e9 + at))
         refused += not refuse_or_agree(case, written.path, expected)
@@ -127,7 +126,6 @@ def test_files_in_the_data_folder_must_have_the_published_checksum(
     label, tmp_path, monkeypatch, own_cache
 ):
     case = ONCE[label]
-    need(case.name)
     sources = registry.get("datasets", case.name).published.files
     if "folder" in label or not any(source.sha256 or source.md5 for source in sources):
         pytest.skip("no checksum is published")
