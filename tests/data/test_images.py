@@ -8,11 +8,13 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 
+import unknot
 from unknot.core.errors import ConfigError, DataError, ShapeError, WriteError
 from unknot.data.images import Images
 from unknot.data.parts import picture_files
+from unknot.data.parts.images import Streamed
 
 RNG = np.random.default_rng(0)
 COLOR = RNG.integers(0, 256, (6, 10, 12, 3), dtype=np.uint8)
@@ -342,3 +344,28 @@ def test_what_is_refused(tmp_path, write, capsys):
     refused("NaN", write("npy", np.full((2, 8, 8), np.nan)))
     refused("Expected images", write("npy", np.zeros((2, 8))), ShapeError)
     refused("holds <U1", write("npy", np.full((2, 8, 8), "x")))
+
+
+def test_a_large_jpeg_is_decoded_at_a_coarser_scale_and_looks_the_same(tmp_path):
+    photo = Image.radial_gradient("L").resize((1200, 900), Image.Resampling.BICUBIC)
+    photo = Image.merge("RGB", (photo, ImageOps.invert(photo), ImageOps.solarize(photo)))
+    path = save(tmp_path / "large", "a.jpg", photo, quality=95)
+    with Image.open(path / "a.jpg") as full:
+        middle = full.convert("RGB").crop((150, 0, 1050, 900))
+        expected = np.asarray(middle.resize((64, 64), Image.Resampling.BILINEAR))
+    error = stored(path)[0].transpose(1, 2, 0).astype(int) - expected
+    assert abs(error).max() <= 4
+    assert abs(error).mean() < 0.7
+
+
+def test_images_without_room_on_a_gpu_are_streamed_with_the_same_bits(monkeypatch):
+    rows = torch.tensor([[3, 0], [5, 5]])
+    for array in (COLOR, COLOR.astype(np.uint16) * 200):
+        images = unknot.dataset(array).images
+        streamed = Streamed(images, torch.device("cpu"))
+        assert torch.equal(streamed.pixels(rows), images.pixels(rows))
+        assert len(streamed) == 6
+        for free, kind in ((images.stored.nbytes, Streamed), (0, Streamed)):
+            monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _, free=free: (free, 10**12))
+            assert isinstance(images.to(torch.device("cuda")), kind)
+        assert isinstance(streamed.to(torch.device("cpu")), type(images))

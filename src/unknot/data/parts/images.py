@@ -45,11 +45,19 @@ class Bytes:
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
         """Images of the given rows, divided by 255."""
-        return unit_interval(self.stored[index].float())
+        return self.scale(self.stored[index])
 
-    def to(self, device: torch.device) -> "Bytes":
-        """The same bytes on another device."""
-        return Bytes(self.stored.to(device))
+    def scale(self, stored: UInt8[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
+        """Stored images as they are given."""
+        return unit_interval(stored.float())
+
+    def to(self, device: torch.device) -> "Bytes | Streamed":
+        """The same bytes on another device, or streamed to it if it has no room for them."""
+        return (
+            replace(self, stored=self.stored.to(device))
+            if _fits(self, device)
+            else Streamed(self, device)
+        )
 
 
 @dataclass(frozen=True)
@@ -73,16 +81,51 @@ class Levels:
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
         """Images of the given rows, scaled."""
-        x = self.stored[index].float()
+        return self.scale(self.stored[index])
+
+    def scale(self, stored: Shaped[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
+        """Stored images as they are given."""
+        x = stored.float()
         # Filled in on the device: a copy could not be in a CUDA graph.
         low, high = (
             torch.stack([x.new_full((1, 1), v) for v in ends]) for ends in (self.low, self.high)
         )
         return ((x - low) / (high - low)).clamp(0, 1)
 
-    def to(self, device: torch.device) -> "Levels":
-        """The same values on another device."""
-        return replace(self, stored=self.stored.to(device))
+    def to(self, device: torch.device) -> "Levels | Streamed":
+        """The same values on another device, or streamed to it if it has no room for them."""
+        return (
+            replace(self, stored=self.stored.to(device))
+            if _fits(self, device)
+            else Streamed(self, device)
+        )
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Images that a GPU has no room for: gathered in the host's memory, copied batch by batch."""
+
+    images: Bytes | Levels
+    device: torch.device
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width."""
+        return self.images.shape
+
+    def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
+        """Images of the given rows; the copy overlaps with what the GPU still has to do."""
+        rows = self.images.stored[index.to(self.images.stored.device)]
+        if self.device.type == "cuda":
+            rows = rows.pin_memory()
+        return self.images.scale(rows.to(self.device, non_blocking=True))
+
+    def to(self, device: torch.device) -> "Bytes | Levels | Streamed":
+        """The same images for another device."""
+        return self.images.to(device)
 
 
 @dataclass(frozen=True)
@@ -104,6 +147,14 @@ class Bits:
     def to(self, device: torch.device) -> "Bits":
         """The same bits on another device."""
         return Bits(self.stored.to(device), self.shape)
+
+
+def _fits(images: Bytes | Levels, device: torch.device) -> bool:
+    """Whether a device has room for stored images, and as much again for training."""
+    if device.type != "cuda" or images.stored.device == device:
+        return True
+    free, _ = torch.cuda.mem_get_info(device)
+    return 2 * images.stored.numel() * images.stored.element_size() <= free
 
 
 def unit_interval(pixels: Float[Tensor, "..."]) -> Float[Tensor, "..."]:

@@ -6,14 +6,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from unknot.data.parts.images import Bytes
+from unknot.core.dataset import Images
 
 
 @dataclass(frozen=True)
 class StoredVariants:
     """All rows of variant 0, then all of variant 1 and so on: an index is the place itself."""
 
-    images: Bytes
+    images: Images
     variants: int
 
     @property

@@ -91,7 +91,7 @@ def suggestions(run: Run, latents: Sequence[Latents]) -> list[str]:
     beta = getattr(spec.objective.settings, "beta", None)
     used = [int(f.used.sum()) for p, f in enumerate(latents) if p not in run.diverged]
     factors, total = len(run.dataset.space), spec.net.settings.latents
-    if isinstance(beta, int | float) and used:
+    if isinstance(beta, int | float) and used and not run.dataset.space.stands_in:
         if np.median(used) < min(factors, total):
             advice.append(
                 f"Fewer latents are active than the data has factors ({factors}). A `beta` below "

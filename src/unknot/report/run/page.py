@@ -34,9 +34,10 @@ def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
         "traversals.png": png(traversals.traversal_picture(run, latents, member)),
         "traversals.gif": traversals.traversal_gif(run, latents, member),
     }
-    if run.has_data:
+    if run.has_data and not run.dataset.space.stands_in:
         factors = figures.factor_figure(latents[member], run.dataset.space.names)
         files["factors.png"] = png(factors)
+    if run.has_data:
         files["reconstructions.png"] = png(pictures.reconstructions(run, member))
     files["samples.png"] = png(pictures.samples(run, member))
     if run.has_data:
