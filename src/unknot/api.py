@@ -13,7 +13,7 @@ from unknot.core.optim import Optimizer
 from unknot.engine.device import Precision
 from unknot.runs import config, run
 from unknot.runs.own_data import as_dataset
-from unknot.runs.run import Run
+from unknot.runs.run import Callback, Run
 from unknot.runs.spec import optim_table, plain_value
 from unknot.runs.training import Watcher
 
@@ -70,6 +70,7 @@ def train(
     net_settings: Mapping[str, Any] | None = None,
     objective_settings: Mapping[str, Any] | None = None,
     watch: Watcher = lambda _: None,
+    callback: Callback | None = None,
     **settings: Any,
 ) -> Run:
     """Train one model, or one for each seed side by side.
@@ -107,6 +108,8 @@ def train(
         objective_settings: The objective's own settings, also those that are called as something
             above is: ``{"steps": 8}`` of `flow_vae`, ``{"precision": "sum"}`` of `ada_mlvae`.
         watch: Called after every few steps with the progress.
+        callback: Called at log and validation steps as ``callback(run, logs)``: the run so far,
+            which encodes, decodes and scores, and what was logged, by name. True stops training.
         settings: The objective's own settings, such as ``beta=4``; ``preset`` names a set of them.
 
     Raises:
@@ -160,7 +163,7 @@ def train(
                 f"objective_settings={{'{name}': ...}}."
             ) from error
         raise
-    return run.train(spec, out=out, device=device, watch=watch, data=loaded)
+    return run.train(spec, out=out, device=device, watch=watch, callback=callback, data=loaded)
 
 
 def _optim_table(optimizer: str | Optimizer, lr: Hyper | None) -> dict[str, Any]:

@@ -35,6 +35,12 @@ class Curves:
         columns = {n: [v[i][index : index + 1] for i in rows] for n, v in self.values.items()}
         return Curves([self.steps[i] for i in rows], columns)
 
+    def each(self, every: int, *, first: bool = False) -> "Curves":
+        """The rows of each so many steps, and of the first one where that is asked for."""
+        rows = [i for i, s in enumerate(self.steps) if s % every == 0 or (first and s == 1)]
+        columns = {name: [logged[i] for i in rows] for name, logged in self.values.items()}
+        return Curves([self.steps[i] for i in rows], columns, self.ended)
+
     def _rows(self, member: int) -> list[int]:
         """Places of the rows that have something of a member."""
         last = self.ended.get(member)

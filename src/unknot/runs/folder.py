@@ -202,6 +202,8 @@ class RunFolder:
             saved = checkpoint.latest(self.checkpoints)
         except StoreError as error:
             raise DamageError(f"{error} {status.way_back(self.path)}") from error
+        if (continues := self.record().get("continues")) and continues["ids"] != training.ids:
+            training.continues = continues
         if saved is not None:
             training.restore(saved, self.checkpoints)
         if not training.finished:

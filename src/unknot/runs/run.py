@@ -2,12 +2,12 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ from unknot.runs.modules import trained_module
 from unknot.runs.own_data import data_of_run
 from unknot.runs.records import Record
 from unknot.runs.spec import TrainSpec
-from unknot.runs.training import Status, Training, Watcher, part_rows
+from unknot.runs.training import Progress, Status, Training, Watcher, part_rows
 
 MOST_ROWS = 10_000_000
 """Whose codes are held at a time."""
@@ -249,6 +249,50 @@ class Run:
         )
         return [record for records in scores for record in records]
 
+    def train_more(
+        self,
+        steps: int,
+        *,
+        keep_schedule: bool = False,
+        watch: Watcher = lambda _: None,
+    ) -> "Run":
+        """Train for more steps; the result is bit for bit what asking for all at once gives.
+
+        A run in a folder is trained on there. The longer run has an id of its own; the weights and
+        scores that there were are kept as those of their step.
+
+        Args:
+            steps: How many more.
+            keep_schedule: Let a schedule that ends with the run end where it did; else a run with
+                such a schedule is refused.
+            watch: Called after every few steps with the progress.
+
+        Raises:
+            ConfigError: A schedule ends with the run.
+            StoreError: The run is not finished, or its checkpoints are gone.
+        """
+        from unknot.runs import longer
+
+        total, device = self.spec.steps + steps, str(self.training.context.runtime.device)
+        with stop_on_signal() as stop:
+            if self.path is not None:
+                training = longer.train_longer(
+                    RunFolder(self.path),
+                    total,
+                    keep_schedule=keep_schedule,
+                    device=device,
+                    data=self.dataset,
+                    watch=watch,
+                    stop=stop.is_set,
+                )
+                return Run(training, self.path)
+            spec = longer.longer_spec(self.spec, total, keep_schedule=keep_schedule)
+            training = longer.extend(self.training, spec)
+            training.run(watch=watch, stop=stop.is_set)
+        if not training.finished:
+            raise KeyboardInterrupt
+        return Run(training)
+
     def save(self, path: str | Path) -> Path:
         """Write a run folder that `load` reads.
 
@@ -267,8 +311,17 @@ class Run:
             raise ConfigError(f"The run has {count} models; take one with run.member(0).{part}.")
         return trained_module(self.training, part)
 
+    def named(self, values: Mapping[str, Tensor]) -> dict[str, Any]:
+        """Logged values as numbers, or as one for each member of a population."""
+        lists = {name: value.tolist() for name, value in values.items()}
+        return {name: row[0] if self.spec.lone else row for name, row in lists.items()}
+
     def _drop(self, stacked: Tensor) -> Tensor:
         return stacked[0] if self.spec.lone else stacked
+
+
+Callback: TypeAlias = Callable[[Run, Mapping[str, Any]], bool | None]
+"""Sees the run so far and what was logged; True stops the training."""
 
 
 def train(
@@ -279,6 +332,7 @@ def train(
     watch: Watcher = lambda _: None,
     on_start: Callable[[Training], None] = lambda _: None,
     data: FactorDataset | None = None,
+    callback: Callback | None = None,
 ) -> Run:
     """Train a population, in memory or into a run folder.
 
@@ -289,6 +343,8 @@ def train(
         watch: Called after every few steps with the progress.
         on_start: Told of the training when everything is checked, before the first step.
         data: The dataset, if it is loaded already.
+        callback: Called at log and validation steps with the run so far and what was logged; the
+            training stops where it returns True.
 
     Raises:
         StoreError: The folder holds something already.
@@ -301,20 +357,32 @@ def train(
     if folder:
         folder.claim(spec)
     on_start(training)
+    run = Run(training, folder.path if folder else None)
+    enough = threading.Event()
+
+    def report(progress: Progress) -> None:
+        watch(progress)
+        if callback and progress.values is not None and callback(run, run.named(progress.values)):
+            enough.set()
+
     with stop_on_signal() as stop:
+
+        def ends() -> bool:
+            return stop.is_set() or enough.is_set()
+
         if folder:
             try:
-                return _train_in(folder, training, watch, stop.is_set)
+                return _train_in(folder, training, report, ends)
             except Exception as error:
                 # Too little memory for the first step, say: another try may use the folder. An
                 # error of ours says what to do.
                 if training.step == 0 and not isinstance(error, UnknotError):
                     folder.abandon()
                 raise
-        training.run(watch=watch, stop=stop.is_set)
-    if not training.finished:
+        training.run(watch=report, stop=ends)
+    if not training.finished and not enough.is_set():
         raise KeyboardInterrupt
-    return Run(training)
+    return run
 
 
 def resume(

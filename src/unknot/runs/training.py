@@ -82,6 +82,8 @@ class Training:
     stopped: bool = False
     patience: Best | None = None
     """Of each member, where members may stop early."""
+    continues: dict[str, Any] = field(default_factory=dict)
+    """Where this is a shorter run trained for more steps: its ``ids`` and its last ``step``."""
     weight_steps: dict[int, int] = field(default_factory=dict)
     """The step of each member's weights, where they are not those of the end."""
 
@@ -160,6 +162,7 @@ class Training:
             "weights": "average" if self.context.ema is not None else "last",
             "curves": [*self.curves.values],
             **({"validation": [*self.validation.values]} if self.validation.steps else {}),
+            **({"continues": self.continues} if self.continues else {}),
             "members": [
                 {
                     "id": name,
@@ -223,7 +226,7 @@ class Training:
 
     def restore(self, saved: Checkpoint, source: Path) -> None:
         """Continue from a checkpoint."""
-        if saved.facts.get("ids") != self.ids:
+        if saved.facts.get("ids") not in (self.ids, self.continues.get("ids")):
             raise StoreError(f"The checkpoint in {source} belongs to another run.")
         seen = saved.facts.get("images")
         check_images(self.context.dataset, seen, f"the checkpoint in {source}")
@@ -234,6 +237,10 @@ class Training:
         names = saved.facts["curves"], saved.facts.get("validation", [])
         self.curves = Curves.from_tensors(saved.tensors, names[0], ended=stopped)
         self.validation = Curves.from_tensors(saved.tensors, names[1], "seen", stopped)
+        if saved.facts["ids"] != self.ids:  # the last step of the shorter run was out of turn
+            spec = self.specs[0]
+            self.curves = self.curves.each(spec.log_every, first=True)
+            self.validation = self.validation.each(spec.validate_every or 1)
         self.stopped_early = stopped
         self.population.freeze(stopped)
         for name, look in (("best", self.best), ("patience", self.patience)):
