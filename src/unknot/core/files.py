@@ -20,6 +20,10 @@ ABANDONED = 3600.0
 """Seconds after which a partial file counts as left by a process that was killed."""
 
 
+def reach(stage: str, path: Path) -> None:
+    """Called at each stage of each write; tests put one in its place that ends the process."""
+
+
 @contextmanager
 def atomic_path(path: Path, name: str = "") -> Iterator[Path]:
     """A hidden path beside ``path``: what stands there at the end is moved to ``path``.
@@ -35,12 +39,15 @@ def atomic_path(path: Path, name: str = "") -> Iterator[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(path)
+        reach("begun", path)
         yield part
         _sync(part)
+        reach("written", path)
         if part.is_dir() and path.is_dir():  # a folder can only replace an empty one
             shutil.rmtree(path)
         part.replace(path)
         _sync_folder(path.parent)
+        reach("renamed", path)
     except OSError as error:
         raise WriteError(f"Could not write {name or path}: {os_reason(error)}.") from error
     finally:
