@@ -4,6 +4,7 @@ import errno
 import re
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -57,8 +58,7 @@ def test_debug_shows_the_traceback(monkeypatch):
         (
             KeyError("no\nsuch thing"),
             70,
-            r"unknot: KeyError: 'no\\nsuch thing' \(.*test_cli\.py:\d+\)\. This is a bug of "
-            r"unknot; to report it with the traceback, run: unknot --debug \.\.\.\n",
+            r"unknot: This is a bug in unknot: KeyError: 'no\\nsuch thing'; details in .*\.txt\n",
         ),
         (ConfigError("steps must be positive."), 2, r"unknot: steps must be positive\.\n"),
         (WriteError("Could not write x: disk full."), 1, "unknot: Could not write x: disk full.\n"),
@@ -68,10 +68,12 @@ def test_debug_shows_the_traceback(monkeypatch):
     ],
 )
 def test_an_error_is_one_line_and_the_exit_code_says_whose_fault_it_is(
-    monkeypatch, capsys, error, code, text
+    monkeypatch, capsys, tmp_path, error, code, text
 ):
     def fail():
         raise error
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
     monkeypatch.setattr(registry, "names", lambda _: fail())
     monkeypatch.setattr(sys, "argv", ["unknot", "list", "nets"])
@@ -81,6 +83,8 @@ def test_an_error_is_one_line_and_the_exit_code_says_whose_fault_it_is(
         main()
     assert end.value.code == code
     assert re.fullmatch(text, capsys.readouterr().err)
+    details = [file.read_text() for file in tmp_path.iterdir()]
+    assert ["Traceback" in text for text in details] == [True] * (code == 70)
     if code == 70:
         assert end.value.__cause__ is error
         monkeypatch.setattr(sys, "argv", ["unknot", "--debug", "list", "nets"])

@@ -28,8 +28,6 @@ def check(
 
     `unknot check studies/betas --repair`
     """
-    from rich.markup import escape
-
     from unknot.cli.screen import print_json, say, stderr
     from unknot.core.errors import StoreError
     from unknot.runs import repair as runs
@@ -53,11 +51,11 @@ def check(
         for fault in faults:
             verb = "" if repair else "can be "
             remedy = f" ({verb}{fault.remedy})" if fault.remedy else " (cannot be mended)"
-            say(escape(f"{fault.path} {fault.what}{remedy}"))
+            say(f"{fault.path} {fault.what}{remedy}")
         if not faults:
             say(f"{path} is whole.")
         elif left:
-            say(escape(left))
+            say(left)
         elif not repair:
             say(f"Repair with: unknot check {path} --repair")
     mended = repair and all(fault.remedy for fault in faults)

@@ -83,6 +83,8 @@ def demo(
     command = "unknot" if shutil.which("unknot") else "python -m unknot"
     same = PRESET + " --quick" * quick + (f" --out {out}" if out else "")
     say(
-        f"Open [bold]{files[0]}[/]. Next, add three seeds: {command} study run {same} "
-        f"--seeds 0..4 --update && {command} report {folder}"
+        "Open ",
+        (str(files[0]), "bold"),
+        f". Next, add three seeds: {command} study run {same} "
+        f"--seeds 0..4 --update && {command} report {folder}",
     )

@@ -94,7 +94,7 @@ def distances(
         print_json(numbers)
         return
     for part, heading in TITLES.items():
-        say(f"[bold]{heading}[/]")
+        say((heading, "bold"))
         print_table(
             [
                 {"factor": row["factor"], **{k: f"{v:.2f}" for k, v in row[part].items()}}

@@ -118,8 +118,6 @@ def evaluate(
 
 def _print_scores(all_scores: "list[Record]") -> None:
     """Scores as a table, their remarks, and which do not apply."""
-    from rich.markup import escape
-
     from unknot.cli.screen import print_table, say
 
     results = [record for record in all_scores if record.applies]
@@ -131,14 +129,14 @@ def _print_scores(all_scores: "list[Record]") -> None:
     steps = ["step"] if any(record.step for record in results) else []
     print_table(rows, ["seed", *steps, "metric", "score"])
     for remark in dict.fromkeys(f"{r.metric}: {text}" for r in results for text in r.remarks):
-        say(escape(remark))
+        say(remark)
     skipped: dict[str, list[str]] = {}
     for record in all_scores:
         if not record.applies:
             reason = record.remarks[0].removeprefix(f"{record.metric} ")
             skipped.setdefault(reason, []).append(record.metric)
     for reason, without in skipped.items():
-        say(escape(f"Skipped {', '.join(dict.fromkeys(without))}: {reason}"))
+        say(f"Skipped {', '.join(dict.fromkeys(without))}: {reason}")
 
 
 def counter(update: Callable[[int, str], None]) -> Callable[[int], None]:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 DOCUMENTS = {
-    "study2019|Locatello et al. 2019": "[bold]Locatello et al. 2019[/]: Challenging Common "
+    "study2019|Locatello et al. 2019": "Locatello et al. 2019: Challenging Common "
     "Assumptions in the Unsupervised Learning of Disentangled Representations; study2019 means the "
     "settings of its 10,800 models.",
-    "[Mm]ichlo": "[bold]Michlo 2022[/]: a dissertation on distances between images.",
-    "[Mm]ushom": "[bold]Mushom 2020[/]: an MSc thesis that compares five objectives on dSprites.",
-    "[oÖ]zcan": "[bold]Moğultay Özcan 2024[/]: a PhD thesis on learnt loss weights (L-VAE).",
+    "[Mm]ichlo": "Michlo 2022: a dissertation on distances between images.",
+    "[Mm]ushom": "Mushom 2020: an MSc thesis that compares five objectives on dSprites.",
+    "[oÖ]zcan": "Moğultay Özcan 2024: a PhD thesis on learnt loss weights (L-VAE).",
 }
 """What names in a list refer to, by what is in them; few readers know these by name."""
 USES = {
@@ -57,8 +57,6 @@ def list_(what: Annotated[What, typer.Argument(help="What to list.")], json: Jso
 
     Example: `unknot list objectives`
     """
-    from rich.markup import escape
-
     from unknot.cli.screen import print_json, say
 
     rows = _rows(what.value)
@@ -66,7 +64,7 @@ def list_(what: Annotated[What, typer.Argument(help="What to list.")], json: Jso
         print_json(rows)
         return
     for row in rows:
-        say(f"[bold]{row['name']}[/]  {escape(row['what it is'])}")
+        say((row["name"], "bold"), f"  {row['what it is']}")
         settings = [f"{key}={usual}" if usual else key for key, usual in row["settings"].items()]
         lines = [row["paper"], " ".join(settings)]
         if "better" in row:
@@ -75,11 +73,12 @@ def list_(what: Annotated[What, typer.Argument(help="What to list.")], json: Jso
         if row["presets"]:
             lines.append(f"presets: {', '.join(row['presets'])}")
         for line in filter(None, lines):
-            say(f"  [dim]{escape(line)}[/]")
+            say((f"  {line}", "dim"))
     say(f"\n{USES[what]}")
     for pattern, document in DOCUMENTS.items():
         if re.search(pattern, str(rows)):
-            say(document)
+            who, colon, rest = document.partition(": ")
+            say((who, "bold"), colon + rest)
 
 
 def _rows(room: "Room") -> list[dict[str, Any]]:

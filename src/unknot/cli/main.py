@@ -4,7 +4,9 @@ Nothing heavy is imported here: each verb imports what it needs when it runs, so
 answers at once.
 """
 
+import os
 import sys
+import tempfile
 import traceback
 import warnings
 from collections.abc import Callable
@@ -31,6 +33,7 @@ from unknot.cli import (
     train,
 )
 from unknot.core.errors import UnknotError
+from unknot.core.text import plain, shown
 
 app = typer.Typer(
     name="unknot",
@@ -95,7 +98,7 @@ def main() -> None:
 
     Exit codes: 0 done, 1 failed, 2 bad input, 70 a bug of ours, 130 stopped.
     """
-    warnings.formatwarning = lambda message, kind, *_: f"{kind.__name__}: {message}\n"
+    warnings.formatwarning = lambda message, kind, *_: f"{kind.__name__}: {plain(str(message))}\n"
     interrupts.listen()
     try:
         app()
@@ -121,10 +124,17 @@ def _explain(error: Exception) -> tuple[str, int]:
 
         if is_out_of_memory(error):
             return "not enough memory; try a smaller --batch or fewer --seeds.", 1
-    text = " ".join(f"{type(error).__name__}: {error}".split())
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return (
-        f"{text} ({place.filename}:{place.lineno}). "
-        "This is a bug of unknot; to report it with the traceback, run: unknot --debug ...",
-        70,
-    )
+    text = shown(" ".join(f"{type(error).__name__}: {error}".split()))
+    return f"This is a bug in unknot: {text}; details in {_write_details(error)}", 70
+
+
+def _write_details(error: Exception) -> str:
+    """Write the traceback of an error into a file for a report of it, and say where."""
+    lines = [f"unknot {' '.join(sys.argv[1:])}\n", *traceback.format_exception(error)]
+    try:
+        handle, path = tempfile.mkstemp(prefix="unknot-error-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(lines)
+    except OSError:  # a full disk, perhaps the cause of it all
+        return "the traceback of: unknot --debug ..."
+    return path

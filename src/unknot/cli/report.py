@@ -92,5 +92,6 @@ def write(study: Path, folder: Path, **options: Any) -> list[Path]:
     from unknot.report.study import page as study_page
 
     with stderr.status("drawing") as status:
-        tell = status.update if stderr.is_terminal else stderr.print
+        moves = stderr.is_terminal
+        tell = (lambda text: status.update(stderr.render_str(text))) if moves else stderr.print
         return study_page.report(study, folder, say=tell, warn=stderr.print, **options)

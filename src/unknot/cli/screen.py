@@ -9,15 +9,37 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.status import Status
 from rich.table import Table
+from rich.text import Text
 
-from unknot.core.text import duration, number
+from unknot.core.text import duration, number, plain, shorten
 
 if TYPE_CHECKING:
     from unknot.runs.training import Progress as Training
 
-stdout = Console(highlight=False)
-stderr = Console(highlight=False, stderr=True)
+LONGEST_CELL = 400
+"""Characters of a cell on the screen."""
+
+
+class Screen(Console):
+    """A console that prints texts as they are: no markup, and control characters as escapes.
+
+    Names come from files of anyone. What is to be bold is a `rich.text.Text`.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """A text as it is."""
+        off = {"markup": False, "emoji": False}
+        return super().render_str(plain(text, keep="\n"), **{**options, **off})
+
+    def status(self, status: Any, **options: Any) -> Status:
+        """What is being done, beside a wheel that turns."""
+        return super().status(Text(plain(status)), **options)
+
+
+stdout = Screen(highlight=False)
+stderr = Screen(highlight=False, stderr=True)
 """Progress goes to the error stream, so that results can be piped."""
 
 
@@ -25,8 +47,14 @@ PATIENCE = 1.0
 """Seconds before a bar of work that may be short."""
 
 
-def say(text: str) -> None:
-    """A sentence; long paths are not broken, so that they can be copied."""
+def say(*parts: str | tuple[str, str]) -> None:
+    """A sentence; long paths are not broken, so that they can be copied.
+
+    Args:
+        parts: One behind the other; one with a style is ``("beta_vae", "bold")``.
+    """
+    pairs = [(part, "") if isinstance(part, str) else part for part in parts]
+    text = Text.assemble(*((plain(text, keep="\n"), style) for text, style in pairs))
     stdout.print(text, soft_wrap=True)
 
 
@@ -40,7 +68,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None
     columns = columns or [*(rows[0] if rows else ())]
     grid = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for row in rows:
-        grid.add_row(*(str(row[column]) for column in columns))
+        grid.add_row(*(shorten(str(row[column]), LONGEST_CELL) for column in columns))
     stdout.print(grid)
 
 

@@ -119,8 +119,6 @@ def train(
 
 def train_with_bar(spec: "TrainSpec", folder: Path, device: str, *, quiet: bool = False) -> "Run":
     """Train into a folder and show how far it is."""
-    from rich.markup import escape
-
     from unknot.cli.screen import bar, say, watcher
     from unknot.runs import run
 
@@ -129,11 +127,13 @@ def train_with_bar(spec: "TrainSpec", folder: Path, device: str, *, quiet: bool 
     with bar("train", spec.updates, "steps") as update:
 
         def announce(training: "Training") -> None:
-            say(escape(training.context.dataset.summary))
+            say(training.context.dataset.summary)
             say(
-                f"Training {len(spec.seed_list)} x [bold]{spec.objective.name}[/] "
-                f"({spec.net.name}) on [bold]{escape(spec.data.title)}[/], "
-                f"{spec.updates:,} steps of {spec.batch} images, into {folder}"
+                f"Training {len(spec.seed_list)} x ",
+                (spec.objective.name, "bold"),
+                f" ({spec.net.name}) on ",
+                (spec.data.title, "bold"),
+                f", {spec.updates:,} steps of {spec.batch} images, into {folder}",
             )
             update(0, "")
 

@@ -3,11 +3,15 @@
 import csv
 import io
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from unknot.core.border import LONGEST_TEXT, NUMBER, clean_name, parse_number
 from unknot.core.errors import DataError
+from unknot.core.files import open_file
+from unknot.core.text import shown
 
 Rows = Sequence[Mapping[str, Any]]
 NAMES = ("id", "population")
@@ -15,6 +19,10 @@ NAMES = ("id", "population")
 MISSING = ("", "None", "NA", "N/A", "n/a")
 """Not "none", which is a setting's own word."""
 NO_NUMBER = ("nan", "inf", "-inf", "infinity", "-infinity")
+FORMULA = ("=", "+", "-", "@")
+"""Beginnings of a cell that a spreadsheet runs as a formula."""
+GUARD = "'"
+"""Put before such a cell; spreadsheets then show it as text, and `parse_csv` takes it off."""
 
 
 def columns(rows: Rows) -> list[str]:
@@ -36,7 +44,7 @@ def csv_text(rows: Rows, names: Sequence[str] | None = None) -> str:
     names = columns(rows) if names is None else names
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(names)
+    table.writerow([_guarded(name) for name in names])
     table.writerows([plain_cell(row.get(name)) for name in names] for row in rows)
     return text.getvalue()
 
@@ -45,27 +53,75 @@ def plain_cell(value: Any) -> Any:
     """A value as a cell holds it: None where it is not a number, JSON for lists and tables."""
     if isinstance(value, list | dict):
         return json.dumps(value)
+    if isinstance(value, str):
+        return _guarded(value)
     return value if value == value else None  # only NaN differs from itself
 
 
-def read_csv(file: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file, its cells as text, without the mark that Excel puts first."""
+def _guarded(text: str) -> str:
+    """A text that no spreadsheet takes for a formula.
+
+    Example:
+        >>> [_guarded(text) for text in ("vae", "=cmd|x", "-0.5", "-x")]
+        ['vae', "'=cmd|x", '-0.5', "'-x"]
+    """
+    bare = text.lstrip(GUARD + " \t\r\n")
+    return GUARD + text if bare.startswith(FORMULA) and not _is_number(text) else text
+
+
+def _unguarded(text: str) -> str:
+    return text[1:] if text.startswith(GUARD) and _guarded(text[1:]) == text else text
+
+
+def _is_number(text: str) -> bool:
     try:
-        with file.open(encoding="utf-8-sig", newline="") as opened:
-            return parse_csv(opened.read())
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_csv(file: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file, its cells as text, without the mark that Excel puts first.
+
+    Names of columns lose line breaks and whatever is too long; a warning says which.
+    """
+    try:
+        with open_file(file) as opened:
+            return parse_csv(opened.read().decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise DataError(f"Cannot read the table {file}: {error}.") from error
 
 
 def parse_csv(text: str) -> list[dict[str, str]]:
-    """The rows of a CSV text, its cells as text; a short row ends with empty cells."""
+    """The rows of a CSV text, its cells as text; a short row ends with empty cells.
+
+    Raises:
+        ValueError: It is no table.
+    """
+    csv.field_size_limit(LONGEST_TEXT)
     try:
-        rows = list(csv.DictReader(io.StringIO(text, newline=""), restval=""))
+        head, *rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row] or [[]]
     except csv.Error as error:
         raise ValueError(str(error)) from error
-    if any(None in row for row in rows):
+    if any(len(row) > len(head) for row in rows):
         raise ValueError("it has rows that are longer than its first line")
-    return rows
+    names = _column_names(head)
+    return [
+        dict(zip(names, [*map(_unguarded, row), *[""] * (len(names) - len(row))], strict=True))
+        for row in rows
+    ]
+
+
+def _column_names(head: Sequence[str]) -> list[str]:
+    names = [clean_name(_unguarded(name)) for name in head]
+    for old, new in zip(map(_unguarded, head), names, strict=True):
+        if old.strip() != new:
+            warnings.warn(f"The column {shown(old)} is read as '{shown(new)}'.", stacklevel=4)
+    if doubles := [name for name in names if names.count(name) > 1]:
+        which = f"'{shown(doubles[0])}'" if doubles[0] else "without a name"
+        raise ValueError(f"it has {names.count(doubles[0])} columns {which}; rename or remove one")
+    return names
 
 
 def read_table(file: Path) -> dict[str, list[Any]]:
@@ -75,14 +131,20 @@ def read_table(file: Path) -> dict[str, list[Any]]:
     """
     if not (rows := read_csv(file)):
         raise DataError(f"The table {file} has no rows.")
-    return {
-        name: [(row[name] or None) if name in NAMES else parse_cell(row[name]) for row in rows]
-        for name in rows[0]
-    }
+    try:
+        return {
+            name: [(row[name] or None) if name in NAMES else parse_cell(row[name]) for row in rows]
+            for name in rows[0]
+        }
+    except ValueError as error:
+        raise DataError(f"Cannot read the table {file}: {error}.") from error
 
 
 def parse_cell(text: str) -> Any:
     """What a cell of a CSV file holds.
+
+    Raises:
+        ValueError: It is a number of more digits than any number needs.
 
     Example:
         >>> [parse_cell(text) for text in ("", "4", "0.5", "True", "none", "nan")]
@@ -92,8 +154,7 @@ def parse_cell(text: str) -> Any:
         return None
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
-    try:
-        number = json.loads(text)
-    except ValueError:
-        return text
-    return number if isinstance(number, int | float) else text
+    number = parse_number(text.strip())
+    if number is None and NUMBER.fullmatch(text.strip()):
+        return None  # too large for a number, 1e999
+    return text if number is None else number

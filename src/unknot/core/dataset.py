@@ -124,8 +124,24 @@ class FactorDataset(Dataset[Tensor]):
         return self.images.shape
 
     def batch(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
-        """Float images of the given rows: in [0, 1], or standardised where the dataset is."""
+        """Float images of the given rows: in [0, 1], or standardised where the dataset is.
+
+        Raises:
+            DataError: There is no such row. On a GPU nobody looks, as that would cost a wait.
+        """
+        if not isinstance(index, Tensor):
+            index = torch.as_tensor(index)
+        if index.device.type == "cpu" and not torch.compiler.is_compiling() and index.numel():
+            self._check_rows(index)
         return self.standardize(self.images.pixels(index))
+
+    def _check_rows(self, index: Tensor) -> None:
+        if index.is_floating_point() or index.is_complex() or index.dtype == torch.bool:
+            raise DataError(f"Rows are whole numbers; got {index.dtype}.")
+        first, last = (int(row) for row in index.aminmax())
+        if first < 0 or last >= self.space.size * getattr(self.images, "variants", 1):
+            row = first if first < 0 else last
+            raise DataError(f"{self.name} has rows 0 to {self.space.size - 1}; got {row}.")
 
     def standardize(self, x: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
         """Images in [0, 1] as `batch` gives them."""

@@ -11,11 +11,20 @@ UnknotError                 anything this library refuses or fails to do
 
 from typing import ClassVar
 
+from unknot.core.text import plain, shorten
+
+LONGEST_MESSAGE = 1_500
+"""Characters; values in messages come from anywhere."""
+
 
 class UnknotError(Exception):
     """Base of all errors raised on purpose; the message is one line for people to act on."""
 
     exit_code: ClassVar[int] = 2
+
+    def __str__(self) -> str:
+        """One line that any terminal prints as it is, whatever the values in it hold."""
+        return shorten(plain(" ".join(super().__str__().splitlines())), LONGEST_MESSAGE)
 
 
 class ConfigError(UnknotError):

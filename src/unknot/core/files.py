@@ -1,16 +1,19 @@
 """Files and folders that appear whole or not at all, whenever the process is killed."""
 
 import contextlib
+import errno
 import glob
 import hashlib
 import os
 import re
 import shutil
+import stat
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from unknot.core.errors import StoreError, WriteError
 
@@ -35,7 +38,8 @@ def atomic_path(path: Path, name: str = "") -> Iterator[Path]:
         path: The file or folder to write; its parents are made.
         name: What to call it in the message of an error; the path unless given.
     """
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    refuse_special(path)
+    part = path.with_name(f".{path.name[:LONGEST_STEM]}.{uuid.uuid4().hex}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(path)
@@ -55,9 +59,48 @@ def atomic_path(path: Path, name: str = "") -> Iterator[Path]:
 
 
 def write_whole(path: Path, data: bytes | str) -> None:
-    """Write a file that appears whole or not at all; text as UTF-8."""
+    """Write a file that appears whole or not at all; text as UTF-8.
+
+    A pipe or a device, ``/dev/stdout`` for one, is written into instead of being replaced.
+    """
+    content = data.encode() if isinstance(data, str) else data
+    if is_special(path):
+        try:
+            path.write_bytes(content)
+        except OSError as error:
+            raise WriteError(f"Could not write {path}: {os_reason(error)}.") from error
+        return
     with atomic_path(path) as part:
-        part.write_bytes(data.encode() if isinstance(data, str) else data)
+        part.write_bytes(content)
+
+
+def is_special(path: Path) -> bool:
+    """Whether a path is a pipe, a device or a socket: neither a file nor a folder."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # not there, or no path at all
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def refuse_special(path: Path) -> None:
+    """Refuse to replace a pipe or a device by a file."""
+    if is_special(path):
+        raise WriteError(f"{path} is a pipe or a device, not a file; choose another path.")
+
+
+def open_file(path: Path) -> BinaryIO:
+    """A file, opened to read its bytes.
+
+    Raises:
+        OSError: It cannot be read, or is a pipe or a device, which may never end.
+    """
+    if is_special(path):
+        raise OSError(errno.EINVAL, "a pipe or a device, not a file", str(path))
+    try:
+        return path.open("rb")
+    except ValueError as error:  # a NUL in its name
+        raise OSError(errno.EINVAL, "no name of a file", str(path)) from error
 
 
 def file_stem(name: str) -> str:
@@ -166,7 +209,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _remove_abandoned(path: Path) -> None:
-    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+    for part in path.parent.glob(f".{glob.escape(path.name[:LONGEST_STEM])}.*.part"):
         with contextlib.suppress(OSError):  # another process may remove it too
             if time.time() - part.stat().st_mtime > ABANDONED:
                 remove(part)

@@ -1,7 +1,13 @@
 """Numbers, durations and settings as text for people; files keep full precision."""
 
 import math
+import unicodedata
 from typing import Any
+
+LONGEST_SHOWN = 120
+"""Characters of a value in a message."""
+DIRECTIONS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""Characters that turn the direction of what follows."""
 
 
 def number(value: int | float, digits: int = 4) -> str:
@@ -119,3 +125,59 @@ def setting_label(name: str) -> str:
     """
     parts = name.removeprefix("objective.").split(".")
     return parts[0] if parts[-1] in ("end", "value") else ".".join(parts)
+
+
+def is_control(character: str) -> bool:
+    """Whether a character moves the cursor, breaks a line or turns the direction of what follows.
+
+    So do the halves of a character that came without the other, which no terminal can print.
+    """
+    return character in DIRECTIONS or unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+
+
+def plain(text: str, keep: str = "") -> str:
+    r"""A text of which the terminal prints every character, control characters as escapes.
+
+    Args:
+        text: From wherever.
+        keep: Control characters that stay as they are.
+
+    Example:
+        >>> plain("red \x1b[31m, two\nlines")
+        'red \\x1b[31m, two\\nlines'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character.encode("unicode_escape").decode()
+        if is_control(character) and character not in keep
+        else character
+        for character in text
+    )
+
+
+def shorten(text: str, most: int = LONGEST_SHOWN) -> str:
+    """A text of at most so many characters, its middle left out where it is longer.
+
+    Example:
+        >>> shorten("0123456789" * 9, 20)
+        '0123456789 ... 56789'
+    """
+    if len(text) <= most:
+        return text
+    end = (most - 5) // 3
+    return f"{text[: most - 5 - end]} ... {text[len(text) - end :]}"
+
+
+def shown(value: Any) -> str:
+    """A value from outside as part of a message: one line, and not too long.
+
+    Example:
+        >>> shown([1, "two"])
+        "[1, 'two']"
+    """
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except Exception:  # whatever a foreign object does
+        text = f"a {type(value).__name__}"
+    return shorten(plain(text[: 50 * LONGEST_SHOWN]))

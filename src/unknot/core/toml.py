@@ -9,15 +9,22 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from unknot.core.border import DEEPEST, check_value
 from unknot.core.errors import ConfigError
+from unknot.core.files import open_file
+from unknot.core.text import shown
 
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
     """What a TOML text says."""
     try:
-        return tomllib.loads(text)
+        table = tomllib.loads(text)
     except ValueError as error:  # not TOML, or a number of thousands of digits
         raise ConfigError(f"{name} is not TOML: {error}.") from error
+    except RecursionError as error:
+        raise ConfigError(f"{name} is nested more than {DEEPEST} deep.") from error
+    check_value(table)
+    return table
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -28,7 +35,8 @@ def read_toml(path: Path) -> dict[str, Any]:
 def read_text(path: Path) -> str:
     """The text of a TOML file."""
     try:
-        return path.read_text(encoding="utf-8")
+        with open_file(path) as file:
+            return file.read().decode()
     except OSError as error:
         raise ConfigError(f"Could not read {path}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -43,9 +51,16 @@ def parse_value(text: str) -> Any:
         [4, [1, 2], True, 'dsprites', 'a b.npz']
     """
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        table = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
-        return text
+        return check_value(text)
+    except ValueError as error:  # a number of thousands of digits
+        raise ConfigError(f"{shown(text)} is not a value: {error}.") from error
+    except RecursionError as error:
+        raise ConfigError(f"{shown(text)} is nested more than {DEEPEST} deep.") from error
+    if [*table] != ["value"]:  # a line break, and a setting of its own behind it
+        raise ConfigError(f"Expected one value; got {shown(text)}. Repeat the option instead.")
+    return check_value(table["value"])
 
 
 def to_toml(table: Mapping[str, Any]) -> str:

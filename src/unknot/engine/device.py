@@ -75,6 +75,8 @@ def runtime(device: str = "auto", precision: Precision = "float32") -> Runtime:
         place = torch.device("meta")
     if place.type not in ("cpu", "cuda"):
         raise ConfigError(f"Devices are auto, cpu, cuda or cuda:N; got '{device}'.")
+    if place.type == "cpu" and place.index not in (None, 0):
+        raise ConfigError(f"There is one device cpu, without a number; got '{device}'.")
     if place.type == "cuda" and (place.index or 0) >= torch.cuda.device_count():
         raise ConfigError(
             f"Device '{device}' was asked for, but PyTorch sees {torch.cuda.device_count()} GPUs. "

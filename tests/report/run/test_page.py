@@ -91,7 +91,8 @@ def test_the_page_is_whole_and_asks_for_nothing_from_outside(trained, population
         assert "script" not in seen.tags
 
 
-def test_the_code_on_the_page_runs(trained):
+def test_the_code_on_the_page_runs_beside_the_run(trained, monkeypatch):
+    monkeypatch.chdir(trained.path.parent)  # pages are shared, so it names no folder of ours
     (code,) = Reader(page(trained)).code
     space = {}
     exec(code, space)

@@ -44,7 +44,7 @@ def get(
     missing = [source for source in sources if folder / source.file not in there]
     total = sum(source.size or source.about for source in missing)
     if missing:
-        say(f"[bold]{name}[/]  licence: {facts.licence}")
+        say((name, "bold"), f"  licence: {facts.licence}")
         for source in missing:
             size = size_text(source.size or source.about) if source.size or source.about else "?"
             say(f"  {source.file}  {size if source.size else f'about {size}'}")

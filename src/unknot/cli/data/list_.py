@@ -84,8 +84,6 @@ def _facts(name: str, images: Any, shape: Any, space: Any, files: str) -> dict[s
 
 def _say(row: dict[str, Any]) -> None:
     """For people: a block of lines, since factors do not fit beside the rest."""
-    from rich.markup import escape
-
     from unknot.cli.data.files import size_text
     from unknot.cli.screen import say
 
@@ -94,11 +92,11 @@ def _say(row: dict[str, Any]) -> None:
     facts.append(f"{count} files there" if " of " in count else count)
     facts += [size_text(row["bytes"])] if row["bytes"] else []
     facts += [f"cache {size_text(row['cached'])}"] if row["cached"] else []
-    say(f"[bold]{row['name']}[/]  {escape(', '.join(facts))}")
+    say((row["name"], "bold"), f"  {', '.join(facts)}")
     factors = f"factors: {row['factors']}" if row["factors"] else ""
     checked = f"loader: {row['verified']}" if row["verified"] else ""
     for line in filter(None, (factors, checked)):
-        say(f"  [dim]{escape(line)}[/]")
+        say((f"  {line}", "dim"))
 
 
 def _size(paths: list[Any]) -> int:

@@ -21,8 +21,6 @@ def show(
 
     Examples: `unknot data show xysquares --set spacing=4`, `unknot data show photos/`
     """
-    from rich.markup import escape
-
     from unknot.cli.screen import print_json, print_table, say
     from unknot.core import registry
     from unknot.core.files import write_whole
@@ -46,9 +44,9 @@ def show(
         }
         print_json([facts])
         return
-    say(f"[bold]{escape(dataset.name)}[/]: {escape(dataset.summary)}")
+    say((dataset.name, "bold"), f": {dataset.summary}")
     if name in registry.names("datasets"):
-        say(escape(registry.summary("datasets", name)))
+        say(registry.summary("datasets", name))
     if not space.stands_in:
         print_table(factors)
     path = out or Path(f"{dataset.name}.png")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.live import Live
-from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -74,11 +73,11 @@ class Board:
         if isinstance(event, Done | Failed):
             self.ended[event.key] = isinstance(event, Done)
         if isinstance(event, Failed):
-            stderr.print(escape(f"failed: {event.key}: {event.error}"), soft_wrap=True)
+            stderr.print(f"failed: {event.key}: {event.error}", soft_wrap=True)
         if isinstance(event, Lost):
             self.workers_lost += 1
             text = f"worker lost ({event.how}); {event.key} resumes from its last checkpoint"
-            stderr.print(escape(text), soft_wrap=True)
+            stderr.print(text, soft_wrap=True)
 
     @property
     def share(self) -> float:
@@ -152,7 +151,7 @@ def watching(
                 yield board.announce, board.add
         finally:  # what stood below the table stays when that is gone
             for text in board.warnings:
-                stderr.print(escape(text), soft_wrap=True)
+                stderr.print(text, soft_wrap=True)
         return
     last_line = time.monotonic()
 
@@ -161,7 +160,7 @@ def watching(
         count = len(board.warnings)
         board.add(event)
         for text in board.warnings[count:]:
-            stderr.print(escape(text), soft_wrap=True)
+            stderr.print(text, soft_wrap=True)
         if time.monotonic() - last_line >= PAUSE:
             last_line = time.monotonic()
             stderr.print(board.line(), soft_wrap=True)

@@ -20,8 +20,6 @@ def status(study: StudyArgument, json: Json = False) -> None:
 
 def print_status(study: "Study", json: bool) -> None:
     """The progress of a study."""
-    from rich.markup import escape
-
     from unknot.cli.screen import print_json, say
 
     facts = study.status()
@@ -34,7 +32,7 @@ def print_status(study: "Study", json: bool) -> None:
     done, steps = facts["steps"]["done"], facts["steps"]["all"]
     say(f"{done:,} of {steps:,} steps ({done / max(steps, 1):.0%}), {facts['scores']:,} scores")
     for failure in facts["failures"]:
-        say(escape(f"{failure['populations']} failed: {failure['error']}"))
+        say(f"{failure['populations']} failed: {failure['error']}")
     if facts["driver"]:
         say("A process is running it now.")
     elif facts["runs"].get("waiting") or facts["failures"]:

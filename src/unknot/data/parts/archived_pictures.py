@@ -45,7 +45,7 @@ def decode_rows(
         try:
             with Image.open(io.BytesIO(data), formats=("PNG", "JPEG")) as picture:
                 picture.verify()  # compares checksums, where decoding does not
-            with Image.open(io.BytesIO(data)) as picture:
+            with Image.open(io.BytesIO(data), formats=("PNG", "JPEG")) as picture:
                 if picture.size == size:
                     return convert(picture)
         except Exception as error:  # decoders raise much more than OSError for a damaged file

@@ -48,7 +48,7 @@ def read_folder(path: str, side: int) -> UInt8[np.ndarray, "n 3 side side"]:
     pictures = np.empty((len(files), 3, side, side), np.uint8)
     for i, file in enumerate(files):
         try:
-            with Image.open(file) as picture:
+            with Image.open(file, formats=("PNG", "JPEG")) as picture:
                 square = ImageOps.fit(
                     picture.convert("RGB"), (side, side), Image.Resampling.BILINEAR
                 )

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from unknot.core.places import without_folders
 from unknot.core.text import duration, number, setting_text
 from unknot.losses.likelihood import likelihood_of, pixel_likelihood
 from unknot.losses.overlap import Overlap
@@ -133,7 +134,7 @@ def facts(run: Run) -> dict[str, Any]:
 
 def settings(run: Run) -> dict[str, dict[str, str]]:
     """All settings in groups, as the run's file has them."""
-    table = run.spec.table()
+    table = without_folders(run.spec.table())
     table.pop("format")
     groups = {name: table.pop(name) for name in ("data", "net", "objective", "optim")}
     return {
@@ -144,7 +145,7 @@ def settings(run: Run) -> dict[str, dict[str, str]]:
 
 def load_code(run: Run) -> str:
     """Code that loads the run and uses it, with the shapes it will have."""
-    path = run.path.resolve().as_posix() if run.path else "my_run"
+    path = run.path.resolve().name if run.path else "my_run"
     first = "" if run.spec.lone else f"{len(run.spec.seed_list)}, "
     image = ", ".join(map(str, run.dataset.shape))
     return (

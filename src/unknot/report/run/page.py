@@ -9,6 +9,7 @@ import numpy as np
 
 from unknot.core.errors import ShapeError
 from unknot.core.files import write_whole
+from unknot.core.places import without_folders
 from unknot.core.text import number
 from unknot.core.toml import to_toml
 from unknot.metrics import reading
@@ -100,7 +101,7 @@ def page(run: Run, *, scores: Sequence[Mapping[str, float]] = ()) -> str:
         card=model_card(run, latents, healthy[0], rows=2) if healthy else None,
         others=_others(run, latents, healthy[1:]),
         settings=describe.settings(run),
-        toml=to_toml(run.spec.table()),
+        toml=to_toml(without_folders(run.spec.table())),
         load=describe.load_code(run),
         suggestions=describe.suggestions(run, latents),
     )

@@ -15,8 +15,9 @@ from unknot.analysis.configurations import Columns
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import DamageError
 from unknot.core.files import file_stem, write_whole
+from unknot.core.places import without_folders
 from unknot.core.text import cell_text
-from unknot.core.toml import read_text, to_toml
+from unknot.core.toml import edit_toml, parse_toml, read_text, to_toml
 from unknot.metrics import reading
 from unknot.report.html import render
 from unknot.report.study import text
@@ -96,7 +97,7 @@ def write_report(
         over=over,
         models=models,
         study=study,
-        toml=read_text(study.path / STUDY_FILE) if study else "",
+        toml=shared_text(study) if study else "",
         shared=text.shared_settings(results),
         readings={s: reading(s) for s in results.scores},
         runs=_runs(results, link=study is not None),
@@ -250,7 +251,7 @@ def settings_blocks(study: Study) -> list[SettingsBlock]:
     for run in study.store.runs():
         if run.current:
             if run.configuration not in specs:
-                specs[run.configuration] = json.loads(run.spec)
+                specs[run.configuration] = without_folders(json.loads(run.spec))
             runs.setdefault(run.configuration, []).append((run.id, run.seed))
     paths = {number: flat(spec) for number, spec in specs.items()}
     apart = varying_settings([*paths.values()])
@@ -264,6 +265,12 @@ def settings_blocks(study: Study) -> list[SettingsBlock]:
     ]
 
 
+def shared_text(study: Study) -> str:
+    """The study file as a page for others has it: without the folders of this machine."""
+    text = read_text(study.path / STUDY_FILE)
+    return edit_toml(text, without_folders(parse_toml(text, STUDY_FILE)))
+
+
 def write_specs(study: Study, folder: Path) -> list[Path]:
     """Write the page of settings, with an anchor for each run's id, and a copy of the study file.
 
@@ -271,5 +278,5 @@ def write_specs(study: Study, folder: Path) -> list[Path]:
     """
     page = render("study/specs.html", title=study.name, settings=settings_blocks(study))
     write_whole(folder / SPECS, page.encode())
-    write_whole(folder / STUDY_FILE, read_text(study.path / STUDY_FILE).encode())
+    write_whole(folder / STUDY_FILE, shared_text(study).encode())
     return [folder / SPECS, folder / STUDY_FILE]

@@ -22,8 +22,12 @@ from unknot.analysis.configurations import (
     setting_names,
 )
 from unknot.core import registry
+from unknot.core.border import LONGEST_TEXT
 from unknot.core.csv_files import read_table
+from unknot.core.dotted import is_setting
 from unknot.core.errors import ConfigError, DataError, StoreError
+from unknot.core.files import open_file
+from unknot.core.places import without_common_folder
 from unknot.metrics import lower_is_better
 from unknot.report.study.baselines import baselines as find_baselines
 from unknot.studies.study import Study
@@ -180,8 +184,8 @@ def _is_metric(column: str) -> bool:
 def is_published(file: Path) -> bool:
     """Whether a file has the columns of the 2019 study."""
     try:
-        with file.open(encoding="utf-8-sig", newline="") as opened:
-            head = opened.readline()
+        with open_file(file) as opened:
+            head = opened.readline(LONGEST_TEXT).decode("utf-8-sig", "replace")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"Cannot read the table {file}: {error}.") from error
     return "model_num" in head and "model_name" in head
@@ -196,7 +200,10 @@ def _read_study(path: Path, scores: Sequence[str] | None) -> Source:
         raise StoreError(
             f"No run of the study in {path} is finished; resume with `unknot study run {path}`."
         )
-    results = Results(rows, settings=study.setting_names())
+    table = plain_columns(rows)
+    for name in (name for name in table if is_setting(name)):
+        table[name] = without_common_folder(table[name])
+    results = Results(table, settings=study.setting_names())
     results = _choose_scores(results, scores, study.scores())
     protocol = study.store.facts()["protocol"]
     return Source(study.name, results, study, baselines=study.baselines(), protocol=protocol)

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from unknot.core.border import MOST_DIGITS
 from unknot.core.errors import ConfigError
 
 LONGEST = 200
@@ -62,6 +63,8 @@ def _value(node: ast.expr, lookup: Callable[[str], object]) -> int | float:
         result: int | float = OPERATIONS[type(node.op)](
             _value(node.left, lookup), _value(node.right, lookup)
         )
+        if isinstance(result, int) and abs(result) >= 10**MOST_DIGITS:
+            raise OverflowError(f"it has more than {MOST_DIGITS} digits")
         return result
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -_value(node.operand, lookup)

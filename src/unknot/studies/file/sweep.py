@@ -42,6 +42,8 @@ KEYS = (
 FORMAT = 1
 MOST = 1_000_000
 """Runs of one study; more are a slip of the hand."""
+LONGEST_CHAIN = 64
+"""Formulas that follow from each other."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,10 @@ def _setting(place: str, base: dict[str, Any], point: Sequence[tuple[str, Any]])
     def lookup(path: str) -> object:
         if path in open_paths & {*formulas}:
             raise ConfigError(f"{place}: {path} = '{formulas[path]}' depends on itself.")
+        if len(open_paths) > LONGEST_CHAIN:
+            raise ConfigError(
+                f"{place}: {path} is in a chain of more than {LONGEST_CHAIN} formulas."
+            )
         if path in formulas:
             settle(path)
         try:
@@ -216,6 +222,7 @@ def _setting(place: str, base: dict[str, Any], point: Sequence[tuple[str, Any]])
         open_paths.add(path)
         dotted.put(table, path, compute(formulas[path], lookup))
         del formulas[path]
+        open_paths.discard(path)
 
     while formulas:
         settle(next(iter(formulas)))

@@ -1,0 +1,136 @@
+"""What may come in from files, flags, tables and databases that anyone may have written.
+
+Every text from outside is read by a function of this module, or checked by one: how deep, how long
+and of which types values may be is decided here and nowhere else.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from unknot.core.errors import ConfigError
+from unknot.core.text import is_control, shown
+
+DEEPEST = 64
+"""Lists and tables inside of each other."""
+MOST_DIGITS = 40
+"""Of a whole number."""
+LONGEST_NAME = 120
+"""Characters of a name: a key, a column, a study, a factor."""
+LONGEST_TEXT = 100_000
+"""Characters of any other text, such as a cell of a table."""
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+"""As JSON writes one."""
+
+
+def check_value(value: Any, name: str = "") -> Any:
+    """A plain value from outside, unless it is deeper, longer or of another type than any is.
+
+    Raises:
+        ConfigError: It is; the message has its name.
+
+    Example:
+        >>> check_value({"beta": [1, 2.5]}, "grid")
+        {'beta': [1, 2.5]}
+    """
+    todo = [(value, name, 0)]
+    while todo:
+        inner, path, depth = todo.pop()
+        if depth > DEEPEST:
+            raise ConfigError(f"{shown(name or path)} is nested more than {DEEPEST} deep.")
+        if isinstance(inner, Mapping):
+            for key, below in inner.items():
+                todo.append((below, f"{path}.{check_name(key, 'A key')}".lstrip("."), depth + 1))
+        elif isinstance(inner, list | tuple):
+            todo += [(below, path, depth + 1) for below in inner]
+        else:
+            _check_scalar(inner, path)
+    return value
+
+
+def _check_scalar(value: Any, path: str) -> None:
+    subject = shown(path) if path else "A value"
+    if isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            raise ConfigError(
+                f"{subject} has {len(value):,} characters; at most {LONGEST_TEXT:,} are read."
+            )
+        if "\0" in value:
+            raise ConfigError(f"{subject} has a NUL character in it: {shown(value)}.")
+    elif isinstance(value, int) and not isinstance(value, bool):
+        if abs(value) >= 10**MOST_DIGITS:
+            raise ConfigError(f"{subject} is a number of more than {MOST_DIGITS} digits.")
+    elif value is not None and not isinstance(value, bool | float):
+        raise ConfigError(
+            f"{subject} must be a number, a text, a truth value, a list or a table; "
+            f"got {shown(value)}, a {type(value).__name__}."
+        )
+
+
+def check_name(name: Any, what: str) -> str:
+    """A name from outside, unless it is longer than names are or breaks a line.
+
+    Args:
+        name: To check.
+        what: What has it, as the beginning of a message.
+
+    Example:
+        >>> check_name("objective.beta", "A key")
+        'objective.beta'
+    """
+    if not isinstance(name, str):
+        raise ConfigError(f"{what} must be a text; got {shown(name)}.")
+    if len(name) > LONGEST_NAME:
+        raise ConfigError(
+            f"{what} has {len(name):,} characters; at most {LONGEST_NAME} are read: {shown(name)}."
+        )
+    if any(map(is_control, name)):
+        raise ConfigError(
+            f"{what} has a line break or another control character: {shown(name)}; remove it."
+        )
+    return name
+
+
+def clean_name(name: str) -> str:
+    r"""A name of a user's table without what names may not hold.
+
+    Example:
+        >>> clean_name("mig\n(old) ")
+        'mig (old)'
+    """
+    words = "".join(" " if is_control(character) else character for character in name).split()
+    return " ".join(words)[:LONGEST_NAME]
+
+
+def parse_json(text: str | bytes) -> Any:
+    """What a JSON text says.
+
+    Raises:
+        ValueError: It is not JSON, or deeper or longer than what is read.
+    """
+    try:
+        return check_value(json.loads(text))
+    except (RecursionError, ConfigError) as error:
+        reason = str(error) if isinstance(error, ConfigError) else f"more than {DEEPEST} deep"
+        raise ValueError(reason.rstrip(".")) from error
+
+
+def parse_number(text: str) -> int | float | None:
+    """The finite number that a text is, as JSON writes numbers; None where it is none.
+
+    Raises:
+        ValueError: It has more digits than any number needs.
+
+    Example:
+        >>> [parse_number(text) for text in ("4", "0.5", "1e999", "007", "[[[")]
+        [4, 0.5, None, None, None]
+    """
+    if not (match := NUMBER.fullmatch(text)):
+        return None
+    if any(match.groups()):
+        value = float(text)
+        return value if abs(value) != float("inf") else None
+    if len(text.lstrip("-")) > MOST_DIGITS:
+        raise ValueError(f"a number has more than {MOST_DIGITS} digits: {shown(text)}")
+    return int(text)
