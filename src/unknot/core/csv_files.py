@@ -45,7 +45,7 @@ def csv_text(rows: Rows, names: Sequence[str] | None = None) -> str:
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow([_guarded(name) for name in names])
-    table.writerows([plain_cell(row.get(name)) for name in names] for row in rows)
+    table.writerows([_guarded(plain_cell(row.get(name))) for name in names] for row in rows)
     return text.getvalue()
 
 
@@ -53,18 +53,18 @@ def plain_cell(value: Any) -> Any:
     """A value as a cell holds it: None where it is not a number, JSON for lists and tables."""
     if isinstance(value, list | dict):
         return json.dumps(value)
-    if isinstance(value, str):
-        return _guarded(value)
     return value if value == value else None  # only NaN differs from itself
 
 
-def _guarded(text: str) -> str:
-    """A text that no spreadsheet takes for a formula.
+def _guarded(text: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula.
 
     Example:
         >>> [_guarded(text) for text in ("vae", "=cmd|x", "-0.5", "-x")]
         ['vae', "'=cmd|x", '-0.5', "'-x"]
     """
+    if not isinstance(text, str):
+        return text
     bare = text.lstrip(GUARD + " \t\r\n")
     return GUARD + text if bare.startswith(FORMULA) and not _is_number(text) else text
 
