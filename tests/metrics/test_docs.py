@@ -26,7 +26,7 @@ def told(name):
     return re.search(rf"<!-- {name} -->\n(.*?)\n<!-- end -->", text, re.DOTALL)[1]
 
 
-@pytest.mark.parametrize("name", ["scores", "meanings", "protocols", "settings"])
+@pytest.mark.parametrize("name", ["metrics", "meanings", "protocols", "settings"])
 def test_the_tables_of_words_are_current(name):
     assert told(name) == script().TABLES[name](), REMAKE
 

@@ -22,9 +22,9 @@ from unknot.metrics.parts.traversals import (
     Traversals,
     covariances,
     grid_traversals,
+    half_traversals,
     pairs_along,
     points,
-    resample,
     traversal_shares,
     traversals,
 )
@@ -241,14 +241,16 @@ def test_one_traversal_tells_nothing_about_others(score):
         score(values.astype(float), values, interval=0.9)
 
 
-def test_resampled_traversals_are_whole_ones():
-    steps = Traversals(torch.tensor([5, 6, 1, 2, 3, 9]), torch.tensor([0, 0, 1, 1, 1, 2]))
-    whole = {(5, 6), (1, 2, 3), (9,)}
+def test_half_of_the_traversals_are_whole_ones():
+    index = torch.tensor([5, 6, 1, 2, 3, 9, 7, 8])
+    steps = Traversals(index, torch.tensor([0, 0, 1, 1, 1, 2, 3, 3]))
+    whole = {(5, 6), (1, 2, 3), (9,), (7, 8)}
     seen = set()
     for step in range(20):
-        drawn = resample(steps, "a", step, 0)
-        assert drawn.group.unique().tolist() == [0, 1, 2]
-        parts = [tuple(drawn.index[drawn.group == g].tolist()) for g in range(3)]
-        assert set(parts) <= whole
-        seen.add(tuple(parts))
-    assert len(seen) > 5
+        half = half_traversals(steps, "a", step, 0)
+        assert half.group.unique().tolist() == [0, 1]
+        parts = {tuple(half.index[half.group == g].tolist()) for g in range(2)}
+        assert parts <= whole
+        assert len(parts) == 2, "without replacement"
+        seen.add(frozenset(parts))
+    assert len(seen) > 3

@@ -1,23 +1,40 @@
 """``unknot score``: score plain arrays."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unknot.cli.options import Json, Metrics, MetricSeed, Protocol, split_names
+from unknot.cli.options import Json, Metrics, MetricSeed, split_names
+
+if TYPE_CHECKING:
+    from unknot.metrics import Table
 
 
 def score(
     file: Annotated[
         Path,
         typer.Argument(
-            help="npz file with codes [n, z] and factors [n, f]; optional: logvars [n, z], "
-            "codes_test, factors_test."
+            help="npz file with codes [n, z] and, if you have them, factors [n, f]; optional: "
+            "logvars [n, z], codes_test, factors_test."
         ),
     ],
     metrics: Metrics = None,
-    protocol: Protocol = "unknot",
+    protocol: Annotated[
+        str,
+        typer.Option(
+            help="Metric protocols (named settings), separated by commas: unknot (our choice), "
+            "study2019 (Locatello et al. 2019), study2019_fast (with DCI in float32), carbonneau "
+            "(Carbonneau et al. 2022), paper (the paper that introduced the metric)."
+        ),
+    ] = "unknot",
+    interval: Annotated[
+        float | None,
+        typer.Option(help="Level of an interval over rows, e.g. 0.95. Slow for some metrics."),
+    ] = None,
+    cite: Annotated[
+        bool, typer.Option("--cite", help="Print a line to cite for each score.")
+    ] = False,
     seed: MetricSeed = 0,
     model: Annotated[
         int | None,
@@ -29,36 +46,56 @@ def score(
 
     If the file has `logvars` (posterior log-variances; `codes` are then the posterior means),
     metrics that need posteriors are computed too. Metrics that fit a predictor test it on
-    `codes_test` and `factors_test`, or on held-out rows if these are missing.
+    `codes_test` and `factors_test`, or on held-out rows if these are missing. Without `factors`,
+    the metrics that need none are computed.
 
-    Example: `unknot score codes.npz --metrics mig,sap,dci --protocol study2019`
+    Example: `unknot score codes.npz --metrics mig,sap,dci --protocol study2019,unknot`
     """
     from rich.markup import escape
 
     from unknot.cli.screen import print_json, say
-    from unknot.metrics import evaluate
+    from unknot.metrics import Comparison, evaluate
     from unknot.runs import arrays
 
     data = arrays.read(file, model)
-    result = evaluate(
-        data.codes,
-        data.factors,
-        logvar=data.logvars,
-        protocol=protocol,
-        metrics=split_names(metrics),
-        seed=seed,
-        test=data.test,
-    )
-    if not json:
-        say(escape(repr(result)))
+    tables = {
+        name: evaluate(
+            data.codes,
+            data.factors,
+            logvar=data.logvars,
+            protocol=name,
+            metrics=split_names(metrics),
+            seed=seed,
+            test=data.test,
+            interval=interval,
+        )
+        for name in split_names(protocol) or [protocol]
+    }
+    if json:
+        by_protocol = {name: _plain(table) for name, table in tables.items()}
+        print_json(by_protocol if len(tables) > 1 else by_protocol[protocol])
         return
+    for name, table in tables.items():
+        if len(tables) == 1:
+            say(f"Protocol {name}.")
+            say(escape(repr(table)))
+    if len(tables) > 1:
+        say(escape(repr(Comparison(tables))))
+    if cite:
+        for table in tables.values():
+            for score in table.scores.values():
+                say(escape(score.cite()))
+
+
+def _plain(table: "Table") -> dict[str, Any]:
     scores = {
         name: {
-            "values": dict(result[name].values),
-            "ceiling": result[name].ceiling,
-            "protocol": dict(result[name].protocol),
-            "remarks": list(result[name].remarks),
+            "values": dict(score.values),
+            "interval": score.interval,
+            "ceiling": score.ceiling,
+            "protocol": dict(score.protocol),
+            "remarks": list(score.remarks),
         }
-        for name in result
+        for name, score in table.scores.items()
     }
-    print_json({"scores": scores, "skipped": dict(result.skipped)})
+    return {"scores": scores, "skipped": dict(table.skipped)}

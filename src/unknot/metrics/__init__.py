@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from unknot.core import registry
 
 if TYPE_CHECKING:
+    from unknot.metrics.parts.comparison import Comparison as Comparison
+    from unknot.metrics.parts.comparison import compare as compare
     from unknot.metrics.parts.evaluation import Table as Table
     from unknot.metrics.parts.evaluation import evaluate as evaluate
     from unknot.metrics.parts.facts import Facts as Facts
@@ -23,17 +25,19 @@ if TYPE_CHECKING:
     from unknot.metrics.parts.facts import protocols_for as protocols_for
     from unknot.metrics.parts.facts import reading as reading
     from unknot.metrics.parts.rows import Rows as Rows
+    from unknot.metrics.parts.score import Score as Score
     from unknot.metrics.parts.scoring import Measured as Measured
-    from unknot.metrics.parts.scoring import Score as Score
     from unknot.metrics.parts.scoring import metric as metric
 
 _HOMES = {
     name: f"unknot.metrics.parts.{home}"
     for home, names in {
+        "comparison": ("Comparison", "compare"),
         "evaluation": ("Table", "evaluate"),
         "facts": ("Facts", "RowSettings", "facts", "lower_is_better", "protocols_for", "reading"),
         "rows": ("Rows",),
-        "scoring": ("Measured", "Score", "metric"),
+        "score": ("Score",),
+        "scoring": ("Measured", "metric"),
     }.items()
     for name in names
 }

@@ -46,7 +46,7 @@ def active_units(rows: Rows, settings: Settings) -> Measured:
         >>> import numpy as np
         >>> codes = np.random.default_rng(0).normal(size=(100, 3)) * [1.0, 0.05, 0.3]
         >>> active_units(codes)
-        active_units 2.0000 .share 0.6667 (unknot)
+        active_units 2.0000 .share 0.6667 (protocol unknot v1, 100 rows)
     """
     variances = rows.codes.var(0)
     active = variances > settings.threshold

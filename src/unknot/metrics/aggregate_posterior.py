@@ -64,7 +64,7 @@ def aggregate_posterior(rows: Rows, settings: Settings) -> Measured:  # noqa: AR
         logvar: Log-variances of the posteriors, in the form of the codes.
         protocol: A name, or settings.
         seed: Of drawn rows.
-        interval: Level of a bootstrap interval over rows, where wanted.
+        interval: Level of an interval by half-samples of the rows, where wanted.
 
     Raises:
         ConfigError: There are no log-variances.

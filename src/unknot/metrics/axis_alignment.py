@@ -48,7 +48,7 @@ def axis_alignment(shares: Shares, settings: TraversalSettings) -> Measured:  # 
         >>> factors = np.indices((5, 6)).reshape(2, -1).T
         >>> turned = factors @ [[0.6, 0.8], [-0.8, 0.6]]
         >>> axis_alignment(turned, factors, protocol="paper")
-        axis_alignment 0.2800 .raw 0.6400 (paper)
+        axis_alignment 0.2800 .raw 0.6400 (protocol paper v1, 30 rows)
     """
     scores = shares.normalize(shares.axis)
     return shares.measure(scores, raw=shares.axis)

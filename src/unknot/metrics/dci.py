@@ -72,7 +72,7 @@ PROTOCOLS = {
 
 @metric(
     PROTOCOLS,
-    options=("test",),
+    options=("test", "interval"),
     range=(0, 1),
     measures=("modularity", "compactness", "explicitness"),
     cost=1.87,

@@ -19,10 +19,10 @@ from unknot.metrics.parts.traversals import (
     Points,
     Traversals,
     geometric,
+    half_traversals,
     pairs_along,
     points,
     random_pairs,
-    resample,
     traversals,
 )
 
@@ -63,11 +63,12 @@ class Sample:
     stream: str = ""
     """Of the pairs that are drawn within traversals."""
 
-    def resample(self, step: int) -> "Sample":
-        """With as many traversals of each factor, drawn with replacement, and fresh pairs."""
+    def half(self, step: int) -> "Sample":
+        """With half of the traversals of each factor, without replacement, and fresh pairs."""
         rows = replace(self.points.rows, images=None)  # the score itself does not read them
         again = {
-            name: resample(steps, name, step, rows.seed) for name, steps in self.traversals.items()
+            name: half_traversals(steps, name, step, rows.seed)
+            for name, steps in self.traversals.items()
         }
         return Sample(replace(self.points, rows=rows), again, f"/{step}")
 
@@ -136,7 +137,7 @@ def distance_correlation(sample: Sample, settings: Settings) -> Measured:
         images: Images ``[n, ...]`` of the rows; with a representation, images by row number.
         protocol: A name or settings.
         seed: Of the traversals and pairs.
-        interval: Level of a bootstrap interval over traversals, with fresh pairs each time.
+        interval: Level of an interval by half-samples of the traversals, each with fresh pairs.
 
     Raises:
         DataError: No rows show a factor moving alone, or too few for an interval.

@@ -60,7 +60,7 @@ PROTOCOLS = {
 
 @metric(
     PROTOCOLS,
-    options=("test",),
+    options=("test", "interval"),
     range=(0, 1),
     measures=("explicitness",),
     cost=0.51,

@@ -62,7 +62,7 @@ def gaussian_tc(rows: Rows, settings: Settings) -> Measured:
         >>> import numpy as np
         >>> same, other = [[1, 1], [-1, -1]], [[1, -1], [-1, 1]]
         >>> gaussian_tc(np.array(6 * same + 2 * other), protocol="study2019")  # correlation 0.5
-        gaussian_tc 0.1438 (study2019)
+        gaussian_tc 0.1438 (protocol study2019 v1, 16 rows)
     """
     codes = normal_scores(rows.codes) if settings.normal_scores else rows.codes
     table = correlation(codes, codes)

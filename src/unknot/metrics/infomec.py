@@ -36,7 +36,7 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(10_000, active="informative
 
 @metric(
     PROTOCOLS,
-    options=(),
+    options=("interval",),
     range=(0, 1),
     measures=("modularity", "compactness", "explicitness"),
     cost=1.55,

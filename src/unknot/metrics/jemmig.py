@@ -68,7 +68,7 @@ def jemmig(rows: Rows, settings: Counting | Quantized) -> Measured:
         logvar: Log-variances of the posteriors, in the form of the codes; read by ``paper`` alone.
         protocol: A name, or settings.
         seed: Of drawn rows.
-        interval: Level of a bootstrap interval over rows, where wanted.
+        interval: Level of an interval by half-samples of the rows, where wanted.
     """
     if isinstance(settings, Quantized):
         return _quantized(rows, settings)

@@ -51,7 +51,7 @@ def kl_per_dimension(rows: Rows, settings: Settings) -> Measured:
         logvar: Log-variances of the posteriors, in the form of the codes.
         protocol: A name, or settings.
         seed: Of drawn rows.
-        interval: Level of a bootstrap interval over rows, where wanted.
+        interval: Level of an interval by half-samples of the rows, where wanted.
 
     Raises:
         ConfigError: There are no log-variances.
@@ -59,7 +59,7 @@ def kl_per_dimension(rows: Rows, settings: Settings) -> Measured:
     Example:
         >>> import numpy as np
         >>> kl_per_dimension(np.tile([1.0, 0.0], (10, 1)), logvar=np.zeros((10, 2)))
-        kl_per_dimension 0.5000 .active 1.0000 (unknot)
+        kl_per_dimension 0.5000 .active 1.0000 (protocol unknot v1, 10 rows)
     """
     kl = Posterior(*rows.posteriors()).kl().mean(0)
     values = {"": kl.sum(), "active": (kl > settings.threshold).double().sum()}

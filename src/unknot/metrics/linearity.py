@@ -45,7 +45,7 @@ def linearity(shares: Shares, settings: TraversalSettings) -> Measured:  # noqa:
         >>> factors = np.indices((5, 6)).reshape(2, -1).T
         >>> turned = factors @ [[0.6, 0.8], [-0.8, 0.6]]
         >>> linearity(turned, factors, protocol="paper")
-        linearity 1.0000 .raw 1.0000 (paper)
+        linearity 1.0000 .raw 1.0000 (protocol paper v1, 30 rows)
     """
     scores = shares.normalize(shares.line)
     return shares.measure(scores, raw=shares.line)

@@ -69,7 +69,7 @@ def med(rows: Rows, settings: Settings) -> Measured:
         >>> import numpy as np
         >>> factors = np.indices((5, 6)).reshape(2, -1).T.repeat(20, axis=0)
         >>> med(factors.astype(float), factors)
-        med 1.0000 .completeness 1.0000 .top 1.0000 (unknot)
+        med 1.0000 .completeness 1.0000 .top 1.0000 (protocol unknot v1, 600 rows)
     """
     info = rows.information(settings.counting)
     normalizer = info.mutual.sum(0) if settings.normalizer == "sum" else info.factors

@@ -99,13 +99,13 @@ def mig(rows: Rows, settings: Settings | Exact | Neighbors) -> Measured:
         logvar: Log-variances of the posteriors, in the form of the codes; read by ``paper`` alone.
         protocol: A name, or settings.
         seed: Random seed for the metric.
-        interval: Level of a bootstrap interval over rows, where wanted.
+        interval: Level of an interval by half-samples of the rows, where wanted.
 
     Example:
         >>> import numpy as np
         >>> factors = np.indices((5, 40)).reshape(2, -1).T.repeat(9, axis=0)
         >>> mig(factors[:, ::-1].astype(float), factors, protocol="study2019")
-        mig 0.9060 (study2019, 100 % of the ceiling 0.906)
+        mig 0.9060 (protocol study2019 v1, 1,800 rows, 100 % of the ceiling 0.906)
     """
     if isinstance(settings, Neighbors):
         return _near(rows, settings)

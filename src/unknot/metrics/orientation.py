@@ -44,7 +44,7 @@ def orientation(shares: Shares, settings: TraversalSettings) -> Measured:  # noq
         >>> factors = np.indices((5, 6)).reshape(2, -1).T
         >>> turned = factors @ [[0.6, 0.8], [-0.8, 0.6]]
         >>> orientation(turned, factors, protocol="paper")
-        orientation 0.2800 .raw 0.6400 (paper)
+        orientation 0.2800 .raw 0.6400 (protocol paper v1, 30 rows)
     """
     scores = ratio(shares.normalize(shares.axis), shares.normalize(shares.line))
     raw = ratio(shares.axis, shares.line)

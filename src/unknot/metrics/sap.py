@@ -82,7 +82,7 @@ def sap(rows: Rows, settings: Settings) -> Measured:
         test: Test arrays ``(codes, factors)``; only a support vector machine needs them.
         kinds: One of ``ordered``, ``cyclic``, ``nominal`` per factor; a representation knows its
             own, given rows are ordered unless said otherwise.
-        interval: Level of a bootstrap interval over rows; not for ``study2019``.
+        interval: Level of an interval by half-samples of the rows; not for ``study2019``.
 
     Raises:
         ConfigError: ``kinds`` do not fit the factors, or ``study2019`` is given what it cannot use.

@@ -74,7 +74,7 @@ def udr(models: Models, settings: Settings) -> Measured:
         >>> import numpy as np
         >>> codes = np.indices((5, 6)).reshape(2, -1).T.astype(float)
         >>> udr([codes, -codes, codes[:, ::-1]])
-        udr 1.0000 (unknot)
+        udr 1.0000 (protocol unknot v1, 30 rows)
     """
     codes = [rows.codes for rows in models.rows]
     if models.kl is None:

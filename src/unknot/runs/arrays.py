@@ -31,7 +31,7 @@ class Arrays:
     """What a file holds of one model."""
 
     codes: np.ndarray
-    factors: np.ndarray
+    factors: np.ndarray | None = None
     logvars: np.ndarray | None = None
     test: tuple[np.ndarray, np.ndarray] | None = None
     """Codes and factors of test rows."""
@@ -62,7 +62,7 @@ def read(path: Path, model: int | None = None) -> Arrays:
     if len(halves) == 1:
         raise DataError(f"{path} has {halves[0]} but no other half of a test set beside it.")
     test = (arrays["codes_test"], arrays["factors_test"]) if halves else None
-    return Arrays(arrays["codes"], arrays["factors"], arrays.get("logvars"), test)
+    return Arrays(arrays["codes"], arrays.get("factors"), arrays.get("logvars"), test)
 
 
 def _read_known(path: Path) -> dict[str, np.ndarray]:
@@ -72,9 +72,8 @@ def _read_known(path: Path) -> dict[str, np.ndarray]:
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise DataError(f"{path} holds one array; expected an npz with codes and factors.")
         with archive:
-            for name in ("codes", "factors"):
-                if name not in archive.files:
-                    raise DataError(f"{path} has no array '{name}'{nearest(name, archive.files)}")
+            if "codes" not in archive.files:
+                raise DataError(f"{path} has no array 'codes'{nearest('codes', archive.files)}")
             arrays = {name: archive[name] for name in NAMES if name in archive.files}
     except FileNotFoundError as error:
         raise DataError(f"There is no file {path}.") from error

@@ -14,7 +14,8 @@ from unknot.core.objective import Calibrated, Net, Recoding
 from unknot.losses import reconstruction
 from unknot.losses.likelihood import activate, likelihood_of, pixel_likelihood
 from unknot.metrics.parts.decoding import PosteriorSamples, Variance, sample_posteriors
-from unknot.metrics.parts.scoring import DecoderMetric, Score
+from unknot.metrics.parts.score import Score
+from unknot.metrics.parts.scoring import DecoderMetric
 from unknot.runs.training import Training
 
 IMAGES = 256

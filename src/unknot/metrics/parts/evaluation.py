@@ -9,7 +9,10 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.core.representation import Representation
 from unknot.metrics.parts.facts import check_protocol, facts, protocols_for
 from unknot.metrics.parts.rows import Codes, Factors, Inputs, Test
-from unknot.metrics.parts.scoring import Metric, Score
+from unknot.metrics.parts.score import Score
+from unknot.metrics.parts.scoring import Metric
+
+NO_FACTORS = "Give the factors of the same rows for these."
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -38,12 +41,16 @@ class Table:
 
     def __repr__(self) -> str:
         wide = max([14, *(len(name) + 1 for name in self.scores)])
-        lines = [f"{'metric':<{wide}}{'score':>8}{'ceiling':>9}{'relative':>10}  remarks"]
+        intervals = any(score.interval for score in self.scores.values())
+        head = f"{'interval':>19}" if intervals else ""
+        lines = [f"{'metric':<{wide}}{'score':>8}{head}{'ceiling':>9}{'relative':>10}  remarks"]
         for name, score in self.scores.items():
             ceiling = "" if score.ceiling is None else f"{score.ceiling:.3f}"
             relative = "" if score.relative is None else f"{100 * score.relative:.0f} %"
+            ends = "{:.4f} to {:.4f}".format(*score.interval) if score.interval else ""
+            ends = f"{ends:>19}" if intervals else ""
             lines.append(
-                f"{name:<{wide}}{float(score):>8.4f}{ceiling:>9}{relative:>10}  "
+                f"{name:<{wide}}{float(score):>8.4f}{ends}{ceiling:>9}{relative:>10}  "
                 f"{'; '.join(score.remarks)}".rstrip()
             )
         reasons: dict[str, list[str]] = {}
@@ -63,12 +70,14 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     seed: int = 0,
     test: Test = None,
+    interval: float | None = None,
 ) -> Table:
     """Every metric that applies, under one protocol.
 
     Args:
         codes: Codes ``[n, z]``, or a representation.
-        factors: Factor values ``[n, f]``; none with a representation.
+        factors: Factor values ``[n, f]``; none with a representation. Without factors, the metrics
+            that need none are computed.
         logvar: Log-variances of the posteriors, in the form of the codes, for the metrics that read
             them; these are skipped without.
         protocol: The name of a protocol. Metrics without it are skipped.
@@ -76,6 +85,7 @@ def evaluate(
             skipped: it raises what stops it.
         seed: Random seed for the metrics.
         test: Test arrays for the metrics that learn; else rows are split as the protocol says.
+        interval: Level of an interval, such as 0.95, for the metrics that can have one.
 
     Example:
         >>> import numpy as np
@@ -87,8 +97,9 @@ def evaluate(
     """
     check_protocol(protocol)
     inputs = Inputs(codes, factors, seed, logvar, test)
+    has_factors = isinstance(codes, Representation) or factors is not None
     if not isinstance(codes, Representation):
-        inputs.rows(samples=None)
+        inputs.rows(samples=None, factors=has_factors)  # bad arrays are refused once, for all
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
     for name in metrics if metrics is not None else code_metrics():
@@ -97,7 +108,10 @@ def evaluate(
             if metrics is None and names and protocol not in names:
                 skipped[name] = f"It has no protocol '{protocol}'."
                 continue
-            scores[name] = score_codes(name, inputs, protocol)
+            if metrics is None and not has_factors and "factors" in facts(name).needs:
+                skipped[name] = NO_FACTORS
+                continue
+            scores[name] = score_codes(name, inputs, protocol, interval)
         except (ConfigError, DataError) as error:
             if metrics is not None:
                 raise
@@ -105,15 +119,19 @@ def evaluate(
     return Table(scores, skipped)
 
 
-def score_codes(name: str, inputs: Inputs, protocol: str) -> Score:
-    """One metric of codes by its name; those of the same inputs share their rows."""
+def score_codes(name: str, inputs: Inputs, protocol: str, interval: float | None = None) -> Score:
+    """One metric of codes by its name; those of the same inputs share their rows.
+
+    A metric that cannot have an interval is computed without.
+    """
     metric, needs = registry.get("metrics", name), facts(name).needs
     if "decoder" in needs:
         raise ConfigError(f"{name} needs a model: metrics.{name}(net, images).")
     if "models" in needs:
         raise ConfigError(f"{name} compares several models: metrics.{name}([codes, codes, ...]).")
     if isinstance(metric, Metric):
-        return metric.score(inputs, protocol)
+        level = interval if metric.takes("interval", protocol) else None
+        return metric.score(inputs, protocol, level)
     plain: Score = metric(inputs.codes, inputs.factors, protocol=protocol, seed=inputs.seed)
     return plain
 

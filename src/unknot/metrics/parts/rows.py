@@ -119,11 +119,12 @@ class Rows:
 
         return self.remember("perfect", compute)
 
-    def resample(self, step: int) -> "Rows":
-        """As many rows drawn with replacement, for an interval."""
+    def half(self, step: int) -> "Rows":
+        """Half of the rows, drawn without replacement, for an interval; test rows likewise."""
         n = len(self)
-        index = noise.integers(self.seed, "metric/bootstrap", step, n, high=n)
-        return self[index.to(self.codes.device)]
+        index = noise.permutation(self.seed, "metric/half", step, n, 1)[: max(1, n // 2), 0]
+        test = None if self.test is None else self.test.half(step)
+        return replace(self[index.to(self.codes.device)], test=test)
 
     def posteriors(self) -> tuple[Float[Tensor, "n z"], Float[Tensor, "n z"]]:
         """Means and log-variances."""

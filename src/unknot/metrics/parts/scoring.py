@@ -10,10 +10,8 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 import torch
 from jaxtyping import Float
-from numpy.typing import NDArray
 from torch import Tensor
 
-from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
 from unknot.metrics.parts.decoding import Likelihood, PosteriorSamples, sample_posteriors
@@ -28,61 +26,12 @@ from unknot.metrics.parts.rows import (
     Test,
     take_codes,
 )
+from unknot.metrics.parts.score import Score
 
-RESAMPLES = 200
+MOST_RESAMPLES, FEWEST_RESAMPLES = 200, 50
+SECONDS = 20.0
+"""CPU seconds that an interval may take, roughly, before it gets fewer half-samples."""
 S = TypeVar("S")
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Score:
-    """One score of one representation.
-
-    Example:
-        >>> score = Score("mig", {"mig": 0.7}, {}, {"name": "study2019"}, ceiling=0.875)
-        >>> float(score), score["mig"], round(score.relative, 3)
-        (0.7, 0.7, 0.8)
-        >>> score
-        mig 0.7000 (study2019, 80 % of the ceiling 0.875)
-    """
-
-    name: str
-    values: Mapping[str, float]
-    """By ``<name>`` and ``<name>.<part>``."""
-    parts: Mapping[str, NDArray[Any]]
-    """Tables are codes by factors."""
-    protocol: Mapping[str, Any]
-    """Name, version and every setting, the number of rows, the factors used, the seed."""
-    interval: tuple[float, float] | None = None
-    """Where asked for: the bootstrap interval of the first value over rows."""
-    ceiling: float | None = None
-    """What one noiseless code per factor scores on the same rows, where that is not simply 1."""
-    remarks: tuple[str, ...] = ()
-
-    def __float__(self) -> float:
-        return self.values[self.name]
-
-    def __getitem__(self, key: str) -> float:
-        if key not in self.values:
-            raise ConfigError(
-                f"{self.name} has no value '{key}'{registry.nearest(key, list(self.values))}"
-            )
-        return self.values[key]
-
-    @property
-    def relative(self) -> float | None:
-        """The value as a share of the ceiling."""
-        return float(self) / self.ceiling if self.ceiling else None
-
-    def __repr__(self) -> str:
-        notes = [str(self.protocol["name"])]
-        if self.relative is not None:
-            notes.append(f"{100 * self.relative:.0f} % of the ceiling {self.ceiling:.3f}")
-        if self.interval:
-            notes.append(f"interval {self.interval[0]:.4f} to {self.interval[1]:.4f}")
-        others = [
-            f"{k.removeprefix(self.name)} {v:.4f}" for k, v in self.values.items() if k != self.name
-        ]
-        return " ".join([f"{self.name} {float(self):.4f}", *others, f"({', '.join(notes)})"])
 
 
 @dataclass(frozen=True)
@@ -99,8 +48,8 @@ class Measured:
 class Sample(typing.Protocol):
     """What a metric measures: rows, or what was made of them once."""
 
-    def resample(self, step: int) -> "Sample":
-        """As much of it drawn with replacement, for an interval."""
+    def half(self, step: int) -> "Sample":
+        """Half of it, drawn without replacement, for an interval."""
         ...
 
 
@@ -214,10 +163,11 @@ class Metric(Base[S]):
         if interval is not None:
 
             def again(step: int) -> float:
-                return float(self.measure(sample.resample(step), settings).values[""])
+                return float(self.measure(sample.half(step), settings).values[""])
 
-            ends = bootstrap(again, float(measured.values[""]), interval)
-            record["level"] = interval
+            count = resamples(self.facts.cost)
+            ends = half_sample_interval(again, float(measured.values[""]), interval, count)
+            record |= {"level": interval, "interval": f"{count} half-samples of the rows"}
         return build(choice, measured, rows, record, interval=ends, ceiling=ceiling)
 
 
@@ -326,7 +276,7 @@ def metric(
             one of codes: ``options``, which keywords it takes beside protocol and seed, of
             ``interval`` (unless given), ``test``, ``kinds`` and ``images``; ``ceiling``, whether to
             report what a perfect code scores on the same rows; ``sample``, which makes of rows what
-            is measured, and resamples itself for an interval; and ``kinds``, types of settings
+            is measured, and halves itself for an interval; and ``kinds``, types of settings
             in addition to those of the protocols.
 
     Example:
@@ -334,7 +284,7 @@ def metric(
         ... def spread(rows, settings):
         ...     return Measured({"": rows.codes.std(0).max()}, {})
         >>> spread(torch.arange(10.0)[:, None])
-        spread 3.0277 (unknot)
+        spread 3.0277 (protocol unknot, 10 rows)
     """
     kind = {"decoder": DecoderMetric, "models": ModelsMetric}.get(needs[0], Metric)
     fields = {key: about.pop(key) for key in about.keys() & FIELDS}
@@ -390,15 +340,30 @@ def build(
     return Score(name, values, parts, full_record, interval, ceiling, remarks)
 
 
-def bootstrap(again: Callable[[int], float], value: float, level: float) -> tuple[float, float]:
-    """Quantiles of the score over resamples, moved to be centred on the value.
+def resamples(cost: float | None) -> int:
+    """How many half-samples an interval takes: fewer where a metric takes seconds."""
+    return round(min(MOST_RESAMPLES, max(FEWEST_RESAMPLES, SECONDS / (cost or 0.01))))
 
-    Repeated rows bias counting estimates upwards, so the plain quantiles would often miss the
-    value itself; their spread is what is wanted. ``again`` scores the resample of a number.
+
+def half_sample_interval(
+    again: Callable[[int], float], value: float, level: float, count: int
+) -> tuple[float, float]:
+    r"""Quantiles of the score over half-samples, moved to be centred on the value.
+
+    Rows drawn twice, as in a bootstrap, raise information; half of the rows without replacement do
+    not. Given $n$ rows, the mean of a half-sample varies by $\sigma^2 (2 / n - 1 / n)$, just as the
+    mean of all rows does, so that the spread needs no factor. A half has more bias than all rows,
+    which the centring takes away.
+
+    Args:
+        again: The score of the half-sample of a number.
+        value: The score of all rows.
+        level: Such as 0.95.
+        count: How many half-samples.
     """
     if not 0 < level < 1:
         raise ConfigError(f"interval is a level between 0 and 1, such as 0.95; got {level}.")
-    spread = torch.tensor([again(step) for step in range(RESAMPLES)], dtype=torch.float64)
+    spread = torch.tensor([again(step) for step in range(count)], dtype=torch.float64)
     tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
     low, high = (value + (spread - spread.mean()).quantile(tails)).tolist()
     return low, high

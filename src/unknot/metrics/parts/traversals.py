@@ -150,10 +150,10 @@ def traversals(sample: Points, factor: int, most: int) -> Traversals:
     return Traversals(order, number[group][order])
 
 
-def resample(steps: Traversals, name: str, step: int, seed: int) -> Traversals:
-    """As many traversals drawn with replacement, for an interval."""
+def half_traversals(steps: Traversals, name: str, step: int, seed: int) -> Traversals:
+    """Half of the traversals, drawn without replacement, for an interval."""
     sizes = torch.bincount(steps.group)
-    chosen = _again(len(sizes), name, step, seed)
+    chosen = _half(len(sizes), name, step, seed)
     length = sizes[chosen]
     group = torch.arange(len(chosen)).repeat_interleave(length)
     within = torch.arange(len(group)) - (length.cumsum(0) - length)[group]
@@ -161,12 +161,13 @@ def resample(steps: Traversals, name: str, step: int, seed: int) -> Traversals:
     return Traversals(steps.index[starts[chosen][group] + within], group)
 
 
-def _again(traversals: int, name: str, step: int, seed: int) -> Int[Tensor, " t"]:
+def _half(traversals: int, name: str, step: int, seed: int) -> Int[Tensor, " t"]:
     if traversals < 2:
         raise DataError(
             f"An interval comes from several traversals, and there is one of {name}. Leave it out."
         )
-    return noise.integers(seed, f"metric/bootstrap {name}", step, traversals, high=traversals)
+    order = noise.permutation(seed, f"metric/half {name}", step, traversals, 1)[:, 0]
+    return order[: traversals // 2]
 
 
 def grid_traversals(
@@ -256,11 +257,11 @@ class Shares:
         least = 1 / self.size
         return ((share - least) / (1 - least)).clamp_min(0) if self.size > 1 else share
 
-    def resample(self, step: int) -> "Shares":
-        """With as many traversals of each factor, drawn with replacement."""
+    def half(self, step: int) -> "Shares":
+        """With half of the traversals of each factor, drawn without replacement."""
         rows = self.points.rows
         shares = [
-            share[:, _again(share.shape[1], name, step, rows.seed).to(share.device)]
+            share[:, _half(share.shape[1], name, step, rows.seed).to(share.device)]
             for share, name in zip(self.by_factor, rows.names, strict=True)
         ]
         return replace(self, by_factor=tuple(shares))

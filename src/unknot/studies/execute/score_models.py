@@ -17,7 +17,7 @@ from torch import Tensor
 
 from unknot.core.factors import FactorSpace
 from unknot.metrics import facts
-from unknot.metrics.parts.scoring import Score
+from unknot.metrics.parts.score import Score
 from unknot.runs import evaluate
 from unknot.runs.evaluate import Model, ScoringRequest
 from unknot.runs.records import Record
