@@ -64,7 +64,7 @@ class FileSettings(Protocol):
         ...
 
     @property
-    def standardize(self) -> bool:
+    def unbounded(self) -> bool:
         """Whether values lie outside [0, 1]."""
         ...
 
@@ -85,6 +85,7 @@ class FactorDataset(Dataset[Tensor]):
         std: Channel deviations to divide by; empty for images in [0, 1].
         note: What was decided when the images were read, for people.
         origin: The settings that it was loaded from, if any: with them a run can load it again.
+        columns: Of a table, whose rows are images of one pixel with a channel for each column.
     """
 
     name: str
@@ -94,6 +95,7 @@ class FactorDataset(Dataset[Tensor]):
     std: tuple[float, ...] = ()
     note: str = ""
     origin: Any = field(default=None, compare=False, repr=False)
+    columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.images, Sized) and len(self.images) != self.space.size:
@@ -115,6 +117,9 @@ class FactorDataset(Dataset[Tensor]):
         """How many images of which size, and what was decided when they were read, in a line."""
         c, h, w = self.shape
         plural = "" if len(self) == 1 else "s"
+        if self.columns:
+            size = f"{len(self):,} row{plural} of {c:,} columns"
+            return f"{size}, {self.note}" if self.note else size
         size = f"{len(self):,} image{plural}, {h} x {w} x {c}"
         return f"{size}, {self.note}" if self.note else size
 

@@ -64,6 +64,11 @@ class Images:
         return path.stem or path.resolve().name
 
     @property
+    def unbounded(self) -> bool:
+        """Whether values lie outside [0, 1]."""
+        return self.standardize
+
+    @property
     def shape(self) -> tuple[int, int, int] | None:
         """Channels, height and width, once they are decided."""
         sides = self._options().sides

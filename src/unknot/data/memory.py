@@ -29,6 +29,11 @@ class Memory:
     title: str = "data"
 
     @property
+    def unbounded(self) -> bool:
+        """Whether values lie outside [0, 1]."""
+        return self.standardize
+
+    @property
     def shape(self) -> tuple[int, int, int] | None:
         """Channels, height and width."""
         return self.channels, self.size[0], self.size[-1]

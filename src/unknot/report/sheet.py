@@ -9,6 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
+from unknot.core.errors import ShapeError
 from unknot.report.style import INK, MISSING, MUTED, PAPER, RULE, font
 
 SIDE = 128
@@ -35,6 +36,11 @@ def pixels(dataset: FactorDataset, x: Float[Tensor, "*n c h w"]) -> UInt8[np.nda
     Images of more channels, or of two, are shown channel by channel, side by side. Pixels that are
     not numbers become orange: a broken model must not pass for a black image.
     """
+    if dataset.columns:
+        raise ShapeError(
+            f"{dataset.name} is a table of {len(dataset.columns)} columns and has no images to be "
+            "drawn; use its codes: unknot encode, unknot evaluate, run.codes()."
+        )
     unit = dataset.unit(x).double().cpu()
     if unit.shape[-3] not in (1, 3):
         unit = unit.movedim(-3, -2).flatten(-2).unsqueeze(-3)

@@ -166,6 +166,15 @@ def _choice(
     return Choice(choice, settings)
 
 
+def _net_for(shape: tuple[int, int, int]) -> str:
+    """`conv64` for its size, `conv` for others that it takes, and `mlp` for all else."""
+    _, h, w = shape
+    if h == w == 64:
+        return "conv64"
+    sides = registry.get("nets", "conv").sides
+    return "conv" if h in sides and w in sides else "mlp"
+
+
 def _suit(table: dict[str, Any], data: Any) -> dict[str, Any]:
     """Settings with a net and a likelihood that suit the user's own data, unless they are named.
 
@@ -177,9 +186,9 @@ def _suit(table: dict[str, Any], data: Any) -> dict[str, Any]:
         dict(_table("net", table.get("net", {}))),
         _table("objective", table.get("objective", {})),
     )
-    net.setdefault("name", "conv64" if data.shape[1:] == (64, 64) else "conv")
+    net.setdefault("name", _net_for(data.shape))
     kind = registry.get("objectives", objective.get("name", DEFAULTS["objective"]))
-    if data.standardize and "likelihood" in _fields(kind)[1]:
+    if data.unbounded and "likelihood" in _fields(kind)[1]:
         objective = {"likelihood": "gaussian", **objective}
     return {**table, "net": net, "objective": objective}
 

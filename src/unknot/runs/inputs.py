@@ -24,6 +24,8 @@ def as_images(images: Tensor | np.ndarray, dataset: FactorDataset) -> Float[Tens
     if isinstance(images, np.ndarray) and images.dtype.kind not in "uifb":
         raise DataError(f"Images are whole numbers 0 .. 255 or floats; got {images.dtype}.")
     x = torch.from_numpy(np.ascontiguousarray(images)) if isinstance(images, np.ndarray) else images
+    if x.ndim == 2 and dataset.shape == (x.shape[1], 1, 1):  # rows of a table, as they stand there
+        return dataset.standardize(x.float()[..., None, None])
     x = _channels_first(x, dataset.shape)
     if x.dtype in (torch.uint8, torch.bool):
         return dataset.standardize(x.float() / (255 if x.dtype == torch.uint8 else 1))

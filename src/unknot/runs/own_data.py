@@ -5,12 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError
 from unknot.data.memory import Memory
 from unknot.data.parts.assembly import assemble
 from unknot.data.parts.objects import hash_dataset, read_object
 from unknot.data.parts.reading import Options
+from unknot.data.parts.tables import table_dataset, table_of
+from unknot.data.vectors import Vectors
 from unknot.runs import config
 from unknot.runs.spec import Choice
 
@@ -27,7 +31,9 @@ def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
         choice = config.data({**settings, "name": str(source)})
         loaded: FactorDataset = choice.settings.load()
         return replace(loaded, origin=choice)
-    if not isinstance(source, FactorDataset):
+    if getattr(source, "ndim", 0) == 2:
+        dataset = _table_dataset(source, settings)
+    elif not isinstance(source, FactorDataset):
         options, others = _options(settings)
         dataset = assemble(read_object(source, options, lambda *_: None), **others)
     elif settings:
@@ -58,7 +64,7 @@ def data_of_run(source: Any, choice: Choice) -> FactorDataset | None:
         moved = config.data({**choice.table(), "path": str(source)})
         dataset: FactorDataset = moved.settings.load()
         return replace(dataset, origin=moved)
-    made = isinstance(source, FactorDataset | str | Path)
+    made = isinstance(source, FactorDataset | str | Path) or getattr(source, "ndim", 0) == 2
     names = ("size", "channels", "standardize")
     again = {} if made else {n: getattr(settings, n) for n in names if hasattr(settings, n)}
     dataset = as_dataset(source, again)
@@ -69,6 +75,17 @@ def data_of_run(source: Any, choice: Choice) -> FactorDataset | None:
             "give the same images with the same settings."
         )
     return dataset
+
+
+def _table_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
+    """The rows of an array, a tensor or a data frame."""
+    settings = dict(settings)
+    name = settings.pop("name", "data")
+    # Checked like those of a file, whose path and content they have not.
+    checked = config.build(Vectors, {**settings, "path": ""}, "data")
+    source = source.detach().cpu().numpy() if isinstance(source, Tensor) else source
+    table = table_of(source[: checked.limit], "the table")
+    return table_dataset(table, name, standardize=checked.standardize)
 
 
 def _options(settings: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:

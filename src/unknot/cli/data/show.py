@@ -49,6 +49,9 @@ def show(
         say(registry.summary("datasets", name))
     if not space.stands_in:
         print_table(factors)
+    if dataset.columns:
+        print_table([{"column": name} for name in dataset.columns])
+        return
     path = out or Path(f"{dataset.name}.png")
     write_whole(path, png(dataset_picture(dataset)))
     say(f"Picture: {path}")

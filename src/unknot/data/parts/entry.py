@@ -1,9 +1,13 @@
 """Which dataset reads a user's file or folder."""
 
-from unknot.core.errors import DataError
-from unknot.data.parts.array_files import ARRAYS, split_key
+from pathlib import Path
 
-FILES = (*ARRAYS, ".parquet")
+from unknot.core.errors import DataError
+from unknot.data.parts.array_files import ARRAYS, open_array, split_key
+from unknot.data.parts.parquet import is_picture_table
+from unknot.data.parts.tables import TEXTS
+
+FILES = (*ARRAYS, ".parquet", *TEXTS)
 
 
 def entry_for(text: str) -> str | None:
@@ -17,13 +21,25 @@ def entry_for(text: str) -> str | None:
         DataError: It looks like a path, and there is nothing, or nothing that can be read.
     """
     path, key = split_key(text)
+    ending = path.suffix.lower()
     if path.is_dir():
         return "images"
     if path.is_file():
-        if path.suffix.lower() not in FILES:
-            endings = ", ".join(ending[1:] for ending in FILES)
+        if ending not in FILES:
+            endings = ", ".join(name[1:] for name in FILES)
             raise DataError(f"Expected a folder of pictures or a file ({endings}); got '{path}'.")
-        return "images"
-    if key or "/" in text or "\\" in text or path.suffix.lower() in FILES:
+        return "vectors" if _is_table(path, key) else "images"
+    if key or "/" in text or "\\" in text or ending in FILES:
         raise DataError(f"There is no file or folder '{path}'.")
     return None
+
+
+def _is_table(path: Path, key: str) -> bool:
+    """Whether rows of a file are vectors rather than images."""
+    ending = path.suffix.lower()
+    if ending in TEXTS:
+        return True
+    if ending == ".parquet":
+        return not is_picture_table(path)
+    with open_array(path, key) as opened:
+        return len(opened.array.shape) == 2

@@ -15,6 +15,7 @@ from unknot.data.parts.images import Bytes, Levels
 from unknot.data.parts.picture_files import Progress
 from unknot.data.parts.reading import Options, Reading, describe, plan
 from unknot.data.parts.stacks import as_rows, depth_of, read_stack
+from unknot.data.parts.tables import Columns
 
 ROWS = 10_000
 """Whose pixels are hashed of a dataset that makes its images by a formula."""
@@ -49,7 +50,7 @@ def hash_dataset(dataset: FactorDataset) -> str:
     space = dataset.space
     facts = (space.names, space.sizes, space.kinds, dataset.shape, dataset.mean, dataset.std)
     digest = hashlib.sha256(repr(facts).encode())
-    stored = isinstance(dataset.images, Bytes | Levels)
+    stored = isinstance(dataset.images, Bytes | Levels | Columns)
     count = len(dataset) if stored else min(len(dataset), ROWS)
     for rows in (torch.arange(count) * (len(dataset) // count)).split(256):
         digest.update(dataset.images.pixels(rows).cpu().contiguous().numpy().data)

@@ -41,7 +41,7 @@ def is_picture_table(path: Path) -> bool:
 
 def _read(files: list[Path], column: str) -> Any:
     """The bytes of pictures, as the only column of a table."""
-    arrow, parquet = _pyarrow()
+    arrow, parquet = parquet_modules()
     names = _picture_columns(_schema(files[0]))
     if column and column not in names:
         raise DataError(f"'{files[0]}' has no column of pictures '{column}'; it has {names}.")
@@ -60,7 +60,7 @@ def _read(files: list[Path], column: str) -> Any:
 
 
 def _schema(path: Path) -> Any:
-    arrow, parquet = _pyarrow()
+    arrow, parquet = parquet_modules()
     try:
         return parquet.read_schema(path)
     except (OSError, arrow.ArrowException) as error:
@@ -69,7 +69,7 @@ def _schema(path: Path) -> Any:
 
 def _picture_columns(schema: Any) -> list[str]:
     """Names of columns that are structures with ``bytes``."""
-    arrow, _ = _pyarrow()
+    arrow, _ = parquet_modules()
     return [
         field.name
         for field in schema
@@ -78,7 +78,8 @@ def _picture_columns(schema: Any) -> list[str]:
     ]
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def parquet_modules() -> tuple[Any, Any]:
+    """Pyarrow and its module for Parquet files."""
     try:
         import pyarrow
         import pyarrow.parquet

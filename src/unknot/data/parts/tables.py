@@ -1,0 +1,151 @@
+"""Tables of numbers: one row each, from CSV and Parquet files, arrays and data frames."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float32, Int
+from torch import Tensor
+
+from unknot.core.dataset import FactorDataset
+from unknot.core.errors import DataError
+from unknot.core.files import os_reason
+from unknot.data.parts.array_files import ARRAYS, open_array
+from unknot.data.parts.images import as_tensor
+from unknot.data.parts.parquet import parquet_modules
+from unknot.data.parts.user_grid import without_factors
+
+TEXTS = (".csv", ".tsv")
+NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers in named columns."""
+
+    values: Float32[np.ndarray, "n d"]
+    columns: tuple[str, ...]
+    content: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The rows of a table, as images of one pixel whose channels are the columns."""
+
+    stored: Float32[Tensor, "n d"]
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """One channel for each column, one pixel."""
+        return self.stored.shape[1], 1, 1
+
+    def pixels(self, index: Int[Tensor, "*n"]) -> Float32[Tensor, "*n d 1 1"]:
+        """Values of the given rows, as they are in the table."""
+        return self.stored[index][..., None, None]
+
+    def to(self, device: torch.device) -> "Columns":
+        """The same values on another device."""
+        return Columns(self.stored.to(device))
+
+
+def read_table(path: Path, key: str, limit: int | None) -> Table:
+    """The table of a file.
+
+    Args:
+        path: A CSV, TSV, Parquet, npy, npz or HDF5 file.
+        key: Which array of several.
+        limit: How many rows to take; all when None.
+
+    Raises:
+        DataError: It cannot be read, or holds no numbers.
+    """
+    ending = path.suffix.lower()
+    if ending in ARRAYS:
+        with open_array(path, key) as opened:
+            return table_of(np.asarray(opened.array[:limit]), f"'{path}'")
+    return table_of(_read_frame(path).iloc[:limit], f"'{path}'")
+
+
+def table_of(source: Any, name: str) -> Table:
+    """An array ``[n, d]`` or a data frame as a table; columns of text are left out.
+
+    Raises:
+        DataError: There are no numbers, or some are missing.
+    """
+    columns: tuple[str, ...] = ()
+    note = ""
+    if hasattr(source, "select_dtypes"):
+        numbers = source.select_dtypes(include=["number", "bool"])
+        texts = [str(column) for column in source.columns if column not in numbers.columns]
+        if texts:
+            shown = ", ".join(texts[:NAMES_SHOWN]) + (", ..." if len(texts) > NAMES_SHOWN else "")
+            note = f"left out as no numbers: {shown}"
+        columns = tuple(str(column) for column in numbers.columns)
+        source = numbers.to_numpy(np.float64, na_value=np.nan)
+    if source.ndim != 2 or 0 in source.shape or source.dtype.kind not in "buif":
+        raise DataError(
+            f"Expected numbers [rows, columns] in {name}; got {source.dtype} {source.shape}."
+        )
+    values = np.ascontiguousarray(source, np.float32)
+    columns = columns or tuple(f"column_{i}" for i in range(values.shape[1]))
+    if not (fine := np.isfinite(values).all(0)).all():
+        column = columns[int(np.argmin(fine))]
+        raise DataError(
+            f"Column '{column}' of {name} has missing, infinite or too large values; "
+            "fill them in or leave the column out."
+        )
+    digest = hashlib.sha256(repr((columns, values.shape)).encode())
+    digest.update(values.data)
+    return Table(values, columns, digest.hexdigest()[:32], note)
+
+
+def table_dataset(table: Table, name: str, *, standardize: bool = True) -> FactorDataset:
+    """A dataset of the rows of a table.
+
+    Args:
+        table: The numbers.
+        name: What people call it.
+        standardize: Subtract the mean of each column and divide by its standard deviation; a
+            column of one value is not divided.
+    """
+    wide = table.values.astype(np.float64)
+    mean, std = np.zeros(wide.shape[1]), np.ones(wide.shape[1])
+    if standardize:
+        mean, spread = wide.mean(0), wide.std(0)
+        std = np.where(spread > 1e-12 * np.abs(mean).clip(1e-300), spread, 1.0)
+    dataset = FactorDataset(
+        name,
+        without_factors(len(wide)),
+        Columns(as_tensor(table.values)),
+        tuple(mean.tolist()),
+        tuple(std.tolist()),
+        note=", ".join(part for part in ("standardised" * standardize, table.note) if part),
+    )
+    return replace(dataset, columns=table.columns)
+
+
+def _read_frame(path: Path) -> Any:
+    """A text or Parquet file as a data frame."""
+    import pandas as pd
+
+    try:
+        if path.suffix.lower() in TEXTS:
+            return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",")
+        arrow, parquet = parquet_modules()
+    except OSError as error:
+        raise DataError(f"Cannot read '{path}': {os_reason(error)}.") from error
+    except ValueError as error:  # pandas' errors of parsing, and of the encoding
+        raise DataError(
+            f"'{path}' is no table that can be read: {error}".splitlines()[0]
+        ) from error
+    try:
+        return parquet.read_table(path).to_pandas()
+    except (OSError, arrow.ArrowException) as error:
+        raise DataError(f"'{path}' is damaged or no Parquet file.") from error

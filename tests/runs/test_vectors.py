@@ -1,0 +1,94 @@
+"""Tables of numbers: what is read, that they train, and what needs pixels."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import unknot
+from unknot.core.errors import ConfigError, DataError, ShapeError
+from unknot.report.model.pictures import dataset_picture
+from unknot.runs import config
+
+RNG = np.random.default_rng(2)
+VALUES = (RNG.normal(size=(40, 3)) * [1, 100, 1e-3] + [5, -300, 0]).astype(np.float32)
+FRAME = pd.DataFrame(VALUES, columns=["height", "weight", "dose"])
+
+
+def write(folder, kind):
+    path = folder / f"cells.{kind}"
+    if kind == "npy":
+        np.save(path, VALUES)
+    elif kind == "npz":
+        np.savez(path, values=VALUES)
+    elif kind == "parquet":
+        pytest.importorskip("pyarrow")
+        FRAME.assign(batch="a").to_parquet(path)
+    else:
+        FRAME.assign(batch="a").to_csv(path, sep="\t" if kind == "tsv" else ",", index=False)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "npy", "npz", "parquet"])
+def test_files_of_numbers_are_standardised_and_can_be_put_back(tmp_path, kind):
+    data = unknot.dataset(write(tmp_path, kind))
+    x = data.batch(torch.arange(40))
+    assert x.shape == (40, 3, 1, 1)
+    assert torch.allclose(x.mean(0), torch.zeros(3, 1, 1), atol=1e-5)
+    assert torch.allclose(x.std(0, unbiased=False), torch.ones(3, 1, 1), atol=1e-5)
+    assert np.allclose(data.unit(x)[..., 0, 0], VALUES, rtol=1e-4, atol=1e-4)
+    text = "40 rows of 3 columns, standardised"
+    left_out = ", left out as no numbers: batch"
+    assert data.summary == text + ("" if kind.startswith("np") else left_out)
+    assert data.columns[0] == ("column_0" if kind.startswith("np") else "height")
+
+
+def test_the_same_numbers_are_the_same_run_wherever_they_are(tmp_path):
+    spec = config.spec({"data": str(write(tmp_path, "csv"))})
+    assert (spec.data.name, spec.net.name) == ("vectors", "mlp")
+    assert spec.objective.settings.likelihood == "gaussian"
+    (tmp_path / "other").mkdir()
+    assert config.spec({"data": str(write(tmp_path / "other", "csv"))}).ids() == spec.ids()
+    assert config.spec(spec.table()) == spec
+
+
+def test_a_table_trains_better_than_its_mean_and_is_loaded_again(tmp_path):
+    hidden = RNG.normal(size=(200, 2))
+    table = pd.DataFrame(hidden @ RNG.normal(size=(2, 8)), columns=[*"abcdefgh"])
+    common = {"steps": 300, "batch": 64, "lr": 3e-3, "device": "cpu", "beta": 0.1}
+    run = unknot.train(table, out=tmp_path / "run", **common)
+    assert run.spec.net.name == "mlp"
+    x = run.dataset.batch(torch.arange(200))
+    error = (run.decode(run.codes()) - x).square().mean()
+    assert error < 0.3  # 1 if every row were the mean
+    again = unknot.load(tmp_path / "run", device="cpu", data=table)
+    assert torch.equal(again.codes(), run.codes())
+    codes = again.encode(table.to_numpy(np.float32))
+    assert torch.allclose(codes, run.codes(), atol=1e-5)
+
+
+def test_a_column_of_one_value_is_not_divided():
+    data = unknot.dataset(np.column_stack([np.arange(5.0), np.full(5, 7.0)]))
+    assert (data.batch(torch.arange(5))[:, 1] == 0).all()
+    raw = unknot.dataset(VALUES, standardize=False, limit=4)
+    assert np.array_equal(raw.batch(torch.arange(4))[..., 0, 0], VALUES[:4])
+
+
+def test_what_is_refused(tmp_path):
+    gaps = FRAME.copy()
+    gaps.loc[3, "weight"] = None
+    with pytest.raises(DataError, match="Column 'weight' of the table has missing"):
+        unknot.dataset(gaps)
+    with pytest.raises(DataError, match="Expected numbers"):
+        unknot.dataset(FRAME[["dose"]].astype(str))
+    with pytest.raises(ConfigError, match="did you mean 'limit'"):
+        unknot.dataset(VALUES, limits=3)
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(DataError, match="no table that can be read"):
+        unknot.dataset(tmp_path / "empty.csv")
+    with pytest.raises(ShapeError, match="table of 3 columns and has no images"):
+        dataset_picture(unknot.dataset(FRAME))
+    with pytest.raises(ShapeError, match="choose a net that takes them: linear, mlp"):
+        unknot.train(FRAME, net="conv", steps=1, device="cpu")
+    with pytest.raises(ConfigError, match="likelihood bernoulli does not allow"):
+        unknot.train(FRAME, likelihood="bernoulli", steps=1, device="cpu")
