@@ -122,7 +122,7 @@ def _print_scores(all_scores: "list[Record]") -> None:
 
     results = [record for record in all_scores if record.applies]
     rows = [
-        {"seed": record.seed, "step": record.step, "metric": key, "score": f"{value:.4f}"}
+        {"seed": record.seed, "step": record.step or "last", "metric": key, "score": f"{value:.4f}"}
         for record in results
         for key, value in record.values.items()
     ]
