@@ -23,6 +23,7 @@ from torch.func import functional_call, vmap
 from unknot.core import noise
 from unknot.core.architecture import Architecture, Shape
 from unknot.core.dataset import FactorDataset, Images
+from unknot.core.factor_table import Space
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import at, hyper_fields, replace_fields, stack
 from unknot.core.objective import (
@@ -334,8 +335,9 @@ OBJECTIVE_CHECKS: tuple[Callable[[Any], None], ...] = (
 
 def _images_fit_the_grid(data: FactorDataset) -> None:
     rows = _some_rows(data.space, 1000)
-    same = torch.equal(data.space.index(data.space.factors(rows)), rows)
-    _require(same, f"{data.name}: row numbers and factors are not each other's inverse.")
+    if isinstance(data.space, FactorSpace):
+        same = torch.equal(data.space.index(data.space.factors(rows)), rows)
+        _require(same, f"{data.name}: row numbers and factors are not each other's inverse.")
     few = rows[:20].reshape(2, 10)
     _require(isinstance(data.images, Images), f"{data.name}.images must satisfy `Images`.")
     pixels, x = data.images.pixels(few), data.batch(few)
@@ -350,6 +352,8 @@ def _images_fit_the_grid(data: FactorDataset) -> None:
 
 
 def _each_factor_shows(data: FactorDataset, still: Collection[str]) -> None:
+    if not isinstance(data.space, FactorSpace):
+        return
     for factor, name in enumerate(data.space.names):
         if name not in still:
             rows = data.space.traversal(_some_rows(data.space, 8), factor)[:, :50]
@@ -358,7 +362,7 @@ def _each_factor_shows(data: FactorDataset, still: Collection[str]) -> None:
                 _require(different, f"{data.name}: changing '{name}' leaves an image the same.")
 
 
-def _some_rows(space: FactorSpace, n: int) -> Tensor:
+def _some_rows(space: Space, n: int) -> Tensor:
     """The first row, the last, and others in between."""
     ends = torch.tensor([0, space.size - 1])
     return torch.cat([ends, noise.integers(0, "check", 0, n - 2, high=space.size)])

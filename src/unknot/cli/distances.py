@@ -67,9 +67,10 @@ def distances(
     folder = output_folder(out or run / "distances")
     trained = load(run, device=device, data=data)
     trained.dataset.require_factors("Distances along factors")
+    space = trained.dataset.space.require_grid(report.ALONG)
     sources = report.run_sources(trained, member, loss=loss)
     with stderr.status("measuring distances"):
-        matrices = mean_matrices(sources, trained.dataset.space, traversals=traversals, seed=seed)
+        matrices = mean_matrices(sources, space, traversals=traversals, seed=seed)
         by_factor = clouds.factor_clouds(
             trained.representations()[member], traversals=traversals, seed=seed
         )

@@ -33,7 +33,8 @@ def encode(
 
     Arrays in the file: `codes` [n, z], the posterior means ([models, n, z] for several models);
     `logvars`, the posterior log-variances, same shape; `index` [n], the dataset rows; and, if the
-    data has factors, `factors` [n, f] and their `names` [f]. Read it with `numpy.load`.
+    data has factors, `factors` [n, f] (-1 where a label is missing), their `names` [f], `kinds` [f]
+    and `levels` (JSON), which `unknot score` reads. Read it with `numpy.load`.
 
     Other images are resized to those of the run, which need not have its data for that.
 

@@ -21,6 +21,21 @@ DataPlace = Annotated[
 SkipBroken = Annotated[
     bool, typer.Option("--skip-broken", help="Leave out pictures that cannot be read.")
 ]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        help="Labels of your own images: a CSV file, or names in their file, e.g. object,view.",
+    ),
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        help="Kind of a label: ordered, cyclic, nominal or continuous, e.g. angle=cyclic. "
+        "Repeatable.",
+    ),
+]
 
 Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unknot.cli.options import Device, Json, SkipBroken, override
+from unknot.cli.options import Device, Json, Kinds, Labels, SkipBroken, override
 
 if TYPE_CHECKING:
     from unknot.runs.run import Run
@@ -67,6 +67,8 @@ def train(
     out: Annotated[
         Path | None, typer.Option(help="Run folder.", show_default="runs/OBJECTIVE-DATA-N")
     ] = None,
+    labels: Labels = None,
+    kind: Kinds = None,
     skip_broken: SkipBroken = False,
     set_: Annotated[
         list[str] | None,
@@ -87,7 +89,7 @@ def train(
 
     `unknot train settings.toml --set 'objective.beta={kind="linear", start=0, end=4, steps=5000}'`
 
-    `unknot train --data photos/ --set data.size=64`
+    `unknot train --data photos/ --labels people.csv --set data.size=64`
 
     `unknot train --objective ada_gvae --data xysquares --set sampler.changed=1`
     """
@@ -99,6 +101,8 @@ def train(
     flags: dict[str, Any] = {
         "data.name": data,
         "data.skip_broken": skip_broken or None,
+        "data.labels": labels,
+        "data.kinds": kind or None,
         "objective.name": objective,
         "objective.preset": preset,
         "net.name": net,

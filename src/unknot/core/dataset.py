@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from unknot.core.errors import ConfigError, DataError
-from unknot.core.factors import FactorSpace
+from unknot.core.factor_table import Space
 
 
 @runtime_checkable
@@ -89,7 +89,7 @@ class FactorDataset(Dataset[Tensor]):
     """
 
     name: str
-    space: FactorSpace
+    space: Space
     images: Images
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
@@ -100,7 +100,7 @@ class FactorDataset(Dataset[Tensor]):
     def __post_init__(self) -> None:
         if isinstance(self.images, Sized) and len(self.images) != self.space.size:
             raise DataError(
-                f"{self.name} has {len(self.images)} images for a grid of {self.space.size} points."
+                f"{self.name} has {len(self.images)} images for {self.space.size} rows of factors."
             )
 
     def __len__(self) -> int:

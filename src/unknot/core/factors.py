@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import torch
 from jaxtyping import Int
@@ -11,8 +11,10 @@ from torch import Tensor
 
 from unknot.core.errors import DataError, ShapeError
 
-Kind: TypeAlias = Literal["ordered", "cyclic", "nominal"]
-KINDS: tuple[Kind, ...] = ("ordered", "cyclic", "nominal")
+Kind: TypeAlias = Literal["ordered", "cyclic", "nominal", "continuous"]
+KINDS: tuple[Kind, ...] = ("ordered", "cyclic", "nominal", "continuous")
+GRID_KINDS = KINDS[:3]
+"""A grid has few values of each factor."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class FactorSpace:
     names: tuple[str, ...]
     sizes: tuple[int, ...]
     kinds: tuple[Kind, ...]
+    is_grid: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         lengths = {len(self.names), len(self.sizes), len(self.kinds)}
@@ -49,8 +52,8 @@ class FactorSpace:
             raise DataError(f"Factor names must differ from each other; got {self.names}.")
         if min(self.sizes) < 1:
             raise DataError(f"Each factor needs at least one value; got sizes {self.sizes}.")
-        if unknown := set(self.kinds) - set(KINDS):
-            raise DataError(f"Factor kinds are {KINDS}; got {sorted(unknown)}.")
+        if unknown := set(self.kinds) - set(GRID_KINDS):
+            raise DataError(f"Factor kinds are {GRID_KINDS}; got {sorted(unknown)}.")
         if self.size > torch.iinfo(torch.int64).max:
             raise DataError(f"The grid {self.sizes} has more points than a 64-bit row number.")
 
@@ -110,6 +113,10 @@ class FactorSpace:
         """Refuse row numbers outside the grid."""
         if bool(((index < 0) | (index >= self.size)).any()):
             raise DataError(f"Row numbers must lie in 0 .. {self.size - 1}.")
+
+    def require_grid(self, who: str) -> "FactorSpace":  # noqa: ARG002
+        """Itself; a table of labels refuses here."""
+        return self
 
     def traversal(self, index: Int[Tensor, "*n"], factor: int) -> Int[Tensor, "*n values"]:
         """Row numbers of all values of one factor, the other factors held as in ``index``.

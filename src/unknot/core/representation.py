@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unknot.core.errors import DataError, ShapeError
-from unknot.core.factors import FactorSpace
+from unknot.core.factor_table import Space
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,12 @@ class Representation:
     posterior means.
     """
 
-    space: FactorSpace
+    space: Space
     latents: int
     rows: Callable[[Tensor], Tensor]
 
     @classmethod
-    def whole(cls, space: FactorSpace, codes: Float[Tensor, "size z"]) -> "Representation":
+    def whole(cls, space: Space, codes: Float[Tensor, "size z"]) -> "Representation":
         """All codes at once, in grid order.
 
         Raises:
@@ -44,7 +44,7 @@ class Representation:
 
     @classmethod
     def lazy(
-        cls, space: FactorSpace, latents: int, encode: Callable[[Tensor], Tensor]
+        cls, space: Space, latents: int, encode: Callable[[Tensor], Tensor]
     ) -> "Representation":
         """Codes on request: ``encode`` gets row numbers, each row at most once."""
         return cls(space, latents, CodeCache(encode, space.size))

@@ -1,19 +1,22 @@
 """The user's own images, from a folder or a file."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
-from unknot.core.places import NeededPlace
+from unknot.core.labels import replace_kinds
+from unknot.core.places import NeededPlace, Place
 from unknot.data.parts.array_files import open_array, split_key
 from unknot.data.parts.assembly import assemble
 from unknot.data.parts.decoding import Crop
-from unknot.data.parts.parquet import parquet_pictures
+from unknot.data.parts.labels import label, with_table
+from unknot.data.parts.parquet import parquet_columns, parquet_pictures
 from unknot.data.parts.picture_files import Progress, folder_pictures, read_pictures
 from unknot.data.parts.reading import Options, Reading, Size
 from unknot.data.parts.shelf import make_key
 from unknot.data.parts.stacks import read_stack
-from unknot.data.parts.user_grid import read_grid
+from unknot.data.parts.user_grid import read_grid, read_table
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class Images:
 
     An npy file holds images ``[n, h, w]``, ``[n, h, w, c]`` or ``[n, c, h, w]``; of an npz or HDF5
     file the array ``images`` or the only one is taken, or the one named as ``file.h5::key``. An npz
-    file may have ``factors`` and ``names`` too, as described under `arrays`. A Parquet file, or a
+    file may have ``factors`` and ``names`` too, as described under `arrays`, and ``kinds``; they
+    need not fill a grid. A Parquet file, or a
     folder of them, has a column of pictures ``{bytes, path}``, as the Hugging Face hub writes it.
 
     Args:
@@ -41,6 +45,10 @@ class Images:
         standardize: Subtract each channel's mean and divide by its standard deviation.
         limit: Take the first so many images only.
         skip_broken: Leave out pictures that cannot be read.
+        labels: A CSV file with a column of file names, or one row for each image; or names of
+            arrays in the npz or HDF5 file or of columns in the Parquet file, such as
+            ``object,view``.
+        kinds: Of labels, where they are not to be inferred: ``["angle=cyclic"]``.
         content: A hash of what the files hold; written down by a run, whose images are then
             checked, wherever they lie.
     """
@@ -52,6 +60,8 @@ class Images:
     standardize: bool = False
     limit: int | None = None
     skip_broken: bool = False
+    labels: Place = None
+    kinds: tuple[str, ...] | None = None
     content: str | None = None
 
     def __post_init__(self) -> None:
@@ -78,7 +88,7 @@ class Images:
         """The same settings with what the files decide written down."""
         if self.content is not None and self.shape is not None:
             return self
-        reading = self._read(on_progress)
+        reading = self.read(on_progress)
         _, c, h, w = reading.pixels.shape
         return replace(self, size=(h, w), channels=c, content=reading.content)
 
@@ -90,7 +100,7 @@ class Images:
             ShapeError: An array is not a stack of images.
             WriteError: There is no room to keep decoded images.
         """
-        reading = self._read(lambda *_: None)
+        reading = self.read()
         if self.content not in (None, reading.content):
             raise DataError(
                 f"The images in '{self.path}' are no longer those of the run; put those back, or "
@@ -101,7 +111,14 @@ class Images:
     def _options(self) -> Options:
         return Options(self.size, self.crop, self.channels, self.limit, self.skip_broken)
 
-    def _read(self, on_progress: Progress) -> Reading:
+    def read(self, on_progress: Progress = lambda *_: None) -> Reading:
+        """Images and labels.
+
+        Args:
+            on_progress: Told how many images are read, and of how many.
+        """
+        if self.kinds and not self.labels and split_key(self.path)[0].suffix.lower() != ".npz":
+            raise DataError("Kinds are of labels, and there are none; give them with --labels.")
         path, key = split_key(self.path)
         if not path.exists():
             raise DataError(
@@ -111,10 +128,17 @@ class Images:
         options = self._options()
         if path.suffix.lower() == ".parquet" or (path.is_dir() and any(path.glob("*.parquet"))):
             pictures = parquet_pictures(path, key, self.limit)
-            return read_pictures(pictures, options, on_progress)
+            reading = read_pictures(pictures, options, on_progress)
+            if self._columns:
+                labels = parquet_columns(path, self._columns, self.limit)
+                kept = [pictures.names.index(name) for name in reading.names]
+                labels = {name: [cells[row] for row in kept] for name, cells in labels.items()}
+                return label(replace(reading, names=()), labels, self.kinds or ())
+            return self._labelled(replace(reading, names=()))
         if path.is_dir():
-            return read_pictures(folder_pictures(path, self.limit), options, on_progress)
-        with open_array(path, key) as opened:
+            pictures = folder_pictures(path, self.limit)
+            return self._labelled(read_pictures(pictures, options, on_progress))
+        with open_array(path, key, self._columns) as opened:
             reading = read_stack(
                 opened.array,
                 options,
@@ -122,9 +146,35 @@ class Images:
                 key=opened.key,
                 on_progress=on_progress,
             )
-            if opened.factors is None:
-                return reading
-            n = len(reading.pixels)
-            space, order = read_grid(opened.factors, opened.names, n, self.path)
-            content = make_key(reading.content, order.tolist(), space.names)
-            return replace(reading, pixels=reading.pixels[order], content=content, space=space)
+            if opened.columns:
+                columns = {name: column[: self.limit] for name, column in opened.columns.items()}
+                return label(reading, columns, self.kinds or ())
+            if opened.factors is None or self.labels:
+                return self._labelled(reading)
+            table = read_table(
+                opened.factors, opened.names, opened.kinds, len(reading.pixels), self.path
+            )
+            table = replace_kinds(table, self.kinds or ())
+            labelled = with_table(reading, table)
+            if not (labelled.space and labelled.space.is_grid) or {*table.kinds} != {"ordered"}:
+                return labelled
+            _, order = read_grid(opened.factors, opened.names, table.size, self.path)
+            # As before there were kinds: ids of runs come from it.
+            content = make_key(reading.content, order.tolist(), table.names)
+            return replace(labelled, content=content)
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        """Labels that the file of the images has."""
+        if self.labels is None or Path(self.labels).expanduser().is_file():
+            return ()
+        path, _ = split_key(self.path)
+        if path.is_dir() and not any(path.glob("*.parquet")):
+            raise DataError(f"There is no file '{self.labels}' with labels.")
+        return tuple(filter(None, (name.strip() for name in self.labels.split(","))))
+
+    def _labelled(self, reading: Reading) -> Reading:
+        if self.labels is None:
+            return reading
+        partial = self.limit is not None or self.skip_broken
+        return label(reading, self.labels, self.kinds or (), partial=partial)

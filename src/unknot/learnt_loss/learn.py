@@ -175,6 +175,7 @@ def learn_loss(
 def _learn(
     dataset: FactorDataset, s: LossSettings, watch: Callable[[int, float], None]
 ) -> Float[Tensor, "k k"]:
+    space = dataset.space.require_grid("Learnt losses")
     w = first_kernel(s).to(dataset.batch(torch.zeros(1, dtype=torch.int64))).requires_grad_()
     adam = torch.optim.Adam([w], lr=s.lr)
     for t in range(s.steps):
@@ -182,7 +183,7 @@ def _learn(
         first = noise.integers(s.seed, "loss/first", t, s.pairs, high=s.batch)
         onward = noise.integers(s.seed, "loss/second", t, s.pairs, high=s.batch - 1)
         second = (first + 1 + onward) % s.batch
-        truth = factor_distances(dataset.space, rows[first], rows[second]).double()
+        truth = factor_distances(space, rows[first], rows[second]).double()
         x = dataset.batch(rows.to(w.device))
         seen = pair_distances(_features(x, w.abs(), s.pixels), first, second).double()
         ranks = soft_rank(_spread(seen), s.softness)
@@ -271,7 +272,7 @@ def agreement(
     with torch.no_grad():
         by_factor = correlations(
             lambda index: features(dataset.batch(index)),
-            dataset.space,
+            dataset.space.require_grid("Learnt losses"),
             traversals=traversals,
             pairs=pairs,
             seed=seed,

@@ -18,6 +18,11 @@ class Settings(RowSettings):
     correlation: Literal["pearson", "spearman"] = "pearson"
     version: int = 1
 
+    @property
+    def gaps(self) -> bool:
+        """Each factor is looked at by itself."""
+        return True
+
 
 PROTOCOLS = {"paper": Settings(), "unknot": Settings(correlation="spearman")}
 

@@ -33,6 +33,11 @@ class Settings(RowSettings):
         """Rows that are looked at."""
         return self.counting.samples
 
+    @property
+    def gaps(self) -> bool:
+        """Each factor is looked at by itself."""
+        return True
+
 
 PROTOCOLS = {"paper": Settings(STUDY), "unknot": Settings(UNKNOT, normalizer="entropy")}
 

@@ -36,6 +36,11 @@ class Settings(RowSettings):
         """Rows that are looked at."""
         return self.counting.samples
 
+    @property
+    def gaps(self) -> bool:
+        """Each factor is counted by itself."""
+        return True
+
 
 @dataclass(frozen=True)
 class Neighbors(RowSettings):

@@ -30,6 +30,11 @@ class Settings(RowSettings):
     version: int = 1
 
     @property
+    def gaps(self) -> bool:
+        """Each factor is correlated by itself."""
+        return self.estimator != "svm"
+
+    @property
     def options(self) -> tuple[str, ...]:
         """A support vector machine is fitted to classes, on other rows than it is tested on."""
         return ("test",) if self.estimator == "svm" else ("test", "kinds", "interval")
@@ -100,7 +105,8 @@ def sap(rows: Rows, settings: Settings) -> Measured:
         alive = rows.codes.var(0, correction=0) > 1e-12
     for k, kind in enumerate(rows.kinds):
         if kind == "nominal":
-            table[:, k] = threshold_accuracy(rows.codes, rows.levels[:, k])
+            known = rows.levels[:, k] >= 0
+            table[:, k] = threshold_accuracy(rows.codes[known], rows.levels[known, k])
     return _gaps(torch.where(alive[:, None], table, 0.0))
 
 

@@ -1,6 +1,7 @@
 """Codes and factors as a file: ours for others, and those that anyone may have written."""
 
 import io
+import json
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -16,12 +17,14 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError
+from unknot.core.factor_table import FactorTable, as_table, fill_grid
 from unknot.core.files import write_whole
 from unknot.core.registry import nearest
+from unknot.core.representation import Representation
 from unknot.runs import config
 from unknot.runs.run import MOST_ROWS, Run
 
-NAMES = ("codes", "factors", "logvars", "codes_test", "factors_test")
+NAMES = ("codes", "factors", "logvars", "codes_test", "factors_test", "names", "kinds", "levels")
 OF_MODELS = ("codes", "logvars", "codes_test")
 """Arrays that may hold several models, ``[models, n, z]``."""
 
@@ -30,10 +33,11 @@ OF_MODELS = ("codes", "logvars", "codes_test")
 class Arrays:
     """What a file holds of one model."""
 
-    codes: np.ndarray
-    factors: np.ndarray | None = None
-    logvars: np.ndarray | None = None
-    test: tuple[np.ndarray, np.ndarray] | None = None
+    codes: np.ndarray | Representation
+    """With their factors, where all points of a grid are there."""
+    factors: np.ndarray | FactorTable | None = None
+    logvars: np.ndarray | Representation | None = None
+    test: tuple[np.ndarray, np.ndarray | FactorTable] | None = None
     """Codes and factors of test rows."""
 
 
@@ -61,8 +65,39 @@ def read(path: Path, model: int | None = None) -> Arrays:
     halves = [name for name in ("codes_test", "factors_test") if name in arrays]
     if len(halves) == 1:
         raise DataError(f"{path} has {halves[0]} but no other half of a test set beside it.")
-    test = (arrays["codes_test"], arrays["factors_test"]) if halves else None
-    return Arrays(arrays["codes"], arrays.get("factors"), arrays.get("logvars"), test)
+    plain = Arrays(arrays["codes"], arrays.get("factors"), arrays.get("logvars"))
+    if halves:
+        plain = replace(plain, test=(arrays["codes_test"], arrays["factors_test"]))
+    return _described(plain, arrays, path) if {"factors", "kinds"} <= {*arrays} else plain
+
+
+def _described(plain: Arrays, arrays: dict[str, np.ndarray], path: Path) -> Arrays:
+    """Arrays with the names, kinds and levels of factors that the file has."""
+    factors, codes = arrays["factors"], torch.from_numpy(arrays["codes"])
+    try:
+        names, kinds = (tuple(arrays[name].tolist()) for name in ("names", "kinds"))
+        levels = json.loads(str(arrays["levels"]))
+        tables = [
+            FactorTable(names, kinds, tuple(map(tuple, levels)), torch.from_numpy(array).long())
+            for array in (factors, *(plain.test[1:] if plain.test else ()))
+            if isinstance(array, np.ndarray)
+        ]
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"'names', 'kinds' and 'levels' in {path} do not describe its factors."
+        ) from error
+    if plain.test:
+        return replace(plain, factors=tables[0], test=(plain.test[0], tables[1]))
+    grid = fill_grid(tables[0])
+    if grid is None or codes.ndim != 2 or len(codes) != tables[0].size:
+        return replace(plain, factors=tables[0])
+    space, order = grid
+    logvars = arrays.get("logvars")
+    return Arrays(
+        Representation.whole(space, codes[order]),
+        None,
+        None if logvars is None else Representation.whole(space, torch.from_numpy(logvars)[order]),
+    )
 
 
 def _read_known(path: Path) -> dict[str, np.ndarray]:
@@ -145,8 +180,10 @@ def write(
         "index": index.numpy(),
     }
     if not space.stands_in:
-        arrays["factors"] = space.factors(index).numpy().astype(np.int32)
-        arrays["names"] = np.array(space.names)
+        table = as_table(space, index)
+        arrays["factors"] = table.values.numpy().astype(np.int32)
+        arrays["names"], arrays["kinds"] = np.array(table.names), np.array(table.kinds)
+        arrays["levels"] = np.array(json.dumps(table.levels))
     data = io.BytesIO()
     np.savez(data, **arrays)
     write_whole(path, data.getvalue())

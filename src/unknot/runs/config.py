@@ -160,6 +160,9 @@ def _choice(
         if isinstance(path := inner.get("path"), str):
             # A run must find its file from wherever it is opened.
             inner["path"] = str(Path(path).expanduser().absolute())
+        labels = inner.get("labels")
+        if isinstance(labels, str) and (file := Path(labels).expanduser()).is_file():
+            inner["labels"] = str(file.absolute())
     settings = build(registry.get(room, choice), _preset(room, choice, inner), name)
     if isinstance(settings, FileSettings):
         settings = settings.pin(on_progress)

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError, StoreError
-from unknot.core.factors import FactorSpace
+from unknot.core.factor_table import FactorTable, Space
+from unknot.core.factors import FactorSpace, Kind
 from unknot.losses.likelihood import likelihood_of, pixel_likelihood
 from unknot.runs.spec import TrainSpec
 
@@ -52,6 +53,7 @@ def describe(dataset: FactorDataset, spec: TrainSpec) -> dict[str, Any]:
             "names": [*dataset.space.names],
             "sizes": [*dataset.space.sizes],
             "kinds": [*dataset.space.kinds],
+            **({} if dataset.space.is_grid else {"rows": len(dataset)}),
         },
         "likelihood": pixel_likelihood(likelihood_of(spec.objective.settings)),
         "fingerprint": fingerprint,
@@ -67,7 +69,8 @@ def absent_dataset(description: Mapping[str, Any], reason: str) -> FactorDataset
     """
     try:
         factors = description["factors"]
-        space = FactorSpace(*(tuple(factors[name]) for name in ("names", "sizes", "kinds")))
+        names, sizes, kinds = (tuple(factors[part]) for part in ("names", "sizes", "kinds"))
+        space = _space(names, sizes, kinds, factors.get("rows"))
         channels, height, width = map(int, description["image"])
         name = str(description["name"])
         fingerprint = tuple(map(float, description["fingerprint"]))
@@ -76,6 +79,16 @@ def absent_dataset(description: Mapping[str, Any], reason: str) -> FactorDataset
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"The run does not describe its data: {error!r}.") from error
     return FactorDataset(name, space, images, mean, std)
+
+
+def _space(
+    names: tuple[str, ...], sizes: tuple[int, ...], kinds: tuple[Kind, ...], rows: int | None
+) -> Space:
+    """A grid; or a table of so many rows, whose labels are not here either."""
+    if rows is None:
+        return FactorSpace(names, sizes, kinds)
+    levels = tuple(tuple(range(size)) for size in sizes)
+    return FactorTable(names, kinds, levels, torch.full((rows, len(names)), -1))
 
 
 def check_images(dataset: FactorDataset, fingerprint: Sequence[float] | None, where: str) -> None:

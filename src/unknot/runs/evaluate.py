@@ -10,7 +10,7 @@ from torch import Tensor
 import unknot
 from unknot.core import noise, registry
 from unknot.core.errors import ConfigError, DataError
-from unknot.core.factors import FactorSpace
+from unknot.core.factor_table import Space, as_table
 from unknot.core.representation import CodeCache, Representation
 from unknot.engine.encode import encode
 from unknot.metrics import facts
@@ -18,7 +18,6 @@ from unknot.metrics.parts import evaluation
 from unknot.metrics.parts.facts import Protocol, check_protocol, protocols_for
 from unknot.metrics.parts.rows import Inputs
 from unknot.metrics.parts.score import Score
-from unknot.metrics.parts.scoring import Metric
 from unknot.runs.decoding import decoding, reconstruction_errors
 from unknot.runs.records import Record, protocol_record
 from unknot.runs.run import Run
@@ -59,7 +58,7 @@ class Model:
 
     id: str
     seed: int
-    space: FactorSpace
+    space: Space
     latents: int
     encode: Callable[[Tensor], Tensor]
     """Means and log-variances side by side, ``[n, 2 z]``, of rows of the grid."""
@@ -242,20 +241,9 @@ def _of_rows(
     request: ScoringRequest,
 ) -> Callable[[str], Score]:
     """The scores of some rows; they fill no grid, and are scored as anyone's arrays are."""
-    values = model.space.factors(index)
-    varies = (values != values[0]).any(0)
-    factors = None if model.space.stands_in else values[:, varies]
-    arrays = codes.codes(index), factors, request.seed, logvar.codes(index)
-    kinds = [kind for kind, several in zip(model.space.kinds, varies, strict=True) if several]
-    without, beside_kinds = Inputs(*arrays), Inputs(*arrays, kinds=kinds)
-
-    def score(metric: str) -> Score:
-        entry = registry.get("metrics", metric)
-        knows = isinstance(entry, Metric) and entry.takes("kinds", request.protocol)
-        inputs = beside_kinds if knows else without
-        return evaluation.score_codes(metric, inputs, request.protocol)
-
-    return score
+    factors = None if model.space.stands_in else as_table(model.space, index)
+    inputs = Inputs(codes.codes(index), factors, request.seed, logvar.codes(index))
+    return lambda metric: evaluation.score_codes(metric, inputs, request.protocol)
 
 
 def _some_rows(training: Training, part: str, seed: int) -> Tensor:

@@ -9,8 +9,10 @@ from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError
+from unknot.data.images import Images
 from unknot.data.memory import Memory
 from unknot.data.parts.assembly import assemble
+from unknot.data.parts.labels import label
 from unknot.data.parts.objects import hash_dataset, read_object
 from unknot.data.parts.reading import Options
 from unknot.data.parts.tables import table_dataset, table_of
@@ -27,15 +29,35 @@ def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
             `FactorDataset`.
         settings: Of the dataset.
     """
-    if isinstance(source, str | Path):
+    settings = dict(settings)
+    if isinstance(source, str | Path) and _in_memory(settings.get("labels")):
+        labels, kinds = settings.pop("labels"), settings.pop("kinds", ())
+        choice = config.data({**settings, "name": str(source)})
+        if not isinstance(choice.settings, Images):
+            raise ConfigError(f"Labels are for your own images; {source} has factors of its own.")
+        reading = label(choice.settings.read(), labels, kinds)
+        images = choice.settings
+        dataset = assemble(reading, images.title, standardize=images.standardize)
+    elif isinstance(source, str | Path):
+        for name in ("labels", "kinds"):
+            if isinstance(settings.get(name), list | tuple):
+                settings[name] = [*settings[name]]
+        if isinstance(settings.get("labels"), list):
+            settings["labels"] = ",".join(settings["labels"])
+        if isinstance(settings.get("labels"), Path):
+            settings["labels"] = str(settings["labels"])
         choice = config.data({**settings, "name": str(source)})
         loaded: FactorDataset = choice.settings.load()
         return replace(loaded, origin=choice)
-    if getattr(source, "ndim", 0) == 2:
+    elif getattr(source, "ndim", 0) == 2:
         dataset = _table_dataset(source, settings)
     elif not isinstance(source, FactorDataset):
+        labels, kinds = settings.pop("labels", None), settings.pop("kinds", ())
         options, others = _options(settings)
-        dataset = assemble(read_object(source, options, lambda *_: None), **others)
+        reading = read_object(source, options, lambda *_: None)
+        if labels is not None:
+            reading = label(reading, labels, kinds)
+        dataset = assemble(reading, **others)
     elif settings:
         raise ConfigError(f"A dataset that is loaded has no more settings; got {[*settings]}.")
     else:
@@ -86,6 +108,11 @@ def _table_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
     source = source.detach().cpu().numpy() if isinstance(source, Tensor) else source
     table = table_of(source[: checked.limit], "the table")
     return table_dataset(table, name, standardize=checked.standardize)
+
+
+def _in_memory(labels: Any) -> bool:
+    """Whether labels are an object, and not a file or names of columns."""
+    return labels is not None and not isinstance(labels, str | Path | list | tuple)
 
 
 def _options(settings: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:

@@ -63,7 +63,7 @@ class Pairs:
     def bind(self, dataset: FactorDataset, device: torch.device) -> Rows:
         """The pairs of a dataset."""
         dataset.require_factors("Pairs")
-        space, exact = dataset.space, self.rule == "exact"
+        space, exact = dataset.space.require_grid("Pairs"), self.rule == "exact"
         weight = table(space, self.weights) if self.weights else None
         values = space.sizes if weight is None else _values(space, weight)
         able = [i for i, several in enumerate(values) if several > 1 or not exact]

@@ -97,7 +97,7 @@ class Triplets:
         if self.order == "recon":
             return lambda a, b: _image_distance(dataset, a, b)
         dataset.require_factors(f"Triplets by '{self.order}'", ", or take order 'recon'")
-        space = dataset.space
+        space = dataset.space.require_grid("Triplets")
         strides, sizes = column(space.strides, device), column(space.sizes, device)
         scale = column(self._scale(space), device)
         differs = self.order in ("category", "factors")

@@ -63,7 +63,7 @@ def distances(
     dataset = load_dataset(name, set_)
     dataset.require_factors("Distances along factors")
     sources = report.data_sources(dataset, loss)
-    images, space = sources["images"], dataset.space
+    images, space = sources["images"], dataset.space.require_grid(report.ALONG)
     with stderr.status(f"measuring {name}"):
         spreads = importance(
             images.rows,

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import DatasetArgument, DatasetSet, JsonOnly, SkipBroken, load_dataset
+from unknot.cli.options import (
+    DatasetArgument,
+    DatasetSet,
+    JsonOnly,
+    Kinds,
+    Labels,
+    SkipBroken,
+    load_dataset,
+)
 
 
 def show(
@@ -14,6 +22,8 @@ def show(
         Path | None, typer.Option(help="Output picture.", show_default="NAME.png")
     ] = None,
     set_: DatasetSet = None,
+    labels: Labels = None,
+    kind: Kinds = None,
     skip_broken: SkipBroken = False,
     json: JsonOnly = False,
 ) -> None:
@@ -27,7 +37,8 @@ def show(
     from unknot.report.model.pictures import dataset_picture
     from unknot.report.style import png
 
-    flags = {"skip_broken": True} if skip_broken else {}
+    choices = {"skip_broken": skip_broken, "labels": labels, "kinds": kind}
+    flags = {name: value for name, value in choices.items() if value}
     dataset = load_dataset(name, set_, **flags)
     space = dataset.space
     factors = [

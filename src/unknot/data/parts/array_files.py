@@ -1,8 +1,8 @@
 """Arrays of images in files: npy, npz and HDF5; a key behind ``::`` names one of several."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,13 @@ import numpy as np
 
 from unknot.core.errors import DataError
 from unknot.core.files import os_reason
+from unknot.core.registry import nearest
 from unknot.data.parts import shelf
 from unknot.data.parts.hdf5 import open_hdf5
 from unknot.data.parts.images import BAD_ARCHIVE
 
+GIVEN = ("factors", "names", "kinds")
+"""Arrays of an npz file that go with its images."""
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5")
 
 
@@ -26,6 +29,9 @@ class Opened:
     """Names it in the cache; None for what is in memory already."""
     factors: np.ndarray | None = None
     names: np.ndarray | None = None
+    kinds: np.ndarray | None = None
+    columns: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Labels that were asked for, by name."""
 
 
 def split_key(text: str) -> tuple[Path, str]:
@@ -41,8 +47,13 @@ def split_key(text: str) -> tuple[Path, str]:
 
 
 @contextmanager
-def open_array(path: Path, name: str = "") -> Iterator[Opened]:
+def open_array(path: Path, name: str = "", labels: Sequence[str] = ()) -> Iterator[Opened]:
     """The array of a file: the one that is named, else ``images``, else the only one.
+
+    Args:
+        path: The file.
+        name: Of the array.
+        labels: Names of other arrays, one label for each image.
 
     Raises:
         DataError: There is no such file or array, or it is damaged.
@@ -51,12 +62,16 @@ def open_array(path: Path, name: str = "") -> Iterator[Opened]:
         stat = path.stat()
         key = shelf.make_key(str(path.absolute()), name, stat.st_size, stat.st_mtime_ns)
         if path.suffix.lower() == ".npy":
+            if labels:
+                raise DataError(f"'{path}' has no labels; give a CSV file of them.")
             yield Opened(_map_npy(path), key)
         elif path.suffix.lower() == ".npz":
-            yield _read_npz(path, name)
+            yield _read_npz(path, name, labels)
         else:
             with open_hdf5(path, "an HDF5 file") as file:
-                yield Opened(file[_pick(_datasets(file), name, path)], key)
+                columns = _labels(file, _datasets(file), labels, path)
+                others = [n for n in _datasets(file) if n not in labels]
+                yield Opened(file[_pick(others, name, path)], key, columns=columns)
     except OSError as error:
         raise DataError(f"Cannot read '{path}': {os_reason(error)}.") from error
 
@@ -74,18 +89,37 @@ def _map_npy(path: Path) -> np.ndarray:
     return array
 
 
-def _read_npz(path: Path, name: str) -> Opened:
+def _read_npz(path: Path, name: str, labels: Sequence[str]) -> Opened:
     """The named array and the factors; others are left closed."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            choice = _pick([n for n in file if n not in ("factors", "names")], name, path)
-            factors, names = (file.get(n) for n in ("factors", "names"))
-            return Opened(file[choice], None, factors, names)
+            others = [n for n in file if n not in (*GIVEN, *labels)]
+            choice = _pick(others, name, path)
+            factors, names, kinds = (file.get(n) for n in GIVEN)
+            columns = _labels(file, [*file], labels, path)
+            return Opened(file[choice], None, factors, names, kinds, columns)
     except (*BAD_ARCHIVE, AttributeError) as error:
         raise DataError(
             f"'{path}' is damaged or not an npz file of plain arrays (no objects); "
             "write it with numpy.savez(path, images=...)."
         ) from error
+
+
+def _labels(
+    file: Any, there: Sequence[str], names: Sequence[str], path: Path
+) -> dict[str, np.ndarray]:
+    columns = {}
+    for name in names:
+        if name not in there:
+            raise DataError(f"'{path}' has no label '{name}'{nearest(name, [*there])}")
+        column = np.asarray(file[name][()])
+        if column.ndim != 1 or column.dtype.kind not in "OSUbiuf":
+            raise DataError(
+                f"'{name}' in '{path}' should have one label for each image; its shape is "
+                f"{column.shape}."
+            )
+        columns[name] = np.char.decode(column, "utf-8") if column.dtype.kind == "S" else column
+    return columns
 
 
 def _datasets(file: Any) -> list[str]:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
+from unknot.core.factor_table import FactorTable
 from unknot.data.parts.decoding import Header, Target, fit_array, fit_picture, picture_header
 from unknot.data.parts.images import Bytes, Levels
 from unknot.data.parts.picture_files import Progress
@@ -50,6 +51,8 @@ def hash_dataset(dataset: FactorDataset) -> str:
     space = dataset.space
     facts = (space.names, space.sizes, space.kinds, dataset.shape, dataset.mean, dataset.std)
     digest = hashlib.sha256(repr(facts).encode())
+    if isinstance(space, FactorTable):
+        digest.update(space.key.encode())
     stored = isinstance(dataset.images, Bytes | Levels | Columns)
     count = len(dataset) if stored else min(len(dataset), ROWS)
     for rows in (torch.arange(count) * (len(dataset) // count)).split(256):

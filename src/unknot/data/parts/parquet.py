@@ -1,9 +1,11 @@
 """Images in Parquet files as the Hugging Face hub writes them: a column of ``{bytes, path}``."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from unknot.core.errors import DataError
+from unknot.core.registry import nearest
 from unknot.data.parts import shelf
 from unknot.data.parts.picture_files import Pictures
 
@@ -32,6 +34,29 @@ def parquet_pictures(path: Path, column: str, limit: int | None) -> Pictures:
 
     names = [f"row {row:0{width}}" for row in range(len(images))]
     return Pictures(str(path), listing, names, fetch, fetch)
+
+
+def parquet_columns(path: Path, names: Sequence[str], limit: int | None) -> dict[str, list[Any]]:
+    """Columns of labels, by name.
+
+    Args:
+        path: A file, or a folder of files that are taken in the order of their names.
+        names: Of the columns.
+        limit: How many rows to take; all when None.
+
+    Raises:
+        DataError: There is no such column.
+    """
+    arrow, parquet = _pyarrow()
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    there = _schema(files[0]).names
+    if missing := [name for name in names if name not in there]:
+        raise DataError(f"'{path}' has no label '{missing[0]}'{nearest(missing[0], [*there])}")
+    try:
+        table = arrow.concat_tables(parquet.read_table(f, columns=[*names]) for f in files)
+    except (OSError, arrow.ArrowException) as error:
+        raise DataError(f"'{files[0]}' is damaged or no Parquet file.") from error
+    return {name: table.column(name).slice(0, limit).to_pylist() for name in names}
 
 
 def is_picture_table(path: Path) -> bool:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from unknot.core.errors import ConfigError, DataError
-from unknot.core.factors import FactorSpace
+from unknot.core.factor_table import Space
 from unknot.data.parts.decoding import Crop, Header, Target
 
 Size: TypeAlias = int | tuple[int, ...] | None
@@ -58,7 +58,7 @@ class Reading:
     """What was decided, for people."""
     names: tuple[str, ...] = ()
     """Of the files, relative to their folder, for labels that go by name."""
-    space: FactorSpace | None = None
+    space: Space | None = None
     """The factors, where they came with the images; rows are in its order."""
 
 

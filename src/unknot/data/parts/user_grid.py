@@ -3,10 +3,12 @@
 import math
 
 import numpy as np
+import torch
 from jaxtyping import Int64
 
 from unknot.core.errors import DataError
-from unknot.core.factors import FactorSpace, Kind
+from unknot.core.factor_table import FactorTable
+from unknot.core.factors import KINDS, FactorSpace, Kind
 
 
 def without_factors(count: int) -> FactorSpace:
@@ -25,13 +27,43 @@ def read_grid(
         count: How many images there are.
         path: Where it came from, for messages.
     """
+    _check_factors(factors, count, path)
+    return _grid(factors, _names(names, factors.shape[1], path), path)
+
+
+def read_table(
+    factors: np.ndarray, names: np.ndarray | None, kinds: np.ndarray | None, count: int, path: str
+) -> FactorTable:
+    """Factor values that need not fill a grid.
+
+    Args:
+        factors: Integers ``[n, f]``, one row per image.
+        names: ``[f]`` strings; numbered if there are none.
+        kinds: ``[f]`` strings; ordered if there are none.
+        count: How many images there are.
+        path: Where it came from, for messages.
+    """
+    _check_factors(factors, count, path)
+    width = factors.shape[1]
+    if kinds is not None and (kinds.shape != (width,) or not {*kinds.tolist()} <= {*KINDS}):
+        raise DataError(f"'kinds' in '{path}' must be {width} of {KINDS}, one per column.")
+    columns = [np.unique(column, return_inverse=True) for column in factors.T]
+    ordered = ["ordered"] * width if kinds is None else kinds.tolist()
+    return FactorTable(
+        _names(names, width, path),
+        tuple(kind for name in ordered for kind in KINDS if kind == name),
+        tuple(tuple(levels.tolist()) for levels, _ in columns),
+        torch.from_numpy(np.stack([rank.reshape(-1) for _, rank in columns], axis=1)),
+    )
+
+
+def _check_factors(factors: np.ndarray, count: int, path: str) -> None:
     fits = factors.ndim == 2 and factors.shape[1] > 0 and len(factors) == count
     if not fits or factors.dtype.kind not in "iu":
         raise DataError(
             f"'factors' in '{path}' must be integers [{count}, f], one row per "
             f"image; got {factors.dtype} {factors.shape}."
         )
-    return _grid(factors, _names(names, factors.shape[1], path), path)
 
 
 def _names(names: np.ndarray | None, count: int, path: str) -> tuple[str, ...]:

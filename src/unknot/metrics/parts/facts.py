@@ -113,6 +113,11 @@ class RowSettings:
         return False
 
     @property
+    def gaps(self) -> bool:
+        """Whether a row that lacks a label is of use for the other factors; else it is left out."""
+        return False
+
+    @property
     def options(self) -> tuple[str, ...] | None:
         """Keywords that it takes under these settings; None for those of the metric."""
         return None

@@ -40,6 +40,11 @@ class Counting(RowSettings):
     """Codes that tell nothing about any factor."""
     version: int = 1
 
+    @property
+    def gaps(self) -> bool:
+        """Each factor is counted by itself."""
+        return True
+
 
 STUDY = Counting()
 CARBONNEAU = Counting(samples=None, bins=10, factor_bins=10)
@@ -61,19 +66,22 @@ class Information:
 
 def information(
     codes: Float[Tensor, "n z"],
-    values: Int[Tensor, "n f"],
+    values: Int[Tensor, "n f"] | Float[Tensor, "n f"],
     levels: Int[Tensor, "n f"],
     counting: Counting,
 ) -> Information:
     r"""Mutual information of each code and factor from counts; levels number the values.
 
+    Rows that lack a factor, of level -1, are left out for that factor alone.
+
     Corrected entropies are $H + (K - 1) / 2n$ with $K$ occupied cells (Miller 1955), and mutual
     information is $H(z) + H(v) - H(z, v)$ of these, at least 0.
     """
     if counting.factor_bins is not None:
-        levels = discretize(values.double(), counting.factor_bins, "width")
+        levels = bin_factors(values.double(), counting.factor_bins)
     joint = counts(discretize(codes, counting.bins, counting.edges), levels)
     n, by_code, by_factor = len(codes), joint.sum(-1), joint.sum(-2)
+    gaps = bool((levels < 0).any())
     mutual = mutual_information(joint)
     alive = informative(mutual, by_code, by_factor)
     if counting.dead == "counted":
@@ -83,7 +91,8 @@ def information(
         for c in (joint.flatten(-2), by_code[:, 0], by_factor[0])
     )
     if counting.corrected:
-        mutual = (h_codes[:, None] + h_factors - h_joint).clamp_min(0)
+        each = entropy(by_code, corrected=True) if gaps else h_codes[:, None]
+        mutual = (each + h_factors - h_joint).clamp_min(0)
     mutual = torch.where(alive[:, None], mutual, 0.0)
     remarks = []
     entries = counting.bins * int(by_factor.shape[-1])
@@ -120,12 +129,25 @@ def discretize(values: Float[Tensor, "n c"], bins: int, edges: Edges) -> Int[Ten
     return torch.stack(columns, dim=1)
 
 
+def bin_factors(values: Float[Tensor, "n f"], bins: int) -> Int[Tensor, "n f"]:
+    """Bins of equal width for each factor; -1 where a value is NaN."""
+    known = ~values.isnan()
+    if bool(known.all()):
+        return discretize(values, bins, "width")
+    levels = torch.full(values.shape, -1, device=values.device)
+    for k, (column, there) in enumerate(zip(values.T, known.T, strict=True)):
+        levels[there, k] = discretize(column[there, None], bins, "width")[:, 0]
+    return levels
+
+
 def counts(codes: Int[Tensor, "n z"], levels: Int[Tensor, "n f"]) -> Float[Tensor, "z f b v"]:
     """How many rows have bin ``b`` of code ``z`` and value ``v`` of factor ``f``."""
     z, b, v = codes.shape[1], int(codes.max()) + 1, int(levels.max()) + 1
     first = codes * v + torch.arange(z, device=codes.device) * (b * v)
     tables = [
-        torch.bincount((first + level[:, None]).flatten(), minlength=z * b * v).reshape(z, b, v)
+        torch.bincount(
+            (first[level >= 0] + level[level >= 0, None]).flatten(), minlength=z * b * v
+        ).reshape(z, b, v)
         for level in levels.T
     ]
     return torch.stack(tables, dim=1).double()
@@ -163,7 +185,7 @@ def informative(
     could not show even a perfect code, a code that varies has the benefit of the doubt. The rule
     knows no units, so it does not depend on the scale of a code.
     """
-    n = by_code[0, 0].sum()
+    n = by_code.sum(-1)
     d = ((by_code > 0).sum(-1) - 1) * ((by_factor > 0).sum(-1) - 1)
     threshold = d + SIGMAS * (2.0 * d).sqrt()
     best = 2 * n * torch.minimum(entropy(by_code), entropy(by_factor))

@@ -62,7 +62,8 @@ class Grid:
 
     def _moved(self, index: Tensor, like: Tensor, factor: Tensor) -> Tensor:
         """Row numbers of the points whose factor takes the value it has in ``like``."""
-        space, columns = self.representation.space, torch.tensor(self.columns)[factor]
+        space = self.representation.space.require_grid("Votes")
+        columns = torch.tensor(self.columns)[factor]
         stride = torch.tensor(space.strides)[columns][:, None]
         size = torch.tensor(space.sizes)[columns][:, None]
         return index + (like // stride % size - index // stride % size) * stride

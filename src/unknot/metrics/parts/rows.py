@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import compress
 from typing import Any, TypeAlias, TypeVar
 
@@ -14,20 +14,23 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError, ShapeError
-from unknot.core.factors import KINDS, FactorSpace, Kind
+from unknot.core.factor_table import FactorTable, Space, as_table
+from unknot.core.factors import KINDS, Kind
 from unknot.core.representation import Representation
 from unknot.metrics.parts.information import (
     Counting,
     Information,
     correlation,
+    discretize,
     information,
     midranks,
 )
 
 Array: TypeAlias = Tensor | NDArray[Any]
 Codes: TypeAlias = Array | Representation
-Factors: TypeAlias = Array | None
-Test: TypeAlias = tuple[Array, Array] | None
+Labels: TypeAlias = Array | FactorTable
+Factors: TypeAlias = Labels | None
+Test: TypeAlias = tuple[Array, Labels] | None
 Images: TypeAlias = Array | Callable[[Tensor], Tensor] | None
 T = TypeVar("T")
 
@@ -35,6 +38,10 @@ FEWEST = 10
 """Fewer rows than this say nothing about any metric."""
 GRID_SAMPLES, GRID_TEST_SAMPLES = 10_000, 5_000
 """Grid points drawn where a protocol asks for all given rows."""
+TABLE_ROWS = 20_000
+"""Rows of a table of labels that metrics look at, at most."""
+QUANTILE_BINS = 20
+"""Levels of a continuous factor for metrics that count or classify: bins of equal mass."""
 LARGEST_FACTOR = 2**53
 """Beyond it float64, in which some metrics compute on factors, does not tell all numbers apart."""
 LARGEST_SHUFFLE = 10_000_000
@@ -50,17 +57,18 @@ class Rows:
 
     codes: Float[Tensor, "n z"]
     """Float64 and finite."""
-    values: Int[Tensor, "n f"]
-    """Factor values as given."""
+    values: Int[Tensor, "n f"] | Float[Tensor, "n f"]
+    """Factor values as given; real numbers where a factor is continuous or labels are missing,
+    which are NaN."""
     levels: Int[Tensor, "n f"]
-    """The same values numbered 0, 1, ... without gaps, in order."""
+    """The same values numbered 0, 1, ... without gaps, in order; -1 where they are missing."""
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
     remarks: tuple[str, ...] = ()
     seed: int = 0
     """Random seed for the metric."""
     grid: Representation | None = None
-    """All points, where there is a grid."""
+    """All points, where there is a grid; never of a table of labels."""
     logvar: Float[Tensor, "n z"] | None = None
     """Log-variances of posteriors whose means are the codes, for metrics that need them."""
     test: "Rows | None" = None
@@ -93,6 +101,28 @@ class Rows:
         result: T = self._memory[key]
         return result
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether labels are missing."""
+        return self.remember("gaps", lambda: bool((self.levels < 0).any()))
+
+    def complete(self) -> "Rows":
+        """Only rows that have all labels, to learn from and to test on."""
+        if not self.has_gaps and not (self.test and self.test.has_gaps):
+            return self
+
+        def compute() -> Rows:
+            train, test = (_without_gaps(rows) for rows in (self, self.test_rows))
+            gone = len(self) - len(train)
+            rows = _with_remark(train, f"{gone:,} rows that lack a label were left out")
+            varying = _varying(rows, len(rows))
+            if self.test is None:
+                return varying
+            columns = [rows.names.index(name) for name in varying.names]
+            return replace(varying, test=_choose(test, columns))
+
+        return self.remember("complete", compute)
+
     def information(self, counting: Counting) -> Information:
         """Information of each code about each factor, as `unknot.metrics.parts.information`."""
         return self.remember(
@@ -105,7 +135,13 @@ class Rows:
 
         def compute() -> Tensor:
             codes, values = self.codes, self.values.double()
-            return correlation(*(midranks(codes), midranks(values)) if ranks else (codes, values))
+            if not self.has_gaps:
+                return _correlation(codes, values, ranks)
+            tables = [
+                _correlation(codes[known], column[known, None], ranks)
+                for known, column in zip(self.levels.T >= 0, values.T, strict=True)
+            ]
+            return torch.cat(tables, dim=1)
 
         return self.remember(("correlations", ranks), compute)
 
@@ -115,7 +151,8 @@ class Rows:
         def compute() -> Rows:
             surplus = max(self.codes.shape[1] - self.values.shape[1], 0)
             dead = self.codes.new_zeros(len(self), surplus)
-            return replace(self, codes=torch.cat([self.values.double(), dead], dim=1))
+            values = self.values.double().nan_to_num()  # a missing label says nothing anywhere
+            return replace(self, codes=torch.cat([values, dead], dim=1))
 
         return self.remember("perfect", compute)
 
@@ -159,6 +196,8 @@ def _take_grid(codes: Representation, *, samples: int | None, seed: int) -> Rows
 
 def take_codes(codes: Codes, *, samples: int | None, seed: int) -> Rows:
     """The rows that other metrics see under the same seed, without factors; see `take`."""
+    if isinstance(codes, Representation) and isinstance(codes.space, FactorTable):
+        codes = codes.codes(_table_rows(codes.space, seed))
     if isinstance(codes, Representation):
         rows = _take_grid(codes, samples=samples, seed=seed)
     else:
@@ -247,7 +286,18 @@ def _check_grid(codes: Representation, factors: Factors, test: Test) -> None:
         )
 
 
-def _shuffled(space: FactorSpace, seed: int) -> Int[Tensor, " n"]:
+def _table_rows(table: FactorTable, seed: int) -> Int[Tensor, " n"]:
+    """All rows of a table, or as many as metrics look at."""
+    if table.size <= TABLE_ROWS:
+        return torch.arange(table.size)
+    return noise.permutation(seed, "metric/table", 0, table.size, 1)[:TABLE_ROWS, 0]
+
+
+def _correlation(codes: Tensor, values: Tensor, ranks: bool) -> Float[Tensor, "z f"]:
+    return correlation(*(midranks(codes), midranks(values)) if ranks else (codes, values))
+
+
+def _shuffled(space: Space, seed: int) -> Int[Tensor, " n"]:
     if space.size > LARGEST_SHUFFLE:
         return noise.integers(
             seed, "metric/rows", 0, GRID_SAMPLES + GRID_TEST_SAMPLES, high=space.size
@@ -271,7 +321,11 @@ def _from_arrays(codes: Array, factors: Factors, test: Test) -> Rows:
     if factors is None:
         raise ConfigError("Codes as an array need the factors of the same rows: pass `factors`.")
     pairs = [(codes, factors)] if test is None else [(codes, factors), test]
-    checked = [_pair(*pair) for pair in pairs]
+    if isinstance(factors, FactorTable):
+        return _from_tables([(c, f) for c, f in pairs if isinstance(f, FactorTable)])
+    checked = [_pair(c, f) for c, f in pairs if not isinstance(f, FactorTable)]
+    if len(checked) < len(pairs):
+        raise ConfigError("Factors of the test rows must be an array, as those of the others are.")
     widths = {(c.shape[1], f.shape[1]) for c, f in checked}
     if len(widths) > 1:
         raise ShapeError(
@@ -282,6 +336,52 @@ def _from_arrays(codes: Array, factors: Factors, test: Test) -> Rows:
     names = tuple(f"factor {k}" for k in range(all_values.shape[1]))
     ordered: Kind = "ordered"
     return _rows(all_codes, all_values, names, (ordered,) * len(names))
+
+
+def _from_tables(pairs: Sequence[tuple[Array, FactorTable]]) -> Rows:
+    """Rows of labelled codes, and of those to test on after them."""
+    first = pairs[0][1]
+    scale = first.names, first.kinds, first.levels
+    if any((table.names, table.kinds, table.levels) != scale for _, table in pairs):
+        raise DataError("Labels of the test rows need the names, kinds and levels of the others.")
+    for codes, table in pairs:
+        if len(codes) != table.size:
+            raise ShapeError(
+                f"Codes and labels need one row per point each; got {len(codes)} and {table.size}."
+            )
+    stand_ins = [torch.arange(table.size)[:, None] for _, table in pairs]
+    codes = torch.cat([_pair(c, s)[0] for (c, _), s in zip(pairs, stand_ins, strict=True)])
+    table = FactorTable(
+        first.names, first.kinds, first.levels, torch.cat([table.values for _, table in pairs])
+    )
+    values = torch.stack([table.numbers(k) for k in range(len(table))], dim=1)
+    levels = [_number(values[:, k], kind) for k, kind in enumerate(table.kinds)]
+    if bool((values == values.round()).all()):  # NaN equals nothing
+        values = values.long()
+    gaps = [
+        f"{int((column < 0).sum()):,} of {table.size:,} rows lack {name}"
+        for name, column in zip(table.names, table.values.T, strict=True)
+        if bool((column < 0).any())
+    ]
+    bins = [n for n, kind in zip(table.names, table.kinds, strict=True) if kind == "continuous"]
+    device = codes.device
+    return Rows(
+        codes,
+        values.to(device),
+        torch.stack(levels, dim=1).to(device),
+        table.names,
+        table.kinds,
+        remarks=(*gaps, *(f"{name} in {QUANTILE_BINS} quantile bins" for name in bins)),
+    )
+
+
+def _number(values: Float[Tensor, " n"], kind: Kind) -> Int[Tensor, " n"]:
+    """Levels from 0 without gaps, -1 where a value is missing."""
+    known = ~values.isnan()
+    levels = torch.full(values.shape, -1)
+    bins = QUANTILE_BINS if kind == "continuous" else len(values)
+    levels[known] = discretize(values[known, None], bins, "quantile")[:, 0]
+    return levels
 
 
 def _pair(codes: Array, factors: Array) -> tuple[Tensor, Tensor]:
@@ -337,22 +437,40 @@ def _rows(codes: Tensor, values: Tensor, names: tuple[str, ...], kinds: tuple[Ki
 
 def _varying(rows: Rows, cut: int) -> Rows:
     """Without the factors that have a single value in the first ``cut`` rows."""
-    varies = (rows.levels[:cut] != rows.levels[0]).any(0).tolist()
+    first = rows.levels[:cut].amax(0)  # some level, where there is any
+    varies = ((rows.levels[:cut] != first) & (rows.levels[:cut] >= 0)).any(0).tolist()
     if not any(varies):
         raise DataError(
             "Every factor has one single value in these rows: there is nothing to find."
         )
     if all(varies):
         return rows
-    varying = replace(
-        rows,
-        values=rows.values[:, varies],
-        levels=rows.levels[:, varies],
-        names=tuple(compress(rows.names, varies)),
-        kinds=tuple(compress(rows.kinds, varies)),
-    )
+    varying = _choose(rows, [*compress(range(len(varies)), varies)])
     left = [name for name in rows.names if name not in varying.names]
     return _with_remark(varying, f"left out for having one value: {', '.join(left)}")
+
+
+def _choose(rows: Rows, columns: Sequence[int]) -> Rows:
+    """The same rows with some of their factors."""
+    return replace(
+        rows,
+        values=rows.values[:, columns],
+        levels=rows.levels[:, columns],
+        names=tuple(rows.names[k] for k in columns),
+        kinds=tuple(rows.kinds[k] for k in columns),
+    )
+
+
+def _without_gaps(rows: Rows) -> Rows:
+    known = (rows.levels >= 0).all(1)
+    if int(known.sum()) < FEWEST:
+        raise DataError(
+            f"Only {int(known.sum())} of {len(rows)} rows have all labels "
+            f"({', '.join(rows.names)}); give fewer labels or fill the gaps."
+        )
+    rows = rows[known]
+    columns = [torch.unique(column, return_inverse=True)[1] for column in rows.levels.T]
+    return replace(rows, levels=torch.stack(columns, dim=1))
 
 
 class Inputs:
@@ -368,6 +486,14 @@ class Inputs:
         kinds: Sequence[str] | None = None,
         images: Images = None,
     ) -> None:
+        if isinstance(codes, Representation) and isinstance(codes.space, FactorTable):
+            _check_grid(codes, factors, test)
+            index = _table_rows(codes.space, seed)
+            factors, codes = as_table(codes.space, index), codes.codes(index)
+            if isinstance(logvar, Representation):
+                logvar = logvar.codes(index)
+            if callable(images):
+                images = partial(_images_at, images, index)
         self.codes, self.factors, self.seed, self.logvar = codes, factors, seed, logvar
         self.test, self.kinds, self.images = test, kinds, images
         self._rows: dict[Hashable, Rows] = {}
@@ -457,6 +583,10 @@ def _checked_kinds(kinds: Sequence[str], rows: Rows) -> tuple[Kind, ...]:
             f"got {tuple(kinds)}."
         )
     return checked
+
+
+def _images_at(images: Callable[[Tensor], Tensor], index: Tensor, rows: Tensor) -> Tensor:
+    return images(index[rows])
 
 
 def _pictures(

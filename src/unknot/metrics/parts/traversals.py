@@ -104,7 +104,7 @@ def points(rows: Rows, dead: Dead) -> Points:
             rows,
             lambda index: unit(grid.codes(index)),
             lambda index: grid.factors(index)[..., columns].to(low.device),
-            grid.space,
+            grid.space.require_grid("Traversals"),
             remarks,
         )
     return Points(

@@ -49,7 +49,7 @@ def factor_clouds(codes: Representation, *, traversals: int = 64, seed: int = 0)
 
     The ratios are of all codes, after Michlo 2022 with as many traversals.
     """
-    space = codes.space
+    space = codes.space.require_grid("Clouds of codes")
     settings = TraversalSettings(traversals=traversals)
     parts = {
         name: score(codes, protocol=settings, seed=seed).parts["per_factor"]

@@ -55,6 +55,7 @@ SIDE = 1.75
 """Inches of a matrix."""
 READABLE = 8
 """Matrices up to this size have their numbers in them."""
+ALONG = "Distances along factors"
 POINTS = 400
 """Of a line that shows a distribution."""
 
@@ -62,7 +63,7 @@ POINTS = 400
 def data_sources(dataset: FactorDataset, loss: str | Overlap = "gaussian") -> dict[str, Source]:
     """What a dataset alone has distances of: factors, and images in [0, 1]."""
     return {
-        "factors": Source.from_factors(dataset.space),
+        "factors": Source.from_factors(dataset.space.require_grid(ALONG)),
         "images": Source.from_images(lambda index: dataset.unit(dataset.batch(index)), loss),
     }
 

@@ -41,7 +41,7 @@ def pair_deltas(
     The first is in the middle of the grid; in the second the factor has moved by half its values.
     """
     check_member(run, member)
-    space = run.dataset.space
+    space = run.dataset.space.require_grid("Distances of pairs")
     start = torch.tensor(middle_row(space))
     distances = {}
     for f, (name, size) in enumerate(zip(space.names, space.sizes, strict=True)):

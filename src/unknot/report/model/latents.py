@@ -111,6 +111,11 @@ def explained_variance(
     ok = np.isfinite(total) & (total > 0)
     shares = np.full((codes.shape[1], factors.shape[1]), np.nan)
     for f, values in enumerate(factors.T):
+        if (values < 0).any():  # rows without this label
+            known = values >= 0
+            if known.sum() > 1:
+                shares[:, [f]] = explained_variance(codes[known], values[known, None])
+            continue
         _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
         k = len(counts)
         if 2 * k > n:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
+from unknot.core.factor_table import FactorTable
 from unknot.report.model.latents import check_member, measure_latents, sample_rows
 from unknot.report.model.traversals import column_names, decode, middle_row, title
 from unknot.report.sheet import Row, pixels, sheet
@@ -175,6 +176,8 @@ def dataset_picture(
     space = dataset.space
     if space.stands_in:
         return _contact_sheet(dataset, columns)
+    if isinstance(space, FactorTable):
+        return _label_sheet(dataset, space, columns)
     start = torch.tensor(middle_row(space) if row is None else row)
     rows = []
     for f, (name, size, kind) in enumerate(zip(space.names, space.sizes, space.kinds, strict=True)):
@@ -188,6 +191,25 @@ def dataset_picture(
         title=f"{dataset.name}: {len(dataset):,} images",
         note=f"Each row varies one factor of the same image; the other factors stay fixed. "
         f"Images are {w} × {h} pixels, {'grey' if c == 1 else 'in colour'}.",
+    )
+
+
+def _label_sheet(
+    dataset: FactorDataset, table: FactorTable, columns: int
+) -> UInt8[np.ndarray, "h w 3"]:
+    """One row per label: for some of its values, the first image that has it."""
+    rows = []
+    for k, (name, size, kind) in enumerate(zip(table.names, table.sizes, table.kinds, strict=True)):
+        column = table.values[:, k]
+        present = column[column >= 0].unique()
+        places = np.linspace(0, len(present) - 1, min(len(present), columns)).round()
+        index = torch.stack([(column == present[int(p)]).nonzero()[0, 0] for p in places])
+        count = f"{size} values" if len(index) == size else f"{len(index)} of {size} values"
+        rows.append(Row((name, count, kind), pixels(dataset, dataset.batch(index))))
+    return sheet(
+        rows,
+        title=f"{dataset.name}: {len(dataset):,} images",
+        note="Each row shows one image for each of several values of a label.",
     )
 
 

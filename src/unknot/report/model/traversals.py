@@ -10,6 +10,7 @@ from PIL import Image, ImageColor, ImageDraw
 from scipy.spatial import cKDTree
 from torch import Tensor
 
+from unknot.core.factor_table import Space
 from unknot.core.factors import FactorSpace
 from unknot.report.model.latents import Latents
 from unknot.report.sheet import GAP, MARGIN, Row, enlargement, pixels, sheet, wrap
@@ -36,8 +37,10 @@ NOTE = (
 )
 
 
-def middle_row(space: FactorSpace) -> int:
-    """The row in the middle of a grid, where every factor has room on both sides."""
+def middle_row(space: Space) -> int:
+    """The row in the middle of a grid, where every factor has room on both sides; or of a table."""
+    if not isinstance(space, FactorSpace):
+        return space.size // 2
     return int(space.index(torch.tensor(space.sizes) // 2))
 
 

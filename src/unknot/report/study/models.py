@@ -167,7 +167,8 @@ def latent_shares(run: Run, latents: Latents, title: str) -> DataFigure:
 @styled
 def factor_distances(run: Run, title: str) -> DataFigure:
     """Mean distance of each two values of a factor: of factors, images, codes and so on."""
-    matrices = mean_matrices(distances.run_sources(run), run.dataset.space, traversals=TRAVERSALS)
+    space = run.dataset.space.require_grid(distances.ALONG)
+    matrices = mean_matrices(distances.run_sources(run), space, traversals=TRAVERSALS)
     figure = distances.matrices_figure(
         matrices,
         title=f"Mean distances along each factor, {title}",

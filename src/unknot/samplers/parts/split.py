@@ -16,6 +16,7 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
+from unknot.core.factor_table import FactorTable, Space
 from unknot.core.factors import FactorSpace
 from unknot.core.registry import nearest
 
@@ -37,7 +38,7 @@ class RowSplit:
     def __post_init__(self) -> None:
         _check_shares(self.validation, self.test)
 
-    def parts(self, space: FactorSpace) -> Int[Tensor, " size"]:
+    def parts(self, space: Space) -> Int[Tensor, " size"]:
         """The part of each row, by its place among `PARTS`."""
         return _random_parts(space.size, self.validation, self.test, self.seed)
 
@@ -73,7 +74,7 @@ class CombinationSplit:
                 f"factors, or none; got {[*self.factors]}, {[*self.first]} and {[*self.last]}."
             )
 
-    def parts(self, space: FactorSpace) -> Int[Tensor, " size"]:
+    def parts(self, space: Space) -> Int[Tensor, " size"]:
         """The part of each row, by its place among `PARTS`."""
         columns = [_values(space, name) for name in self.factors]
         if self.first:
@@ -83,10 +84,10 @@ class CombinationSplit:
             return _rest(inside, self.validation, self.seed)
         key = torch.zeros(space.size, dtype=torch.int64)
         for values, name in zip(columns, self.factors, strict=True):
-            key = key * space.sizes[space.names.index(name)] + values
-        combinations, place = key.unique(return_inverse=True)
+            key = key * (space.sizes[space.names.index(name)] + 1) + values + 1  # 0 is no label
+            combinations, key = key.unique(return_inverse=True)
         shares = self.validation, self.test, self.seed
-        return _random_parts(len(combinations), *shares)[place]
+        return _random_parts(len(combinations), *shares)[key]
 
 
 @dataclass(frozen=True)
@@ -111,14 +112,14 @@ class RangeSplit:
         if not self.factors or not self.test:
             raise ConfigError("A split by range names a factor or more, and a test share above 0.")
 
-    def parts(self, space: FactorSpace) -> Int[Tensor, " size"]:
+    def parts(self, space: Space) -> Int[Tensor, " size"]:
         """The part of each row, by its place among `PARTS`."""
         outside = torch.zeros(space.size, dtype=torch.bool)
         for name in self.factors:
             outside |= torch.isin(_values(space, name), self._held_out(space, name))
         return _rest(outside, self.validation, self.seed)
 
-    def _held_out(self, space: FactorSpace, name: str) -> Int[Tensor, " values"]:
+    def _held_out(self, space: Space, name: str) -> Int[Tensor, " values"]:
         """The values of a factor that are for testing."""
         _values(space, name)  # is there such a factor?
         axis = space.names.index(name)
@@ -146,9 +147,14 @@ class InPart:
     split: Split
     part: Part
 
-    def over(self, space: FactorSpace) -> Float64[Tensor, "..."]:
+    def over(self, space: Space) -> Float64[Tensor, "..."]:
         """1 inside and 0 outside, one axis per factor."""
-        return is_in_part(self.split, space, self.part).double().reshape(space.sizes)
+        return is_in_part(self.split, space, self.part).double().reshape(axes(space))
+
+
+def axes(space: Space) -> tuple[int, ...]:
+    """The shape of numbers over all rows: one axis per factor of a grid, one axis of a table."""
+    return space.sizes if isinstance(space, FactorSpace) else (space.size,)
 
 
 def check_part(split: Split | None, part: str) -> Part:
@@ -167,7 +173,7 @@ def check_part(split: Split | None, part: str) -> Part:
     return PARTS[PARTS.index(part)]
 
 
-def rows_in_part(split: Split, space: FactorSpace, part: Part) -> Int[Tensor, " n"]:
+def rows_in_part(split: Split, space: Space, part: Part) -> Int[Tensor, " n"]:
     """Row numbers of a part, in order.
 
     Raises:
@@ -181,7 +187,7 @@ def rows_in_part(split: Split, space: FactorSpace, part: Part) -> Int[Tensor, " 
     return is_in_part(split, space, part).nonzero().flatten()
 
 
-def is_in_part(split: Split, space: FactorSpace, part: Part) -> Bool[Tensor, " size"]:
+def is_in_part(split: Split, space: Space, part: Part) -> Bool[Tensor, " size"]:
     """Whether each row is in a part."""
     inside = _parts(split, space) == PARTS.index(part)
     if not bool(inside.any()):
@@ -192,7 +198,7 @@ def is_in_part(split: Split, space: FactorSpace, part: Part) -> Bool[Tensor, " s
 
 
 @lru_cache(maxsize=4)
-def _parts(split: Split, space: FactorSpace) -> Int[Tensor, " size"]:
+def _parts(split: Split, space: Space) -> Int[Tensor, " size"]:
     if space.size > LARGEST:
         raise ConfigError(f"Only {LARGEST:,} rows can be split; there are {space.size:,}.")
     if space.stands_in and not isinstance(split, RowSplit):
@@ -202,13 +208,15 @@ def _parts(split: Split, space: FactorSpace) -> Int[Tensor, " size"]:
     return split.parts(space)
 
 
-def _values(space: FactorSpace, name: str) -> Int[Tensor, " size"]:
+def _values(space: Space, name: str) -> Int[Tensor, " size"]:
     """The value of a factor in each row."""
     if name not in space.names:
         raise ConfigError(
             f"The split names '{name}', which is no factor{nearest(name, [*space.names])}"
         )
     axis = space.names.index(name)
+    if isinstance(space, FactorTable):
+        return space.values[:, axis]
     return torch.arange(space.size) // space.strides[axis] % space.sizes[axis]
 
 

@@ -1,4 +1,4 @@
-"""Weights over a grid: which of its rows come more often than others, and which never.
+"""Weights over rows: which of them come more often than others, and which never.
 
 Each kind gives one number for every row; the weight of a row is the product over all that are asked
 for, and rows are drawn in proportion to it.
@@ -13,9 +13,9 @@ from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 
 from unknot.core.errors import ConfigError
-from unknot.core.factors import FactorSpace
+from unknot.core.factor_table import FactorTable, Space
 from unknot.core.registry import nearest
-from unknot.samplers.parts.split import InPart
+from unknot.samplers.parts.split import InPart, axes
 
 MOST_ROWS = 2**27
 """One float64 a row: a gibibyte for the largest grid."""
@@ -42,10 +42,10 @@ class Correlated:
         if self.first == self.second:
             raise ConfigError(f"Two different factors correlate; got '{self.first}' twice.")
 
-    def over(self, space: FactorSpace) -> Float64[Tensor, "..."]:
+    def over(self, space: Space) -> Float64[Tensor, "..."]:
         """A weight for each point of the grid, one axis per factor."""
         first, second = (_scaled(space, name) for name in (self.first, self.second))
-        return (-((first - second) ** 2) / (2 * self.sigma**2)).exp()
+        return (-((first - second) ** 2) / (2 * self.sigma**2)).exp().nan_to_num(0.0)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Within:
     def __post_init__(self) -> None:
         _check_ranges(self)
 
-    def over(self, space: FactorSpace) -> Float64[Tensor, "..."]:
+    def over(self, space: Space) -> Float64[Tensor, "..."]:
         """1 inside and 0 outside, one axis per factor."""
         return _box(space, self).double()
 
@@ -77,7 +77,7 @@ class Without:
     def __post_init__(self) -> None:
         _check_ranges(self)
 
-    def over(self, space: FactorSpace) -> Float64[Tensor, "..."]:
+    def over(self, space: Space) -> Float64[Tensor, "..."]:
         """0 inside and 1 outside, one axis per factor."""
         return (~_box(space, self)).double()
 
@@ -86,7 +86,7 @@ Weight: TypeAlias = Correlated | Within | Without | InPart
 """What settings may name, and the part of a split, which training adds."""
 
 
-def table(space: FactorSpace, weights: tuple[Weight, ...]) -> Float64[Tensor, " size"]:
+def table(space: Space, weights: tuple[Weight, ...]) -> Float64[Tensor, " size"]:
     """The probability of each row of a grid.
 
     Example:
@@ -98,7 +98,7 @@ def table(space: FactorSpace, weights: tuple[Weight, ...]) -> Float64[Tensor, " 
         raise ConfigError(
             f"Weights need a grid of at most {MOST_ROWS:,} points; this one has {space.size:,}."
         )
-    product = torch.ones(space.sizes, dtype=torch.float64)
+    product = torch.ones(axes(space), dtype=torch.float64)
     for weight in weights:
         product *= weight.over(space)
     total = product.sum().item()
@@ -107,26 +107,32 @@ def table(space: FactorSpace, weights: tuple[Weight, ...]) -> Float64[Tensor, " 
     return product.flatten() / total
 
 
-def _axis(space: FactorSpace, name: str) -> int:
+def _axis(space: Space, name: str) -> int:
     if name not in space.names:
         raise ConfigError(f"There is no factor '{name}'{nearest(name, [*space.names])}")
     return space.names.index(name)
 
 
-def _along(space: FactorSpace, axis: int, values: Tensor) -> Tensor:
-    """One value for each of a factor's, shaped to spread over the other axes of the grid."""
+def _along(space: Space, axis: int, values: Tensor) -> Tensor:
+    """One value for each of a factor's, shaped to spread over the other axes of the grid.
+
+    Of a table of labels, one for each row: NaN or False where the label is missing.
+    """
+    if isinstance(space, FactorTable):
+        nothing = values.new_full((1,), torch.nan if values.is_floating_point() else 0)
+        return torch.cat([values, nothing])[space.values[:, axis]]
     return values.reshape([-1 if i == axis else 1 for i in range(len(space))])
 
 
-def _scaled(space: FactorSpace, name: str) -> Float[Tensor, "..."]:
+def _scaled(space: Space, name: str) -> Float[Tensor, "..."]:
     axis = _axis(space, name)
     if space.sizes[axis] == 1:
         raise ConfigError(f"Factor '{name}' has one value and cannot correlate with another.")
     return _along(space, axis, torch.linspace(0, 1, space.sizes[axis], dtype=torch.float64))
 
 
-def _box(space: FactorSpace, box: Within | Without) -> Bool[Tensor, "..."]:
-    inside = torch.ones((1,) * len(space), dtype=torch.bool)
+def _box(space: Space, box: Within | Without) -> Bool[Tensor, "..."]:
+    inside = torch.ones((1,) * len(axes(space)), dtype=torch.bool)
     for name, first, last in zip(box.factors, box.first, box.last, strict=True):
         axis = _axis(space, name)
         if last >= space.sizes[axis]:

@@ -64,9 +64,10 @@ def score_models(
         on_score: Called with the number of scores done so far, of all models.
         stop: Asked after every score, and several times a second where workers score.
     """
-    if processes > 1 and request.part is None:  # a worker does not know which rows are in a part
+    # A worker does not know which rows are in a part, nor the labels of a table.
+    if processes > 1 and request.part is None:
         models = [*models]
-        if len(models) > 1:
+        if len(models) > 1 and models[0].space.is_grid:
             yield from _side_by_side(models, request, stored, processes, on_score, stop)
             return
     done = 0
