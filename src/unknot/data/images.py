@@ -168,9 +168,6 @@ class Images:
         """Labels that the file of the images has."""
         if self.labels is None or Path(self.labels).expanduser().is_file():
             return ()
-        path, _ = split_key(self.path)
-        if path.is_dir() and not any(path.glob("*.parquet")):
-            raise DataError(f"There is no file '{self.labels}' with labels.")
         return tuple(filter(None, (name.strip() for name in self.labels.split(","))))
 
     def _labelled(self, reading: Reading) -> Reading:

@@ -47,7 +47,7 @@ def parquet_columns(path: Path, names: Sequence[str], limit: int | None) -> dict
     Raises:
         DataError: There is no such column.
     """
-    arrow, parquet = _pyarrow()
+    arrow, parquet = parquet_modules()
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     there = _schema(files[0]).names
     if missing := [name for name in names if name not in there]:

@@ -106,20 +106,28 @@ class Rows:
         """Whether labels are missing."""
         return self.remember("gaps", lambda: bool((self.levels < 0).any()))
 
+    def with_gaps_noted(self) -> "Rows":
+        """The same rows with a remark on how many lack a label."""
+        for name, level in zip(self.names, self.levels.T, strict=True):
+            if gone := int((level < 0).sum()):
+                self = _with_remark(self, f"{gone:,} of {len(self):,} rows lack {name}")
+        return self
+
     def complete(self) -> "Rows":
         """Only rows that have all labels, to learn from and to test on."""
         if not self.has_gaps and not (self.test and self.test.has_gaps):
             return self
 
         def compute() -> Rows:
-            train, test = (_without_gaps(rows) for rows in (self, self.test_rows))
+            train = _without_gaps(self)
             gone = len(self) - len(train)
             rows = _with_remark(train, f"{gone:,} rows that lack a label were left out")
             varying = _varying(rows, len(rows))
             if self.test is None:
-                return varying
-            columns = [rows.names.index(name) for name in varying.names]
-            return replace(varying, test=_choose(test, columns))
+                columns = [torch.unique(c, return_inverse=True)[1] for c in varying.levels.T]
+                return replace(varying, levels=torch.stack(columns, dim=1))
+            kept = [rows.names.index(name) for name in varying.names]
+            return replace(varying, test=_choose(_without_gaps(self.test), kept))
 
         return self.remember("complete", compute)
 
@@ -358,11 +366,6 @@ def _from_tables(pairs: Sequence[tuple[Array, FactorTable]]) -> Rows:
     levels = [_number(values[:, k], kind) for k, kind in enumerate(table.kinds)]
     if bool((values == values.round()).all()):  # NaN equals nothing
         values = values.long()
-    gaps = [
-        f"{int((column < 0).sum()):,} of {table.size:,} rows lack {name}"
-        for name, column in zip(table.names, table.values.T, strict=True)
-        if bool((column < 0).any())
-    ]
     bins = [n for n, kind in zip(table.names, table.kinds, strict=True) if kind == "continuous"]
     device = codes.device
     return Rows(
@@ -371,7 +374,7 @@ def _from_tables(pairs: Sequence[tuple[Array, FactorTable]]) -> Rows:
         torch.stack(levels, dim=1).to(device),
         table.names,
         table.kinds,
-        remarks=(*gaps, *(f"{name} in {QUANTILE_BINS} quantile bins" for name in bins)),
+        remarks=tuple(f"{name} in {QUANTILE_BINS} quantile bins" for name in bins),
     )
 
 
@@ -468,9 +471,7 @@ def _without_gaps(rows: Rows) -> Rows:
             f"Only {int(known.sum())} of {len(rows)} rows have all labels "
             f"({', '.join(rows.names)}); give fewer labels or fill the gaps."
         )
-    rows = rows[known]
-    columns = [torch.unique(column, return_inverse=True)[1] for column in rows.levels.T]
-    return replace(rows, levels=torch.stack(columns, dim=1))
+    return rows[known]
 
 
 class Inputs:

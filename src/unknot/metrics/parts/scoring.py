@@ -154,8 +154,7 @@ class Metric(Base[S]):
         rows = inputs.rows(
             taking.samples, factors="factors" in needs, split=split, posteriors=reader
         )
-        if not taking.gaps:
-            rows = rows.complete()
+        rows = rows.with_gaps_noted() if taking.gaps else rows.complete()
         sample: Sample = rows if self.sample is None else self.sample(rows, settings)
         measured = self.measure(sample, settings)
         record: dict[str, Any] = {"seed": inputs.seed}

@@ -1,0 +1,104 @@
+"""Metrics of codes with labels: kinds and names are known, gaps are left out, bins are said."""
+
+import numpy as np
+import pytest
+import torch
+
+from unknot import metrics
+from unknot.core.errors import DataError
+from unknot.core.factor_table import FactorTable, as_table
+from unknot.core.factors import FactorSpace
+from unknot.core.labels import tabulate
+from unknot.core.representation import Representation
+
+SPACE = FactorSpace(("shape", "x", "y"), (3, 6, 5), ("nominal", "ordered", "ordered"))
+ROWS = torch.arange(90).repeat(5)
+VALUES = SPACE.factors(ROWS).numpy()
+RNG = np.random.default_rng(0)
+CODES = VALUES @ RNG.normal(size=(3, 4)) + 0.3 * RNG.normal(size=(450, 4))
+
+
+def holes(columns, share=0.2):
+    """The table with some labels of some factors gone."""
+    table = as_table(SPACE, ROWS)
+    values = table.values.clone()
+    for k in columns:
+        values[torch.from_numpy(RNG.random(450) < share), k] = -1
+    return FactorTable(table.names, table.kinds, table.levels, values)
+
+
+def test_a_table_scores_as_arrays_of_the_same_kinds_do():
+    table = as_table(SPACE, ROWS)
+    assert float(metrics.sap(CODES, table)) == float(metrics.sap(CODES, VALUES, kinds=SPACE.kinds))
+    for name in (
+        "mig",
+        "dci",
+        "modularity",
+        "mcc",
+        "explicitness",
+        "irs",
+        "beta_vae",
+        "factor_vae",
+    ):
+        metric = getattr(metrics, name)
+        score = metric(CODES, table)
+        assert score.values == metric(CODES, VALUES).values
+        assert score.protocol["factors"] == SPACE.names
+
+
+def test_a_representation_of_a_table_is_its_rows():
+    table = as_table(SPACE, ROWS)
+    lazy = Representation.lazy(table, 4, lambda index: torch.from_numpy(CODES)[index])
+    for name in ("mig", "sap", "dci", "irs"):
+        metric = getattr(metrics, name)
+        assert metric(lazy).values == metric(CODES, table).values
+
+
+@pytest.mark.parametrize("name", ["mig", "sap", "mcc", "jemmig", "dcimig"])
+def test_a_missing_label_is_left_out_for_its_factor_alone(name):
+    table, metric = holes([1]), getattr(metrics, name)
+    score, whole = metric(CODES, table), metric(CODES, as_table(SPACE, ROWS))
+    gone = int((table.values[:, 1] < 0).sum())
+    assert f"{gone} of 450 rows lack x" in score.remarks
+    if name in ("mig", "sap", "jemmig"):  # the others put factors beside each other
+        same = [0, 2]
+        assert np.allclose(score.parts["per_factor"][same], whole.parts["per_factor"][same])
+        assert score.parts["per_factor"][1] != whole.parts["per_factor"][1]
+
+
+@pytest.mark.parametrize("name", ["mig", "sap", "mcc"])
+def test_a_factor_with_gaps_scores_as_its_known_rows_alone_do(name):
+    table, metric = holes([1]), getattr(metrics, name)
+    known = (table.values[:, 1] >= 0).nonzero()[:, 0]
+    column = FactorTable(("x",), ("ordered",), table.levels[1:2], table.values[:, 1:2])
+    score = float(metric(CODES, column))
+    alone = float(metric(CODES[known], column.take(known)))
+    # Bins of codes come from all rows where there are bins.
+    assert score == pytest.approx(alone, abs=0.05 if name == "mig" else 1e-12)
+
+
+@pytest.mark.parametrize("name", ["dci", "beta_vae", "irs", "explicitness"])
+def test_metrics_of_all_factors_take_rows_that_have_all_labels(name):
+    table, metric = holes([0, 2]), getattr(metrics, name)
+    score = metric(CODES, table)
+    assert any("that lack a label were left out" in remark for remark in score.remarks)
+    if name in ("beta_vae", "irs"):  # which draw no rows to test on
+        known = (~table.has_gaps).nonzero()[:, 0]
+        assert score.values == metric(CODES[known], table.take(known)).values
+
+
+def test_too_many_gaps_are_refused():
+    with pytest.raises(DataError, match="rows have all labels"):
+        metrics.irs(CODES, holes([0, 1, 2], share=0.9))
+
+
+def test_continuous_labels_count_in_bins_and_correlate_as_numbers():
+    angle = RNG.random(450)
+    table = tabulate({"angle": angle})
+    code = np.exp(angle)[:, None]
+    score = metrics.mig(np.concatenate([code, RNG.normal(size=(450, 1))], axis=1), table)
+    assert "angle in 20 quantile bins" in score.remarks
+    assert float(score) > 0.8
+    pearson = metrics.mcc(code, table, protocol="paper")
+    assert float(pearson) == pytest.approx(np.corrcoef(code[:, 0], angle)[0, 1])
+    assert float(metrics.sap(code, table)) == pytest.approx(1.0)
