@@ -42,8 +42,8 @@ unknot data remove shapes3d --yes
 
 ## Labels
 
-Your own images may have labels (`--labels`, in Python `labels=`): a CSV file, names of arrays in the
-npz or HDF5 file or of columns in the Parquet file, a DataFrame or a dict of columns.
+Your own images may have labels (`--labels`, in Python `labels=`): a CSV file, names of arrays in
+the npz or HDF5 file or of columns in the Parquet file, a DataFrame or a dict of columns.
 
 - **Matched** by a column with the names of the pictures: their path in the folder, their file name,
   or that without its ending. Without such a column there is one row for each image, in order.
@@ -53,7 +53,7 @@ npz or HDF5 file or of columns in the Parquet file, a DataFrame or a dict of col
   continuous if they have more than 20 values. Cyclic labels, such as angles, have to be named:
   `--kind angle=cyclic`.
 - **Missing labels** are empty cells, NaN, None and NA. Metrics that look at one factor at a time
-  leave the row out for that factor; others take the rows that have all labels. Remarks say how many.
+  leave the row out for that factor; others take rows that have all labels. Remarks say how many.
 - **No grid needed.** If there is one image for each combination of labels, the dataset is a grid in
   their order. Else it is a table: metrics look at all rows, or at 20,000 of them, and those that
   hold a factor fixed compare rows that share its value. What needs a full grid says so.
