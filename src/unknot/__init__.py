@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from unknot.api import dataset as dataset
-    from unknot.api import train as train
+    from unknot.api.dataset import Dataset as Dataset
+    from unknot.api.dataset import dataset as dataset
+    from unknot.api.run import Run as Run
+    from unknot.api.training import load as load
+    from unknot.api.training import resume as resume
+    from unknot.api.training import train as train
     from unknot.core.dataset import FactorDataset as FactorDataset
     from unknot.core.errors import UnknotError as UnknotError
     from unknot.core.factors import FactorSpace as FactorSpace
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from unknot.core.objective import Stateful as Stateful
     from unknot.core.objective import Step as Step
     from unknot.core.objective import Term as Term
+    from unknot.core.objective import total as total
     from unknot.core.optim import SGD as SGD
     from unknot.core.optim import Adagrad as Adagrad
     from unknot.core.optim import Adam as Adam
@@ -35,17 +40,15 @@ if TYPE_CHECKING:
     from unknot.core.optim import RMSprop as RMSprop
     from unknot.core.posterior import Posterior as Posterior
     from unknot.core.representation import Representation as Representation
-    from unknot.runs.run import Run as Run
-    from unknot.runs.run import load as load
-    from unknot.runs.run import resume as resume
     from unknot.studies.study import Study as Study
 
 _HOMES = {
-    "train": "unknot.api",
-    "dataset": "unknot.api",
-    "Run": "unknot.runs.run",
-    "load": "unknot.runs.run",
-    "resume": "unknot.runs.run",
+    "train": "unknot.api.training",
+    "dataset": "unknot.api.dataset",
+    "Dataset": "unknot.api.dataset",
+    "Run": "unknot.api.run",
+    "load": "unknot.api.training",
+    "resume": "unknot.api.training",
     "Study": "unknot.studies.study",
     "FactorSpace": "unknot.core.factors",
     "FactorDataset": "unknot.core.dataset",
@@ -70,9 +73,12 @@ _HOMES = {
     "Representation": "unknot.core.representation",
     "Step": "unknot.core.objective",
     "Term": "unknot.core.objective",
+    "total": "unknot.core.objective",
     "UnknotError": "unknot.core.errors",
 }
-_MODULES = ("analysis", "losses", "metrics", "schedules")
+_MODULES = (
+    *("analysis", "data", "losses", "metrics", "nets", "objectives", "samplers", "schedules"),
+)
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 
 

@@ -21,6 +21,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from unknot.core import user_classes
 from unknot.core.errors import ConfigError
 
 
@@ -63,9 +64,46 @@ def get(room: Room, name: str) -> Any:
         return getattr(importlib.import_module(f"{PACKAGES[room]}.{name}"), ours[name].name)
     if name in (outsiders := _outsiders(room)):
         return _load(outsiders[name])
+    if user_classes.is_user_name(name):
+        return user_classes.find(room, name)
     raise ConfigError(
         f"There is no {room[:-1]} '{name}'{nearest(name, names(room))} See: unknot list {room}."
     )
+
+
+def name_of(room: Room, kind: type) -> str:
+    """The name under which a class is registered, or ``module:Class`` for one of the user's own.
+
+    Example:
+        >>> from unknot.objectives.beta_vae import BetaVAE
+        >>> name_of("objectives", BetaVAE)
+        'beta_vae'
+    """
+    package = kind.__module__.rpartition(".")[0]
+    if package == PACKAGES[room] and kind.__name__ in (ours := class_names(room)):
+        return ours[kind.__name__]
+    for name, entry in _outsiders(room).items():
+        if entry.value == f"{kind.__module__}:{kind.__qualname__}":
+            return name
+    user_classes.check_class(room, kind, kind.__name__)
+    return user_classes.give(kind)
+
+
+def class_names(room: Room) -> dict[str, str]:
+    """Of each thing of ours the name of its class, and the registry's name.
+
+    Example:
+        >>> class_names("objectives")["BetaVAE"]
+        'beta_vae'
+    """
+    return {entry.name: name for name, entry in _ours(room).items()}
+
+
+def attribute(room: Room, name: str) -> Any:
+    """A class of ours by its own name: what the package of a room offers as attributes."""
+    if name not in (ours := class_names(room)):
+        raise AttributeError(f"module '{PACKAGES[room]}' has no attribute '{name}'")
+    return get(room, ours[name])
 
 
 def summary(room: Room, name: str) -> str:

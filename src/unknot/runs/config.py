@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
-from unknot.core import dotted, registry
+from unknot.core import dotted, registry, user_classes
 from unknot.core.choices import Creatable
 from unknot.core.dataset import FileSettings
 from unknot.core.errors import ConfigError
@@ -163,10 +163,25 @@ def _choice(
         labels = inner.get("labels")
         if isinstance(labels, str) and (file := Path(labels).expanduser()).is_file():
             inner["labels"] = str(file.absolute())
-    settings = build(registry.get(room, choice), _preset(room, choice, inner), name)
+    kind = registry.get(room, choice)
+    source = _source(kind, choice, inner)
+    settings = build(kind, _preset(room, choice, inner), name)
     if isinstance(settings, FileSettings):
         settings = settings.pin(on_progress)
-    return Choice(choice, settings)
+    return Choice(choice, settings, source)
+
+
+def _source(kind: type, name: str, inner: dict[str, Any]) -> str | None:
+    """The hash of the source of a user's own class, if it is the one that a file means."""
+    if not user_classes.is_user_name(name):
+        return None
+    source, meant = user_classes.source_hash(kind), inner.pop("source", None)
+    if meant is not None and source != meant:
+        raise ConfigError(
+            f"{name} was changed after the run was trained, so that it would be another run. "
+            "Put the class back as it was, or train again."
+        )
+    return source
 
 
 def _net_for(shape: tuple[int, int, int]) -> str:
@@ -202,7 +217,9 @@ def _sampler(table: Any, objective: Any) -> Choice:
     choice = inner.pop("name", sampler_of(objective))
     if not isinstance(choice, str):
         raise ConfigError(f"sampler.name must be the name of a sampler; got {choice!r}.")
-    return Choice(choice, build(registry.get("samplers", choice), inner, "sampler"))
+    kind = registry.get("samplers", choice)
+    source = _source(kind, choice, inner)
+    return Choice(choice, build(kind, inner, "sampler"), source)
 
 
 def _preset(room: registry.Room, choice: str, inner: dict[str, Any]) -> dict[str, Any]:

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.csv_files import csv_text
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass
@@ -28,6 +31,19 @@ class Curves:
 
     def __getitem__(self, name: str) -> Float[Tensor, "steps p"]:
         return torch.stack(self.values[name])
+
+    def frame(self) -> "DataFrame":
+        """As a data frame of pandas, a row for each log step.
+
+        Of several members it has two levels of columns, the name and the member.
+        """
+        import pandas as pd
+
+        columns = {name: self[name].numpy() for name in self.values}
+        index = pd.Index(self.steps, name="step")
+        if all(values.shape[1] == 1 for values in columns.values()):
+            return pd.DataFrame({n: v[:, 0] for n, v in columns.items()}, index=index)
+        return pd.concat({n: pd.DataFrame(v, index=index) for n, v in columns.items()}, axis=1)
 
     def member(self, index: int) -> "Curves":
         """The curves of one member, ``[steps, 1]``."""

@@ -160,11 +160,15 @@ class RunFolder:
             self._remove_leftovers()
             yield
 
-    def spec(self) -> TrainSpec:
-        """What was asked."""
+    def table(self) -> dict[str, Any]:
+        """What was asked, as the file says it."""
         if not self.spec_file.is_file():
             raise StoreError(f"{self.path} holds no run: there is no {self.spec_file.name} in it.")
-        table = read_toml(self.spec_file)
+        return read_toml(self.spec_file)
+
+    def spec(self) -> TrainSpec:
+        """What was asked."""
+        table = self.table()
         if table.get("version") == 1:
             raise StoreError(
                 f"{self.path} was written by an earlier version of unknot, whose settings and runs "
@@ -208,9 +212,7 @@ class RunFolder:
             training.restore(saved, self.checkpoints)
         if not training.finished:
             self._save_status(training)
-            training.run(
-                watch=watch, save=self._save_checkpoint, stop=stop, keep=self._keep_weights
-            )
+            training.run(watch=watch, save=self.save_checkpoint, stop=stop, keep=self._keep_weights)
         if training.finished:
             self.save(training)
 
@@ -334,7 +336,10 @@ class RunFolder:
     def _keep_weights(self, training: Training) -> None:
         write_tensors(self.step_file(training.step), training.weights(), NOTE)
 
-    def _save_checkpoint(self, training: Training) -> None:
+    def save_checkpoint(self, training: Training) -> None:
+        """Write what a training needs to be resumed."""
+        for step, weights in training.kept.items():  # of one that was in memory until now
+            write_tensors(self.step_file(step), weights, NOTE)
         checkpoint.save(self.checkpoints, training.checkpoint())
         if not training.finished:  # or `save` says so, when all of it is there
             self._save_status(training)

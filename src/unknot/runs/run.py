@@ -102,7 +102,7 @@ class Run:
         count = len(self.training.ids)
         if not 0 <= index < count:
             raise ConfigError(f"The run has models 0 .. {count - 1}; got {index}.")
-        return Run(self.training.member(index))
+        return type(self)(self.training.member(index))
 
     @property
     def encoder(self) -> nn.Module:
@@ -289,12 +289,10 @@ class Run:
             spec = longer.longer_spec(self.spec, total, keep_schedule=keep_schedule)
             training = longer.extend(self.training, spec)
             training.run(watch=watch, stop=stop.is_set)
-        if not training.finished:
-            raise KeyboardInterrupt
         return Run(training)
 
     def save(self, path: str | Path) -> Path:
-        """Write a run folder that `load` reads.
+        """Write a run folder that `load` reads; of a run that was stopped, one to resume.
 
         Raises:
             StoreError: The folder holds something already.
@@ -302,7 +300,10 @@ class Run:
         """
         folder = RunFolder(Path(path))
         folder.claim(self.spec)
-        folder.save(self.training)
+        if self.training.finished:
+            folder.save(self.training)
+        else:
+            folder.save_checkpoint(self.training)
         return folder.path
 
     def _module(self, part: str) -> nn.Module:
@@ -348,7 +349,6 @@ def train(
 
     Raises:
         StoreError: The folder holds something already.
-        KeyboardInterrupt: Asked to stop, and there is no folder to resume from.
     """
     folder = None if out is None else RunFolder(Path(out))
     if folder:
@@ -380,8 +380,6 @@ def train(
                     folder.abandon()
                 raise
         training.run(watch=report, stop=ends)
-    if not training.finished and not enough.is_set():
-        raise KeyboardInterrupt
     return run
 
 

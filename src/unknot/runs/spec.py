@@ -30,6 +30,8 @@ class Choice:
 
     name: str
     settings: Any
+    source: str | None = None
+    """Of a user's own class: a hash of its source, which makes an edited class another run."""
 
     @property
     def title(self) -> str:
@@ -38,7 +40,8 @@ class Choice:
 
     def table(self) -> dict[str, Any]:
         """As a TOML table."""
-        return {"name": self.name, **settings_table(self.settings)}
+        named = {"name": self.name, **({"source": self.source} if self.source else {})}
+        return {**named, **settings_table(self.settings)}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,82 @@
+"""Objects in place of names: from an instance to the settings that a run writes down."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any
+
+from unknot.core import registry, user_classes
+from unknot.core.errors import ConfigError
+from unknot.core.registry import Room
+from unknot.runs.folder import RunFolder
+from unknot.runs.spec import plain_value, settings_table
+
+WORDS: dict[Room, str] = {
+    "objectives": "objective",
+    "nets": "net",
+    "samplers": "sampler",
+    "datasets": "data",
+}
+
+
+def choice_table(
+    room: Room, thing: Any, settings: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A name with settings, or an object that has them, as a table of plain values.
+
+    Args:
+        room: Where names are looked up.
+        thing: A name, a table, or an instance of one of our classes or of the user's own.
+        settings: For a name; an object has its own.
+    """
+    word, settings = WORDS[room], settings or {}
+    if isinstance(thing, str | Path):
+        return {"name": str(thing), **{name: plain_value(v) for name, v in settings.items()}}
+    if isinstance(thing, Mapping):
+        return {**thing, **settings}
+    if isinstance(thing, type):
+        raise ConfigError(f"{word} is a class; make an instance of it: {thing.__name__}(...).")
+    if not is_dataclass(thing):
+        raise ConfigError(
+            f"{word} is a name, or an instance of a dataclass whose fields are its settings; got "
+            f"{type(thing).__name__}. Write @dataclass(frozen=True) above the class."
+        )
+    name = registry.name_of(room, type(thing))
+    if settings:
+        raise ConfigError(
+            f"{word} is an object already; give {', '.join(settings)} to it: "
+            f"{type(thing).__name__}({next(iter(settings))}=...)."
+        )
+    table = settings_table(thing)
+    try:
+        json.dumps(table)
+    except TypeError as error:
+        raise ConfigError(
+            f"Settings of {type(thing).__name__} must be numbers, texts, lists or dataclasses of "
+            f"them, so that a file can hold them: {error}."
+        ) from error
+    return {"name": name, **table}
+
+
+def is_dataset_settings(thing: Any) -> bool:
+    """Whether an object is the settings of a dataset, such as ``data.XYSquares(spacing=4)``."""
+    return is_dataclass(thing) and callable(getattr(thing, "load", None))
+
+
+def give_classes(path: str | Path, **classes: Any) -> None:
+    """Let a run folder find the classes of its objective and net.
+
+    Args:
+        path: The folder.
+        classes: By ``objective`` and ``net``: a class, an instance, or None.
+    """
+    table: dict[str, Any] | None = None
+    for word, thing in classes.items():
+        if thing is None:
+            continue
+        kind = thing if isinstance(thing, type) else type(thing)
+        table = RunFolder(Path(path)).table() if table is None else table
+        name = str(table.get(word, {}).get("name", ""))
+        if user_classes.is_user_name(name):
+            user_classes.give(kind, name)

@@ -1,0 +1,118 @@
+"""How far a training is, as a bar with the time left: in a terminal, in a notebook, or nowhere."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import escape
+from typing import Any
+
+from unknot.core.text import duration, number
+from unknot.runs.training import Progress
+
+PAUSE = 0.2
+"""Seconds between two pictures of a bar in a notebook."""
+SHOWN = ("loss", "recon", "kl", "validation.loss")
+Move = Callable[[Progress], None]
+
+
+@contextmanager
+def bar(total: int | None, *, show: bool = True) -> Iterator[Move]:
+    """A bar that a training moves.
+
+    Args:
+        total: Steps in all; taken from the training when None.
+        show: False shows nothing. Neither is anything shown where output goes to a file.
+    """
+    if show and in_notebook():
+        with _notebook_bar() as move:
+            yield move
+    elif show and sys.stderr.isatty():
+        with _terminal_bar(total) as move:
+            yield move
+    else:
+        yield lambda _: None
+
+
+def in_notebook() -> bool:
+    """Whether this is the process of a notebook."""
+    if "IPython" not in sys.modules:
+        return False
+    shell = sys.modules["IPython"].get_ipython()
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+def say(text: str) -> None:
+    """A sentence beside the results."""
+    sys.stderr.write(f"{text}\n")
+
+
+@contextmanager
+def _terminal_bar(total: int | None) -> Iterator[Move]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (
+        TextColumn("{task.completed:,.0f}/{task.total:,.0f} steps"),
+        BarColumn(bar_width=28),
+        TextColumn("{task.fields[note]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    note = Note()
+    with RichProgress(*columns, console=Console(stderr=True, highlight=False)) as progress:
+        task = progress.add_task("train", total=total or 1, note="")
+
+        def move(now: Progress) -> None:
+            text = note.text(now)
+            progress.update(task, completed=now.step, total=now.steps, note=text)
+
+        yield move
+
+
+@contextmanager
+def _notebook_bar() -> Iterator[Move]:
+    # HTML of our own: widgets would need another package, and are gone from a saved notebook.
+    display: Any = sys.modules["IPython"].display
+    handle = display.display(display.HTML(""), display_id=True)
+    begin = last = time.monotonic()
+    first: int | None = None
+    note = Note()
+
+    def move(now: Progress) -> None:
+        nonlocal last, first
+        first = now.step if first is None else first
+        text, moment = note.text(now), time.monotonic()
+        if moment - last < PAUSE and now.step < now.steps:
+            return
+        last = moment
+        seconds = moment - begin
+        left = seconds * (now.steps - now.step) / max(now.step - first, 1)
+        handle.update(
+            display.HTML(
+                f'<progress value="{now.step}" max="{now.steps}" style="width:20em"></progress> '
+                f"{now.step:,}/{now.steps:,} steps &nbsp; {escape(text)} &nbsp; "
+                f"{duration(seconds)}, {duration(left)} left"
+            )
+        )
+
+    yield move
+
+
+class Note:
+    """The losses of the last log step, medians over members."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, float] = {}
+
+    def text(self, now: Progress) -> str:
+        """The losses in words, and how many members diverged."""
+        for name, value in (now.values or {}).items():
+            if name in SHOWN:
+                self.values[name] = float(value.nanmedian())
+        words = [f"{name} {number(self.values[name])}" for name in SHOWN if name in self.values]
+        if now.diverged:
+            words.append(f"{len(now.diverged)} diverged")
+        return "  ".join(words)

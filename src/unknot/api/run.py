@@ -1,0 +1,273 @@
+"""Run: trained models as a notebook holds them."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unknot.api.progress import bar, say
+from unknot.api.scores import Scores
+from unknot.runs import run
+from unknot.runs.training import Progress, Watcher
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from unknot.report.picture import Picture
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(run.Run):
+    """One trained model, or a population of them.
+
+    A run of one seed gives results without a member axis; a run of a list of seeds puts the members
+    first, ``[p, ...]``, even when the list has one. ``len(run)``, ``run[3]`` and iteration give its
+    models, each a run of its own.
+    """
+
+    @classmethod
+    def wrap(cls, trained: run.Run, *, say: bool = False) -> "Run":
+        """A run with all its verbs; one that was stopped can say how to continue."""
+        wrapped = cls(trained.training, trained.path)
+        if say and wrapped.status == "stopped":
+            _say_stopped(wrapped)
+        return wrapped
+
+    def __len__(self) -> int:
+        return len(self.training.ids)
+
+    def __getitem__(self, index: int) -> "Run":
+        if not -len(self) <= index < len(self):  # ends iteration, too
+            raise IndexError(f"The run has models 0 .. {len(self) - 1}; got {index}.")
+        return self if self.spec.lone else self.member(index % len(self))
+
+    def __iter__(self) -> Iterator["Run"]:
+        return (self[i] for i in range(len(self)))
+
+    def member(self, index: int) -> "Run":
+        """One model of several, as a run of its own.
+
+        Raises:
+            ConfigError: There is no such model.
+        """
+        return Run(super().member(index).training)
+
+    def __repr__(self) -> str:
+        from unknot.core.text import number
+        from unknot.report.run import notebook
+
+        values = notebook.last_values(self)
+        few = [f"{n} {number(values[n])}" for n in ("loss", "recon", "kl") if n in values]
+        facts = "; ".join(filter(None, (notebook.progress(self), ", ".join(few))))
+        return f"Run({notebook.title(self)}; {facts})"
+
+    def _repr_html_(self) -> str:
+        from unknot.report.run import notebook
+
+        return notebook.run_html(self)
+
+    def resume(self, *, progress: bool = True) -> "Run":
+        """Continue a run that was stopped, to its last step.
+
+        Args:
+            progress: Show a bar, in a terminal or a notebook.
+        """
+        with bar(self.spec.updates, show=progress) as move:
+            if self.path is not None:
+                device = str(self.training.context.runtime.device)
+                data = self.dataset if self.spec.data.name == "memory" else None
+                trained = run.resume(self.path, device=device, data=data, watch=move)
+            else:
+                with run.stop_on_signal() as stop:
+                    self.training.run(watch=move, stop=stop.is_set)
+                trained = self
+        return Run.wrap(trained, say=progress)
+
+    def train_more(
+        self,
+        steps: int,
+        *,
+        keep_schedule: bool = False,
+        watch: Watcher = lambda _: None,
+        progress: bool = True,
+    ) -> "Run":
+        """Train for more steps; the result is bit for bit what asking for all at once gives.
+
+        A run in a folder is trained on there. The longer run has an id of its own; the weights and
+        scores that there were are kept as those of their step.
+
+        Args:
+            steps: How many more.
+            keep_schedule: Let a schedule that ends with the run end where it did; else a run with
+                such a schedule is refused.
+            watch: Called after every few steps with the progress.
+            progress: Show a bar, in a terminal or a notebook.
+
+        Raises:
+            ConfigError: A schedule ends with the run.
+            StoreError: The run is not finished, or its checkpoints are gone.
+        """
+        with bar(None, show=progress) as move:
+
+            def tell(now: Progress) -> None:
+                move(now)
+                watch(now)
+
+            longer = super().train_more(steps, keep_schedule=keep_schedule, watch=tell)
+        return Run.wrap(longer, say=progress)
+
+    def traverse(self, member: int = 0) -> "Picture":
+        """Images decoded while one latent moves and the others stay, the most informative first.
+
+        Args:
+            member: Which model, if there are several.
+        """
+        from unknot.report.model import latents, traversals
+        from unknot.report.picture import Picture
+
+        latents.check_member(self, member)
+        measured = latents.measure_latents(self)
+        return Picture(traversals.traversal_picture(self, measured, member))
+
+    def reconstruct(self, member: int = 0) -> "Picture":
+        """Images of the dataset, each above its reconstruction.
+
+        Args:
+            member: Which model, if there are several.
+        """
+        from unknot.report.model import pictures
+        from unknot.report.picture import Picture
+
+        return Picture(pictures.reconstructions(self, member))
+
+    def sample(self, n: int = 16, member: int = 0) -> "Picture":
+        """Images decoded from codes that are drawn from the prior.
+
+        Args:
+            n: How many.
+            member: Which model, if there are several.
+        """
+        from unknot.report.model import pictures, traversals
+        from unknot.report.picture import Picture
+        from unknot.report.sheet import Row, sheet
+
+        images = pictures.prior_samples(self, member, n=n)
+        across = math.ceil(math.sqrt(n)) if n < 64 else 8
+        rows = [Row((), images[start : start + across]) for start in range(0, n, across)]
+        heading = f"Samples from the prior: {traversals.title(self, member)}"
+        return Picture(sheet(rows, title=heading))
+
+    def interpolate(self, a: Any, b: Any, *, steps: int = 9) -> "Picture":
+        """What models decode on the straight line between the codes of two images, a row for each.
+
+        Args:
+            a: An image, or the number of a row of the dataset.
+            b: The other.
+            steps: Columns, the two ends counted.
+        """
+        from unknot.report.model import between
+        from unknot.report.picture import Picture
+
+        return Picture(between.interpolation(self, a, b, steps=steps))
+
+    def swap(self, a: Any, b: Any, latents: int | Sequence[int]) -> "Picture":
+        """Two images, their reconstructions, and those with some latents exchanged.
+
+        Args:
+            a: An image, or the number of a row of the dataset.
+            b: The other.
+            latents: The number of a latent, or several.
+        """
+        from unknot.report.model import between
+        from unknot.report.picture import Picture
+
+        numbers = [latents] if isinstance(latents, int) else [*latents]
+        return Picture(between.exchange(self, a, b, numbers))
+
+    def plot_curves(self) -> "Picture":
+        """What training logged, a panel each; ``.figure`` is the figure of matplotlib."""
+        from unknot.report.model import figures
+        from unknot.report.picture import Picture
+
+        return Picture(figures.curves_figure(self.curves))
+
+    def plot_explained(self, member: int = 0) -> "Picture":
+        """How much of each latent's variance each factor explains, as a figure.
+
+        Args:
+            member: Which model, if there are several.
+        """
+        from unknot.report.model import figures, latents
+        from unknot.report.picture import Picture
+
+        latents.check_member(self, member)
+        measured = latents.measure_latents(self)[member]
+        return Picture(figures.factor_figure(measured, self.dataset.space.names))
+
+    def explain(self, member: int = 0) -> "DataFrame":
+        """Which latent follows which factor, and how strongly: a row for each latent.
+
+        ``kl`` is what the latent says, in nats; ``factor`` explains most of its variance, and the
+        columns after it give the share that each factor explains alone. `plot_explained` draws it.
+
+        Args:
+            member: Which model, if there are several.
+        """
+        import numpy as np
+        import pandas as pd
+
+        from unknot.report.model import latents
+
+        latents.check_member(self, member)
+        measured, names = latents.measure_latents(self)[member], self.dataset.space.names
+        shares = measured.explained[measured.order]
+        most = np.nan_to_num(shares, nan=-1).argmax(1)
+        known = ~np.isnan(shares).all(1)
+        best = [names[f] if ok else "" for f, ok in zip(most, known, strict=True)]
+        return pd.DataFrame(
+            {
+                "kl": measured.kl[measured.order],
+                "active": measured.used[measured.order],
+                "factor": best,
+                **{name: shares[:, f] for f, name in enumerate(names)},
+            },
+            index=[f"z{z}" for z in measured.order],
+        )
+
+    def score(
+        self,
+        *metrics: str,
+        part: str | None = None,
+        protocol: str = "unknot",
+        seed: int = 0,
+    ) -> Scores:
+        """Scores of each model that did not diverge, as a table that is a list of records.
+
+        Args:
+            metrics: Names, ``mig``, or with a protocol, ``dci@study2019``; all metrics that apply
+                unless given.
+            part: Score rows of this part of the run's split: ``train``, ``validation`` or
+                ``test``; all rows when None. ``recon`` is the error of reconstructions.
+            protocol: The name of a protocol, for metrics that name none.
+            seed: Random seed for the metrics.
+
+        Raises:
+            ConfigError: There is no such metric, part or protocol.
+        """
+        by_protocol: dict[str, list[str]] = {} if metrics else {protocol: []}
+        for metric in metrics:
+            name, _, wish = metric.partition("@")
+            by_protocol.setdefault(wish or protocol, []).append(name)
+        return Scores(
+            record
+            for wish, names in by_protocol.items()
+            for record in super(Run, self).score(*names, part=part, protocol=wish, seed=seed)
+        )
+
+
+def _say_stopped(stopped: Run) -> None:
+    place = f", or in another process unknot.resume({str(stopped.path)!r})" if stopped.path else ""
+    say(
+        f"Stopped at step {stopped.step:,} of {stopped.spec.updates:,}. "
+        f"To continue: run.resume(){place}."
+    )

@@ -1,0 +1,47 @@
+"""Scores of models as a notebook shows them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from unknot.runs.records import Record
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class Scores(list[Record]):
+    """Records, one for each model and metric, that show themselves as a table."""
+
+    def table(self) -> "DataFrame":
+        """A row for each value: metric, seed, value, ceiling, protocol and remarks."""
+        import pandas as pd
+
+        rows = [
+            {
+                "metric": name,
+                "seed": record.seed,
+                "value": value,
+                "ceiling": record.ceiling,
+                "protocol": _protocol_text(record.protocol),
+                "remarks": " ".join(record.remarks),
+            }
+            for record in self
+            for name, value in record.values.items()
+        ]
+        frame = pd.DataFrame(rows, columns=[*("metric", "seed", "value"), *LAST])
+        empty = [name for name in ("ceiling", "remarks") if not frame[name].any()]
+        return frame.drop(columns=empty)
+
+    def __repr__(self) -> str:
+        return str(self.table().to_string(index=False)) if self else "Scores(none)"
+
+    def _repr_html_(self) -> str:
+        return str(self.table().to_html(index=False, float_format="%.4g", na_rep=""))
+
+
+LAST: Sequence[str] = ("ceiling", "protocol", "remarks")
+
+
+def _protocol_text(protocol: dict[str, object]) -> str:
+    version = protocol.get("version")
+    return f"{protocol.get('name', '')}" + (f" v{version}" if version is not None else "")

@@ -1,0 +1,256 @@
+"""Train a model, resume its training, and load it again."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, SupportsIndex, TypeAlias
+
+from unknot.api.objects import choice_table, give_classes, is_dataset_settings
+from unknot.api.progress import bar
+from unknot.api.run import Run
+from unknot.core import registry
+from unknot.core.dataset import FactorDataset
+from unknot.core.errors import ConfigError
+from unknot.core.hyper import Hyper
+from unknot.core.optim import Optimizer
+from unknot.engine.device import Precision
+from unknot.runs import config, run
+from unknot.runs.own_data import as_dataset
+from unknot.runs.spec import optim_table, plain_value
+from unknot.runs.training import Progress, Watcher
+
+Callback: TypeAlias = Callable[[Run, Mapping[str, Any]], bool | None]
+"""Sees the run so far and what was logged; True stops the training."""
+
+
+def train(
+    data: Any = "dsprites",
+    objective: Any = "beta_vae",
+    net: Any = None,
+    *,
+    steps: int = 20_000,
+    batch: int = 64,
+    lr: Hyper | None = None,
+    optimizer: str | Optimizer = "adam",
+    ema: float | None = None,
+    seeds: int | Iterable[SupportsIndex] = 0,
+    order_seed: int | None = None,
+    sampler: Any = None,
+    split: Any = None,
+    device: str = "auto",
+    precision: Precision = "float32",
+    out: str | Path | None = None,
+    log_every: int = 100,
+    checkpoint_every: int = 1_000,
+    validate_every: int | None = None,
+    stop: Any = None,
+    keep: str | None = None,
+    score_at: Sequence[int] = (),
+    score_every: int | None = None,
+    data_settings: Mapping[str, Any] | None = None,
+    net_settings: Mapping[str, Any] | None = None,
+    objective_settings: Mapping[str, Any] | None = None,
+    watch: Watcher = lambda _: None,
+    callback: Callback | None = None,
+    progress: bool = True,
+    **settings: Any,
+) -> Run:
+    """Train one model, or one for each seed side by side.
+
+    Ctrl-C, or the stop button of a notebook, returns the run so far; ``run.resume()`` continues it.
+
+    Args:
+        data: A dataset by name, or your own: whatever `dataset` takes.
+        objective: An objective by name, or an object: one of `unknot.objectives`, or an instance
+            of a class of your own.
+        net: An architecture by name or as an object, likewise; ``conv64`` when None, or one that
+            fits your own data.
+        steps: Training steps.
+        batch: Images per step and member.
+        lr: Learning rate, a number or a schedule; the optimiser's own when None, 1e-4 for Adam.
+        optimizer: ``adam``, ``adamw``, ``rmsprop``, ``adagrad`` or ``sgd``; or one with settings,
+            ``unknot.AdamW(3e-4, weight_decay=0.01)``.
+        ema: Keep a moving average of the weights, of which this share stays at each step, such as
+            0.999; codes and pictures are those of the average.
+        seeds: A number for a lone run; several for a population, whose results come members first.
+        order_seed: A number makes all members see the same batches; else each has its own.
+        sampler: Which images form a pair or triplet: ``pairs``, or
+            ``{"name": "pairs", "changed": 2}``, or an object; that of the objective when None.
+        split: Rows to hold out: ``rows`` (10 % for validation, 10 % for testing), or
+            ``{"kind": "combinations", "factors": ["shape", "x"], "test": 0.2}``.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+        precision: ``float32``, ``tf32``, ``bf16`` or ``float64``.
+        out: A folder to write the run into, resumable; None keeps it in memory.
+        log_every: Steps between two rows of the curves.
+        checkpoint_every: Steps between two checkpoints.
+        validate_every: Steps between two looks at the validation part of the split.
+        stop: Stop early, ``{"metric": "validation.loss", "patience": 10}``.
+        keep: Keep the weights of the ``best`` step as well, or of the best step by a logged value,
+            such as ``validation.recon``.
+        score_at: Steps whose weights are kept, to be scored like those of the last.
+        score_every: The same for each multiple of so many steps.
+        data_settings: The dataset's own settings.
+        net_settings: The net's own settings, such as ``{"latents": 6}``.
+        objective_settings: The objective's own settings, also those that are called as something
+            above is: ``{"steps": 8}`` of `flow_vae`, ``{"precision": "sum"}`` of `ada_mlvae`.
+        watch: Called after every few steps with the progress.
+        callback: Called at log and validation steps as ``callback(run, logs)``: the run so far,
+            which encodes, decodes and scores, and what was logged, by name. True stops training.
+        progress: Show a bar, in a terminal or a notebook.
+        settings: The objective's own settings, such as ``beta=4``; ``preset`` names a set of them.
+
+    Raises:
+        UnknotError: A setting does not make sense; the message says which and what to do.
+    """
+    loaded, data_table = _data(data, data_settings or {})
+    given = {**settings, **(objective_settings or {})}
+    objective_table = choice_table("objectives", objective, given)
+    table: dict[str, Any] = {
+        "data": data_table,
+        "net": dict(net_settings or {}) if net is None else choice_table("nets", net, net_settings),
+        "objective": objective_table,
+        "optim": _optim_table(optimizer, lr),
+        "steps": steps,
+        "batch": batch,
+        "seeds": seeds if isinstance(seeds, int) else [seed.__index__() for seed in seeds],
+        "precision": precision,
+        "log_every": log_every,
+        "checkpoint_every": checkpoint_every,
+    }
+    options = {
+        "ema": ema,
+        "validate_every": validate_every,
+        "keep": keep,
+        "score_every": score_every,
+        "order_seed": order_seed,
+        "stop": None if stop is None else dict(plain_value(stop)),
+        "sampler": None if sampler is None else choice_table("samplers", sampler),
+        "split": plain_value(split),
+        "score_at": [*score_at] or None,
+    }
+    table |= {name: value for name, value in options.items() if value is not None}
+    name = objective_table["name"]
+    its_fields = ["preset", *(f.name for f in fields(registry.get("objectives", name)))]
+    for setting in settings:
+        if setting not in its_fields:
+            words = [*its_fields, *table, "lr", "optimizer", "device", "out"]
+            hint = registry.nearest(setting, words)
+            raise ConfigError(f"train and {name} have no setting '{setting}'{hint}")
+        if setting in (objective_settings or {}):
+            raise ConfigError(
+                f"'{setting}' is given twice, as a keyword and in objective_settings."
+            )
+    try:
+        spec = config.spec(table)
+    except ConfigError as error:
+        word = str(error).partition(" ")[0]
+        if word in table and word in its_fields:
+            raise ConfigError(
+                f"{error} If you mean the setting of {name}, use "
+                f"objective_settings={{'{word}': ...}}."
+            ) from error
+        raise
+    with bar(spec.updates, show=progress) as move:
+
+        def tell(now: Progress) -> None:
+            move(now)
+            watch(now)
+
+        see = None if callback is None else _with_verbs(callback)
+        trained = run.train(spec, out=out, device=device, watch=tell, data=loaded, callback=see)
+    return Run.wrap(trained, say=progress)
+
+
+def resume(
+    path: str | Path,
+    *,
+    device: str = "auto",
+    data: Any = None,
+    objective: Any = None,
+    net: Any = None,
+    watch: Watcher = lambda _: None,
+    progress: bool = True,
+) -> Run:
+    """Resume a run from its last checkpoint; from the start when it has none.
+
+    Of a finished run, damaged weights and curves are written again, from the same checkpoint.
+
+    Args:
+        path: The run folder.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+        data: The images, if they were given in Python or have moved, as in `load`.
+        objective: The class of the objective, if it is your own and its module is not imported.
+        net: The class of the net, likewise.
+        watch: Called after every few steps with the progress.
+        progress: Show a bar, in a terminal or a notebook.
+
+    Raises:
+        StoreError: There is no run, or its checkpoints cannot be read.
+    """
+    give_classes(path, objective=objective, net=net)
+    with bar(None, show=progress) as move:
+
+        def tell(now: Progress) -> None:
+            move(now)
+            watch(now)
+
+        trained = run.resume(path, device=device, data=data, watch=tell)
+    return Run.wrap(trained, say=progress)
+
+
+def load(
+    path: str | Path,
+    *,
+    device: str = "auto",
+    data: Any = None,
+    step: int | str | None = None,
+    objective: Any = None,
+    net: Any = None,
+) -> Run:
+    """Read a finished run from its folder.
+
+    A run whose data is not there is of use all the same: it encodes and decodes, but has no rows.
+
+    Args:
+        path: The run folder.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+        data: The images, if they were given in Python: the same object, or the dataset made of
+            it. Or a path, if the files have moved.
+        step: The weights of this step, or ``best``, where they were kept; those of the last step
+            when None.
+        objective: The class of the objective, if it is your own and its module is not imported:
+            no folder causes an import.
+        net: The class of the net, likewise.
+
+    Raises:
+        DataError: The images are not those of the run.
+        StoreError: There is no finished run, or its files are damaged.
+    """
+    give_classes(path, objective=objective, net=net)
+    return Run.wrap(run.load(path, device=device, data=data, step=step))
+
+
+def _with_verbs(callback: Callback) -> run.Callback:
+    """A callback that sees a run with all its verbs."""
+    return lambda trained, logs: callback(Run.wrap(trained), logs)
+
+
+def _data(data: Any, settings: Mapping[str, Any]) -> tuple[FactorDataset | None, dict[str, Any]]:
+    """A dataset that is loaded already, if it is, and what the run writes down of it."""
+    if isinstance(data, str | Path) or is_dataset_settings(data):
+        return None, choice_table("datasets", data, settings)
+    loaded = as_dataset(data, settings)
+    return loaded, loaded.origin.table()
+
+
+def _optim_table(optimizer: str | Optimizer, lr: Hyper | None) -> dict[str, Any]:
+    if isinstance(optimizer, str):
+        return {"name": optimizer} | ({} if lr is None else {"lr": plain_value(lr)})
+    if not isinstance(optimizer, Optimizer):
+        raise ConfigError(
+            "optimizer is a name such as 'adamw', or settings such as unknot.AdamW(3e-4); "
+            f"got {optimizer!r}."
+        )
+    if lr is not None:
+        raise ConfigError("The learning rate is given twice, as lr and inside of optimizer.")
+    return optim_table(optimizer)

@@ -1,0 +1,98 @@
+"""Classes that users write in a script or notebook, by the name ``module:Class``.
+
+A file that names such a class never causes an import: its module has to be imported already, or the
+class has to be given.
+"""
+
+import hashlib
+import inspect
+import re
+import sys
+import textwrap
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from unknot.core.errors import ConfigError
+
+NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.<>]*")
+METHODS = {
+    "objectives": ("terms",),
+    "nets": ("encoder", "decoder"),
+    "datasets": ("load",),
+    "samplers": ("bind",),
+}
+"""What a class of each room has, and no class that is imported by chance."""
+KNOWN_PACKAGES = {"builtins", "abc", "typing", "torch", "unknot"}
+"""Whose versions a run writes down, or whose source does not matter."""
+
+_given: dict[str, type] = {}
+
+
+def is_user_name(name: str) -> bool:
+    """Whether a name is that of a class outside of the registry.
+
+    Example:
+        >>> is_user_name("my_module:SquaredKL"), is_user_name("beta_vae")
+        (True, False)
+    """
+    return NAME.fullmatch(name) is not None
+
+
+def give(kind: type, name: str | None = None) -> str:
+    """Make a class known in this process, under its name or another; gives the name."""
+    name = name or f"{kind.__module__}:{kind.__qualname__}"
+    _given[name] = kind
+    return name
+
+
+def find(room: str, name: str) -> type:
+    """The class of a name ``module:Class``, from modules that are imported already."""
+    module, _, path = name.partition(":")
+    thing: Any = _given.get(name)
+    if thing is None:
+        thing = sys.modules.get(module)
+        for part in path.split("."):
+            thing = getattr(thing, part, None)
+    if thing is None:
+        keyword = {"datasets": "data"}.get(room, room[:-1])
+        raise ConfigError(
+            f"{name} is a class of your own, and files never cause an import. Import {module} "
+            f"first, give the class ({keyword}={path}), or use: unknot --import {module} ..."
+        )
+    check_class(room, thing, name)
+    kind: type = thing
+    return kind
+
+
+def check_class(room: str, kind: Any, name: str) -> None:
+    """Refuse what cannot be an objective, a net, a dataset or a sampler."""
+    if not isinstance(kind, type) or not is_dataclass(kind):
+        raise ConfigError(
+            f"{name} must be a dataclass, whose fields are its settings: write "
+            "@dataclass(frozen=True) above it."
+        )
+    methods = METHODS.get(room, ())
+    if missing := [m for m in methods if not callable(getattr(kind, m, None))]:
+        raise ConfigError(f"{name} is none of the {room}: it has no method {missing[0]}.")
+
+
+def source_hash(kind: type) -> str | None:
+    """16 hex digits of the source of a class and of the user's classes that it inherits from.
+
+    None where the source cannot be read and a field ``version`` stands for it.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for base in kind.__mro__:
+        if base.__module__.partition(".")[0] in KNOWN_PACKAGES:
+            continue
+        try:
+            source = inspect.getsource(base)
+        except (OSError, TypeError) as error:
+            if is_dataclass(kind) and "version" in {f.name for f in fields(kind)}:
+                return None
+            raise ConfigError(
+                f"The source of {base.__name__} cannot be read, so that a run could not tell when "
+                'the class changes. Put it into a file, or give it a field: version: str = "1".'
+            ) from error
+        digest.update(textwrap.dedent(source).encode())
+    return digest.hexdigest()

@@ -1,0 +1,82 @@
+"""Pictures between two images: interpolation of their codes, and codes with latents exchanged."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, UInt8
+from torch import Tensor
+
+from unknot.core.errors import ConfigError
+from unknot.report.model.traversals import decode, title
+from unknot.report.sheet import Row, pixels, sheet
+from unknot.runs.inputs import as_images
+from unknot.runs.run import Run
+
+STEPS = 9
+
+
+def image_of(run: Run, source: Any) -> Float[Tensor, "1 c h w"]:
+    """An image of the dataset by its row, or one that is given."""
+    if isinstance(source, int):
+        if not run.has_data:
+            raise ConfigError("The run's data is not here; give images instead of rows.")
+        return run.dataset[source][None]
+    image = torch.as_tensor(np.asarray(source) if not isinstance(source, Tensor) else source)
+    return as_images(image[None] if image.ndim < 4 else image, run.dataset)[:1]
+
+
+def interpolation(run: Run, a: Any, b: Any, *, steps: int = STEPS) -> UInt8[np.ndarray, "h w 3"]:
+    """Two images, and what each member decodes on the straight line between their codes.
+
+    Args:
+        run: The trained models.
+        a: The first image, or its row.
+        b: The second.
+        steps: Columns, the two ends counted.
+    """
+    if steps < 2:
+        raise ConfigError(f"An interpolation has 2 steps or more; got {steps}.")
+    ends = torch.cat([image_of(run, a), image_of(run, b)])
+    codes = run.encode(ends).reshape(len(run.spec.seed_list), 2, -1)
+    share = torch.linspace(0, 1, steps, dtype=codes.dtype, device=codes.device)[:, None]
+    line = codes[:, :1] * (1 - share) + codes[:, 1:] * share
+    decoded = pixels(run.dataset, decode(run, line))
+    seeds = run.spec.seed_list
+    rows = [Row(("images",), pixels(run.dataset, ends))]
+    rows += [
+        Row(("decoded",) if len(seeds) == 1 else (f"seed {seed}",), images, apart=p == 0)
+        for p, (seed, images) in enumerate(zip(seeds, decoded, strict=True))
+    ]
+    note = "Images decoded from points on the straight line between the codes of two images."
+    return sheet(rows, title=f"Interpolation: {title(run, 0)}", note=note)
+
+
+def exchange(run: Run, a: Any, b: Any, latents: Sequence[int]) -> UInt8[np.ndarray, "h w 3"]:
+    """Two images, their reconstructions, and those with some latents exchanged.
+
+    Args:
+        run: The trained models; the first is shown.
+        a: The first image, or its row.
+        b: The second.
+        latents: Numbers of the latents to exchange.
+    """
+    count = run.spec.net.settings.latents
+    if outside := [z for z in latents if not 0 <= z < count]:
+        raise ConfigError(f"The net has latents 0 .. {count - 1}; got {outside}.")
+    ends = torch.cat([image_of(run, a), image_of(run, b)])
+    codes = run.encode(ends).reshape(len(run.spec.seed_list), 2, -1)
+    mixed = codes.clone()
+    mixed[..., list(latents)] = codes.flip(1)[..., list(latents)]
+    names = ", ".join(f"z{z}" for z in latents)
+    columns = [pixels(run.dataset, ends)]
+    columns += [pixels(run.dataset, decode(run, z)[0]) for z in (codes, mixed)]
+    table = np.stack(columns, axis=1)
+    rows = [Row((name,), images) for name, images in zip(("a", "b"), table, strict=True)]
+    return sheet(
+        rows,
+        title=f"Exchange of {names}: {title(run, 0)}",
+        columns=["image", "decoded", "exchanged"],
+        note=f"The third column has {names} of the other image.",
+    )

@@ -1,0 +1,58 @@
+"""A picture that shows itself in a notebook."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import UInt8
+from matplotlib.figure import Figure
+
+from unknot.core.files import write_whole
+from unknot.report.style import png, svg
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Picture:
+    """Pixels, or a figure of matplotlib."""
+
+    content: "Figure | UInt8[np.ndarray, 'h w c']"
+
+    @property
+    def figure(self) -> Figure:
+        """As a figure of matplotlib, to be changed or put beside others."""
+        if isinstance(self.content, Figure):
+            return self.content
+        height, width = self.content.shape[:2]
+        figure = Figure(figsize=(width / 100, height / 100), dpi=100)
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.imshow(self.content)
+        axes.set_axis_off()
+        return figure
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as a PNG file; figures also as SVG, if the name ends so."""
+        path = Path(path)
+        vector = path.suffix == ".svg" and isinstance(self.content, Figure)
+        write_whole(path, svg(self.figure) if vector else png(self.content))
+        return path
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Its pixels."""
+        del copy
+        if isinstance(self.content, Figure):
+            import io
+
+            from PIL import Image
+
+            return np.asarray(Image.open(io.BytesIO(png(self.content))).convert("RGB"), dtype)
+        return np.asarray(self.content, dtype)
+
+    def _repr_png_(self) -> bytes:
+        return png(self.content)
+
+    def __repr__(self) -> str:
+        if isinstance(self.content, Figure):
+            return "Picture(a figure; .save(path) writes it)"
+        height, width = self.content.shape[:2]
+        return f"Picture({width} x {height} pixels; .save(path) writes it)"

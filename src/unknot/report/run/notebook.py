@@ -1,0 +1,111 @@
+"""Cards: what a notebook shows of a run, a population, a dataset and a study."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unknot.core.dataset import FactorDataset
+from unknot.core.hyper import hyper_fields
+from unknot.core.text import number, setting_text
+from unknot.report.html import data_uri, render
+from unknot.report.model import figures, traversals
+from unknot.report.model.latents import measure_latents
+from unknot.report.model.pictures import dataset_picture
+from unknot.report.run.describe import settings as run_settings
+from unknot.report.sheet import enlargement, tiles
+from unknot.report.style import png
+from unknot.runs.run import Run
+from unknot.runs.spec import plain_value
+
+if TYPE_CHECKING:
+    from unknot.studies.study import Study
+
+MOST_STRIPS = 6
+"""Latents, or members, whose traversals a card shows."""
+MOST_ROWS = 20
+"""Rows of a table in a card."""
+
+
+def title(run: Run) -> str:
+    """What was trained on what, in a few words."""
+    spec = run.spec
+    kind = type(spec.objective.settings)
+    changed = [
+        f"{name} {setting_text(plain_value(value))}"
+        for name, value in vars(spec.objective.settings).items()
+        if value != getattr(kind, name, None) or name in hyper_fields(kind)
+    ]
+    objective = spec.objective.name.partition(":")[2] or spec.objective.name
+    with_settings = f" ({', '.join(changed)})" if changed else ""
+    return f"{objective}{with_settings} on {run.dataset.name}"
+
+
+def progress(run: Run) -> str:
+    """How far it is, and how it ended."""
+    seeds = run.spec.seed_list
+    who = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds"
+    return f"{who}, step {run.step:,} of {run.spec.updates:,}, {run.status}"
+
+
+def last_values(run: Run) -> dict[str, float]:
+    """The loss and its terms at the end, medians over members that did not diverge."""
+    healthy = [p for p in range(len(run.spec.seed_list)) if p not in run.diverged]
+    if not healthy or not run.curves.steps:
+        return {}
+    names = [n for n in figures.curve_names(run.curves) if not n.endswith(".weight")]
+    ends = run.curves.ends()
+    return {n: float(np.median(ends[n][healthy].numpy())) for n in names if n in ends}
+
+
+def run_html(run: Run) -> str:
+    """A card of one model or of a population."""
+    healthy = [p for p in range(len(run.spec.seed_list)) if p not in run.diverged]
+    return render(
+        "run/notebook.html",
+        title=title(run),
+        progress=progress(run),
+        values={name: number(value) for name, value in last_values(run).items()},
+        strips=_strips(run, healthy) if healthy and run.step else [],
+        curves=data_uri(png(figures.curves_figure(run.curves))) if run.curves.steps else None,
+        settings=run_settings(run),
+        place=run.path,
+    )
+
+
+def _strips(run: Run, members: Sequence[int]) -> list[tuple[str, str]]:
+    """Traversals: of the latents of one model, or of the first latent of each of several."""
+    latents, names = measure_latents(run), run.dataset.space.names
+    alone = len(run.spec.seed_list) == 1
+    members = members[: 1 if alone else MOST_STRIPS]
+    images = traversals.sweep(run, latents, traversals.STILL, members=members)
+    strips = []
+    for p, rows in zip(members, images, strict=True):
+        for rank, z in enumerate(latents[p].order[: MOST_STRIPS if alone else 1]):
+            who = f"z{z}" if alone else f"seed {run.spec.seed_list[p]}: z{z}"
+            factor = traversals.main_factor(latents[p], z, names)
+            table = tiles(rows[rank][None], scale=max(1, enlargement(rows.shape[2]) // 2))
+            strips.append((f"{who} {factor}".strip(), data_uri(png(table))))
+    return strips
+
+
+def dataset_html(dataset: FactorDataset) -> str:
+    """A grid of images with what they are."""
+    uri = data_uri(png(dataset_picture(dataset, columns=10)))
+    return (
+        f"<div><b>{escape(dataset.name)}</b> {escape(dataset.summary)}"
+        f'<br><img src="{uri}" style="max-width:100%"></div>'
+    )
+
+
+def study_html(study: "Study") -> str:
+    """How far a study is, and its table."""
+    status, frame = study.status(), study.frame()
+    few = frame.loc[:, [c for c in frame.columns if frame[c].nunique(dropna=False) > 1]]
+    few = few.drop(columns=["population", "member", "seconds"], errors="ignore")
+    runs = ", ".join(f"{n} {name}" for name, n in status["runs"].items() if n)
+    return (
+        f"<div><b>{escape(study.name)}</b> in {escape(str(study.path))}: {escape(runs)}"
+        f"{few.head(MOST_ROWS).to_html(index=False, na_rep='', float_format='%.4g')}</div>"
+    )

@@ -1,0 +1,125 @@
+"""What a notebook user sees: short texts, cards, pictures, and a run after Ctrl-C."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+import torch
+
+import unknot
+from unknot import nets
+from unknot.core.errors import ConfigError
+
+IMAGES = (np.arange(40 * 64).reshape(40, 8, 8) * 37 % 256).astype("uint8")
+TINY = {"steps": 40, "batch": 8, "log_every": 10, "device": "cpu", "net": nets.Linear(latents=3)}
+
+
+@pytest.fixture(scope="module")
+def run():
+    return unknot.train(IMAGES, **TINY)
+
+
+@pytest.fixture(scope="module")
+def many():
+    return unknot.train(IMAGES, seeds=range(3), **TINY)
+
+
+def test_texts_are_short_and_cards_show_the_models(run, many):
+    for thing in (run, many, unknot.dataset(IMAGES)):
+        assert len(repr(thing)) < 200
+        assert "<img" in thing._repr_html_()
+    assert "beta_vae (beta 4)" in repr(run)
+    assert "step 40 of 40, done" in repr(run)
+
+
+def test_a_population_is_a_sequence_of_runs(run, many):
+    assert len(many) == 3
+    assert len(run) == 1
+    assert [m.spec.seeds for m in many] == [0, 1, 2]
+    assert torch.equal(many[-1].codes(), many.codes()[2])
+    assert isinstance(many[1], unknot.Run)
+    with pytest.raises(IndexError):
+        many[3]
+
+
+def test_pictures_have_pixels(run, many, tmp_path):
+    pictures = {
+        "traverse": run.traverse(),
+        "reconstruct": run.reconstruct(),
+        "sample": run.sample(5),
+        "interpolate": many.interpolate(0, IMAGES[7]),
+        "swap": run.swap(0, 7, [0, 2]),
+        "curves": run.plot_curves(),
+    }
+    for name, picture in pictures.items():
+        assert np.asarray(picture).std() > 1, name
+        assert picture._repr_png_()[:4] == b"\x89PNG"
+        assert picture.save(tmp_path / f"{name}.png").stat().st_size > 100
+    with pytest.raises(ConfigError, match=r"latents 0 \.\. 2"):
+        run.swap(0, 1, 3)
+
+
+def test_ends_of_an_interpolation_are_reconstructions(run):
+    """What `interpolate` draws at its ends is what the model decodes from the two codes."""
+    from unknot.report.model import between
+
+    codes = run.codes(torch.tensor([3, 9]))
+    ends = torch.cat([between.image_of(run, 3), between.image_of(run, IMAGES[9])])
+    torch.testing.assert_close(run.encode(ends), codes)
+
+
+def test_explain_names_the_factor_that_a_latent_follows():
+    run = unknot.train("xysquares", net="linear", steps=1, device="cpu")
+    table = run.explain()
+    assert [*table.columns[:3]] == ["kl", "active", "factor"]
+    shares = table[[*run.dataset.space.names]]
+    assert (shares.idxmax(axis=1) == table["factor"]).all()
+    assert table["kl"].is_monotonic_decreasing
+
+
+def test_scores_are_a_table_under_named_protocols(many):
+    scores = many.score("active_units", "kl_per_dimension")
+    table = scores.table()
+    assert {"metric", "seed", "value", "protocol"} <= {*table.columns}
+    assert set(table["seed"]) == {0, 1, 2}
+    assert "active_units" in scores._repr_html_()
+
+
+def test_ctrl_c_returns_the_run_and_resume_ends_as_one_that_was_not_stopped(run, tmp_path, capsys):
+    def interrupt(now):
+        if now.step == 20:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    stopped = unknot.train(IMAGES, watch=interrupt, **TINY)
+    assert (stopped.status, stopped.step) == ("stopped", 20)
+    assert "run.resume()" in capsys.readouterr().err
+    stopped.save(tmp_path / "stopped")
+    for resumed in (unknot.resume(tmp_path / "stopped", data=IMAGES), stopped.resume()):
+        assert resumed.status == "done"
+        assert torch.equal(resumed.codes(), run.codes())
+    in_folder = unknot.train(IMAGES, watch=interrupt, out=tmp_path / "run", **TINY)
+    assert in_folder.step == 20
+    assert torch.equal(in_folder.resume().codes(), run.codes())
+
+
+def test_a_notebook_bar_says_how_far_training_is(monkeypatch):
+    """With a stand-in for IPython, whose display is all that the bar needs."""
+    import sys
+    import types
+
+    from unknot.api import progress
+
+    texts = []
+    handle = types.SimpleNamespace(update=texts.append)
+    display = types.SimpleNamespace(display=lambda *_, **__: handle, HTML=str)
+    shell = type("ZMQInteractiveShell", (), {})()
+    fake = types.SimpleNamespace(display=display, get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", fake)
+    monkeypatch.setattr(progress, "PAUSE", 0)
+    unknot.train(IMAGES, **TINY)
+    assert "40/40 steps" in texts[-1]
+    assert "recon" in texts[-1]
+    count = len(texts)
+    unknot.train(IMAGES, progress=False, **TINY)
+    assert len(texts) == count
