@@ -12,8 +12,9 @@ from unknot.core import noise
 from unknot.core.choices import check_choices
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
-from unknot.core.factors import FactorSpace
+from unknot.core.factor_table import FactorTable, Space
 from unknot.core.noise import Count
+from unknot.samplers.parts.blocks import PARTS, Blocks, join
 from unknot.samplers.parts.sampler import Rows, column, independent_rows
 from unknot.samplers.parts.weights import Weight, table
 
@@ -23,8 +24,8 @@ Change: TypeAlias = Callable[
     [Int[Tensor, "*p b"], Bool[Tensor, "*p f b"], Int[Tensor, "*p f b"]], Int[Tensor, "*p b"]
 ]
 """Rows, which factors change in each, and a number of 62 bits for each: other rows."""
-PARTS, LEAST = 2**32, 1e-300
-"""The largest weight of some as a whole number, and one that is as good as none."""
+LEAST = 1e-300
+"""A weight that is as good as none."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,9 @@ class Pairs:
     With weights the first row is drawn by weight, and $F$ counts the factors of which several
     values have any. The chosen factors change one after the other, in the order of the data, each
     to another value by the weights of the rows that it leads to. One stays where there is none.
+
+    Of labels that fill no grid, the chosen ones change one after the other too, each to that of a
+    row that agrees in all other labels. Rows that lack a label stay by themselves.
 
     Args:
         changed: $k$; by default uniform on $1 .. F$ for each pair.
@@ -63,7 +67,7 @@ class Pairs:
     def bind(self, dataset: FactorDataset, device: torch.device) -> Rows:
         """The pairs of a dataset."""
         dataset.require_factors("Pairs")
-        space, exact = dataset.space.require_grid("Pairs"), self.rule == "exact"
+        space, exact = dataset.space, self.rule == "exact"
         weight = table(space, self.weights) if self.weights else None
         values = space.sizes if weight is None else _values(space, weight)
         able = [i for i, several in enumerate(values) if several > 1 or not exact]
@@ -77,13 +81,16 @@ class Pairs:
             raise ConfigError(
                 f"Pairs of the reference sampler need two factors; {dataset.name} has one."
             )
-        axes = [(space.strides[i], space.sizes[i]) for i in able]
         first_rows = independent_rows(dataset, self.weights, device)
-        change = (
-            _uniform(axes, device, another=exact)
-            if weight is None
-            else _weighted(axes, weight.to(device), another=exact)
-        )
+        if isinstance(space, FactorTable):
+            change = _among_labels(space, able, weight, device, another=exact)
+        else:
+            axes = [(space.strides[i], space.sizes[i]) for i in able]
+            change = (
+                _uniform(axes, device, another=exact)
+                if weight is None
+                else _weighted(axes, weight.to(device), another=exact)
+            )
 
         def rows(seed: Count, t: Count, batch: int) -> Tensor:
             first = first_rows(seed, "order", t, batch)
@@ -104,8 +111,10 @@ class Pairs:
         return 1 + coin * (k - 1)
 
 
-def _values(space: FactorSpace, weight: Float64[Tensor, " size"]) -> list[int]:
+def _values(space: Space, weight: Float64[Tensor, " size"]) -> list[int]:
     """How many values of each factor have any weight."""
+    if isinstance(space, FactorTable):
+        return [len(c[(weight > 0) & (c >= 0)].unique()) for c in space.values.T]
     grid = weight.reshape(space.sizes) > 0
     return [int(grid.movedim(i, 0).flatten(1).any(1).sum()) for i in range(len(space))]
 
@@ -117,6 +126,40 @@ def _uniform(axes: Axes, device: torch.device, *, another: bool) -> Change:
         old = row.unsqueeze(-2) // strides % sizes
         new = (old + 1 + any_value % (sizes - 1)) % sizes if another else any_value % sizes
         return row + ((new - old) * moves * strides).sum(-2)
+
+    return change
+
+
+def _among_labels(
+    table: FactorTable,
+    able: Sequence[int],
+    weight: Float64[Tensor, " size"] | None,
+    device: torch.device,
+    *,
+    another: bool,
+) -> Change:
+    """Labels change one after the other, each to that of a row that agrees in all others."""
+    weight = torch.ones(table.size, dtype=torch.float64) if weight is None else weight
+    weight = torch.where(table.has_gaps, 0.0, weight)  # whoever lacks a label agrees with nobody
+    if not bool((weight > 0).any()):
+        raise ConfigError("Pairs need rows that have all labels, and there are none.")
+    blocks = []
+    for i in able:
+        others = [k for k in range(len(table)) if k != i]
+        group = torch.where(table.has_gaps, table.size, join(table.values[:, others]))
+        blocks.append(Blocks.from_rows(group, table.values[:, i], weight, device))
+    alone = [bool((b.total - b.inside)[weight.to(device) > 0].max() == 0) for b in blocks]
+    if another and all(alone):
+        raise ConfigError(
+            f"No two rows differ in one of the labels {', '.join(table.names)} and agree in the "
+            "others, so there are no pairs; give fewer labels."
+        )
+
+    def change(row: Tensor, moves: Tensor, any_value: Tensor) -> Tensor:
+        for i, block in enumerate(blocks):
+            new = block.other_value(row, any_value[..., i, :], another=another)
+            row = torch.where(moves[..., i, :], new, row)
+        return row
 
     return change
 

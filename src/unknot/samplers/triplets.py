@@ -8,14 +8,17 @@ from typing import ClassVar, Literal, TypeAlias
 import torch
 from torch import Tensor
 
+from unknot.core import noise
 from unknot.core.choices import check_choices
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
+from unknot.core.factor_table import Space
 from unknot.core.factors import FactorSpace
 from unknot.core.noise import Count
 from unknot.core.registry import nearest
+from unknot.samplers.parts.blocks import Blocks
 from unknot.samplers.parts.sampler import Rows, column, independent_rows
-from unknot.samplers.parts.weights import Weight
+from unknot.samplers.parts.weights import Weight, table
 
 Order: TypeAlias = Literal["category", "factors", "distance", "scaled", "recon"]
 Distance: TypeAlias = Callable[[Tensor, Tensor], Tensor]
@@ -29,7 +32,8 @@ class Triplets:
     Three independent rows; the first is the anchor, and the other two change places where needed
     for $s(a, p) \le s(a, n)$. The distance $s$ between rows with factor values $y$ is
 
-    - ``category``: whether one factor differs, $[y_i^a \ne y_i^b]$;
+    - ``category``: whether one factor differs, $[y_i^a \ne y_i^b]$; here the positive is drawn
+      among rows of the anchor's class and the negative among all others, so there are no ties;
     - ``factors``: how many factors differ;
     - ``distance``: $\sum_i |y_i^a - y_i^b|$;
     - ``scaled``: $\sum_i |y_i^a - y_i^b| / (f_i - 1)$, with $f_i$ values of factor $i$; compared
@@ -38,11 +42,13 @@ class Triplets:
     - ``recon``: the mean squared error between the images, which needs no factors; where rows
       have nuisance variants, between those of variant 0.
 
-    Cyclic and nominal factors count as ordered ones here, as in the paper.
+    Cyclic and nominal factors count as ordered ones here, as in the paper. Factors of one value
+    count nothing, nor do labels that are missing.
 
     Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
     overlapping data".
     Equation: 5.3, with the distances 5.5, 5.6, 5.9, 5.11 and 5.24.
+    Differs: three independent rows and one class are tied in most cases, so classes are drawn.
 
     Args:
         order: The distance.
@@ -69,6 +75,8 @@ class Triplets:
 
     def bind(self, dataset: FactorDataset, device: torch.device) -> Rows:
         """The triplets of a dataset."""
+        if self.order == "category":
+            return self._by_category(dataset, device)
         any_rows = independent_rows(dataset, self.weights, device)
         distance = self.distance(dataset, device)
         redraws = REDRAWS if self.ties == "redrawn" else 0
@@ -97,18 +105,55 @@ class Triplets:
         if self.order == "recon":
             return lambda a, b: _image_distance(dataset, a, b)
         dataset.require_factors(f"Triplets by '{self.order}'", ", or take order 'recon'")
-        space = dataset.space.require_grid("Triplets")
-        strides, sizes = column(space.strides, device), column(space.sizes, device)
+        space = dataset.space
         scale = column(self._scale(space), device)
-        differs = self.order in ("category", "factors")
+        differs, values = self.order in ("category", "factors"), _values(space, device)
 
         def distance(a: Tensor, b: Tensor) -> Tensor:
-            steps = (a.unsqueeze(-2) // strides % sizes - b.unsqueeze(-2) // strides % sizes).abs()
+            first, second = values(a), values(b)
+            steps = (first - second).abs()
+            if not space.is_grid:  # a missing label is no distance
+                steps = steps * ((first >= 0) & (second >= 0))
             return ((steps.clamp(max=1) if differs else steps) * scale).sum(-2)
 
         return distance
 
-    def _scale(self, space: FactorSpace) -> list[int]:
+    def _by_category(self, dataset: FactorDataset, device: torch.device) -> Rows:
+        """An anchor, another row of its class, and a row of another class."""
+        dataset.require_factors("Triplets by 'category'", ", or take order 'recon'")
+        space = dataset.space
+        axis = self._scale(space).index(1)
+        streams = ("order", "order/positive", "order/negative")
+        if isinstance(space, FactorSpace) and not self.weights:
+            size, stride = space.sizes[axis], space.strides[axis]
+
+            def moved(row: Tensor, value: Tensor) -> Tensor:
+                return row + (value - row // stride % size) * stride
+
+            def drawn(seed: Count, t: Count, batch: int) -> Tensor:
+                a, p, n = (noise.integers(seed, s, t, batch, high=space.size) for s in streams)
+                step = noise.integers(seed, "order/class", t, batch, high=size - 1)
+                value = a // stride % size
+                return torch.cat([a, moved(p, value), moved(n, (value + 1 + step) % size)], dim=-1)
+
+            return drawn
+        weight = torch.ones(space.size, dtype=torch.float64)
+        if self.weights:
+            weight = table(space, self.weights)
+        value = space.factors(torch.arange(space.size))[:, axis]
+        if len(value[(weight > 0) & (value >= 0)].unique()) < 2:
+            raise ConfigError(f"Triplets need two classes of '{self.factor}' or more to draw from.")
+        blocks = Blocks.from_rows(torch.zeros_like(value), value, weight, device)
+
+        def rows(seed: Count, t: Count, batch: int) -> Tensor:
+            a, p, n = (noise.integers(seed, s, t, batch, high=2**62) for s in streams)
+            anchor = blocks.any_row(a)
+            others = blocks.same_value(anchor, p), blocks.other_value(anchor, n)
+            return torch.cat([anchor, *others], dim=-1)
+
+        return rows
+
+    def _scale(self, space: Space) -> list[int]:
         """What a step along each factor counts."""
         if self.order == "category":
             several = [n for n, size in zip(space.names, space.sizes, strict=True) if size > 1]
@@ -120,18 +165,22 @@ class Triplets:
             return [int(name == self.factor) for name in space.names]
         if self.order != "scaled":
             return [1] * len(space)
-        if constant := [n for n, size in zip(space.names, space.sizes, strict=True) if size == 1]:
-            raise ConfigError(
-                f"Triplets by 'scaled' divide by the size of a factor less one, and {constant} "
-                "have one value; take order 'distance', or data without them."
-            )
-        common = math.lcm(*(size - 1 for size in space.sizes))
+        common = math.lcm(*(size - 1 for size in space.sizes if size > 1))
         if common * len(space) > torch.iinfo(torch.int64).max:
             raise ConfigError(
                 f"Triplets by 'scaled' count in parts of 1 / {common} for the sizes {space.sizes}, "
                 "more than 64 bits hold; take order 'distance'."
             )
-        return [common // (size - 1) for size in space.sizes]
+        return [common // (size - 1) if size > 1 else 0 for size in space.sizes]
+
+
+def _values(space: Space, device: torch.device) -> Callable[[Tensor], Tensor]:
+    """From rows ``[*p, b]`` to values ``[*p, f, b]``; -1 where a label is missing."""
+    if isinstance(space, FactorSpace):
+        strides, sizes = column(space.strides, device), column(space.sizes, device)
+        return lambda row: row.unsqueeze(-2) // strides % sizes
+    values = space.values.to(device)
+    return lambda row: values[row].movedim(-1, -2)
 
 
 def _image_distance(dataset: FactorDataset, a: Tensor, b: Tensor) -> Tensor:
