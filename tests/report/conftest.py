@@ -136,7 +136,7 @@ def make_run():
         )
         context = Context(dataset, net, spec.batch, runtime("cpu"))
         logged, lost = curves or Curves(), diverged or {}
-        training = Training((spec,), context, population, logged, lost, spec.steps)
+        training = Training((spec,), context, population, logged, diverged=lost, step=spec.steps)
         return Run(training, path)
 
     return make
