@@ -40,12 +40,14 @@ if TYPE_CHECKING:
     from unknot.core.optim import RMSprop as RMSprop
     from unknot.core.posterior import Posterior as Posterior
     from unknot.core.representation import Representation as Representation
+    from unknot.runs.own_encoder import evaluate as evaluate
     from unknot.studies.study import Study as Study
 
 _HOMES = {
     "train": "unknot.api.training",
     "dataset": "unknot.api.dataset",
     "Dataset": "unknot.api.dataset",
+    "evaluate": "unknot.runs.own_encoder",
     "Run": "unknot.api.run",
     "load": "unknot.api.training",
     "resume": "unknot.api.training",

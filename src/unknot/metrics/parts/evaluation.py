@@ -1,8 +1,9 @@
 """All metrics of one representation at once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
+from typing import Any, TypeAlias
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError
@@ -12,6 +13,8 @@ from unknot.metrics.parts.rows import Codes, Factors, Inputs, Test
 from unknot.metrics.parts.score import Score
 from unknot.metrics.parts.scoring import Metric
 
+MetricFunction: TypeAlias = Callable[..., Any]
+"""Codes ``[n, z]`` and, where there are any, factors ``[n, f]`` to a number."""
 NO_FACTORS = "Give the factors of the same rows for these."
 
 
@@ -67,7 +70,7 @@ def evaluate(
     *,
     logvar: Codes | None = None,
     protocol: str = "unknot",
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[str | MetricFunction] | None = None,
     seed: int = 0,
     test: Test = None,
     interval: float | None = None,
@@ -81,8 +84,8 @@ def evaluate(
         logvar: Log-variances of the posteriors, in the form of the codes, for the metrics that read
             them; these are skipped without.
         protocol: The name of a protocol. Metrics without it are skipped.
-        metrics: Names; all of one representation unless given. A metric asked for by name is not
-            skipped: it raises what stops it.
+        metrics: Names, or functions of codes and factors that return a number; all metrics of one
+            representation unless given. A metric asked for is not skipped: it raises what stops it.
         seed: Random seed for the metrics.
         test: Test arrays for the metrics that learn; else rows are split as the protocol says.
         interval: Level of an interval, such as 0.95, for the metrics that can have one.
@@ -102,7 +105,12 @@ def evaluate(
         inputs.rows(samples=None, factors=has_factors)  # bad arrays are refused once, for all
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
-    for name in metrics if metrics is not None else code_metrics():
+    for metric in metrics if metrics is not None else code_metrics():
+        if not isinstance(metric, str):
+            score = measure_with(metric, inputs, has_factors=has_factors)
+            scores[score.name] = score
+            continue
+        name = metric
         try:
             names = protocols_for(name)
             if metrics is None and names and protocol not in names:
@@ -132,8 +140,25 @@ def score_codes(name: str, inputs: Inputs, protocol: str, interval: float | None
     if isinstance(metric, Metric):
         level = interval if metric.takes("interval", protocol) else None
         return metric.score(inputs, protocol, level)
-    plain: Score = metric(inputs.codes, inputs.factors, protocol=protocol, seed=inputs.seed)
-    return plain
+    result = metric(inputs.codes, inputs.factors, protocol=protocol, seed=inputs.seed)
+    return result if isinstance(result, Score) else _number(name, result, {"name": protocol})
+
+
+def measure_with(function: MetricFunction, inputs: Inputs, *, has_factors: bool = True) -> Score:
+    """The score of a plain function of codes ``[n, z]`` and factors ``[n, f]``, as arrays."""
+    rows = inputs.rows(samples=None, factors=has_factors)
+    name = getattr(function, "__name__", type(function).__name__)
+    arrays = (rows.codes.cpu().numpy(), *([rows.values.cpu().numpy()] if has_factors else []))
+    record = {"name": "custom", "rows": len(rows), "factors": rows.names, "seed": inputs.seed}
+    return _number(name, function(*arrays), record)
+
+
+def _number(name: str, value: Any, record: Mapping[str, Any]) -> Score:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{name} must return a number; got {type(value).__name__}.") from error
+    return Score(name, {name: number}, {}, record)
 
 
 def code_metrics() -> list[str]:
