@@ -136,3 +136,9 @@ def test_a_winner_is_named_unless_it_shares_its_place():
         "a beta 2",
         "2 configurations alike",
     ]
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 1.5, 95.0])
+def test_a_level_is_a_probability(level):
+    with pytest.raises(ConfigError, match=r"level is a probability such as 0\.95"):
+        Results({"objective": ["vae"], "seed": [0], "mig": [0.1]}, level=level)

@@ -75,3 +75,10 @@ def test_codes_beyond_the_classifier_are_refused():
         with pytest.raises(DataError, match="cannot be classified"):
             beta_vae(1e40 * codes, values, protocol=protocol)
     assert float(beta_vae(1e40 * codes, values)) == 1
+
+
+def test_two_factors_are_classified_as_well():
+    """Noise names one of two factors no better than a coin."""
+    values = factors()[:, :2]
+    noise = np.random.default_rng(0).normal(size=(len(values), 2))
+    assert float(beta_vae(noise, values)) == pytest.approx(0.5, abs=0.05)

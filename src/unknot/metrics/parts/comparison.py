@@ -7,7 +7,7 @@ from textwrap import fill
 from typing import Any
 
 from unknot.metrics.parts.evaluation import Table, evaluate
-from unknot.metrics.parts.rows import Codes, Factors, Test
+from unknot.metrics.parts.given import GivenCodes, GivenFactors
 from unknot.metrics.parts.score import Score
 
 MEASURED = ("name", "rows", "test_rows", "factors", "seed", "level", "interval")
@@ -72,14 +72,14 @@ class Comparison:
 
 
 def compare(
-    codes: Codes,
-    factors: Factors = None,
+    codes: GivenCodes,
+    factors: GivenFactors = None,
     *,
     protocols: Sequence[str],
     metrics: Sequence[str] | None = None,
-    logvar: Codes | None = None,
+    logvar: GivenCodes = None,
     seed: int = 0,
-    test: Test = None,
+    test: tuple[GivenCodes, GivenFactors] | None = None,
     interval: float | None = None,
 ) -> Comparison:
     """Score codes under several protocols, side by side, with the settings that differ.

@@ -9,7 +9,8 @@ from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.representation import Representation
 from unknot.metrics.parts.facts import check_protocol, facts, protocols_for
-from unknot.metrics.parts.rows import Codes, Factors, Inputs, Test
+from unknot.metrics.parts.given import GivenCodes, GivenFactors
+from unknot.metrics.parts.rows import Inputs
 from unknot.metrics.parts.score import Score
 from unknot.metrics.parts.scoring import Metric
 
@@ -65,14 +66,14 @@ class Table:
 
 
 def evaluate(
-    codes: Codes,
-    factors: Factors = None,
+    codes: GivenCodes,
+    factors: GivenFactors = None,
     *,
-    logvar: Codes | None = None,
+    logvar: GivenCodes = None,
     protocol: str = "unknot",
     metrics: Sequence[str | MetricFunction] | None = None,
     seed: int = 0,
-    test: Test = None,
+    test: tuple[GivenCodes, GivenFactors] | None = None,
     interval: float | None = None,
 ) -> Table:
     """Every metric that applies, under one protocol.

@@ -17,6 +17,13 @@ from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.factor_table import FactorTable, Space, as_table
 from unknot.core.factors import KINDS, Kind
 from unknot.core.representation import Representation
+from unknot.metrics.parts.given import (
+    GivenCodes,
+    GivenFactors,
+    as_codes,
+    as_factors,
+    as_factors_of_both,
+)
 from unknot.metrics.parts.information import (
     Counting,
     Information,
@@ -120,14 +127,17 @@ class Rows:
 
         def compute() -> Rows:
             train = _without_gaps(self)
+            test = None if self.test is None else _without_gaps(self.test)
             gone = len(self) - len(train)
+            if self.test is not None and test is not None:
+                gone += len(self.test) - len(test)
             rows = _with_remark(train, f"{gone:,} rows that lack a label were left out")
             varying = _varying(rows, len(rows))
-            if self.test is None:
+            if test is None:
                 columns = [torch.unique(c, return_inverse=True)[1] for c in varying.levels.T]
                 return replace(varying, levels=torch.stack(columns, dim=1))
             kept = [rows.names.index(name) for name in varying.names]
-            return replace(varying, test=_choose(_without_gaps(self.test), kept))
+            return replace(varying, test=_choose(test, kept))
 
         return self.remember("complete", compute)
 
@@ -479,14 +489,20 @@ class Inputs:
 
     def __init__(
         self,
-        codes: Codes,
-        factors: Factors = None,
+        codes: GivenCodes,
+        factors: GivenFactors = None,
         seed: int = 0,
-        logvar: Codes | None = None,
-        test: Test = None,
+        logvar: GivenCodes = None,
+        test: tuple[GivenCodes, GivenFactors] | None = None,
         kinds: Sequence[str] | None = None,
         images: Images = None,
     ) -> None:
+        codes, logvar = as_codes(codes), as_codes(logvar)
+        if test is None:
+            factors = as_factors(factors)
+        else:
+            factors, others = as_factors_of_both(factors, test[1])
+            test = as_codes(test[0]), others
         if isinstance(codes, Representation) and isinstance(codes.space, FactorTable):
             _check_grid(codes, factors, test)
             index = _table_rows(codes.space, seed)

@@ -16,14 +16,13 @@ from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
 from unknot.metrics.parts.decoding import Likelihood, PosteriorSamples, sample_posteriors
 from unknot.metrics.parts.facts import FIELDS, Facts, Protocol, RowSettings, pick_protocol
+from unknot.metrics.parts.given import GivenCodes, GivenFactors
 from unknot.metrics.parts.rows import (
     Array,
     Codes,
-    Factors,
     Images,
     Inputs,
     Rows,
-    Test,
     take_codes,
 )
 from unknot.metrics.parts.score import Score
@@ -112,13 +111,13 @@ class Metric(Base[S]):
 
     def __call__(
         self,
-        codes: Codes,
-        factors: Factors = None,
+        codes: GivenCodes,
+        factors: GivenFactors = None,
         *,
-        logvar: Codes | None = None,
+        logvar: GivenCodes = None,
         protocol: str | S = "unknot",
         seed: int = 0,
-        test: Test = None,
+        test: tuple[GivenCodes, GivenFactors] | None = None,
         kinds: Sequence[str] | None = None,
         images: Images = None,
         interval: float | None = None,
