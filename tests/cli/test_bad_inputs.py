@@ -2,10 +2,13 @@
 
 import signal
 
+import numpy as np
 import pytest
-from bad_inputs import COMMANDS, write_files
+import torch
+from bad_inputs import CALLS, COMMANDS, write_files
 
-from unknot import api
+import unknot as library
+from unknot.core.errors import UnknotError
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +22,7 @@ def folder(tmp_path_factory):
 def run(tmp_path_factory, tiny):
     path = tmp_path_factory.mktemp("runs") / "run"
     settings = {"data": "arrays", "data_settings": {"path": str(tiny)}, "net": "linear"}
-    api.train(**settings, steps=2, batch=4, device="cpu", out=path)
+    library.train(**settings, steps=2, batch=4, device="cpu", out=path)
     return path
 
 
@@ -41,7 +44,9 @@ def no_waiting(monkeypatch):
 @pytest.mark.parametrize("row", COMMANDS, ids=lambda row: ascii(" ".join(row.words))[1:60])
 def test_a_bad_command_gets_one_line(unknot, folder, run, tmp_path, monkeypatch, row):
     monkeypatch.chdir(tmp_path)
-    code, _, err = unknot(*(word.replace("{d}", str(folder)).replace("{run}", str(run)) for word in row.words))
+    code, _, err = unknot(
+        *(word.replace("{d}", str(folder)).replace("{run}", str(run)) for word in row.words)
+    )
     assert code == row.code, err
     assert "Traceback" not in err
     assert "\x1b" not in err
@@ -50,3 +55,58 @@ def test_a_bad_command_gets_one_line(unknot, folder, run, tmp_path, monkeypatch,
         assert len(err) < 2_000
     assert row.expected in " ".join(err.replace("│", " ").split())
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("row", CALLS, ids=lambda row: row.code)
+def test_a_bad_call_raises_one_line(run, tmp_path, monkeypatch, row):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    names = {"codes": rng.normal(size=(64, 3)), "factors": rng.integers(0, 4, (64, 2))}
+    with pytest.raises(UnknotError) as raised:
+        eval(row.code, {"unknot": library, "np": np, "torch": torch, "run": run, **names})
+    message = str(raised.value)
+    assert row.expected in message
+    assert len(message.splitlines()) == 1
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("seeds", [np.int64(3), np.array([3, 4]), (np.int32(1),), range(2)])
+def test_seeds_may_be_numbers_of_numpy(tiny, seeds):
+    settings = {"data": "arrays", "data_settings": {"path": str(tiny)}, "net": "linear"}
+    run = library.train(**settings, steps=1, batch=4, device="cpu", seeds=seeds)
+    assert [*run.spec.seed_list] == [*np.atleast_1d(seeds)]
+
+
+def test_a_run_may_be_written_into_an_empty_folder_that_one_is_in(train, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = train(out=".")
+    assert code == 0, err
+    assert (tmp_path / "weights.safetensors").exists()
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e300])
+@pytest.mark.parametrize("metric", ["mig", "sap", "modularity", "jemmig"])
+def test_tiny_and_huge_codes_have_a_score(metric, scale):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 4, (200, 2))
+    score = getattr(library.metrics, metric)(factors * scale, factors)
+    assert np.isfinite(float(score))
+
+
+@pytest.mark.parametrize("seed", ["", "1e999", "3", "3.0"])
+def test_a_table_may_lack_seeds(tmp_path, seed):
+    from unknot.report.study import source
+
+    file = tmp_path / "runs.csv"
+    file.write_text(f"id,objective,seed,mig\na,vae,{seed},0.5\nb,vae,7,0.25\n")
+    results = source.read(file).results
+    assert results.table["seed"][0] in (None, 3)
+    assert results.scores == ["mig"]
+
+
+def test_a_page_of_a_table_without_seeds_is_written(unknot, tmp_path):
+    file = tmp_path / "runs.csv"
+    file.write_text("id,objective,seed,mig\na,vae,,0.5\nb,[/],,0.25\n")
+    code, _, err = unknot("report", file, "--out", tmp_path / "page")
+    assert code == 0, err
+    assert "[/]" in (tmp_path / "page" / "index.html").read_text()

@@ -218,7 +218,7 @@ BAD = {
     "members = 0": "whole number from 1 on",
     "score_seed = true": "whole number from 0 on",
     f"score_seed = {2**64}": "below 2^63",
-    "version = 9": "version 9 is not known",
+    "version = 9": "version of a study must be the number 1; got 9",
     "train = 3": "[train] must be a table",
     '[[grid]]\nsteps = "= 2 * bach"\nbatch = 3': "not set; did you mean 'batch'",
     '[[grid]]\nsteps = "= 2 * batch"\nbatch = "= steps"': "depends on itself",

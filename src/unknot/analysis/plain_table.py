@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.registry import nearest
+from unknot.core.text import shown
 
 
 @runtime_checkable
@@ -46,6 +47,8 @@ def columns(table: PlainTable) -> dict[str, list[Any]]:
     elif isinstance(table, Sequence):
         names = dict.fromkeys(name for record in table for name in record)
         lists = {name: [record.get(name) for record in table] for name in names}
+    elif not isinstance(table, Frame):
+        raise ConfigError(f"A table is columns by name, rows or a data frame; got {shown(table)}.")
     else:
         lists = {str(name): list(table[name]) for name in table.columns}
     sizes = {name: len(column) for name, column in lists.items()}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from unknot.api.progress import bar, say
 from unknot.api.scores import Scores
+from unknot.core.border import check_type
 from unknot.runs import run
 from unknot.runs.training import Progress, Watcher
 
@@ -254,6 +255,9 @@ class Run(run.Run):
         Raises:
             ConfigError: There is no such metric, part or protocol.
         """
+        for metric in metrics:
+            check_type("metrics", metric, str)
+        check_type("protocol", protocol, str)
         by_protocol: dict[str, list[str]] = {} if metrics else {protocol: []}
         for metric in metrics:
             name, _, wish = metric.partition("@")

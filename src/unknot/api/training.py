@@ -5,6 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeAlias
 
+from unknot.api.arguments import check_arguments, seed_list
 from unknot.api.objects import choice_table, give_classes, is_dataset_settings
 from unknot.api.progress import bar
 from unknot.api.run import Run
@@ -102,6 +103,17 @@ def train(
     Raises:
         UnknotError: A setting does not make sense; the message says which and what to do.
     """
+    check_arguments(
+        device=device,
+        out=out,
+        score_at=score_at,
+        functions={"watch": watch, "callback": callback},
+        tables={
+            "data_settings": data_settings,
+            "net_settings": net_settings,
+            "objective_settings": objective_settings,
+        },
+    )
     loaded, data_table = _data(data, data_settings or {})
     given = {**settings, **(objective_settings or {})}
     objective_table = choice_table("objectives", objective, given)
@@ -112,7 +124,7 @@ def train(
         "optim": _optim_table(optimizer, lr),
         "steps": steps,
         "batch": batch,
-        "seeds": seeds if isinstance(seeds, int) else [seed.__index__() for seed in seeds],
+        "seeds": seed_list(seeds),
         "precision": precision,
         "log_every": log_every,
         "checkpoint_every": checkpoint_every,
@@ -123,7 +135,7 @@ def train(
         "keep": keep,
         "score_every": score_every,
         "order_seed": order_seed,
-        "stop": None if stop is None else dict(plain_value(stop)),
+        "stop": plain_value(stop),
         "sampler": None if sampler is None else choice_table("samplers", sampler),
         "split": plain_value(split),
         "score_at": [*score_at] or None,

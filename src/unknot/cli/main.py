@@ -33,6 +33,7 @@ from unknot.cli import (
     train,
 )
 from unknot.core.errors import UnknotError
+from unknot.core.files import os_reason
 from unknot.core.text import plain, shown
 
 app = typer.Typer(
@@ -124,6 +125,8 @@ def _explain(error: Exception) -> tuple[str, int]:
 
         if is_out_of_memory(error):
             return "not enough memory; try a smaller --batch or fewer --seeds.", 1
+    if isinstance(error, OSError) and error.errno and error.filename:  # what the system refuses
+        return f"{shown(str(error.filename))}: {os_reason(error)}.", 1
     text = shown(" ".join(f"{type(error).__name__}: {error}".split()))
     return f"This is a bug in unknot: {text}; details in {_write_details(error)}", 70
 

@@ -101,6 +101,13 @@ StudyWorkers = Annotated[
 ]
 
 
+def parse_folder(text: str) -> Path:
+    """A folder as people type it; an empty word, such as a variable that is not set, is none."""
+    if not text:
+        raise typer.BadParameter("an empty text names no folder")
+    return Path(text)
+
+
 def split_names(text: str | None) -> list[str] | None:
     """Names separated by commas.
 

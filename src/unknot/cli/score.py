@@ -51,8 +51,6 @@ def score(
 
     Example: `unknot score codes.npz --metrics mig,sap,dci --protocol study2019,unknot`
     """
-    from rich.markup import escape
-
     from unknot.cli.screen import print_json, say
     from unknot.metrics import Comparison, evaluate
     from unknot.runs import arrays
@@ -78,13 +76,13 @@ def score(
     for name, table in tables.items():
         if len(tables) == 1:
             say(f"Protocol {name}.")
-            say(escape(repr(table)))
+            say(repr(table))
     if len(tables) > 1:
-        say(escape(repr(Comparison(tables))))
+        say(repr(Comparison(tables)))
     if cite:
         for table in tables.values():
             for score in table.scores.values():
-                say(escape(score.cite()))
+                say(score.cite())
 
 
 def _plain(table: "Table") -> dict[str, Any]:

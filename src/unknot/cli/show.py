@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import DataPlace, Device, Member, RunArgument
+from unknot.cli.options import DataPlace, Device, Member, RunArgument, output_folder
 
 
 def show(
@@ -26,7 +26,8 @@ def show(
     from unknot.report.run.page import stored_scores, write_page, write_pictures
     from unknot.runs.run import load
 
-    trained, folder = load(run, device=device, data=data), out or run
+    folder = output_folder(out or run)
+    trained = load(run, device=device, data=data)
     for path in write_pictures(trained, folder, member):
         say(str(path))
     if not trained.has_data:

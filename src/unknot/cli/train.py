@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unknot.cli.options import Device, Json, Kinds, Labels, SkipBroken, override
+from unknot.cli.options import Device, Json, Kinds, Labels, SkipBroken, override, parse_folder
 
 if TYPE_CHECKING:
     from unknot.runs.run import Run
@@ -65,7 +65,8 @@ def train(
         int | None, typer.Option(help="Steps between checkpoints.", show_default="1000")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Run folder.", show_default="runs/OBJECTIVE-DATA-N")
+        Path | None,
+        typer.Option(help="Run folder.", show_default="runs/OBJECTIVE-DATA-N", parser=parse_folder),
     ] = None,
     labels: Labels = None,
     kind: Kinds = None,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from unknot.core.errors import ConfigError
+from unknot.core.errors import ConfigError, DataError
 from unknot.core.text import is_control, shown
 
 DEEPEST = 64
@@ -64,7 +64,40 @@ def _check_scalar(value: Any, path: str) -> None:
     elif value is not None and not isinstance(value, bool | float):
         raise ConfigError(
             f"{subject} must be a number, a text, a truth value, a list or a table; "
-            f"got {shown(value)}, a {type(value).__name__}."
+            f"got {shown(str(value))}, a {type(value).__name__}."
+        )
+
+
+def check_type(name: str, value: Any, *kinds: type) -> None:
+    """Refuse an argument of another type than a function takes.
+
+    Args:
+        name: Of the argument.
+        value: That came for it.
+        kinds: Types that it may have; ``NoneType`` is left out of the message.
+
+    Example:
+        >>> check_type("device", 3, str)
+        Traceback (most recent call last):
+        ...
+        unknot.core.errors.ConfigError: device must be of the type str; got 3, of the type int.
+    """
+    if isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds):
+        return
+    names = " or ".join(kind.__name__ for kind in kinds if kind is not type(None))
+    raise ConfigError(
+        f"{name} must be of the type {names}; got {shown(value)}, of the type "
+        f"{type(value).__name__}."
+    )
+
+
+def check_mask(array: Any, name: str) -> None:
+    """Refuse an array of NumPy with hidden numbers, which most functions would take as they are."""
+    hidden = getattr(array, "mask", None)
+    count = int(getattr(hidden, "sum", int)())
+    if count:
+        raise DataError(
+            f"A mask hides {count} numbers of {name}; leave these rows out, or fill them in."
         )
 
 

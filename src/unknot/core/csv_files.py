@@ -107,10 +107,9 @@ def parse_csv(text: str) -> list[dict[str, str]]:
     if any(len(row) > len(head) for row in rows):
         raise ValueError("it has rows that are longer than its first line")
     names = _column_names(head)
-    return [
-        dict(zip(names, [*map(_unguarded, row), *[""] * (len(names) - len(row))], strict=True))
-        for row in rows
-    ]
+    full = [[*map(_unguarded, row), *[""] * (len(names) - len(row))] for row in rows]
+    _refuse_doubles(names, full)
+    return [dict(zip(names, row, strict=True)) for row in full]
 
 
 def _column_names(head: Sequence[str]) -> list[str]:
@@ -118,10 +117,17 @@ def _column_names(head: Sequence[str]) -> list[str]:
     for old, new in zip(map(_unguarded, head), names, strict=True):
         if old.strip() != new:
             warnings.warn(f"The column {shown(old)} is read as '{shown(new)}'.", stacklevel=4)
-    if doubles := [name for name in names if names.count(name) > 1]:
-        which = f"'{shown(doubles[0])}'" if doubles[0] else "without a name"
-        raise ValueError(f"it has {names.count(doubles[0])} columns {which}; rename or remove one")
     return names
+
+
+def _refuse_doubles(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Refuse columns of one name that differ; one of them would be lost."""
+    first: dict[str, int] = {}
+    for place, name in enumerate(names):
+        start = first.setdefault(name, place)
+        if start < place and any(row[start] != row[place] for row in rows):
+            which = f"called '{shown(name)}'" if name else "without a name"
+            raise ValueError(f"it has different columns {which}; rename or remove all but one")
 
 
 def read_table(file: Path) -> dict[str, list[Any]]:

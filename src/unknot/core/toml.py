@@ -43,8 +43,12 @@ def read_text(path: Path) -> str:
         raise ConfigError(f"{path} is not TOML: {error}.") from error
 
 
-def parse_value(text: str) -> Any:
+def parse_value(text: str, name: str = "") -> Any:
     """A value as people type it: TOML, and bare words are strings.
+
+    Args:
+        text: To read.
+        name: Of the setting, for messages.
 
     Example:
         >>> [parse_value(text) for text in ("4", "[1, 2]", "true", "dsprites", "a b.npz")]
@@ -53,14 +57,16 @@ def parse_value(text: str) -> Any:
     try:
         table = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
-        return check_value(text)
+        return check_value(text, name)
     except ValueError as error:  # a number of thousands of digits
-        raise ConfigError(f"{shown(text)} is not a value: {error}.") from error
+        raise ConfigError(f"{name or shown(text)} is not a value: {error}.") from error
     except RecursionError as error:
-        raise ConfigError(f"{shown(text)} is nested more than {DEEPEST} deep.") from error
+        raise ConfigError(f"{name or shown(text)} is nested more than {DEEPEST} deep.") from error
     if [*table] != ["value"]:  # a line break, and a setting of its own behind it
-        raise ConfigError(f"Expected one value; got {shown(text)}. Repeat the option instead.")
-    return check_value(table["value"])
+        raise ConfigError(
+            f"Expected one value for {name or 'a setting'}; got {shown(text)}. Repeat the option."
+        )
+    return check_value(table["value"], name)
 
 
 def to_toml(table: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ import torch
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
+from unknot.core.files import open_file
 from unknot.data.parts.images import BAD_ARCHIVE, Bytes, as_bytes
 from unknot.data.parts.user_grid import read_grid, without_factors
 
@@ -48,7 +49,7 @@ def _read(path: str) -> dict[str, np.ndarray]:
     """The file's arrays, by name; those we do not know are left closed."""
     try:
         with (
-            Path(path).expanduser().open("rb") as raw,  # numpy would leave a bad file open
+            open_file(Path(path).expanduser()) as raw,  # numpy would leave a bad file open
             np.load(raw, allow_pickle=False) as file,
         ):
             if "images" not in file:

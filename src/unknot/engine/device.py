@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import torch
 
+from unknot.core.border import check_type
 from unknot.core.errors import ConfigError
 
 Precision: TypeAlias = Literal["float32", "tf32", "bf16", "float64"]
@@ -67,6 +68,7 @@ class Runtime:
 
 def runtime(device: str = "auto", precision: Precision = "float32") -> Runtime:
     """The runtime for a device name: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``."""
+    check_type("device", device, str)
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:

@@ -18,7 +18,7 @@ from unknot.core import noise
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factor_table import FactorTable, as_table, fill_grid
-from unknot.core.files import write_whole
+from unknot.core.files import open_file, write_whole
 from unknot.core.registry import nearest
 from unknot.core.representation import Representation
 from unknot.runs import config
@@ -103,6 +103,7 @@ def _described(plain: Arrays, arrays: dict[str, np.ndarray], path: Path) -> Arra
 def _read_known(path: Path) -> dict[str, np.ndarray]:
     """The arrays of our names; others stay unread."""
     try:
+        open_file(path).close()  # refuses a pipe, which may never end
         archive = np.load(path, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise DataError(f"{path} holds one array; expected an npz with codes and factors.")
@@ -116,7 +117,7 @@ def _read_known(path: Path) -> dict[str, np.ndarray]:
         raise DataError(
             f"{path} holds no plain arrays; expected an npz with codes and factors."
         ) from error
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{path} is not an npz file that can be read: {error}.") from error
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):  # any zip opens, with what is no array as bytes

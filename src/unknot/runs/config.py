@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from unknot.core import dotted, registry, user_classes
+from unknot.core.border import MOST_DIGITS, check_name
 from unknot.core.choices import Creatable
 from unknot.core.dataset import FileSettings
 from unknot.core.errors import ConfigError
@@ -24,6 +25,7 @@ T = TypeVar("T")
 Progress: TypeAlias = Callable[[int, int], None]
 DEFAULTS = {"data": "dsprites", "net": "conv64", "objective": "beta_vae"}
 ROOMS: dict[str, registry.Room] = {"data": "datasets", "net": "nets", "objective": "objectives"}
+MOST_SEEDS = 100_000
 RENAMED = {
     "draw": "sampler",
     "standardise": "standardize",
@@ -47,7 +49,8 @@ def assign(table: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
         path, equals, text = (part.strip() for part in word.partition("="))
         if not equals or not all(path.split(".")):
             raise ConfigError(f"Expected key=value such as objective.beta=4; got '{word}'.")
-        dotted.put(result, path, parse_value(text))
+        check_name(path, "A key")
+        dotted.put(result, path, parse_value(text, path))
     return result
 
 
@@ -58,15 +61,19 @@ def seeds(text: str) -> int | list[int]:
         >>> seeds("7"), seeds("0..3,9")
         (7, [0, 1, 2, 3, 9])
     """
+    if re.search(f"[0-9]{{{MOST_DIGITS}}}", text):
+        raise ConfigError(f"Seeds are whole numbers from 0 to 2**63 - 1; got {MOST_DIGITS} digits.")
     if text.strip().isascii() and text.strip().isdigit():
         return int(text)
     listed: list[int] = []
     for part in text.split(","):
-        if not (match := re.fullmatch(r"\s*(\d+)(?:\.\.(\d+))?\s*", part)):
+        if not (match := re.fullmatch(r"\s*([0-9]+)(?:\.\.([0-9]+))?\s*", part)):
             raise ConfigError(f"Seeds look like 7, 0,3,5 or 0..9; got '{text}'.")
         first, last = int(match[1]), int(match[2] or match[1])
-        if last - first > 100_000:
-            raise ConfigError(f"Seeds {part.strip()} are more than 100,000 members; use fewer.")
+        if last - first > MOST_SEEDS:
+            raise ConfigError(
+                f"Seeds {part.strip()} are more than {MOST_SEEDS:,} members; use fewer."
+            )
         listed += range(first, last + 1)
     return listed
 
@@ -86,7 +93,12 @@ def spec(
         on_progress: Told how many of the user's own images are read, and of how many.
     """
     table = dict(table)
-    if table.pop("version", None) == 1:
+    if (version := table.pop("version", None)) is not None:
+        if version != 1 or isinstance(version, bool):
+            raise ConfigError(
+                f"version must be the number 1, of old files; got {version!r}. Settings of this "
+                f"release have format = {FORMAT} instead."
+            )
         table = from_format_1(table)
     if (number := table.pop("format", FORMAT)) != FORMAT:
         raise ConfigError(f"The settings have format {number}; this release reads {FORMAT}.")
@@ -140,7 +152,7 @@ def from_format_1(table: Mapping[str, Any]) -> dict[str, Any]:
 def _optim(value: Any) -> Optimizer:
     inner = dict(_table("optim", value))
     name = inner.pop("name", "adam")
-    if name not in OPTIMIZERS:
+    if not isinstance(name, str) or name not in OPTIMIZERS:
         raise ConfigError(
             f"There is no optimiser {name!r}{registry.nearest(str(name), [*OPTIMIZERS])}"
         )
@@ -227,7 +239,7 @@ def _preset(room: registry.Room, choice: str, inner: dict[str, Any]) -> dict[str
     if (preset := inner.pop("preset", None)) is None:
         return inner
     presets = registry.presets(room, choice)
-    if preset not in presets:
+    if not isinstance(preset, str) or preset not in presets:
         hint = registry.nearest(str(preset), [*presets]) if presets else "; it has none."
         raise ConfigError(f"{choice} has no preset {preset!r}{hint}")
     return {**settings_table(presets[preset]), **inner}
@@ -254,7 +266,7 @@ def _fields_from(kind: Any, table: Mapping[str, Any], where: str = "") -> dict[s
     for name in table:
         if name not in hints:
             now = RENAMED.get(name)
-            hint = f"; it is {now} now." if now in hints else registry.nearest(name, [*hints])
+            hint = f"; it is {now} now." if now in hints else registry.nearest(str(name), [*hints])
             raise ConfigError(f"Unknown key '{prefix}{name}'{hint}")
     for name in needed:
         if name not in table:

@@ -174,7 +174,7 @@ def metric_names(names: Sequence[str]) -> list[str]:
     known = [RECON, *model_metrics()]
     for name in names:
         if name not in known:
-            raise ConfigError(f"There is no metric '{name}'{registry.nearest(name, known)}")
+            raise ConfigError(f"There is no metric '{name}'{registry.nearest(str(name), known)}")
     return [*dict.fromkeys(names)]
 
 

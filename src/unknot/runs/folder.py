@@ -135,7 +135,8 @@ class RunFolder:
                 f"{self.path} already holds a run. Resume it with `unknot resume {self.path}`, "
                 "or choose another folder with --out."
             )
-        if self.path.is_file() or (self.path.is_dir() and self._strangers()):
+        other = self.path.exists() and not self.path.is_dir()
+        if other or (self.path.is_dir() and self._strangers()):
             raise StoreError(f"{self.path} is not an empty folder; choose another with --out.")
 
     def claim(self, spec: TrainSpec) -> None:

@@ -5,8 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
+from unknot.core.border import check_mask
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError
 from unknot.data.images import Images
@@ -30,6 +32,8 @@ def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
         settings: Of the dataset.
     """
     settings = dict(settings)
+    if isinstance(source, np.ma.MaskedArray):
+        check_mask(source, "the data")
     if isinstance(source, str | Path) and _in_memory(settings.get("labels")):
         labels, kinds = settings.pop("labels"), settings.pop("kinds", ())
         choice = config.data({**settings, "name": str(source)})

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from unknot.core.border import check_type
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, ShapeError, UnknotError
 from unknot.core.posterior import Posterior
@@ -164,6 +165,8 @@ class Run:
             ShapeError: The codes do not fit the net.
         """
         members, latents = len(self.spec.seed_list), self.spec.net.settings.latents
+        check_type("z", z, Tensor, np.ndarray)
+        z = torch.as_tensor(z)
         if z.ndim == 2:
             z = z.expand(members, *z.shape)
         if z.ndim != 3 or z.shape[0] != members or z.shape[2] != latents:
@@ -350,6 +353,8 @@ def train(
     Raises:
         StoreError: The folder holds something already.
     """
+    if out == "":
+        raise ConfigError("out is an empty text; name a folder, or leave it out.")
     folder = None if out is None else RunFolder(Path(out))
     if folder:
         folder.check_free()
@@ -432,6 +437,8 @@ def load(
         DataError: The images are not those of the run.
         StoreError: There is no finished run, or its files are damaged.
     """
+    check_type("path", path, str, Path)
+    check_type("device", device, str)
     folder = RunFolder(Path(path))
     dataset = None if data is None else data_of_run(data, folder.spec().data)
     return Run(folder.load(device=device, data=dataset, step=step), folder.path)

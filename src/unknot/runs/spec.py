@@ -24,6 +24,10 @@ FORMAT = 2
 """Of run.toml. Format 1 had other names for some settings; ids come from names and values."""
 
 
+LARGEST_BATCH = 2**31 - 1
+"""More images than any machine holds."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """A registered thing by name, with its settings as the dataclass that it is."""
@@ -87,7 +91,10 @@ class TrainSpec:
         every = ("log_every", "checkpoint_every", "validate_every", "score_every")
         for name in ("steps", "batch", *every):
             if (value := getattr(self, name)) is not None and not 1 <= value < 2**63:
-                raise ConfigError(f"{name} must be 1 or more; got {getattr(self, name)}.")
+                bound = "1 or more" if value < 1 else "below 2^63"
+                raise ConfigError(f"{name} must be {bound}; got {value}.")
+        if self.batch > LARGEST_BATCH:
+            raise ConfigError(f"batch must be at most {LARGEST_BATCH:,}; got {self.batch}.")
         if self.ema is not None and not 0 <= self.ema < 1:
             raise ConfigError(f"ema must lie in [0, 1), such as 0.999; got {self.ema}.")
         listed = self.seed_list

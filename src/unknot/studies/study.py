@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unknot.core import dotted
+from unknot.core.border import check_type
 from unknot.core.errors import DamageError, StoreError
 from unknot.core.registry import nearest
 from unknot.runs import lock
@@ -52,6 +53,7 @@ class Study:
         Raises:
             StoreError: There is no study in it, or it is damaged.
         """
+        check_type("path", path, str, Path)
         opened = store.open_to_read(Path(path))
         if "text" not in opened.facts():
             raise StoreError(f"The study in {path} was never planned; start it from its file.")

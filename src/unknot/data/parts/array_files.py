@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unknot.core.errors import DataError
-from unknot.core.files import os_reason
+from unknot.core.files import open_file, os_reason
 from unknot.core.registry import nearest
 from unknot.data.parts import shelf
 from unknot.data.parts.hdf5 import open_hdf5
@@ -59,6 +59,7 @@ def open_array(path: Path, name: str = "", labels: Sequence[str] = ()) -> Iterat
         DataError: There is no such file or array, or it is damaged.
     """
     try:
+        open_file(path).close()  # refuses a pipe, which may never end
         stat = path.stat()
         key = shelf.make_key(str(path.absolute()), name, stat.st_size, stat.st_mtime_ns)
         if path.suffix.lower() == ".npy":

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from unknot.core.errors import DataError
+from unknot.core.files import is_special, os_reason
+from unknot.core.text import shown
 from unknot.data.parts.array_files import ARRAYS, open_array, split_key
 from unknot.data.parts.parquet import is_picture_table
 from unknot.data.parts.tables import TEXTS
@@ -22,6 +24,15 @@ def entry_for(text: str) -> str | None:
     """
     path, key = split_key(text)
     ending = path.suffix.lower()
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:  # a name that is too long, or a NUL in it
+        reason = os_reason(error) if isinstance(error, OSError) else str(error)
+        raise DataError(f"'{shown(text)}' cannot be opened: {reason}.") from error
+    if is_special(path):
+        raise DataError(f"'{path}' is a pipe or a device, not a file.")
     if path.is_dir():
         return "images"
     if path.is_file():

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from jaxtyping import Int64
 
+from unknot.core.border import check_name
 from unknot.core.errors import DataError
 from unknot.core.factor_table import FactorTable
 from unknot.core.factors import KINDS, FactorSpace, Kind
@@ -74,7 +75,7 @@ def _names(names: np.ndarray | None, count: int, path: str) -> tuple[str, ...]:
             f"'names' in '{path}' must be {count} strings, one per column of 'factors'; "
             f"got {names.dtype} {names.shape}."
         )
-    return tuple(names.tolist())
+    return tuple(check_name(name, f"A factor in '{path}'") for name in names.tolist())
 
 
 def _grid(

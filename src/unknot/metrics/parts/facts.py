@@ -212,7 +212,7 @@ def pick_protocol(
 
 def check_protocol(name: object) -> None:
     """Raise a ConfigError where no metric can have a protocol of this name."""
-    if name not in MEANINGS:
+    if not isinstance(name, str) or name not in MEANINGS:
         raise ConfigError(
             f"There is no protocol {name!r}{registry.nearest(str(name), [*MEANINGS])}"
         )

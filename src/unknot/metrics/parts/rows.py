@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unknot.core import noise
+from unknot.core.border import check_mask, check_type
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.factor_table import FactorTable, Space, as_table
 from unknot.core.factors import KINDS, Kind
@@ -219,6 +220,7 @@ def take_codes(codes: Codes, *, samples: int | None, seed: int) -> Rows:
     if isinstance(codes, Representation):
         rows = _take_grid(codes, samples=samples, seed=seed)
     else:
+        check_type("codes", codes, np.ndarray, Tensor)
         # The number of a row stands in for its factors, so that codes are checked in one place.
         stand_in = torch.arange(len(codes) if codes.ndim else 0)[:, None]
         rows = take(codes, stand_in, samples=samples, seed=seed)
@@ -400,6 +402,7 @@ def _number(values: Float[Tensor, " n"], kind: Kind) -> Int[Tensor, " n"]:
 def _pair(codes: Array, factors: Array) -> tuple[Tensor, Tensor]:
     """One pair of arrays, checked, as float64 and int64 on the device of the codes."""
     for name, array in (("codes", codes), ("factors", factors)):
+        check_type(name, array, np.ndarray, Tensor)
         if array.ndim != 2 or 0 in array.shape:
             raise ShapeError(
                 f"Expected {name} as a table [rows, columns] with both above 0; got shape "
@@ -426,7 +429,10 @@ def _pair(codes: Array, factors: Array) -> tuple[Tensor, Tensor]:
 
 def _tensor(array: Array, name: str) -> Tensor:
     if isinstance(array, Tensor):
+        if array.is_complex():
+            raise DataError(f"Expected real numbers in {name}; got the type {array.dtype}.")
         return array.detach()
+    check_mask(array, name)
     if array.dtype.kind not in "fiub":
         raise DataError(f"Expected real numbers in {name}; got the type {array.dtype}.")
     # A copy: torch warns about arrays that cannot be written to, and has no unsigned 16 to 64 bit;

@@ -10,11 +10,13 @@ from unknot.core import registry
 from unknot.core.architecture import Shape
 from unknot.core.errors import ConfigError, ShapeError
 
+MOST_LATENTS = 1_000_000
+
 
 def check_latents(latents: int) -> None:
-    """Refuse a net without latent dimensions."""
-    if latents < 1:
-        raise ConfigError(f"net.latents must be at least 1; got {latents}.")
+    """Refuse a net without latent dimensions, or with more than any machine holds."""
+    if not 1 <= latents <= MOST_LATENTS:
+        raise ConfigError(f"net.latents must be from 1 to {MOST_LATENTS:,}; got {latents}.")
 
 
 def check_hidden(hidden: Sequence[int]) -> None:

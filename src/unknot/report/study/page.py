@@ -29,7 +29,6 @@ from unknot.report.study.blocks import (
     FigureKeeper,
     Grid,
     Part,
-    count_cell,
     text_cell,
     value_cell,
 )
@@ -213,7 +212,7 @@ def _runs(results: Results, *, link: bool) -> Grid | None:
         [
             replace(text_cell(str(run)), href=f"{SPECS}#{run}" if link else ""),
             *(value_cell(table[name][i]) for name in settings),
-            *(count_cell(int(table[name][i])) for name in seed),
+            *(value_cell(table[name][i]) for name in seed),
             text_cell(str(table.get("status", [""] * n)[i] or "")),
             *(value_cell(table[name][i]) for name in results.scores),
         ]

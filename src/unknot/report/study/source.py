@@ -101,13 +101,23 @@ def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[st
         results = _choose_scores(results, scores, PUBLISHED)
         source = Source(title, results, published=True, protocol="study2019")
     else:
-        table, notes = name_settings(plain_columns(read_table(path)))
+        table, notes = name_settings(_with_seeds(plain_columns(read_table(path))))
         results = Results(table)
         results = _choose_scores(results, scores, metric_columns(results))
         source = Source(path.stem, results, notes=tuple(notes))
     source = replace(source, baselines=tuple(baselines) or source.baselines)
     find_baselines(source.results, source.baselines)  # refuses a name that nothing has
     return source
+
+
+def _with_seeds(table: Columns) -> Columns:
+    """A table from elsewhere with whole numbers as seeds, or nothing where it has none."""
+    if "seed" not in table:
+        return table
+    for seed in table["seed"]:
+        if seed is not None and not (isinstance(seed, int | float) and seed == int(seed)):
+            raise DataError(f"A seed is a whole number; the column 'seed' has '{seed}'.")
+    return {**table, "seed": [None if seed is None else int(seed) for seed in table["seed"]]}
 
 
 def metric_columns(results: Results) -> list[str]:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from unknot.core import dotted
+from unknot.core.border import check_name
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
 from unknot.core.toml import edit_toml, parse_toml, parse_value, read_text
@@ -151,14 +152,14 @@ def _with_axes(across: Any, axes: Sequence[str]) -> dict[str, Any]:
         paths = [f"{p}.name" if p in dotted.NAMED else p for p, _ in dotted.leaves(result)]
         if path in paths or f"{path}.name" in paths:
             raise ConfigError(f"The axis {path} comes twice.")
-        dotted.put(result, path, _points(text))
+        dotted.put(result, check_name(path, "An axis"), _points(text, path))
     return result
 
 
-def _points(text: str) -> list[Any]:
+def _points(text: str, path: str) -> list[Any]:
     """The values of an axis: a TOML list, or values with commas between; bare words are strings."""
     for attempt in (text, f"[{text}]"):
-        value = parse_value(attempt)
+        value = parse_value(attempt, path)
         if isinstance(value, list):
             return value
-    return [parse_value(word.strip()) for word in text.split(",")]
+    return [parse_value(word.strip(), path) for word in text.split(",")]

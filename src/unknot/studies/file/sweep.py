@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unknot.core import dotted, registry
+from unknot.core.border import check_name
 from unknot.core.errors import ConfigError
 from unknot.metrics.parts.facts import check_protocol
 from unknot.runs import config, evaluate
@@ -82,7 +83,7 @@ def expand(table: Mapping[str, Any]) -> Sweep:
                 hint = "; what all runs share stands under [train]."
             raise ConfigError(f"Unknown key '{key}' in a study{hint}")
     if (version := table.get("version", FORMAT)) != FORMAT:
-        raise ConfigError(f"Study version {version!r} is not known; this release reads {FORMAT}.")
+        raise ConfigError(f"version of a study must be the number {FORMAT}; got {version!r}.")
     base = _inner("[train]", table.get("train", {}))
     if "score_every" in table:
         base = {**base, "score_every": _integer("score_every", table["score_every"], 1)}
@@ -267,7 +268,7 @@ def _protocol(value: Any) -> str:
 def _text(key: str, value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ConfigError(f"{key} must be a text; got {value!r}.")
-    return value
+    return check_name(value, f"The {key}")
 
 
 def _integer(key: str, value: Any, least: int) -> int:
