@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from unknot.api.dataset import Dataset as Dataset
     from unknot.api.dataset import dataset as dataset
+    from unknot.api.model import Model as Model
     from unknot.api.run import Run as Run
     from unknot.api.training import load as load
     from unknot.api.training import resume as resume
@@ -48,6 +49,7 @@ _HOMES = {
     "dataset": "unknot.api.dataset",
     "Dataset": "unknot.api.dataset",
     "evaluate": "unknot.runs.own_encoder",
+    "Model": "unknot.api.model",
     "Run": "unknot.api.run",
     "load": "unknot.api.training",
     "resume": "unknot.api.training",

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from unknot.core.hyper import Schedule, at
+from unknot.core.hyper import at
 from unknot.core.objective import Adversarial, Net, Step, Terms, no_critic, total
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
@@ -23,7 +23,7 @@ from unknot.engine.population import (
     mean_logs,
     recode,
 )
-from unknot.engine.updates import moments_of, torch_optimizer
+from unknot.engine.updates import moments_of, move_weights, torch_optimizer, weights_of
 
 
 @dataclass(eq=False)
@@ -171,14 +171,14 @@ class Model:
             self.carried.update(carried(losses, self.carried))
             # All gradients are taken before any weight moves, and each only of its own weights.
             for name, terms in losses.items():
-                weights = _weights(self.optimizers[name])
+                weights = weights_of(self.optimizers[name])
                 gradients = torch.autograd.grad(
                     total(terms), weights, retain_graph=len(losses) > 1, materialize_grads=True
                 )
                 for weight, gradient in zip(weights, gradients, strict=True):
                     weight.grad = gradient
             for name in self.optimizers:
-                self._move(name, t)
+                move_weights(self.optimizers[name], self.member.optims[name], t)
             self._keep_average(first=bool(t == 0))
         return log_of(losses)
 
@@ -200,19 +200,6 @@ class Model:
             step = Step(x, self.seed ^ i, now, self.context.n_data)
             logs.append(log_of(self._losses(net, step)))
         return mean_logs(logs)
-
-    def _move(self, name: str, t: Tensor) -> None:
-        """One step of an optimiser."""
-        settings, optimizer = self.member.optims[name], self.optimizers[name]
-        weights = _weights(optimizer)
-        if settings.clip_value is not None:
-            nn.utils.clip_grad_value_(weights, settings.clip_value)
-        if settings.clip_norm is not None:
-            nn.utils.clip_grad_norm_(weights, settings.clip_norm)
-        lr = float(settings.lr.at(t) if isinstance(settings.lr, Schedule) else settings.lr)
-        for group in optimizer.param_groups:
-            group["lr"] = lr
-        optimizer.step()
 
     def _keep_average(self, *, first: bool) -> None:
         """Move the averaged weights towards the weights; they begin as those of the first step."""
@@ -270,7 +257,3 @@ class Model:
                 tensors[prefix + name] = self.optimizers[key].state[weight][kept]
         averages = self.average.named_parameters() if self.average else ()
         return {**tensors, **{f"ema.{name}": average for name, average in averages}}
-
-
-def _weights(optimizer: torch.optim.Optimizer) -> list[nn.Parameter]:
-    return [weight for group in optimizer.param_groups for weight in group["params"]]

@@ -6,7 +6,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor, nn
 
-from unknot.core.hyper import lift
+from unknot.core.hyper import Schedule, lift
 from unknot.core.optim import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
 
 Move: TypeAlias = Callable[[Tensor, Sequence[Tensor], Tensor, Tensor, bool], None]
@@ -179,3 +179,21 @@ def torch_optimizer(weights: dict[str, nn.Parameter], settings: Optimizer) -> to
             **{key: torch.zeros_like(p) for key in moments_of(settings).values()},
         }
     return made
+
+
+def weights_of(optimizer: torch.optim.Optimizer) -> list[nn.Parameter]:
+    """All weights that one of PyTorch's optimisers moves."""
+    return [weight for group in optimizer.param_groups for weight in group["params"]]
+
+
+def move_weights(optimizer: torch.optim.Optimizer, settings: Optimizer, t: Tensor) -> None:
+    """One step of PyTorch's optimiser, with clipping and the learning rate of step ``t``."""
+    weights = weights_of(optimizer)
+    if settings.clip_value is not None:
+        nn.utils.clip_grad_value_(weights, settings.clip_value)
+    if settings.clip_norm is not None:
+        nn.utils.clip_grad_norm_(weights, settings.clip_norm)
+    lr = float(settings.lr.at(t) if isinstance(settings.lr, Schedule) else settings.lr)
+    for group in optimizer.param_groups:
+        group["lr"] = lr
+    optimizer.step()

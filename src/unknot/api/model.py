@@ -1,0 +1,261 @@
+"""Model: an objective of unknot in a training loop of one's own."""
+
+import warnings
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unknot.core.errors import ConfigError, ShapeError
+from unknot.core.hyper import at, endless
+from unknot.core.objective import (
+    Adversarial,
+    Batchwise,
+    Net,
+    Note,
+    Objective,
+    Recoding,
+    Stateful,
+    Step,
+    Term,
+    Terms,
+    no_critic,
+    sampler_of,
+    total,
+    views_of,
+)
+from unknot.core.optim import Adam, Optimizer
+from unknot.core.posterior import Posterior
+from unknot.engine.population import carried
+from unknot.engine.updates import move_weights, torch_optimizer
+from unknot.losses.likelihood import activate, likelihood_of, pixel_likelihood
+from unknot.nets.parts.weights import initialize
+
+
+class Losses(dict[str, Tensor]):
+    """Values by name: each term, each note, ``total``, and ``critic`` where there is one."""
+
+    def __init__(self, terms: dict[str, Terms]) -> None:
+        super().__init__()
+        self.terms = terms
+        """The terms with their weights, of the net and of the critic."""
+        for name, term in (pair for named in terms.values() for pair in named.items()):
+            if isinstance(term, Term | Note):
+                self[name] = term.value
+        self["total"] = total(terms["net"])
+        if "critic" in terms:
+            self["critic"] = total(terms["critic"])
+
+
+class Model(nn.Module):
+    """An objective with modules of one's own, for a loop of one's own.
+
+    ``losses(x)`` gives the terms, and ``step(losses)`` moves all weights; or take the gradients
+    with ``backward(losses)`` and move them yourself. Noise comes from ``seed`` and the number of
+    calls so far, so that a loop gives the same numbers again.
+
+    Args:
+        objective: One of `unknot.objectives`, or of your own.
+        encoder: Images to means and log-variances: a pair ``(mean, logvar)``, or one tensor
+            ``[n, 2 z]``.
+        decoder: Codes ``[n, z]`` to logits, or means if the likelihood is Gaussian; never
+            activated.
+        n_data: How many images there are to train on.
+        seed: Of the noise, and of the weights of a critic.
+        optimizer: What `step` uses; the critic has that of its objective.
+
+    Example:
+        >>> from unknot.objectives import BetaVAE
+        >>> encoder = nn.Sequential(nn.Flatten(), nn.Linear(64, 2 * 3))
+        >>> decoder = nn.Sequential(nn.Linear(3, 64), nn.Unflatten(1, (1, 8, 8)))
+        >>> model = Model(BetaVAE(beta=2.0), encoder, decoder, n_data=100)
+        >>> losses = model.losses(torch.rand(16, 1, 8, 8))
+        >>> model.step(losses)
+        >>> sorted(losses)
+        ['kl', 'recon', 'total']
+    """
+
+    t: Tensor
+
+    def __init__(
+        self,
+        objective: Objective,
+        encoder: nn.Module,
+        decoder: nn.Module,
+        *,
+        n_data: int,
+        seed: int = 0,
+        optimizer: Optimizer | None = None,
+    ) -> None:
+        super().__init__()
+        if names := endless(objective):
+            raise ConfigError(
+                f"{type(objective).__name__}.{names[0]} lasts the whole run; in your own loop give "
+                "the schedule its steps."
+            )
+        self.objective, self.n_data, self.seed = objective, n_data, seed
+        self.optim = Adam() if optimizer is None else optimizer
+        self.encoder, self.decoder = encoder, decoder
+        self.critic: nn.Module | None = None
+        self.extra = nn.ParameterDict()
+        self.register_buffer("t", torch.zeros((), dtype=torch.int64))
+        self.carried: dict[str, Tensor] = {}
+        self._optimizers: dict[str, torch.optim.Optimizer] = {}
+        self._built = False
+
+    def build(self, x: Tensor) -> "Model":
+        """Make what depends on the shape of images and codes: the critic, and extra state.
+
+        `losses` does it at its first call. Call it before if you make optimisers of your own.
+
+        Args:
+            x: Some images.
+        """
+        if self._built:
+            return self
+        was, device = self.training, x.device
+        with torch.no_grad():
+            self.eval()
+            mean = self.posterior(x[:2]).mean
+            self._question(self.decoder(mean))
+            self.train(was)
+        z, seeds = mean.shape[-1], torch.tensor([self.seed], device=device)
+        if isinstance(self.objective, Adversarial):
+            with torch.device("meta"):
+                critic = self.objective.critic((*x.shape[1:],), z)  # type: ignore[arg-type]
+            weights = initialize(critic, "critic", "torch", seeds, dtype=x.dtype)
+            self.critic = critic.to_empty(device=device).to(x.dtype)
+            for name, weight in self.critic.named_parameters():
+                weight.data.copy_(weights[f"critic.{name}"][0])
+        if isinstance(self.objective, Stateful):
+            start = at(self.objective, self.t, x.dtype)
+            state = start.extra_state(z, torch.tensor(self.seed, device=device))
+            self.extra.update({n: nn.Parameter(v.to(x)) for n, v in state.learnt.items()})
+            self.carried = {name: value.to(x) for name, value in state.carried.items()}
+        self._built = True
+        return self
+
+    def losses(self, x: Tensor, *views: Tensor) -> Losses:
+        """The terms of the loss of a batch, ``total``, and ``critic`` where there is one.
+
+        In evaluation mode nothing is counted: the next call draws the same noise.
+
+        Args:
+            x: Images ``[n, c, h, w]``.
+            views: The other images of pairs or triplets, each like ``x``. An objective whose
+                images are independent, such as FactorVAE, takes one batch and halves it.
+
+        Raises:
+            ShapeError: The objective takes another number of images.
+        """
+        x = self._batch(x, views)
+        if isinstance(self.objective, Batchwise):
+            self.objective.check_batch(len(x) // views_of(self.objective), self.n_data)
+        self.build(x)
+        step = Step(x, torch.tensor(self.seed, device=x.device), self.t.clone(), self.n_data)
+        objective, net = at(self.objective, step.t, x.dtype), self.net()
+        terms = {"net": objective.terms(net, step)}
+        if isinstance(objective, Adversarial):
+            terms["critic"] = objective.critic_terms(net, step)
+        if self.training:
+            self.carried.update(carried(terms, self.carried))
+            self.t += 1
+        return Losses(terms)
+
+    def backward(self, losses: Losses) -> None:
+        """Add the gradients to ``.grad``: of the total for the net, of its own loss for the critic.
+
+        Args:
+            losses: From `losses`.
+        """
+        for name, terms in losses.terms.items():
+            weights = [w for w in self.weights(name).values() if w.requires_grad]
+            gradients = torch.autograd.grad(
+                total(terms), weights, retain_graph=len(losses.terms) > 1, materialize_grads=True
+            )
+            for weight, gradient in zip(weights, gradients, strict=True):
+                weight.grad = gradient if weight.grad is None else weight.grad + gradient
+
+    def step(self, losses: Losses) -> None:
+        """Take the gradients and move all weights, those of a critic too.
+
+        Args:
+            losses: From `losses`.
+        """
+        now = self.t - 1
+        for name in losses.terms:
+            if name not in self._optimizers:
+                weights = {n: w for n, w in self.weights(name).items() if w.requires_grad}
+                self._optimizers[name] = torch_optimizer(weights, self._optim(name))
+            self._optimizers[name].zero_grad()
+        self.backward(losses)
+        for name in losses.terms:
+            move_weights(self._optimizers[name], self._optim(name), now)
+
+    def weights(self, part: str = "net") -> dict[str, nn.Parameter]:
+        """Parameters by name: of the ``net``, with the objective's own, or of the ``critic``.
+
+        Args:
+            part: ``net`` or ``critic``.
+        """
+        named = dict(self.named_parameters())
+        return {n: w for n, w in named.items() if n.startswith("critic.") == (part == "critic")}
+
+    def posterior(self, x: Tensor) -> Posterior:
+        """What the encoder says of images."""
+        encoded: Any = self.encoder(x)
+        if isinstance(encoded, tuple | list):
+            mean, logvar = encoded
+        elif encoded.shape[-1] % 2:
+            raise ShapeError(
+                "The encoder must give means and log-variances side by side, [n, 2 z], or a pair "
+                f"of tensors; got {tuple(encoded.shape)}."
+            )
+        else:
+            mean, logvar = encoded.chunk(2, dim=-1)
+        return Posterior(mean, logvar)
+
+    @torch.no_grad()
+    def encode(self, x: Tensor) -> Tensor:
+        """Codes of images: the posterior means."""
+        self.build(x)
+        q = self.posterior(x)
+        recoding = isinstance(self.objective, Recoding)
+        return self.objective.recode(self.net(), q).mean if recoding else q.mean  # type: ignore[attr-defined, no-any-return]
+
+    @torch.no_grad()
+    def decode(self, z: Tensor) -> Tensor:
+        """Images of codes: probabilities, or means."""
+        return activate(likelihood_of(self.objective), self.decoder(z))
+
+    def net(self) -> Net:
+        """The modules as an objective sees them."""
+        extra = {**dict(self.extra.items()), **self.carried}
+        critic = no_critic if self.critic is None else self.critic
+        return Net(self.posterior, self.decoder, critic, extra)
+
+    def _batch(self, x: Tensor, views: tuple[Tensor, ...]) -> Tensor:
+        """All images of the samples, view after view."""
+        count = views_of(self.objective)
+        if not views and count > 1 and sampler_of(self.objective) == "singles":
+            return x[: len(x) // count * count]
+        if len(views) + 1 != count:
+            raise ShapeError(
+                f"{type(self.objective).__name__} takes {count} images for each sample: "
+                f"losses(x1, x2, ...); got {len(views) + 1}."
+            )
+        return torch.cat([x, *views]) if views else x
+
+    def _optim(self, part: str) -> Optimizer:
+        critic = part == "critic" and isinstance(self.objective, Adversarial)
+        return self.objective.critic_optim if critic else self.optim  # type: ignore[attr-defined, no-any-return]
+
+    def _question(self, decoded: Tensor) -> None:
+        """Decoders that end in a sigmoid are a common slip, and nothing else would tell."""
+        gaussian = pixel_likelihood(likelihood_of(self.objective)) == "gaussian"
+        if not gaussian and decoded.numel() > 30 and bool(((decoded > 0) & (decoded < 1)).all()):
+            warnings.warn(
+                "All outputs of the decoder lie between 0 and 1. It should give logits: leave out "
+                "a sigmoid at its end.",
+                stacklevel=4,
+            )
