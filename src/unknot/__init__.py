@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from unknot.api.dataset import dataset as dataset
     from unknot.api.model import Model as Model
     from unknot.api.run import Run as Run
+    from unknot.api.study import Study as Study
+    from unknot.api.study import study as study
     from unknot.api.training import load as load
     from unknot.api.training import resume as resume
     from unknot.api.training import train as train
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from unknot.core.posterior import Posterior as Posterior
     from unknot.core.representation import Representation as Representation
     from unknot.runs.own_encoder import evaluate as evaluate
-    from unknot.studies.study import Study as Study
 
 _HOMES = {
     "train": "unknot.api.training",
@@ -53,7 +54,8 @@ _HOMES = {
     "Run": "unknot.api.run",
     "load": "unknot.api.training",
     "resume": "unknot.api.training",
-    "Study": "unknot.studies.study",
+    "Study": "unknot.api.study",
+    "study": "unknot.api.study",
     "FactorSpace": "unknot.core.factors",
     "FactorDataset": "unknot.core.dataset",
     "Hyper": "unknot.core.hyper",

@@ -58,7 +58,9 @@ def test_a_loop_of_ones_own_gives_the_weights_of_a_run(objective):
     for t, index in enumerate(rows):
         losses = model.losses(*context.dataset.batch(index).chunk(views))
         model.step(losses)
-        torch.testing.assert_close(losses["total"].double(), run.curves["loss"][t][0], rtol=1e-6, atol=0)
+        torch.testing.assert_close(
+            losses["total"].double(), run.curves["loss"][t][0], rtol=1e-6, atol=0
+        )
     trained = run.training.weights()
     for name, weight in model.named_parameters():
         torch.testing.assert_close(weight, trained[name][0], msg=name)

@@ -122,7 +122,7 @@ class Model(nn.Module):
         z, seeds = mean.shape[-1], torch.tensor([self.seed], device=device)
         if isinstance(self.objective, Adversarial):
             with torch.device("meta"):
-                critic = self.objective.critic((*x.shape[1:],), z)  # type: ignore[arg-type]
+                critic = self.objective.critic((*x.shape[1:],), z)
             weights = initialize(critic, "critic", "torch", seeds, dtype=x.dtype)
             self.critic = critic.to_empty(device=device).to(x.dtype)
             for name, weight in self.critic.named_parameters():
@@ -221,7 +221,7 @@ class Model(nn.Module):
         self.build(x)
         q = self.posterior(x)
         recoding = isinstance(self.objective, Recoding)
-        return self.objective.recode(self.net(), q).mean if recoding else q.mean  # type: ignore[attr-defined, no-any-return]
+        return self.objective.recode(self.net(), q).mean if recoding else q.mean  # type: ignore[attr-defined]
 
     @torch.no_grad()
     def decode(self, z: Tensor) -> Tensor:
@@ -248,7 +248,7 @@ class Model(nn.Module):
 
     def _optim(self, part: str) -> Optimizer:
         critic = part == "critic" and isinstance(self.objective, Adversarial)
-        return self.objective.critic_optim if critic else self.optim  # type: ignore[attr-defined, no-any-return]
+        return self.objective.critic_optim if critic else self.optim  # type: ignore[attr-defined]
 
     def _question(self, decoded: Tensor) -> None:
         """Decoders that end in a sigmoid are a common slip, and nothing else would tell."""

@@ -102,7 +102,7 @@ def dataset_html(dataset: FactorDataset) -> str:
 def study_html(study: "Study") -> str:
     """How far a study is, and its table."""
     status, frame = study.status(), study.frame()
-    few = frame.loc[:, [c for c in frame.columns if frame[c].nunique(dropna=False) > 1]]
+    few = frame.loc[:, frame.astype(str).nunique() > 1]
     few = few.drop(columns=["population", "member", "seconds"], errors="ignore")
     runs = ", ".join(f"{n} {name}" for name, n in status["runs"].items() if n)
     return (

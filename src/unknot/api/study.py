@@ -1,0 +1,369 @@
+"""Study: a grid of runs, from Python; the same plan, folder and resume as from the shell."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unknot.api.objects import choice_table, is_dataset_settings
+from unknot.api.progress import bar, say
+from unknot.api.run import Run
+from unknot.core import dotted, user_classes
+from unknot.core.errors import ConfigError, StoreError
+from unknot.core.registry import nearest
+from unknot.metrics.parts.facts import lower_is_better
+from unknot.runs.own_data import as_dataset
+from unknot.runs.spec import plain_value
+from unknot.runs.training import Progress
+from unknot.studies import study as records
+from unknot.studies.execute import driver
+from unknot.studies.execute.events import Done, Event, Failed, end_event
+from unknot.studies.execute.events import Progress as TaskProgress
+from unknot.studies.execute.run_task import run_task
+from unknot.studies.execute.task import Task
+from unknot.studies.file.study_file import StudyFile
+from unknot.studies.plan import Plan, plan
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from unknot.studies.store import Store
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Study:
+    """A grid of runs in a folder.
+
+    Args:
+        path: The folder.
+        file: What to run; None for a study that is only read.
+    """
+
+    path: Path
+    file: StudyFile | None = None
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Study":
+        """The study in a folder, also while it runs elsewhere.
+
+        Raises:
+            StoreError: There is no study in it, or it is damaged.
+        """
+        records.Study.open(path)
+        return cls(Path(path))
+
+    @property
+    def records(self) -> records.Study:
+        """What the folder holds.
+
+        Raises:
+            StoreError: Nothing was run yet, or it is damaged.
+        """
+        return records.Study.open(self.path)
+
+    @property
+    def name(self) -> str:
+        """As its file says."""
+        return str(self.file.table["name"]) if self.file else self.records.name
+
+    def plan(self) -> Plan:
+        """All runs that it has, checked; nothing is written.
+
+        Raises:
+            ConfigError: A setting does not make sense.
+        """
+        if self.file is None:
+            return plan(StudyFile.parse(self.records.store.facts()["text"]))
+        return plan(self.file)
+
+    def run(
+        self,
+        *,
+        device: str = "auto",
+        workers: int | None = None,
+        update: bool = False,
+        progress: bool = True,
+    ) -> "Study":
+        """Run what is left of it, in processes of this machine; Ctrl-C stops with checkpoints.
+
+        Args:
+            device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+            workers: Processes; one for each core, or one on a GPU, when None.
+            update: Apply changes of the study to its folder; finished runs are kept.
+            progress: Show a bar, in a terminal or a notebook.
+
+        Raises:
+            ConfigError: The folder holds another study.
+        """
+        here = self._has_user_classes()
+        if here and progress:
+            say(
+                "Classes of your own train in this process, one population after the other. To use "
+                "worker processes, put them into a module: unknot --import MODULE study run FOLDER."
+            )
+        with bar(None, show=progress) as move:
+            watcher = _Watcher(move)
+            try:
+                driver.run(
+                    self.path,
+                    self.file,
+                    device=device,
+                    workers=workers,
+                    update=update,
+                    on_start=watcher.start,
+                    watch=watcher.see,
+                    pool=_perform_here if here else None,
+                )
+            except KeyboardInterrupt:
+                say("Stopped. study.run() resumes.")
+        for error in watcher.errors:
+            say(f"Failed: {error}")
+        return self
+
+    def table(self, *, step: int | None = None) -> "DataFrame":
+        """One row a run: settings, logged values and scores.
+
+        Args:
+            step: Scores of the weights of this step, where they were kept; of the last when None.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.records.table(step=step))
+
+    def status(self) -> dict[str, Any]:
+        """How far it is: numbers of runs, steps and scores."""
+        return self.records.status()
+
+    def load(self, run: str, *, device: str = "auto") -> Run:
+        """One of its models.
+
+        Args:
+            run: Its id, or enough of its first digits.
+            device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+        """
+        return Run.wrap(self.records.run(run, device=device))
+
+    def best(self, metric: str, *, device: str = "auto") -> Run:
+        """The model with the best value of a metric or of a logged value, such as ``recon``.
+
+        It is chosen among many, so that its value is biased upwards.
+
+        Args:
+            metric: A column of the table.
+            device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+
+        Raises:
+            ConfigError: There is no such column.
+            StoreError: No run has a value.
+        """
+        values = self._column(metric).dropna(subset=[metric])
+        values = values[values["status"] == "done"]
+        if values.empty:
+            raise StoreError(f"No finished run of {self.path} has a value of {metric}.")
+        lower = metric in ("loss", "recon", "kl") or lower_is_better(metric)
+        place = values[metric].idxmin() if lower else values[metric].idxmax()
+        return self.load(str(values.loc[place, "id"]), device=device)
+
+    def effect(self, setting: str, *metrics: str) -> "DataFrame":
+        """Scores by the values of a setting, pooled over all other settings and seeds.
+
+        Args:
+            setting: A column of the table, such as ``objective.beta``.
+            metrics: Columns; all scores unless given.
+
+        Returns:
+            A row for each value and metric: number of runs, mean, standard deviation and standard
+            error of the mean.
+        """
+        import pandas as pd
+
+        table = self._column(setting)
+        for metric in metrics:
+            self._column(metric)
+        names = [n for n in (metrics or self.records.scores()) if n in table]
+        if not names:
+            raise StoreError(f"The study in {self.path} has no scores; give metrics to it.")
+        done = table[table["status"] == "done"]
+        rows = []
+        for value, group in done.groupby(setting, dropna=False, sort=True):
+            for name in names:
+                column = pd.to_numeric(group[name]).dropna()
+                mean, sd = column.mean(), column.std()
+                se = sd / max(len(column), 1) ** 0.5
+                numbers = {"runs": len(column), "mean": mean, "sd": sd, "se": se}
+                rows.append({setting: value, "metric": name, **numbers})
+        return pd.DataFrame(rows)
+
+    def report(self, out: str | Path | None = None, *, device: str = "cpu") -> Path:
+        """Write the page of the study; gives its path.
+
+        Args:
+            out: A folder; ``report`` in that of the study when None.
+            device: What encodes and decodes the images of models.
+        """
+        from unknot.report.study import page
+
+        return page.report(self.path, Path(out or self.path / "report"), device=device)[0]
+
+    def __len__(self) -> int:
+        if self._is_planned():
+            return int(self.status()["runs"]["all"])
+        return len(self.plan().runs)
+
+    def __repr__(self) -> str:
+        if not self._is_planned():
+            return f"Study({self.name}: {len(self):,} runs in {self.path}, not started; .run())"
+        runs = self.status()["runs"]
+        text = ", ".join(f"{n:,} {name}" for name, n in runs.items() if n and name != "all")
+        return f"Study({self.name}: {runs['all']:,} runs in {self.path}: {text})"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from unknot.report.run import notebook
+
+        if not self._is_planned():
+            return f"<div>{escape(repr(self))}</div>"
+        return notebook.study_html(self.records)
+
+    def _is_planned(self) -> bool:
+        try:
+            return bool(self.records)
+        except StoreError:
+            return False
+
+    def _column(self, name: str) -> "DataFrame":
+        table = self.table()
+        if name not in table:
+            raise ConfigError(f"The study has no column '{name}'{nearest(name, [*table.columns])}")
+        return table
+
+    def _has_user_classes(self) -> bool:
+        table = self.file.table if self.file else {}
+        blocks = [table.get("train", {}), *table.get("grid", [])]
+        values = [value for block in blocks for _, value in dotted.leaves(block)]
+        return any(isinstance(v, str) and user_classes.is_user_name(v) for v in values)
+
+
+def study(
+    name: str,
+    *,
+    data: Any = "dsprites",
+    objective: Any = "beta_vae",
+    net: Any = None,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    seeds: int | Iterable[int] = 5,
+    metrics: Sequence[str] = (),
+    protocol: str | None = None,
+    out: str | Path | None = None,
+    **train: Any,
+) -> Study:
+    """A study: each configuration of a grid with each seed. Nothing runs before ``.run()``.
+
+    Args:
+        name: Of the study, and of its folder.
+        data: A dataset by name, path or settings; or one that `dataset` read from files.
+        objective: By name or as an object, or a list of them.
+        net: By name or as an object.
+        grid: Values to run by the path of a setting, ``{"objective.beta": [1, 4, 16]}``; axes
+            multiply.
+        seeds: How many, from 0 on, or which.
+        metrics: Names of metrics; a protocol may follow, ``dci@study2019``, the same for all.
+        protocol: Of the metrics; ``unknot`` when None.
+        out: The study folder; ``studies/NAME`` when None.
+        train: What all runs share, as in a settings file: ``steps=20_000``, ``batch=64``,
+            ``split="rows"``.
+
+    Raises:
+        ConfigError: A setting does not make sense.
+
+    Example:
+        >>> s = study("betas", data="xysquares", grid={"objective.beta": [1, 4]}, seeds=2)
+        >>> len(s)
+        4
+    """
+    base: dict[str, Any] = {"data": _data_table(data)}
+    if net is not None:
+        base["net"] = choice_table("nets", net)
+    base |= {key: plain_value(value) for key, value in train.items()}
+    objectives = [*objective] if isinstance(objective, list | tuple) else [objective]
+    axes = {path: [plain_value(v) for v in values] for path, values in (grid or {}).items()}
+    blocks = []
+    for each in objectives:
+        block = {"objective": choice_table("objectives", each)}
+        for path, values in axes.items():
+            dotted.put(block, path, values)
+        blocks.append(block)
+    names, wish = _split_protocol(metrics, protocol)
+    table: dict[str, Any] = {
+        "name": name,
+        "seeds": [*range(seeds)] if isinstance(seeds, int) else [int(seed) for seed in seeds],
+        "metrics": names,
+        "protocol": wish,
+        "train": base,
+        "grid": blocks,
+    }
+    file = StudyFile(table)
+    made = Study(Path(out) if out else Path("studies") / file.folder_name, file)
+    made.plan()  # a slip is found now, and not when it runs
+    return made
+
+
+def _data_table(data: Any) -> dict[str, Any]:
+    if isinstance(data, str | Path | Mapping) or is_dataset_settings(data):
+        return choice_table("datasets", data)
+    table: dict[str, Any] = as_dataset(data, {}).origin.table()
+    if table["name"] == "memory":
+        raise ConfigError(
+            "The runs of a study read their data from files, in processes of their own; save the "
+            "images, numpy.savez('images.npz', images=...), and give the path."
+        )
+    return table
+
+
+def _split_protocol(metrics: Sequence[str], protocol: str | None) -> tuple[Any, str]:
+    if isinstance(metrics, str):
+        metrics = re.split(r"\s*,\s*", metrics)
+    named = {metric.partition("@")[2] or protocol or "unknot" for metric in metrics}
+    if len(named) > 1:
+        raise ConfigError(
+            f"A study scores under one protocol; got {', '.join(sorted(named))}. Score its runs "
+            "under others afterwards: unknot evaluate."
+        )
+    names = [metric.partition("@")[0] for metric in metrics]
+    return "all" if names == ["all"] else names, next(iter(named), protocol or "unknot")
+
+
+def _perform_here(tasks: Sequence[Task]) -> Iterator[Event]:
+    """Perform tasks in this process, where classes of the user's are known."""
+    for task in tasks:
+        fact = run_task(task, tell=lambda _, __: None, stop=lambda: False)
+        yield end_event(task.key, fact)
+
+
+class _Watcher:
+    """Moves a bar with the events of a study."""
+
+    def __init__(self, move: Any) -> None:
+        self.move, self.members = move, dict[str, int]()
+        self.done, self.steps, self.total = dict[str, int](), dict[str, int](), 1
+        self.errors: list[str] = []
+
+    def start(self, store: "Store", _: object) -> None:
+        """Begin with what is done already."""
+        for p in store.populations():
+            self.members[p.key], self.steps[p.key] = p.members, p.steps
+            self.done[p.key] = p.steps if p.status == "done" else 0
+        self.total = sum(self.members[key] * steps for key, steps in self.steps.items())
+
+    def see(self, event: Event) -> None:
+        """Move on."""
+        if isinstance(event, TaskProgress) and event.phase == "train":
+            self.done[event.key] = event.done
+        elif isinstance(event, Done | Failed):
+            self.done[event.key] = self.steps[event.key]
+        if isinstance(event, Failed):
+            self.errors.append(event.error)
+        step = sum(self.members[key] * done for key, done in self.done.items())
+        self.move(Progress(min(step, self.total), self.total, None, {}))
