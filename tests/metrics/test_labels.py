@@ -102,3 +102,22 @@ def test_continuous_labels_count_in_bins_and_correlate_as_numbers():
     pearson = metrics.mcc(code, table, protocol="paper")
     assert float(pearson) == pytest.approx(np.corrcoef(code[:, 0], angle)[0, 1])
     assert float(metrics.sap(code, table)) == pytest.approx(1.0)
+
+
+def test_scores_that_say_nothing_say_so():
+    person = np.arange(60) // 2
+    codes = RNG.normal(size=(60, 4))
+    score = metrics.mig(codes, tabulate({"person": person}))
+    assert "one factor: there is nothing to separate it from" in score.remarks
+    assert "person has 30 values in 60 rows" in score.remarks
+    two = tabulate({"a": np.arange(60) % 4, "b": np.arange(60) // 30})
+    assert not any("one factor" in remark for remark in metrics.mig(codes, two).remarks)
+
+
+def test_votes_say_how_many_groups_they_had():
+    labels = tabulate(
+        {"a": np.arange(450) % 3, "b": [min(i // 50, 5) for i in range(447)] + [6, 7, 8]}
+    )
+    score = metrics.factor_vae(CODES, labels)
+    assert score.protocol["groups"] == [3, 6]
+    assert "b held at 6 of 9 values, which have 10 rows" in score.remarks

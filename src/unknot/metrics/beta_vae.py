@@ -115,4 +115,5 @@ def beta_vae(rows: Rows, settings: Settings) -> Measured:
     train, test = accuracies
     values = accuracy_values(train, test, k, rescaled=settings.rescaled)
     centers = torch.stack([x[y == c].mean(0) for c in range(k)], dim=1)
-    return Measured(values, {"differences": centers}, remarks, versions())
+    record = versions() | ({"groups": points.groups} if points.groups else {})
+    return Measured(values, {"differences": centers}, (*remarks, *points.remarks), record)

@@ -100,7 +100,8 @@ def factor_vae(rows: Rows, settings: Settings) -> Measured:
     parts = {"votes": train, "eval_votes": fresh, "variances": variances, "active": active}
     dead = int((~active).sum())
     remarks = (f"{dead} of {len(active)} codes are dead and were left out",) if dead else ()
-    return Measured(values, parts, remarks)
+    record = {"groups": points.groups} if points.groups else {}
+    return Measured(values, parts, (*remarks, *points.remarks), record)
 
 
 def _scale(codes: Float[Tensor, "n z"]) -> Float[Tensor, " z"]:

@@ -6,7 +6,7 @@ Row numbers are drawn on the CPU wherever the codes are: a lazy representation k
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import torch
 from jaxtyping import Float, Int
@@ -44,6 +44,8 @@ class Grid:
     representation: Representation
     columns: tuple[int, ...]
     """Which factors of the grid vary."""
+    remarks: ClassVar[tuple[str, ...]] = ()
+    groups: ClassVar[list[int]] = []
 
     def hold(
         self, factor: Int[Tensor, " v"], batch: int, numbers: VoteNoise
@@ -84,12 +86,14 @@ class Groups:
     """Where the rows of a usable level start in the order, and how many there are."""
     usable: Int[Tensor, " f"]
     """How many levels have rows enough."""
+    remarks: tuple[str, ...] = ()
+    """Which levels have not."""
 
     @classmethod
     def from_rows(cls, rows: Rows, levels: Int[Tensor, "n f"]) -> "Groups":
         """Sort rows by level."""
         levels = levels.cpu()
-        starts, sizes, usable = [], [], []
+        starts, sizes, usable, remarks = [], [], [], []
         widest = int(levels.max()) + 1
         for name, level in zip(rows.names, levels.T, strict=True):
             size = torch.bincount(level, minlength=widest)
@@ -100,13 +104,24 @@ class Groups:
                     f"{FEWEST_IN_GROUP} rows each, the most frequent has {int(size.max())}. Give "
                     "more rows or a Representation of the whole grid."
                 )
+            if (count := int(keep.sum())) < (values := int((size > 0).sum())):
+                remarks.append(
+                    f"{name} held at {count} of {values} values, which have {FEWEST_IN_GROUP} rows"
+                )
             # Usable levels first, so that a number below `usable` finds one.
             first = (~keep).long().argsort(stable=True)
             starts.append((size.cumsum(0) - size)[first])
             sizes.append(size[first])
             usable.append(keep.sum())
         order = levels.argsort(dim=0, stable=True)
-        return cls(rows.codes, order, torch.stack(starts), torch.stack(sizes), torch.stack(usable))
+        tables = (torch.stack(starts), torch.stack(sizes), torch.stack(usable))
+        return cls(rows.codes, order, *tables, tuple(remarks))
+
+    @property
+    def groups(self) -> list[int]:
+        """How many groups of rows stand in for holding each factor."""
+        numbers: list[int] = self.usable.tolist()
+        return numbers
 
     def hold(
         self, factor: Int[Tensor, " v"], batch: int, numbers: VoteNoise

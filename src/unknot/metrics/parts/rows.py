@@ -114,13 +114,6 @@ class Rows:
         """Whether labels are missing."""
         return self.remember("gaps", lambda: bool((self.levels < 0).any()))
 
-    def with_gaps_noted(self) -> "Rows":
-        """The same rows with a remark on how many lack a label."""
-        for name, level in zip(self.names, self.levels.T, strict=True):
-            if gone := int((level < 0).sum()):
-                self = _with_remark(self, f"{gone:,} of {len(self):,} rows lack {name}")
-        return self
-
     def complete(self) -> "Rows":
         """Only rows that have all labels, to learn from and to test on."""
         if not self.has_gaps and not (self.test and self.test.has_gaps):

@@ -5,7 +5,7 @@ import inspect
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
 from unknot.metrics.parts.decoding import Likelihood, PosteriorSamples, sample_posteriors
+from unknot.metrics.parts.doubts import doubts
 from unknot.metrics.parts.facts import FIELDS, Facts, Protocol, RowSettings, pick_protocol
 from unknot.metrics.parts.given import GivenCodes, GivenFactors
 from unknot.metrics.parts.rows import (
@@ -153,9 +154,11 @@ class Metric(Base[S]):
         rows = inputs.rows(
             taking.samples, factors="factors" in needs, split=split, posteriors=reader
         )
-        rows = rows.with_gaps_noted() if taking.gaps else rows.complete()
+        rows = rows if taking.gaps else rows.complete()
         sample: Sample = rows if self.sample is None else self.sample(rows, settings)
         measured = self.measure(sample, settings)
+        if "factors" in needs:
+            measured = replace(measured, remarks=(*measured.remarks, *doubts(rows)))
         record: dict[str, Any] = {"seed": inputs.seed}
         ceiling, ends = None, None
         if self.ceiling and not reader:

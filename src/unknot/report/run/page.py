@@ -77,6 +77,18 @@ def stored_scores(run: Run) -> list[dict[str, float]]:
     return scores
 
 
+def stored_remarks(run: Run) -> dict[str, list[str]]:
+    """What scores in the run's folder remark, and which of them do."""
+    remarks: dict[str, list[str]] = {}
+    ids = run.spec.ids()
+    for record in records.read(run.path) if run.path else []:
+        if record.id in ids and record.values:
+            for remark in record.remarks:
+                if record.metric not in remarks.setdefault(remark, []):
+                    remarks[remark].append(record.metric)
+    return remarks
+
+
 def page(run: Run, *, scores: Sequence[Mapping[str, float]] = ()) -> str:
     """The text of the page that `write_page` writes."""
     latents, seeds = measure_latents(run), run.spec.seed_list
@@ -94,6 +106,7 @@ def page(run: Run, *, scores: Sequence[Mapping[str, float]] = ()) -> str:
         facts=describe.facts(run),
         terms=_terms(run, latents, healthy),
         scores=_grouped({name: [scores[p].get(name, math.nan) for p in healthy] for name in names}),
+        remarks=stored_remarks(run) if names else {},
         formula=describe.formula(run),
         members=[_member(run, p, latents[p], scores[p]) for p in range(len(seeds))],
         score_names=[name for name in names if not _is_part(name, names)],

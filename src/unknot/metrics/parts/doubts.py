@@ -1,0 +1,32 @@
+"""Why a score may say little, whatever the code: too few factors, or too few rows of a value."""
+
+import torch
+
+from unknot.metrics.parts.rows import Rows
+
+FEWEST_OF_VALUE = 3
+"""Rows of a value, on average; with fewer a metric learns or counts single rows."""
+
+
+def doubts(rows: Rows) -> tuple[str, ...]:
+    """Remarks on rows that cannot tell good codes from bad ones, or lack labels.
+
+    Example:
+        >>> level = torch.arange(20)[:, None] // 2
+        >>> rows = Rows(level.double(), level, level, ("person",), ("nominal",))
+        >>> doubts(rows)
+        ('one factor: there is nothing to separate it from', 'person has 10 values in 20 rows')
+    """
+    remarks = []
+    if len(rows.names) == 1:
+        remarks.append("one factor: there is nothing to separate it from")
+    for name, level in zip(rows.names, rows.levels.T, strict=True):
+        known = level[level >= 0]
+        if gone := len(level) - len(known):
+            remarks.append(f"{gone:,} of {len(level):,} rows lack {name}")
+        if len(known) < FEWEST_OF_VALUE * (values := len(torch.unique(known))):
+            remarks.append(f"{name} has {values:,} values in {len(known):,} rows")
+    n, z = rows.codes.shape
+    if n <= z:
+        remarks.append(f"{n} rows for {z} codes: they fit anything")
+    return tuple(remarks)
