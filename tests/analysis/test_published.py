@@ -81,7 +81,7 @@ def test_runs_that_went_astray_are_marked_and_counted():
 HEADER = [
     "model_num", "dataset", "model_name", "vae_beta", "factor_vae_gamma", "dip_vae_lambda_d_factor",
     "dip_vae_lambda_od", "beta_tc_vae_beta", "annealed_vae_c_max", "model_random_seed",
-    *published.SCORES.values(),
+    *dict.fromkeys(published.SCORES.values()),
 ]  # fmt: skip
 
 

@@ -14,9 +14,9 @@ from unknot.data.parts.images import Bits, Bytes, as_bytes
 
 RNG = np.random.default_rng(0)
 CPU = torch.device("cpu")
-WITH_A_FILE = {"arrays", "scream_dsprites"}
-# Their paper does not standardize them, and hardly any of their images is black or white alone.
-WITH_NUISANCES = {"color_dsprites", "noisy_dsprites"}
+WITH_A_FILE = {"arrays", "images", "memory", "scream_dsprites", "vectors"}
+# Not standardized, and hardly any of their images is black or white alone.
+IN_COLOR = {"color_dsprites", "noisy_dsprites", "scene3d"}
 GENERATED = [
     name
     for name in registry.names("datasets")
@@ -96,7 +96,7 @@ def test_arrays_that_are_no_images_are_refused(array, error):
 def named(request):
     kind = registry.get("datasets", request.param)
     plain = kind().load()
-    standardized = request.param not in WITH_NUISANCES
+    standardized = request.param not in IN_COLOR
     return request.param, plain, kind(standardize=True).load() if standardized else plain
 
 
@@ -120,7 +120,7 @@ def test_images_lie_in_the_unit_interval_and_are_standardised_on_request(named):
     index = torch.cat([torch.arange(0, len(data), len(data) // 50), torch.tensor([len(data) - 1])])
     x = data.batch(index)
     assert x.dtype == torch.float32
-    if name in WITH_NUISANCES:
+    if name in IN_COLOR:
         assert (x.min() >= 0) & (x.max() <= 1) & (x.max() > 0.9)
         return
     assert (x.min(), x.max()) == (0, 1)

@@ -74,6 +74,6 @@ def test_they_lie_behind_sprites_as_a_folder_of_them_would(archive, unpacked, mo
 def test_pictures_by_name_exclude_a_folder_and_leave_other_ids_alone():
     with pytest.raises(ConfigError, match="set one of them"):
         DSpritesImageNet(path="here", pictures="tiny_imagenet")
-    with pytest.raises(ConfigError, match="tiny_imagenet or not set"):
-        DSpritesImageNet(pictures="imagenet")
+    with pytest.raises(ConfigError, match="tiny_imagenet"):
+        config.spec({"data": {"name": "dsprites_imagenet", "pictures": "imagenet"}})
     assert "pictures" not in config.spec({"data": "dsprites_imagenet"}).table()["data"]

@@ -299,6 +299,6 @@ with capture.compiler_settings():
         data,
     )
     index = noise.integers(torch.tensor([3, 4]), "order", 0, 16, high=2**40)
-    batches = [lambda index, one=one: one.batch(index % len(one)) for one in images]
+    batches = [lambda index, one=one: one.at(index % len(one)) for one in images]
     report([one.name for one in images], batches, [(index,)])
 """

@@ -42,7 +42,7 @@ def test_settings_of_ones_own():
     score = metrics.jemmig(*get("noise"), protocol=information.Counting(bins=7))
     assert score.protocol["name"] == "custom"
     assert score.protocol["bins"] == 7
-    with pytest.raises(ConfigError, match="its own Counting or Quantised; got int"):
+    with pytest.raises(ConfigError, match="its own Counting or Quantized; got int"):
         pick_protocol("jemmig", protocols_for("jemmig"), 3)
 
 

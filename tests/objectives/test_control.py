@@ -190,12 +190,12 @@ def test_the_ramps_at_300_000_steps():
     assert ramp_target(last, 18.0, start=0.5, step=0.15, interval=5_000).item() == pytest.approx(
         9.5
     )
-    slow = ramp_target(last, 18.0, start=0.5, step=0.15, every=6_000, over=1_000)
+    slow = ramp_target(last, 18.0, start=0.5, step=0.15, interval=6_000, over=1_000)
     assert slow.item() == pytest.approx(7.85, abs=1e-3)
 
 
 def test_a_ramp_that_starts_above_its_target_is_at_the_target():
-    assert ramp_target(torch.tensor(3), 0.2, start=0.5, step=0.15, every=10).item() == 0.2
+    assert ramp_target(torch.tensor(3), 0.2, start=0.5, step=0.15, interval=10).item() == 0.2
 
 
 def plant(kl, beta):

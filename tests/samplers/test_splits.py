@@ -13,6 +13,7 @@ from unknot.nets.linear import Linear
 from unknot.objectives.ada_gvae import AdaGVAE
 from unknot.objectives.tvae import TVAE
 from unknot.objectives.vae import VAE
+from unknot.runs import config
 from unknot.samplers.parts.split import (
     PARTS,
     CombinationSplit,
@@ -104,7 +105,10 @@ def test_extrapolation_holds_out_the_largest_values_and_interpolation_inner_ones
         (lambda: CombinationSplit(("x", "x")), "two or more factors"),
         (lambda: CombinationSplit(("x", "y"), (1,), (2, 3)), "one first and one last"),
         (lambda: RangeSplit(()), "names a factor"),
-        (lambda: RangeSplit(("x",), "inside"), "mode"),
+        (
+            lambda: config.spec({"split": {"kind": "range", "factors": ["x"], "mode": "inside"}}),
+            "mode",
+        ),
         (lambda: rows_in_part(RangeSplit(("shape",)), SPACE, "test"), "have an order"),
         (lambda: rows_in_part(RangeSplit(("z",)), SPACE, "test"), "'z', which is no factor"),
         (lambda: rows_in_part(RowSplit(0.0), SPACE, "validation"), "leaves no row"),

@@ -132,12 +132,16 @@ class FactorDataset(Dataset[Tensor]):
         """Float images of the given rows: in [0, 1], or standardised where the dataset is.
 
         Raises:
-            DataError: There is no such row. On a GPU nobody looks, as that would cost a wait.
+            DataError: There is no such row.
         """
         if not isinstance(index, Tensor):
             index = torch.as_tensor(index)
-        if index.device.type == "cpu" and not torch.compiler.is_compiling() and index.numel():
+        if index.numel():
             self._check_rows(index)
+        return self.at(index)
+
+    def at(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
+        """The same for rows that a sampler gave: nobody looks at them, which would cost a wait."""
         return self.standardize(self.images.pixels(index))
 
     def _check_rows(self, index: Tensor) -> None:

@@ -43,7 +43,7 @@ def encode(
     for block in padded.split(rows * BLOCK):
         start = done
         for some in block.split(rows):
-            x = dataset.batch(some.to(device, non_blocking=True))
+            x = dataset.at(some.to(device, non_blocking=True))
             device = x.device  # where the images are: rows in its memory are no reason to wait
             q = population.encode(x)
             means.append(q.mean.float())

@@ -165,7 +165,7 @@ class Model:
             for moments in optimizer.state.values():
                 moments["step"].fill_(start)
         for t, index in zip(ticks, self.rows(self.order, ticks), strict=True):
-            x = dataset.batch(index).to(dtype=dtype, memory_format=torch.channels_last)
+            x = dataset.at(index).to(dtype=dtype, memory_format=torch.channels_last)
             step = Step(x, self.seed, t, self.context.n_data)
             losses = self._losses(self.net(self.context.runtime), step)
             self.carried.update(carried(losses, self.carried))
@@ -195,7 +195,7 @@ class Model:
         now = torch.tensor(t, device=self.seed.device)
         logs = []
         for i, index in enumerate(rows, start=1):
-            x = self.context.dataset.batch(index)
+            x = self.context.dataset.at(index)
             x = x.to(dtype=runtime.dtype, memory_format=torch.channels_last)
             step = Step(x, self.seed ^ i, now, self.context.n_data)
             logs.append(log_of(self._losses(net, step)))

@@ -243,7 +243,7 @@ class Stacked:
         return value, carried(losses, before), log_of(losses)
 
     def _images(self, index: Tensor) -> Tensor:
-        return self.context.dataset.batch(index).to(self.context.runtime.dtype)
+        return self.context.dataset.at(index).to(self.context.runtime.dtype)
 
     def _train(self, parts: Parts) -> None:
         """One step, as a sequence of kernels that never waits for the host."""

@@ -189,6 +189,6 @@ def _image_distance(dataset: FactorDataset, a: Tensor, b: Tensor) -> Tensor:
     Summed in float64 and then rounded, so that what is equal stays so in whichever order a device
     adds up.
     """
-    difference = (dataset.batch(a) - dataset.batch(b)).flatten(-3)
+    difference = (dataset.at(a) - dataset.at(b)).flatten(-3)
     norm: Tensor = torch.linalg.vector_norm(difference, dim=-1, dtype=torch.float64)
     return norm.float()
