@@ -90,8 +90,19 @@ def root(
             "--version", help="Print the version and exit.", callback=_print_version, is_eager=True
         ),
     ] = False,
+    import_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import", help="Import a Python module with classes of your own. Repeatable."
+        ),
+    ] = None,
 ) -> None:
     """Options that come before the verb."""
+    del debug, version  # read elsewhere
+    if import_:
+        from unknot.core import user_classes
+
+        user_classes.import_modules(import_)
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Options and arguments that several commands share, and how their text is read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -117,6 +117,23 @@ def split_names(text: str | None) -> list[str] | None:
     """
     names = [name.strip() for name in (text or "").split(",")]
     return [name for name in names if name] or None
+
+
+def split_words(words: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """A file, if one is named, and settings ``key=value``.
+
+    Example:
+        >>> split_words(["beta=4", "settings.toml"])
+        (PosixPath('settings.toml'), ['beta=4'])
+    """
+    from unknot.core.errors import ConfigError
+
+    files = [word for word in words if "=" not in word or Path(word).is_file()]
+    if len(files) > 1:
+        raise ConfigError(
+            f"Expected one file, and settings such as beta=4; got {' and '.join(files)}."
+        )
+    return (Path(files[0]) if files else None), [word for word in words if word not in files]
 
 
 def override(

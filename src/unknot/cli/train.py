@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unknot.cli.options import Device, Json, Kinds, Labels, SkipBroken, override, parse_folder
+from unknot.cli.options import (
+    Device,
+    Json,
+    Kinds,
+    Labels,
+    SkipBroken,
+    override,
+    parse_folder,
+    split_words,
+)
 
 if TYPE_CHECKING:
     from unknot.runs.run import Run
@@ -15,7 +24,14 @@ if TYPE_CHECKING:
 
 
 def train(
-    file: Annotated[Path | None, typer.Argument(help="TOML file with settings.")] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE] [KEY=VALUE]...",
+            help="TOML file with settings, and settings such as steps=20000 or beta=4.",
+            show_default=False,
+        ),
+    ] = None,
     data: Annotated[
         str | None,
         typer.Option(
@@ -73,18 +89,20 @@ def train(
     skip_broken: SkipBroken = False,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Any other setting, e.g. objective.beta=4. Repeatable."),
+        typer.Option("--set", help="The same as a word KEY=VALUE. Repeatable."),
     ] = None,
     json: Json = False,
 ) -> None:
     """Train one model, or one per seed, and write a run folder.
 
     Several seeds are trained together on a GPU and one after the other on a CPU. Flags override
-    the file; `--set` overrides both. Ctrl-C stops the run; resume it with
+    the file; words and `--set` override both. Ctrl-C stops the run; resume it with
     `unknot resume`.
 
     Examples:
     `unknot train --objective beta_vae --set objective.beta=4 --steps 20000`
+
+    `unknot train data=xysquares objective=beta_vae beta=4 latents=6`
 
     `unknot train --seeds 0..9 --precision bf16 --device cuda --out runs/ten`
 
@@ -98,6 +116,7 @@ def train(
     from unknot.core.toml import read_toml
     from unknot.runs import config
     from unknot.runs.folder import free_folder
+    from unknot.runs.words import apply as apply_words
 
     flags: dict[str, Any] = {
         "data.name": data,
@@ -114,10 +133,12 @@ def train(
         "checkpoint_every": checkpoint_every,
         "seeds": None if seeds is None else config.seeds(seeds),
     }
-    table = override(read_toml(file) if file else {}, flags, set_)
+    file, settings = split_words(words or [])
+    table = override(read_toml(file) if file else {}, flags, None)
+    table = apply_words(table, [*settings, *(set_ or [])])
     with counting_bar("read", "images") as update:
         spec = config.spec(table, on_progress=update)
-    name = f"{spec.objective.name}-{spec.data.title}"
+    name = f"{spec.objective.name.rpartition(':')[2]}-{spec.data.title}"
     with nullcontext(out) if out else free_folder(name) as folder:
         print_result(train_with_bar(spec, folder, device, quiet=json), json)
 

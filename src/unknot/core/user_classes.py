@@ -5,11 +5,15 @@ class has to be given.
 """
 
 import hashlib
+import importlib
 import inspect
+import os
 import re
 import sys
 import textwrap
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 from unknot.core.errors import ConfigError
@@ -25,7 +29,29 @@ METHODS = {
 KNOWN_PACKAGES = {"builtins", "abc", "typing", "torch", "unknot"}
 """Whose versions a run writes down, or whose source does not matter."""
 
+IMPORTS = "UNKNOT_IMPORT"
+"""Environment variable by which worker processes know which modules to import."""
+
 _given: dict[str, type] = {}
+
+
+def import_modules(names: Sequence[str]) -> None:
+    """Import the user's modules, here and in worker processes, also from the working folder."""
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except Exception as error:  # whatever a module does when it is imported
+            raise ConfigError(f"The module {name} cannot be imported: {error!r}.") from error
+    os.environ[IMPORTS] = ",".join(names)
+
+
+def import_given() -> None:
+    """Import what the process that started this one was told to import."""
+    if names := os.environ.get(IMPORTS):
+        import_modules(names.split(","))
 
 
 def is_user_name(name: str) -> bool:

@@ -87,10 +87,12 @@ class Worker:
 
     def work(self) -> None:
         """Perform tasks until a signal asks to stop."""
+        from unknot.core import user_classes
         from unknot.runs.training import Stopped
         from unknot.studies.execute.run_task import run_task
         from unknot.studies.execute.task import ScoreTask, Task
 
+        user_classes.import_given()
         kinds = {kind.__name__: kind for kind in (Task, ScoreTask)}
         write(self.out, {"event": "ready"})
         while (message := self.inbox.get()) is not None and not self.stop.is_set():
