@@ -144,3 +144,21 @@ def test_labels_in_python(folder, tmp_path):
     hashes = {unknot.dataset(SHADES, labels={"a": c}).origin.settings.content
               for c in (columns["a"], columns["a"][::-1])}  # fmt: skip
     assert len(hashes) == 2
+
+
+def test_labels_of_tables(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"gene": [0.5, 1, 2, 3], "batch": ["b", "a", "a", None], "dose": [1, 2, 1, 2], "x": 7.0}
+    )
+    frame.to_csv(tmp_path / "cells.csv", index=False)
+    for source in (tmp_path / "cells.csv", frame):
+        data = unknot.dataset(source, labels=["batch", "dose"])
+        assert data.shape == (2, 1, 1)  # labels are nothing to learn from
+        assert data.space.names == ("batch", "dose")
+        assert data.space.values.tolist() == [[1, 0], [0, 1], [0, 0], [-1, 1]]
+    with pytest.raises(DataError, match="no label 'bach'; did you mean 'batch'"):
+        unknot.dataset(tmp_path / "cells.csv", labels=["bach"])
+    beside = unknot.dataset(np.eye(4), labels={"a": [1, 2, 2, 1], "b": [1, 1, 2, 2]})
+    assert beside.space.is_grid
+    assert beside.images.stored.tolist() == np.eye(4)[[0, 3, 1, 2]].tolist()

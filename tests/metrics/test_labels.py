@@ -98,10 +98,16 @@ def test_continuous_labels_count_in_bins_and_correlate_as_numbers():
     code = np.exp(angle)[:, None]
     score = metrics.mig(np.concatenate([code, RNG.normal(size=(450, 1))], axis=1), table)
     assert "angle in 20 quantile bins" in score.remarks
+    assert score.protocol["continuous"] == "20 quantile bins"
     assert float(score) > 0.8
     pearson = metrics.mcc(code, table, protocol="paper")
     assert float(pearson) == pytest.approx(np.corrcoef(code[:, 0], angle)[0, 1])
+    assert pearson.protocol["continuous"] == "numbers"
+    assert not any("bins" in remark for remark in pearson.remarks)
     assert float(metrics.sap(code, table)) == pytest.approx(1.0)
+    lasso = metrics.dci(code, table, protocol="paper")
+    assert lasso.protocol["continuous"] == "numbers"
+    assert lasso["dci.informativeness"] > 0.95
 
 
 def test_scores_that_say_nothing_say_so():

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError
-from unknot.core.places import NeededPlace
+from unknot.core.places import NeededPlace, Place
 from unknot.data.parts.array_files import split_key
-from unknot.data.parts.tables import Table, read_table, table_dataset
+from unknot.data.parts.labels import read_labels
+from unknot.data.parts.tables import Table, label_table, read_table, table_dataset
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,9 @@ class Vectors:
         standardize: Subtract each column's mean and divide by its standard deviation.
         limit: Take the first so many rows only.
         columns: How many there are; written down by a run.
+        labels: Names of columns that are labels and no numbers to learn from, ``batch,dose``; or a
+            CSV file with one row of labels for each row.
+        kinds: Of labels, where they are not to be inferred: ``["dose=nominal"]``.
         content: A hash of the numbers; written down by a run, whose rows are then checked,
             wherever they lie.
     """
@@ -31,6 +36,8 @@ class Vectors:
     standardize: bool = True
     limit: int | None = None
     columns: int | None = None
+    labels: Place = None
+    kinds: tuple[str, ...] | None = None
     content: str | None = None
 
     def __post_init__(self) -> None:
@@ -80,4 +87,13 @@ class Vectors:
                 f"There is no file '{path}'; if it was moved, say where it is with --data PATH "
                 "(in Python: data=PATH)."
             )
-        return read_table(path, key, self.limit)
+        kinds = self.kinds or ()
+        if self.labels is None:
+            return read_table(path, key, self.limit)[0]
+        if Path(self.labels).expanduser().is_file():
+            table, _ = read_table(path, key, self.limit)
+            rows, short = len(table.values), self.limit is not None
+            return label_table(table, *read_labels(self.labels, kinds, count=rows, partial=short))
+        names = [name for part in self.labels.split(",") if (name := part.strip())]
+        table, columns = read_table(path, key, self.limit, names)
+        return label_table(table, *read_labels(columns, kinds, count=len(table.values)))

@@ -22,6 +22,11 @@ class Settings(RowSettings):
     dead: Literal["counted", "left out"] = "counted"
     version: int = 1
 
+    @property
+    def real(self) -> bool:
+        """Correlations are of numbers."""
+        return True
+
 
 PROTOCOLS = {
     "paper": Settings(),

@@ -48,6 +48,11 @@ class Settings(RowSettings):
     """How completeness averages over factors."""
     version: int = 1
 
+    @property
+    def real(self) -> bool:
+        """A lasso is a regression; trees classify."""
+        return self.estimator == "lasso"
+
 
 NOTHING = 0.05
 """Explaining less of the variance, a lasso keeps a few weights of noise that look disentangled."""

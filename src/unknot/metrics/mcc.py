@@ -19,6 +19,11 @@ class Settings(RowSettings):
     version: int = 1
 
     @property
+    def real(self) -> bool:
+        """Correlations are of numbers."""
+        return True
+
+    @property
     def gaps(self) -> bool:
         """Each factor is looked at by itself."""
         return True

@@ -35,6 +35,11 @@ class Settings(RowSettings):
         return self.estimator != "svm"
 
     @property
+    def real(self) -> bool:
+        """A regression of a factor that has an order."""
+        return self.estimator != "svm"
+
+    @property
     def options(self) -> tuple[str, ...]:
         """A support vector machine is fitted to classes, on other rows than it is tested on."""
         return ("test",) if self.estimator == "svm" else ("test", "kinds", "interval")

@@ -14,10 +14,10 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.data.images import Images
 from unknot.data.memory import Memory
 from unknot.data.parts.assembly import assemble
-from unknot.data.parts.labels import label
+from unknot.data.parts.labels import label, read_labels
 from unknot.data.parts.objects import hash_dataset, read_object
 from unknot.data.parts.reading import Options
-from unknot.data.parts.tables import table_dataset, table_of
+from unknot.data.parts.tables import label_table, table_dataset, table_of, take_labels
 from unknot.data.vectors import Vectors
 from unknot.runs import config
 from unknot.runs.spec import Choice
@@ -108,9 +108,17 @@ def _table_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
     settings = dict(settings)
     name = settings.pop("name", "data")
     # Checked like those of a file, whose path and content they have not.
+    labels, kinds = settings.pop("labels", None), settings.pop("kinds", ())
     checked = config.build(Vectors, {**settings, "path": ""}, "data")
     source = source.detach().cpu().numpy() if isinstance(source, Tensor) else source
-    table = table_of(source[: checked.limit], "the table")
+    source = source[: checked.limit]
+    if isinstance(labels, list | tuple):
+        if not hasattr(source, "columns"):
+            raise ConfigError("An array has no columns by name; give labels as a dict of columns.")
+        source, labels = take_labels(source, labels, "the table")
+    table = table_of(source, "the table")
+    if labels is not None:
+        table = label_table(table, *read_labels(labels, kinds, count=len(source)))
     return table_dataset(table, name, standardize=checked.standardize)
 
 

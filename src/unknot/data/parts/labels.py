@@ -37,34 +37,57 @@ def label(
     Raises:
         DataError: Labels cannot be read or do not go with the images.
     """
+    table, notes = read_labels(
+        source, kinds, names=reading.names, count=len(reading.pixels), partial=partial
+    )
+    return with_table(reading, table, *notes)
+
+
+def read_labels(
+    source: Any,
+    kinds: Iterable[str] = (),
+    *,
+    names: Sequence[str] = (),
+    count: int,
+    partial: bool = False,
+) -> tuple[FactorTable, list[str | None]]:
+    """Labels in the order of rows, and what is to be said of them.
+
+    Args:
+        source: A CSV file, a mapping of columns, or a DataFrame.
+        kinds: Of some labels, such as ``angle=cyclic``.
+        names: Of the rows, if they have any.
+        count: How many rows there are.
+        partial: Whether some labels may be of rows that were left out.
+    """
     if isinstance(source, str | Path):
-        names, rows = _read_csv(Path(source).expanduser())
+        header, rows = _read_csv(Path(source).expanduser())
         cells: list[Sequence[Any]] = [*zip(*rows, strict=True)]
         where = f"'{source}'"
     else:
-        names, cells = _columns(source)
+        header, cells = _columns(source)
         where = "the labels"
-    clean, changes = clean_names(names)
+    clean, changes = clean_names(header)
     columns: Columns = dict(zip(clean, cells, strict=True))
     by_row = None
-    if reading.names:
-        columns, by_row = _match(columns, reading.names, where, partial=partial)
+    if names:
+        columns, by_row = _match(columns, names, where, partial=partial)
     elif partial:
-        columns = {name: column[: len(reading.pixels)] for name, column in columns.items()}
+        columns = {name: column[:count] for name, column in columns.items()}
     if isinstance(source, str | Path):
         columns = {name: [_parse(cell) for cell in cells] for name, cells in columns.items()}
     notes = [by_row, changes and f"in {where} {changes}"]
-    return with_table(reading, tabulate(columns, parse_kinds(kinds)), *notes)
+    table = tabulate(columns, parse_kinds(kinds))
+    if table.size != count:
+        raise DataError(
+            f"There are {table.size:,} rows of labels for {count:,} rows of data; give one for "
+            "each, or for pictures a column with their names."
+        )
+    return table, notes
 
 
 def with_table(reading: Reading, table: FactorTable, *notes: str | None) -> Reading:
     """Images with a table of labels, one row for each."""
-    count = len(reading.pixels)
-    if table.size != count:
-        raise DataError(
-            f"There are {table.size:,} rows of labels for {count:,} images; give one for each, or "
-            "a column with the names of the pictures."
-        )
     note = "; ".join(filter(None, [reading.note, f"labels: {table.summary}", *notes]))
     content = make_key(reading.content, table.key)
     if (grid := fill_grid(table)) is None:

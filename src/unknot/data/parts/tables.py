@@ -1,6 +1,7 @@
 """Tables of numbers: one row each, from CSV and Parquet files, arrays and data frames."""
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,13 @@ from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
+from unknot.core.factor_table import FactorTable, Space, fill_grid
 from unknot.core.files import os_reason
+from unknot.core.registry import nearest
 from unknot.data.parts.array_files import ARRAYS, open_array
 from unknot.data.parts.images import as_tensor
 from unknot.data.parts.parquet import parquet_modules
+from unknot.data.parts.shelf import make_key
 from unknot.data.parts.user_grid import without_factors
 
 TEXTS = (".csv", ".tsv")
@@ -30,6 +34,8 @@ class Table:
     columns: tuple[str, ...]
     content: str
     note: str = ""
+    space: Space | None = None
+    """Labels of the rows, where they came along."""
 
 
 @dataclass(frozen=True)
@@ -55,22 +61,46 @@ class Columns:
         return Columns(self.stored.to(device))
 
 
-def read_table(path: Path, key: str, limit: int | None) -> Table:
-    """The table of a file.
+def read_table(
+    path: Path, key: str, limit: int | None, labels: Sequence[str] = ()
+) -> tuple[Table, Mapping[str, Any]]:
+    """The table of a file, and columns of labels, which are no part of it.
 
     Args:
         path: A CSV, TSV, Parquet, npy, npz or HDF5 file.
         key: Which array of several.
         limit: How many rows to take; all when None.
+        labels: Names of columns, or of other arrays of the file.
 
     Raises:
         DataError: It cannot be read, or holds no numbers.
     """
     ending = path.suffix.lower()
     if ending in ARRAYS:
-        with open_array(path, key) as opened:
-            return table_of(np.asarray(opened.array[:limit]), f"'{path}'")
-    return table_of(_read_frame(path).iloc[:limit], f"'{path}'")
+        with open_array(path, key, labels) as opened:
+            columns = {name: column[:limit] for name, column in opened.columns.items()}
+            return table_of(np.asarray(opened.array[:limit]), f"'{path}'"), columns
+    frame, columns = take_labels(_read_frame(path).iloc[:limit], labels, f"'{path}'")
+    return table_of(frame, f"'{path}'"), columns
+
+
+def take_labels(frame: Any, labels: Sequence[str], name: str) -> tuple[Any, dict[str, Any]]:
+    """A data frame without its columns of labels, and these."""
+    there = [str(column) for column in frame.columns]
+    if missing := [label for label in labels if label not in there]:
+        raise DataError(f"{name} has no label '{missing[0]}'{nearest(missing[0], there)}")
+    return frame.drop(columns=[*labels]), {label: [*frame[label]] for label in labels}
+
+
+def label_table(table: Table, labels: FactorTable, notes: Sequence[str | None] = ()) -> Table:
+    """A table with labels of its rows, in the order of the grid if they fill one exactly once."""
+    note = "; ".join(filter(None, [table.note, f"labels: {labels.summary}", *notes]))
+    content = make_key(table.content, labels.key)
+    if (grid := fill_grid(labels)) is None:
+        return replace(table, content=content, note=note, space=labels)
+    space, order = grid
+    values = table.values[order.numpy()]
+    return replace(table, values=values, content=content, note=note, space=space)
 
 
 def table_of(source: Any, name: str) -> Table:
@@ -122,7 +152,7 @@ def table_dataset(table: Table, name: str, *, standardize: bool = True) -> Facto
         std = np.where(spread > 1e-12 * np.abs(mean).clip(1e-300), spread, 1.0)
     dataset = FactorDataset(
         name,
-        without_factors(len(wide)),
+        table.space or without_factors(len(wide)),
         Columns(as_tensor(table.values)),
         tuple(mean.tolist()),
         tuple(std.tolist()),

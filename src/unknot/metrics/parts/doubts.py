@@ -2,14 +2,16 @@
 
 import torch
 
-from unknot.metrics.parts.rows import Rows
+from unknot.metrics.parts.rows import QUANTILE_BINS, Rows
 
 FEWEST_OF_VALUE = 3
 """Rows of a value, on average; with fewer a metric learns or counts single rows."""
 
 
-def doubts(rows: Rows) -> tuple[str, ...]:
+def doubts(rows: Rows, *, real: bool = False) -> tuple[str, ...]:
     """Remarks on rows that cannot tell good codes from bad ones, or lack labels.
+
+    ``real`` is whether the metric takes continuous factors as numbers.
 
     Example:
         >>> level = torch.arange(20)[:, None] // 2
@@ -18,6 +20,9 @@ def doubts(rows: Rows) -> tuple[str, ...]:
         ('one factor: there is nothing to separate it from', 'person has 10 values in 20 rows')
     """
     remarks = []
+    if not real:
+        names = [n for n, kind in zip(rows.names, rows.kinds, strict=True) if kind == "continuous"]
+        remarks += [f"{name} in {QUANTILE_BINS} quantile bins" for name in names]
     if len(rows.names) == 1:
         remarks.append("one factor: there is nothing to separate it from")
     for name, level in zip(rows.names, rows.levels.T, strict=True):

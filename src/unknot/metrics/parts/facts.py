@@ -118,6 +118,11 @@ class RowSettings:
         return False
 
     @property
+    def real(self) -> bool:
+        """Whether continuous factors count as numbers; else in quantile bins."""
+        return False
+
+    @property
     def options(self) -> tuple[str, ...] | None:
         """Keywords that it takes under these settings; None for those of the metric."""
         return None

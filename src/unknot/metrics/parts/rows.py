@@ -371,7 +371,6 @@ def _from_tables(pairs: Sequence[tuple[Array, FactorTable]]) -> Rows:
     levels = [_number(values[:, k], kind) for k, kind in enumerate(table.kinds)]
     if bool((values == values.round()).all()):  # NaN equals nothing
         values = values.long()
-    bins = [n for n, kind in zip(table.names, table.kinds, strict=True) if kind == "continuous"]
     device = codes.device
     return Rows(
         codes,
@@ -379,7 +378,6 @@ def _from_tables(pairs: Sequence[tuple[Array, FactorTable]]) -> Rows:
         torch.stack(levels, dim=1).to(device),
         table.names,
         table.kinds,
-        remarks=tuple(f"{name} in {QUANTILE_BINS} quantile bins" for name in bins),
     )
 
 

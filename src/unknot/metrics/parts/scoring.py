@@ -19,6 +19,7 @@ from unknot.metrics.parts.doubts import doubts
 from unknot.metrics.parts.facts import FIELDS, Facts, Protocol, RowSettings, pick_protocol
 from unknot.metrics.parts.given import GivenCodes, GivenFactors
 from unknot.metrics.parts.rows import (
+    QUANTILE_BINS,
     Array,
     Codes,
     Images,
@@ -158,8 +159,12 @@ class Metric(Base[S]):
         sample: Sample = rows if self.sample is None else self.sample(rows, settings)
         measured = self.measure(sample, settings)
         if "factors" in needs:
-            measured = replace(measured, remarks=(*measured.remarks, *doubts(rows)))
+            measured = replace(
+                measured, remarks=(*measured.remarks, *doubts(rows, real=taking.real))
+            )
         record: dict[str, Any] = {"seed": inputs.seed}
+        if "continuous" in rows.kinds:
+            record["continuous"] = "numbers" if taking.real else f"{QUANTILE_BINS} quantile bins"
         ceiling, ends = None, None
         if self.ceiling and not reader:
             ceiling = float(self.measure(rows.perfect(), settings).values[""])
