@@ -76,4 +76,6 @@ def test_pictures_by_name_exclude_a_folder_and_leave_other_ids_alone():
         DSpritesImageNet(path="here", pictures="tiny_imagenet")
     with pytest.raises(ConfigError, match="tiny_imagenet"):
         config.spec({"data": {"name": "dsprites_imagenet", "pictures": "imagenet"}})
-    assert "pictures" not in config.spec({"data": "dsprites_imagenet"}).table()["data"]
+    plain = config.spec({"data": "dsprites_imagenet"})
+    assert "pictures" not in plain.table()["data"]
+    assert config.spec({"data": {"name": "dsprites_imagenet", "pictures": "textures"}}) == plain

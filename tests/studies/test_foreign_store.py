@@ -33,6 +33,8 @@ DAMAGE = {
     "metrics of no JSON": "UPDATE facts SET value = '[\"mig' WHERE name = 'metrics'",
     "metrics of numbers": "UPDATE facts SET value = '[1]' WHERE name = 'metrics'",
     "a seed in words": "UPDATE facts SET value = 'one' WHERE name = 'score_seed'",
+    "omissions in words": 'UPDATE facts SET value = \'{"cars3d": "many"}\' '
+    "WHERE name = 'omissions'",
     "threads in words": "UPDATE facts SET value = 'many' WHERE name = 'threads'",
     "an empty plan": "DELETE FROM scores; DELETE FROM runs; DELETE FROM plan; "
     "DELETE FROM populations",

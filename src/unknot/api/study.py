@@ -83,6 +83,7 @@ class Study:
         device: str = "auto",
         workers: int | None = None,
         update: bool = False,
+        skip_missing: bool = False,
         progress: bool = True,
     ) -> "Study":
         """Run what is left of it, in processes of this machine; Ctrl-C stops with checkpoints.
@@ -91,10 +92,12 @@ class Study:
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
             workers: Processes; one for each core, or one on a GPU, when None.
             update: Apply changes of the study to its folder; finished runs are kept.
+            skip_missing: Leave out runs on published datasets whose files are not there.
             progress: Show a bar, in a terminal or a notebook.
 
         Raises:
             ConfigError: The folder holds another study.
+            DataError: Files of published datasets are missing.
         """
         here = self._has_user_classes()
         if here and progress:
@@ -111,6 +114,7 @@ class Study:
                     device=device,
                     workers=workers,
                     update=update,
+                    skip_missing=skip_missing,
                     on_start=watcher.start,
                     watch=watcher.see,
                     pool=_perform_here if here else None,

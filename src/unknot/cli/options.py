@@ -95,6 +95,12 @@ StudyProtocol = Annotated[
         help="Metric protocol (named settings), e.g. study2019 (Locatello et al. 2019).",
     ),
 ]
+SkipMissing = Annotated[
+    bool,
+    typer.Option(
+        "--skip-missing", help="Leave out runs on published datasets whose files are not there."
+    ),
+]
 StudyWorkers = Annotated[
     int | None,
     typer.Option(help="Worker processes.", show_default="one per core; one on a GPU", min=1),

@@ -46,7 +46,7 @@ class DSpritesImageNet:
         visibility: From 0 to 1; the paper's are 0, 0.25, 0.5, 0.75 and 1.
         path: A folder of PNG and JPEG pictures of any size, read with its subfolders.
         pictures: ``tiny_imagenet`` for the pictures of that dataset (`unknot data get
-            tiny_imagenet`) in place of textures or a folder.
+            tiny_imagenet`); ``textures``, or what ``path`` has, unless set.
         seed: Of which picture goes with which image.
         standardize: Subtract the mean and divide by the mean deviation within an image, as
             Michlo 2022, table A.2 does, but measured over 4,096 images.
@@ -57,7 +57,7 @@ class DSpritesImageNet:
     path: str | None = None
     seed: int = 0
     standardize: bool = False
-    pictures: Literal["tiny_imagenet"] | None = None
+    pictures: Literal["tiny_imagenet", "textures"] | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -68,14 +68,21 @@ class DSpritesImageNet:
             raise ConfigError(
                 f"DSpritesImageNet.visibility must lie in 0 .. 1; got {self.visibility}."
             )
-        if self.pictures not in (None, "tiny_imagenet"):
+        if self.pictures not in (None, "tiny_imagenet", "textures"):
             raise ConfigError(
-                f"DSpritesImageNet.pictures must be tiny_imagenet or not set; got "
+                f"DSpritesImageNet.pictures must be tiny_imagenet, textures or not set; got "
                 f"'{self.pictures}'."
             )
         if self.pictures and self.path is not None:
             raise ConfigError("DSpritesImageNet takes pictures or a path; set one of them.")
+        if self.pictures == "textures":  # the default by its name: the same images, the same ids
+            object.__setattr__(self, "pictures", None)
         check_seed(self)
+
+    @property
+    def ingredients(self) -> tuple[TinyImageNet, ...]:
+        """Published datasets that the images are made of."""
+        return (TinyImageNet(),) if self.pictures else ()
 
     def load(self) -> FactorDataset:
         """The sprites of `DSprites` and the pictures; images are mixed on request.
@@ -84,7 +91,7 @@ class DSpritesImageNet:
             DataError: The folder of pictures is missing or empty, or a picture cannot be read.
         """
         if self.pictures:
-            pictures = TinyImageNet().pictures().stored
+            pictures = self.ingredients[0].pictures().stored
         else:
             folder = self.path
             arrays = read_folder(folder, SIDE) if folder is not None else _textures()

@@ -1,6 +1,7 @@
 """dSprites on pieces of a painting."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -9,19 +10,27 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
-from unknot.data.dsprites import DSprites
+from unknot.data.dsprites import SPACE, DSprites
+from unknot.data.parts.download import Source
 from unknot.data.parts.images import unit_interval
 from unknot.data.parts.nuisances import check_seed, paint_dataset, seed_on_device
 from unknot.data.parts.pictures import read_picture
+from unknot.data.parts.published import Published, locate
 from unknot.data.parts.sprites import SIDE
 
 FIT = (350, 274)
 """Width and height that the painting is shrunk to fit."""
+FILE = Source(
+    "scream.jpg",
+    ("https://upload.wikimedia.org/wikipedia/commons/f/f4/The_Scream.jpg",),
+    page="https://commons.wikimedia.org/wiki/File:The_Scream.jpg",
+    note="The address of the public code; what lies there may have changed since the paper.",
+)
 
 
 @dataclass(frozen=True)
 class ScreamDSprites:
-    r"""Scream-dSprites: sprites that invert patches of a painting (needs a file of it).
+    r"""Scream-dSprites: sprites that invert patches of a painting (small download).
 
     With the sprite $m \in \{0, 1\}$, a random piece $P$ of the painting and a colour
     $c \sim U[0, 1]^3$ for each image, the background is $b = (P + c) / 2$ and
@@ -37,15 +46,31 @@ class ScreamDSprites:
     pieces; here all are equally likely.
 
     Args:
-        path: The painting, a PNG or JPEG file. It is shrunk to fit 350 x 274 pixels.
+        path: The painting, a PNG or JPEG file, shrunk to fit 350 x 274 pixels; where
+            `unknot data get` put it unless set. It takes part in the ids of runs, since any picture
+            will do.
         seed: Of pieces and colours.
     """
 
-    path: str
+    path: str | None = None
     seed: int = 0
+
+    published: ClassVar[Published] = Published(
+        "scream_dsprites",
+        (FILE,),
+        "public domain",
+        SPACE.size,
+        (3, SIDE, SIDE),
+        SPACE,
+        resize="the painting to fit 350 x 274 by Pillow's bicubic filter",
+    )
 
     def __post_init__(self) -> None:
         check_seed(self)
+
+    def sources(self) -> tuple[Source, ...]:
+        """The painting."""
+        return (FILE,)
 
     def load(self) -> FactorDataset:
         """The sprites of `DSprites` and the painting; images are mixed on request.
@@ -53,11 +78,12 @@ class ScreamDSprites:
         Raises:
             DataError: The painting is missing, cannot be read or is too small.
         """
-        stored = torch.from_numpy(read_picture(self.path, FIT))
+        place = self.path or str(locate(self)[0])
+        stored = torch.from_numpy(read_picture(place, FIT))
         height, width = stored.shape[1:]
         if min(height, width) < SIDE:
             raise DataError(
-                f"Expected a painting of {SIDE} x {SIDE} pixels or more; '{self.path}', shrunk to "
+                f"Expected a painting of {SIDE} x {SIDE} pixels or more; '{place}', shrunk to "
                 f"fit {FIT[0]} x {FIT[1]}, has {width} x {height}. Give a larger one."
             )
         painting = unit_interval(stored.float())

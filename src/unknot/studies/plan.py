@@ -4,8 +4,8 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from unknot.core.errors import ConfigError
@@ -52,6 +52,8 @@ class Plan:
     runs: tuple[Planned, ...]
     doubles: int
     """Settings that were asked for more than once, and are counted once."""
+    omissions: Mapping[str, int] = field(default_factory=dict)
+    """Runs that the file asks for and the plan has not, by dataset: its files are missing."""
 
     @property
     def sweep(self) -> Sweep:

@@ -10,6 +10,8 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any
 
+from unknot.studies.omissions import FACT as OMISSIONS
+
 KEY = re.compile(r"[0-9a-f]{12}")
 """What names of runs and populations look like."""
 STATUSES = ("pending", "running", "done", "failed")
@@ -84,6 +86,9 @@ def _fault_of_facts(facts: dict[str, Any]) -> str | None:
     for name in ("score_seed", "threads"):
         if not re.fullmatch(r"\d{1,19}" if name == "score_seed" else r"\d{0,6}", facts[name]):
             return f"its {name} is {facts[name][:40]!r}"
+    counts = _json(facts.get(OMISSIONS, "{}"), dict)  # older records have none
+    if not counts or not all(type(n) is int and n > 0 for n in counts[0].values()):
+        return f"what it leaves out is {str(facts[OMISSIONS])[:40]!r}"
     return None
 
 

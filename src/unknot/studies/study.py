@@ -27,6 +27,7 @@ from unknot.core.errors import DamageError, StoreError
 from unknot.core.registry import nearest
 from unknot.runs import lock
 from unknot.studies import store
+from unknot.studies.omissions import read_omissions
 from unknot.studies.store import Store
 
 if TYPE_CHECKING:  # reading a table needs no torch
@@ -128,13 +129,15 @@ class Study:
         """How far the study is.
 
         Gives ``name``, ``runs`` and ``populations`` by status and in all, ``steps`` (``done`` and
-        ``all``), ``scores``, ``failures`` (messages and how many populations each), and ``driver``:
-        whether a process is at work on it.
+        ``all``), ``scores``, ``failures`` (messages and how many populations each), ``omissions``
+        (runs by dataset that were not planned for want of files), and ``driver``: whether a process
+        is at work on it.
         """
         return {
             "study": str(self.path),
             "name": self.name,
             "driver": lock.is_held(self.path),
+            "omissions": read_omissions(self.store.facts()),
             **self.store.counts(),
         }
 

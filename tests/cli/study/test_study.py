@@ -85,7 +85,7 @@ def test_presets_are_listed_with_their_runs_and_planned_by_name(unknot, tmp_path
     code, out, _ = unknot("study", "list", "--json")
     rows = {row["name"]: row for row in json.loads(out)}
     assert code == 0
-    assert (rows["hartmann2021"]["runs"], rows["mushom2020"]["runs"]) == (1_800, 170)
+    assert (rows["hartmann2021"]["runs"], rows["mushom2020"]["runs"]) == (10_800, 170)
     code, out, _ = unknot("study", "list")
     assert code == 0
     assert all(name in out for name in rows)

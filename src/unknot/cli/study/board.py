@@ -43,6 +43,8 @@ class Board:
 
     def announce(self, store: "Store", machine: "Machine") -> None:
         """Say what there is to do."""
+        from unknot.studies.omissions import describe_omissions, read_omissions
+
         for population in store.populations():
             self.sizes[population.key] = population.members, population.steps
             if population.status == "done":
@@ -53,6 +55,8 @@ class Board:
             f"on {machine.text}, into {store.folder}",
             soft_wrap=True,
         )
+        if text := describe_omissions(read_omissions(store.facts())):
+            stderr.print(f"{text}.", soft_wrap=True)
 
     def add(self, event: "Event") -> None:
         """Count an event."""

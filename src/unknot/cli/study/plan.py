@@ -10,6 +10,7 @@ from unknot.cli.options import (
     Grid,
     Json,
     Quick,
+    SkipMissing,
     StudyMetrics,
     StudyProtocol,
     StudySeeds,
@@ -37,9 +38,12 @@ def plan(
         bool,
         typer.Option("--budget", help="Estimate the cost on one H200 GPU; nothing is timed here."),
     ] = False,
+    skip_missing: SkipMissing = False,
     json: Json = False,
 ) -> None:
-    """Show what a study would run and estimate its training time. Nothing is written.
+    """Show what a study would run, which files it lacks, and estimate its training time.
+
+    Nothing is written.
 
     Examples:
     `unknot study plan three-betas.toml`
@@ -55,6 +59,8 @@ def plan(
     from unknot.studies import export
     from unknot.studies.execute.machine import machine
     from unknot.studies.file.study_file import read_study
+    from unknot.studies.needed_files import drop_missing, find_gaps
+    from unknot.studies.omissions import describe_omissions
     from unknot.studies.plan import configuration_table, shards
     from unknot.studies.plan import plan as plan_study
     from unknot.studies.study import flat
@@ -70,6 +76,9 @@ def plan(
             quick=quick,
         )
     )
+    gaps = find_gaps(study)
+    if skip_missing:
+        study = drop_missing(study)
     sweep = study.sweep
     this_machine = machine(len(study.runs), device=device, workers=workers)
     populations = shards(study, members=sweep.members or this_machine.members(len(study.runs)))
@@ -79,6 +88,11 @@ def plan(
         "configurations": len(study.configurations),
         "seeds": len(sweep.seeds),
         "doubles": study.doubles,
+        "missing": [
+            {"dataset": g.name, "files": g.files, "runs": g.runs, "command": g.command}
+            for g in gaps
+        ],
+        "omissions": study.omissions,
         "populations": len(populations),
         "steps": study.steps,
         "metrics": sweep.metrics if sweep.metrics is not None else "all",
@@ -111,6 +125,15 @@ def plan(
     without = [m for m, names in protocols.items() if names and sweep.protocol not in names]
     if without:
         say(f"Not scored (no protocol {sweep.protocol}): {', '.join(without)}.")
+    if study.omissions:
+        say(f"{describe_omissions(study.omissions)}.")
+    for gap in gaps:
+        say(
+            f"Missing files of {gap.name} ({gap.runs:,} runs): {', '.join(gap.files)}. "
+            f"Get them with `{gap.command}`."
+        )
+    if gaps and not skip_missing:
+        say(f"--skip-missing leaves those {sum(gap.runs for gap in gaps):,} runs out.")
     say(f"Machine: {this_machine.text}.")
     if "estimate" in facts:
         say(f"Time: {facts['estimate']}.")

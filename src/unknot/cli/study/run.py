@@ -10,6 +10,7 @@ from unknot.cli.options import (
     Grid,
     Json,
     Quick,
+    SkipMissing,
     StudyMetrics,
     StudyProtocol,
     StudySeeds,
@@ -56,6 +57,7 @@ def run(
             "--update", help="Apply changes of the study file or flags; finished runs are kept."
         ),
     ] = False,
+    skip_missing: SkipMissing = False,
     json: Json = False,
 ) -> None:
     """Run a study, or resume it. Finished runs and scores are kept.
@@ -70,6 +72,8 @@ def run(
     `unknot study run --set train.steps=5000 --grid objective.beta=1,4,16 --seeds 0..4`
 
     `unknot study run studies/betas`
+
+    `unknot study run hartmann2021 --skip-missing`
 
     `unknot study run three-betas.toml --backend ray --device cuda`
 
@@ -120,6 +124,7 @@ def run(
                 device=device,
                 workers=workers,
                 update=update,
+                skip_missing=skip_missing,
                 on_start=begin,
                 watch=watch,
                 machine=performer.machine,
@@ -128,7 +133,7 @@ def run(
             )
     except (KeyboardInterrupt, Stopped):
         interrupts.requested.clear()
-        same = f" --backend {backend}" * (backend != "local")
+        same = f" --backend {backend}" * (backend != "local") + " --skip-missing" * skip_missing
         typer.echo(f"Stopped. Resume with: unknot study run {folder}{same}", err=True)
         raise typer.Exit(interrupts.STOPPED) from None
     print_status(done, json)

@@ -21,6 +21,7 @@ def status(study: StudyArgument, json: Json = False) -> None:
 def print_status(study: "Study", json: bool) -> None:
     """The progress of a study."""
     from unknot.cli.screen import print_json, say
+    from unknot.studies.omissions import describe_omissions
 
     facts = study.status()
     if json:
@@ -31,9 +32,12 @@ def print_status(study: "Study", json: bool) -> None:
         say(f"{facts[what]['all']:,} {what}: {', '.join(counts)}")
     done, steps = facts["steps"]["done"], facts["steps"]["all"]
     say(f"{done:,} of {steps:,} steps ({done / max(steps, 1):.0%}), {facts['scores']:,} scores")
+    if text := describe_omissions(facts["omissions"]):
+        say(f"{text}.")
     for failure in facts["failures"]:
         say(f"{failure['populations']} failed: {failure['error']}")
     if facts["driver"]:
         say("A process is running it now.")
     elif facts["runs"].get("waiting") or facts["failures"]:
-        say(f"Resume with: unknot study run {study.path}")
+        same = " --skip-missing" * bool(facts["omissions"])
+        say(f"Resume with: unknot study run {study.path}{same}")

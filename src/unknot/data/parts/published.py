@@ -88,14 +88,23 @@ def locate(dataset: Any) -> list[Path]:
     return paths
 
 
-def missing_files(dataset: Any) -> list[str]:
-    """Files of a published dataset that are not there, by name; none for any other dataset."""
-    if not isinstance(dataset, PublishedDataset):
-        return []
-    if (path := getattr(dataset, "path", None)) is not None:
-        return [] if Path(path).expanduser().exists() else [path]
-    folder = data_folder() / dataset.published.name
-    return [s.file for s in dataset.sources() if not (folder / s.file).is_file()]
+def missing_files(dataset: Any) -> dict[str, list[str]]:
+    """Files that a dataset needs and that are not there, by the name that `unknot data get` takes.
+
+    Those of published datasets that it is made of count, too; other datasets lack nothing.
+    """
+    missing = {}
+    for part in (dataset, *getattr(dataset, "ingredients", ())):
+        if not isinstance(part, PublishedDataset):
+            continue
+        if (path := getattr(part, "path", None)) is not None:
+            files = [] if Path(path).expanduser().exists() else [path]
+        else:
+            folder = data_folder() / part.published.name
+            files = [s.file for s in part.sources() if not (folder / s.file).is_file()]
+        if files:
+            missing[part.published.name] = files
+    return missing
 
 
 def locate_tree(dataset: Any) -> Path:

@@ -1,6 +1,7 @@
 """Execution: from a plan to records. The driver alone writes them; workers do the work."""
 
 import functools
+import json
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +22,9 @@ from unknot.studies.execute.machine import Machine
 from unknot.studies.execute.machine import machine as this_machine
 from unknot.studies.execute.score_models import scoring_processes
 from unknot.studies.file.study_file import StudyFile
-from unknot.studies.needed_files import require_files
+from unknot.studies.needed_files import drop_missing, require_files
+from unknot.studies.omissions import FACT as OMISSIONS
+from unknot.studies.omissions import read_omissions
 from unknot.studies.plan import Plan, configuration_table, plan, shards
 from unknot.studies.store import DONE, FILE, SEAL, Store, create, open_to_read, seal
 from unknot.studies.study import Study
@@ -79,7 +82,13 @@ def save_plan(store: Store, new: Plan, machine: Machine, *, update: bool = False
         ],
         run_ids=ids,
         rescore=any(facts.get(name) != value for name, value in wish.items() if name != "name"),
-        facts={**wish, "text": new.file.text, "threads": threads, "unknot": unknot.__version__},
+        facts={
+            **wish,
+            "text": new.file.text,
+            "threads": threads,
+            "unknot": unknot.__version__,
+            OMISSIONS: json.dumps(new.omissions),
+        },
     )
     write_whole(store.folder / "study.toml", new.file.text)
 
@@ -106,6 +115,7 @@ def run(
     device: str = "auto",
     workers: int | None = None,
     update: bool = False,
+    skip_missing: bool = False,
     machine: Callable[..., Machine] = this_machine,
     pool: Pool | None = None,
     on_start: Callable[[Store, Machine], None] = lambda _, __: None,
@@ -121,6 +131,8 @@ def run(
         workers: Processes; one for each core, or one on a GPU, or what a cluster has room for,
             when None.
         update: Resume even where the file asks for something else than what is there.
+        skip_missing: Plan without the runs whose files are missing; those that are planned already
+            stay. Else all files have to be there.
         machine: Says how the study is spread; a `Backend` has its own.
         pool: Who performs the tasks; processes of this machine unless given.
         on_start: Told when the plan is written down and work begins.
@@ -136,14 +148,20 @@ def run(
     elif not stored and folder.is_dir() and not {*map(_name, folder.iterdir())} <= OURS:
         raise StoreError(f"{folder} is not an empty folder; choose another with --out.")
     # A bad file must be refused before anything is written.
-    new = None if study.text == stored.get("text") else plan(study)
+    same = study.text == stored.get("text")
+    new = None if same and not read_omissions(stored) else plan(study)
     if new is not None:
-        require_files(new)
+        if skip_missing:
+            new = drop_missing(new, keep=_run_ids(folder) if stored else ())
+        else:
+            require_files(new)
     local_machine = machine(len(new.runs) if new else 1, device=device, workers=workers)
     with driver(folder) as store:
         facts = store.facts()
-        if facts.get("text") != study.text:
-            save_plan(store, new or plan(study), local_machine, update=update)
+        changed = facts.get("text") != study.text
+        if changed or new is not None:
+            # Of the same file there are the same runs or, with more files, more of them.
+            save_plan(store, new or plan(study), local_machine, update=update or not changed)
         elif not (folder / "study.toml").exists():
             write_whole(folder / "study.toml", study.text)
         threads = int(store.facts()["threads"] or 0) or None
@@ -179,6 +197,12 @@ def _facts(folder: Path) -> dict[str, str]:
         return {}
     with closing(store.db):
         return store.facts()
+
+
+def _run_ids(folder: Path) -> set[str]:
+    """Runs that a study asks for by its records."""
+    with closing((store := open_to_read(folder)).db):
+        return {run.id for run in store.runs() if run.current}
 
 
 def _name(file: Path) -> str:

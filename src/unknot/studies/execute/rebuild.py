@@ -1,6 +1,7 @@
 """Rebuild: the records of a study from its file and the folders of its populations."""
 
 import contextlib
+import json
 import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -14,6 +15,8 @@ from unknot.runs import config, lock, records
 from unknot.runs.folder import RunFolder
 from unknot.studies.execute.machine import Machine
 from unknot.studies.file.study_file import StudyFile
+from unknot.studies.needed_files import drop_missing
+from unknot.studies.omissions import FACT as OMISSIONS
 from unknot.studies.plan import Plan, configuration_table, key_of, plan, shards
 from unknot.studies.soundness import KEY
 from unknot.studies.store import FILE, SEAL, Store, create, open_to_read, seal
@@ -52,6 +55,9 @@ def rebuild(folder: Path, machine: Callable[[int], Machine]) -> None:
     with lock.hold(folder, refusal):
         new = plan(StudyFile.parse(_text(folder)))
         kept = _populations(folder, new)
+        # What else was planned is not known; `unknot study run` adds it when files are there.
+        trained = {member["id"] for record in kept.values() for member in record["members"]}
+        new = drop_missing(new, keep=trained)
         with atomic_path(folder / FILE) as part:
             store = create(folder, part.name)
             try:
@@ -137,6 +143,7 @@ def _fill(
             "text": new.file.text,
             "threads": threads[0] if threads else str(spread.threads or ""),
             "unknot": unknot.__version__,
+            OMISSIONS: json.dumps(new.omissions),
         },
     )
     for key, record in kept.items():

@@ -1,0 +1,25 @@
+"""Omissions: runs that a study file asks for and its records have not, as files were missing."""
+
+import json
+from collections.abc import Mapping
+
+FACT = "omissions"
+"""What the records call them."""
+
+
+def read_omissions(facts: Mapping[str, str]) -> dict[str, int]:
+    """Runs that the records of a study omit, by dataset."""
+    return dict(json.loads(facts.get(FACT, "{}")))
+
+
+def describe_omissions(omissions: Mapping[str, int]) -> str:
+    """Omissions in words; empty if there are none.
+
+    Example:
+        >>> describe_omissions({"cars3d": 1_800, "smallnorb": 1_800})
+        '3,600 runs are left out, as files are missing: 1,800 of cars3d, 1,800 of smallnorb'
+    """
+    if not omissions:
+        return ""
+    parts = ", ".join(f"{runs:,} of {name}" for name, runs in omissions.items())
+    return f"{sum(omissions.values()):,} runs are left out, as files are missing: {parts}"
