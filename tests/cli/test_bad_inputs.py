@@ -104,9 +104,12 @@ def test_a_table_may_lack_seeds(tmp_path, seed):
     assert results.scores == ["mig"]
 
 
-def test_a_page_of_a_table_without_seeds_is_written(unknot, tmp_path):
+def test_a_page_of_a_table_without_seeds_and_with_long_names_is_written(unknot, tmp_path):
     file = tmp_path / "runs.csv"
-    file.write_text("id,objective,seed,mig\na,vae,,0.5\nb,[/],,0.25\n")
+    file.write_text(
+        "id,objective,seed,mig\na,vae,,0.5\nb,[/],,0.25\n"
+        f"c,{'long ' * 20}name,,0.3\nd,{'long ' * 20}other,,0.4\n"
+    )
     code, _, err = unknot("report", file, "--out", tmp_path / "page")
     assert code == 0, err
     assert "[/]" in (tmp_path / "page" / "index.html").read_text()

@@ -19,10 +19,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FixedFormatter, FuncFormatter, MaxNLocator
 from PIL import Image, ImageFont
 
-from unknot.core.text import number
+from unknot.core.text import number, shorten
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,6 +44,8 @@ DEPTHS = LinearSegmentedColormap.from_list("depths", (PAPER, ACCENT, INK))
 SIGNS = LinearSegmentedColormap.from_list("signs", (ALARM, PAPER, ACCENT))
 EDGE = 0.12
 """Inches that stay free at the right: lines that end with the picture look cut."""
+LONGEST_LABEL = 48
+"""Characters of a tick or of an entry of a legend."""
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
@@ -149,10 +151,24 @@ def _rendered(figure: Figure) -> UInt8[np.ndarray, "h w 3"]:
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()  # type: ignore[no-untyped-call]
 
 
+def shorten_labels(figure: Figure) -> None:
+    """Leave room for the panels: names in tables of others may be longer than a page is wide."""
+    boxes = [axes.get_legend() for axes in figure.axes] + figure.legends
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            formatter = axis.get_major_formatter()
+            if isinstance(formatter, FixedFormatter):
+                formatter.seq = [shorten(text, LONGEST_LABEL) for text in formatter.seq]
+    for box in filter(None, boxes):
+        for label in box.get_texts():
+            label.set_text(shorten(label.get_text(), LONGEST_LABEL))
+
+
 def arrange(figure: Figure) -> None:
     """Put the panels in their places for good: matplotlib would do it twice for every file."""
     engine = figure.get_layout_engine()
     if engine is not None:
+        shorten_labels(figure)
         before, figure.dpi = figure.dpi, STYLE["savefig.dpi"]
         engine.execute(figure)
         figure.dpi = before

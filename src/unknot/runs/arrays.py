@@ -103,11 +103,10 @@ def _described(plain: Arrays, arrays: dict[str, np.ndarray], path: Path) -> Arra
 def _read_known(path: Path) -> dict[str, np.ndarray]:
     """The arrays of our names; others stay unread."""
     try:
-        open_file(path).close()  # refuses a pipe, which may never end
-        archive = np.load(path, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise DataError(f"{path} holds one array; expected an npz with codes and factors.")
-        with archive:
+        with open_file(path) as raw:  # numpy would leave a bad file open
+            archive = np.load(raw, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise DataError(f"{path} holds one array; expected an npz with codes and factors.")
             if "codes" not in archive.files:
                 raise DataError(f"{path} has no array 'codes'{nearest('codes', archive.files)}")
             arrays = {name: archive[name] for name in NAMES if name in archive.files}
