@@ -18,8 +18,12 @@ def describe_omissions(omissions: Mapping[str, int]) -> str:
     Example:
         >>> describe_omissions({"cars3d": 1_800, "smallnorb": 1_800})
         '3,600 runs are left out, as files are missing: 1,800 of cars3d, 1,800 of smallnorb'
+        >>> describe_omissions({"cars3d": 1})
+        '1 run is left out, as files are missing: 1 of cars3d'
     """
     if not omissions:
         return ""
     parts = ", ".join(f"{runs:,} of {name}" for name, runs in omissions.items())
-    return f"{sum(omissions.values()):,} runs are left out, as files are missing: {parts}"
+    total = sum(omissions.values())
+    runs_are = "runs are" if total > 1 else "run is"
+    return f"{total:,} {runs_are} left out, as files are missing: {parts}"

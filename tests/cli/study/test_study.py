@@ -95,6 +95,25 @@ def test_presets_are_listed_with_their_runs_and_planned_by_name(unknot, tmp_path
     assert not list(tmp_path.iterdir())
 
 
+def test_a_plan_lists_missing_files_and_can_leave_their_runs_out(unknot, tmp_path, monkeypatch):
+    monkeypatch.setenv("UNKNOT_DATA", str(tmp_path))
+    words = ("study", "plan", "michlo2022_e7", "--no-estimate")
+    code, out, _ = unknot(*words)
+    assert code == 0
+    assert "20 runs" in out
+    assert "Missing files of shapes3d (4 runs): 3dshapes.h5. Get them with `unknot data" in out
+    assert "--skip-missing leaves those 12 runs out" in out
+    code, out, _ = unknot(*words, "--skip-missing", "--json")
+    facts = json.loads(out)
+    assert (code, facts["runs"], len(facts["ids"])) == (0, 8, 8)
+    assert facts["omissions"] == {"smallnorb": 4, "shapes3d": 4, "cars3d": 4}
+    assert [gap["runs"] for gap in facts["missing"]] == [4, 4, 4]
+    code, _, err = unknot("study", "run", "michlo2022_e7", "--out", str(tmp_path / "study"))
+    assert code == 2
+    assert "unknot data get smallnorb --set variant=disent" in err
+    assert not (tmp_path / "study").exists()
+
+
 def test_a_budget_is_in_hours_of_one_gpu_and_times_nothing(unknot, monkeypatch):
     monkeypatch.setattr(estimate, "estimate", None)
     code, out, _ = unknot("study", "plan", "mushom2020", "--budget")
