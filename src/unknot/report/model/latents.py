@@ -9,11 +9,14 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError
+from unknot.core.factor_table import Space
 from unknot.core.posterior import Posterior
 from unknot.engine.encode import encode
 from unknot.runs.run import Run
 
 SAMPLE = 2048
+BINS = 20
+"""Values of a continuous factor that are told apart."""
 UNUSED = 0.05
 """Nats below which a latent counts as unused: moving it changes next to nothing in an image."""
 
@@ -65,7 +68,7 @@ def measure_latents(run: Run, *, sample: int = SAMPLE) -> list[Latents]:
     exact = Posterior(q.mean.double(), q.logvar.double())
     mean, variance, kl = exact.mean, exact.logvar.exp(), exact.kl().mean(1)
     sd = (mean.var(1, correction=0) + variance.mean(1)).sqrt()
-    factors = run.dataset.space.factors(rows).numpy()
+    factors = few_values(run.dataset.space, run.dataset.space.factors(rows)).numpy()
     return [
         Latents(
             kl[p].numpy(),
@@ -82,6 +85,23 @@ def _of_prior(run: Run) -> Latents:
     z = run.spec.net.settings.latents
     unknown = np.full((z, len(run.dataset.space)), np.nan)
     return Latents(np.ones(z), np.zeros(z), np.ones(z), unknown)
+
+
+def few_values(space: Space, factors: Int[Tensor, "n f"]) -> Int[Tensor, "n f"]:
+    """Factor values of rows, those of continuous factors in bins of equally many values.
+
+    Example:
+        >>> from unknot.core.labels import tabulate
+        >>> space = tabulate({"x": [i / 7 for i in range(40)], "y": [i % 4 for i in range(40)]})
+        >>> few_values(space, torch.tensor([[39, 3], [1, 0], [-1, 2]])).tolist()
+        [[19, 3], [0, 0], [-1, 2]]
+    """
+    factors = factors.clone()
+    for k, (kind, size) in enumerate(zip(space.kinds, space.sizes, strict=True)):
+        if kind == "continuous":
+            known = factors[:, k] >= 0
+            factors[:, k] = torch.where(known, factors[:, k] * BINS // size, -1)
+    return factors
 
 
 def explained_variance(
