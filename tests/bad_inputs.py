@@ -2,8 +2,9 @@
 
 `{d}` stands for a folder with the files of `write_files`, `{run}` for a finished run. A command
 ends with exit code 2, or the one that its row has, and one line with the words of its row; a call raises
-an `UnknotError` with them. ``before``: traceback, silent (a wrong answer), hang, words (a wrong or
-useless message), wrote (outside of its folder), or "" where it was right already.
+an `UnknotError` with them. ``before`` is a note, and no test looks at it: what the version before did
+where that was reported or read from its code. Traceback, silent (a wrong answer), hang, words (a
+wrong or useless message), or "" where it was right already.
 """
 
 import os
