@@ -79,7 +79,7 @@ def test_gradients_of_ones_own_are_those_of_step():
         (torch.optim.Adam, "net", 1e-4),
         (torch.optim.Adam, "critic", float(model.objective.critic_optim.lr)),
     ):
-        betas = model._optim(part).beta1, model._optim(part).beta2
+        betas = model.optim_of(part).beta1, model.optim_of(part).beta2
         optim(twin.weights(part).values(), lr=rate, betas=betas).step()
     for ours, theirs in zip(model.parameters(), twin.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs)

@@ -186,11 +186,11 @@ class Model(nn.Module):
         for name in losses.terms:
             if name not in self._optimizers:
                 weights = {n: w for n, w in self.weights(name).items() if w.requires_grad}
-                self._optimizers[name] = torch_optimizer(weights, self._optim(name))
+                self._optimizers[name] = torch_optimizer(weights, self.optim_of(name))
             self._optimizers[name].zero_grad()
         self.backward(losses)
         for name in losses.terms:
-            move_weights(self._optimizers[name], self._optim(name), now)
+            move_weights(self._optimizers[name], self.optim_of(name), now)
 
     def weights(self, part: str = "net") -> dict[str, nn.Parameter]:
         """Parameters by name: of the ``net``, with the objective's own, or of the ``critic``.
@@ -246,7 +246,13 @@ class Model(nn.Module):
             )
         return torch.cat([x, *views]) if views else x
 
-    def _optim(self, part: str) -> Optimizer:
+    @property
+    def views(self) -> int:
+        """Images of a sample that `losses` takes apart; 1 where they are independent."""
+        return 1 if sampler_of(self.objective) == "singles" else views_of(self.objective)
+
+    def optim_of(self, part: str) -> Optimizer:
+        """Settings of the optimiser of the ``net`` or the ``critic``."""
         critic = part == "critic" and isinstance(self.objective, Adversarial)
         return self.objective.critic_optim if critic else self.optim  # type: ignore[attr-defined]
 

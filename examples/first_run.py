@@ -1,0 +1,20 @@
+"""First run: train a VAE, look at it, score it, keep it."""
+
+import os
+
+import unknot
+
+steps = int(os.environ.get("STEPS", "5000"))  # about 5 minutes on two CPU cores
+
+run = unknot.train("xysquares", "beta_vae", beta=1, steps=steps, out="runs/first")
+print(run)
+
+run.traverse().save("runs/first_traversals.png")  # in a notebook, the last line of a cell shows it
+run.reconstruct().save("runs/first_reconstructions.png")
+run.plot_curves().save("runs/first_curves.png")
+
+print(run.explain())  # which latent follows which factor
+print(run.score("active_units", "mig"))
+
+again = unknot.load("runs/first")
+print(again.encode(run.dataset[0][None]))  # the code of one image, [1, 10]

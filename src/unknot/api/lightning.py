@@ -1,0 +1,92 @@
+"""An objective of unknot as a module of Lightning; needs the extra ``lightning``."""
+
+from typing import Any
+
+import torch
+from lightning import LightningModule
+from torch import Tensor, nn
+
+from unknot.api.model import Model
+from unknot.core.errors import ConfigError
+from unknot.core.objective import Adversarial, Objective
+from unknot.core.optim import Optimizer
+from unknot.engine.updates import move_weights, torch_optimizer
+
+
+class Module(LightningModule):  # type: ignore[misc]
+    """Any objective with modules of one's own, for ``Trainer.fit``.
+
+    A batch is a tensor of images, or a list whose first entries are the views of the objective;
+    what comes after, such as labels, is left out. Critics have their own optimiser, so that Lightning
+    counts two steps for each batch with one.
+
+    Args:
+        objective: One of `unknot.objectives`, or of your own.
+        encoder: As in `unknot.Model`.
+        decoder: As in `unknot.Model`.
+        n_data: How many images there are; the length of the loader's dataset when None.
+        seed: Of the noise, and of the weights of a critic.
+        optimizer: Adam when None; the critic has that of its objective.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        encoder: nn.Module,
+        decoder: nn.Module,
+        *,
+        n_data: int | None = None,
+        seed: int = 0,
+        optimizer: Optimizer | None = None,
+    ) -> None:
+        super().__init__()
+        self.automatic_optimization = False  # a critic's gradients are its own
+        self.model = Model(
+            objective, encoder, decoder, n_data=n_data or 0, seed=seed, optimizer=optimizer
+        )
+
+    def setup(self, stage: str) -> None:
+        """Make what depends on the shape of images, before optimisers are made."""
+        if stage != "fit":
+            return
+        self.trainer.fit_loop.setup_data()
+        data = getattr(self.trainer.train_dataloader, "dataset", None)
+        if data is None or not hasattr(data, "__len__"):
+            raise ConfigError("Lightning's loader has no dataset with a length; use a DataLoader.")
+        self.model.n_data = self.model.n_data or len(data)
+        first = data[0][0] if isinstance(data[0], tuple | list) else data[0]
+        self.model.build(torch.stack([first, first]).to(self.device))
+
+    def training_step(self, batch: Any, _: int) -> None:
+        """One step of all optimisers."""
+        losses = self.model.losses(*self._views(batch))
+        optimizers = self.optimizers()
+        optimizers = optimizers if isinstance(optimizers, list) else [optimizers]
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        self.model.backward(losses)
+        for name, optimizer in zip(losses.terms, optimizers, strict=True):
+            move_weights(optimizer, self.model.optim_of(name), self.model.t - 1)
+        self.log_dict({f"train/{name}": value.detach() for name, value in losses.items()})
+
+    def validation_step(self, batch: Any, _: int) -> None:
+        """Log the loss and its terms."""
+        losses = self.model.losses(*self._views(batch))
+        self.log_dict({f"validation/{name}": value for name, value in losses.items()})
+
+    def configure_optimizers(self) -> list[torch.optim.Optimizer]:
+        """One for the net, and one for a critic."""
+        critic = isinstance(self.model.objective, Adversarial)
+        return [
+            torch_optimizer(self.model.weights(name), self.model.optim_of(name))
+            for name in (("net", "critic") if critic else ("net",))
+        ]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Codes of images."""
+        return self.model.encode(x)
+
+    def _views(self, batch: Any) -> list[Tensor]:
+        if isinstance(batch, Tensor):
+            return [batch]
+        return list(batch[: self.model.views])
