@@ -1,4 +1,4 @@
-"""Your own loop: an objective with a critic in plain PyTorch, and the same model with your optimisers."""
+"""Your own loop: an objective with a critic in plain PyTorch, and one with your own optimiser."""
 
 import os
 

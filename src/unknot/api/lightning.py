@@ -17,8 +17,8 @@ class Module(LightningModule):  # type: ignore[misc]
     """Any objective with modules of one's own, for ``Trainer.fit``.
 
     A batch is a tensor of images, or a list whose first entries are the views of the objective;
-    what comes after, such as labels, is left out. Critics have their own optimiser, so that Lightning
-    counts two steps for each batch with one.
+    what comes after, such as labels, is left out. A critic has its own optimiser; with one,
+    Lightning counts two steps for each batch.
 
     Args:
         objective: One of `unknot.objectives`, or of your own.
