@@ -38,6 +38,12 @@ def choice_table(
     if isinstance(thing, type):
         raise ConfigError(f"{word} is a class; make an instance of it: {thing.__name__}(...).")
     if not is_dataclass(thing):
+        if room == "nets":
+            raise ConfigError(
+                "net is a name, or an instance of a dataclass with latents, init, encoder(image) "
+                f"and decoder(image) that make modules; got {type(thing).__name__}. Modules that "
+                "are made already train in your own loop: unknot.Model(objective, encoder, decoder)."
+            )
         raise ConfigError(
             f"{word} is a name, or an instance of a dataclass whose fields are its settings; got "
             f"{type(thing).__name__}. Write @dataclass(frozen=True) above the class."
