@@ -114,9 +114,12 @@ def write(case, folder):
     return case.write(folder, case.sizes)
 
 
-def load(case, path, monkeypatch, **settings):
-    """The dataset of a case, its grid made small."""
+def load(case, path, monkeypatch, checksum=None, **settings):
+    """The dataset of a case, its grid made small and a published checksum replaced."""
     module = loader(case.name)
+    if hasattr(module, "IMAGES_SHA256"):
+        replaced = dict.fromkeys(case.words, checksum) if checksum else {}
+        monkeypatch.setattr(module, "IMAGES_SHA256", replaced)
     if hasattr(module, "SIZES"):
         grid = "COMPLEX_SIZES" if "real_complex" in case.words else "SIZES"
         monkeypatch.setattr(module, grid, case.sizes)

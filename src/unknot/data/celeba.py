@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
+import torch
 from jaxtyping import Int64, UInt8
 
 from unknot.core.choices import check_choices
@@ -107,7 +108,7 @@ class CelebA:
         """
         pictures, attributes, parts = _files(self)
         names = _table(attributes, ATTRIBUTES, header=True)[0]
-        rows = self._rows(_table(parts, 1, header=False))
+        rows = self._rows(parts)
         stored = map_images(
             "celeba",
             tree_files(pictures),
@@ -115,7 +116,10 @@ class CelebA:
             (len(names), 3, SIDE, SIDE),
             lambda: _chunks(pictures, names, self.crop),
         ).stored
-        images = Bytes(stored if len(rows) == len(stored) else stored[rows])
+        # The authors' parts are slices, which need no copy in memory.
+        start, stop = int(rows[0]), int(rows[-1]) + 1
+        whole = stop - start == len(rows)
+        images = Bytes(stored[start:stop] if whole else stored[torch.from_numpy(rows)])
         return FactorDataset("celeba", FactorSpace(("index",), (len(rows),), ("nominal",)), images)
 
     def labels(self) -> dict[str, Int64[np.ndarray, " n"]]:
@@ -125,15 +129,19 @@ class CelebA:
             DataError: Files are missing, damaged or others.
         """
         _, attributes, parts = _files(self)
-        rows = self._rows(_table(parts, 1, header=False))
+        rows = self._rows(parts)
         with attributes.open(encoding="utf-8") as file:
             names = file.readlines()[1].split()
         values = _table(attributes, ATTRIBUTES, header=True)[1][rows]
         return {name: (values[:, i] > 0).astype(np.int64) for i, name in enumerate(names)}
 
-    def _rows(self, table: tuple[list[str], Int64[np.ndarray, "n 1"]]) -> Int64[np.ndarray, " n"]:
-        parts = table[1][:, 0]
-        return np.flatnonzero(np.isin(parts, PARTS.get(self.part, parts)))
+    def _rows(self, file: Path) -> Int64[np.ndarray, " rows"]:
+        """Rows of the part, as the table of parts has them."""
+        parts = _table(file, 1, header=False)[1][:, 0]
+        rows = np.flatnonzero(np.isin(parts, PARTS.get(self.part, parts)))
+        if not len(rows):
+            raise DataError(f"'{file}' names no picture of the part '{self.part}'.")
+        return rows
 
 
 def _files(dataset: CelebA) -> tuple[Path, Path, Path]:

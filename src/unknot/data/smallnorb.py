@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
-from jaxtyping import UInt8
+from jaxtyping import Int64, UInt8
 
 from unknot.core.choices import check_choices
 from unknot.core.dataset import FactorDataset, Images
@@ -19,7 +19,7 @@ from unknot.core.files import os_reason
 from unknot.core.places import Place
 from unknot.data.parts.archived_pictures import shrink_gray
 from unknot.data.parts.download import Source
-from unknot.data.parts.grids import grid_order, ranks
+from unknot.data.parts.grids import grid_order
 from unknot.data.parts.mapped import map_images
 from unknot.data.parts.published import Published, locate
 from unknot.data.parts.variants import StoredVariants
@@ -27,8 +27,10 @@ from unknot.data.parts.variants import StoredVariants
 NAMES = ("category", "instance", "elevation", "azimuth", "lighting")
 SIZES = (5, 10, 9, 18, 6)
 KINDS: tuple[Kind, ...] = ("nominal", "nominal", "ordered", "cyclic", "nominal")
-INSTANCE = 1
-"""Which of the factors is the instance."""
+INSTANCE, AZIMUTH = 1, 3
+"""Which of the factors these are."""
+INSTANCES = {"train": (4, 6, 7, 8, 9), "test": (0, 1, 2, 3, 5)}
+"""Of each half."""
 FULL, SIDE = 96, 64
 """Of images in the files and of ours."""
 # Michlo 2022, table A.2: of the training half, resized as disent does.
@@ -166,7 +168,7 @@ class SmallNORB:
             files,
             {"nuisance": nuisance, "resize": resize},
             (space.size, 1, SIDE, SIDE),
-            lambda: _chunks(files, space, nuisance, resize),
+            lambda: _chunks(files, half, space, nuisance, resize),
         )
         images: Images = stored
         if nuisance:
@@ -181,20 +183,41 @@ def _without_instance(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _chunks(
-    files: list[Path], space: FactorSpace, nuisance: bool, resize: Resize
+    files: list[Path], half: Half, space: FactorSpace, nuisance: bool, resize: Resize
 ) -> Iterator[UInt8[np.ndarray, "rows 1 h w"]]:
     """Images in the order of the grid; with the instance slowest where it is no factor."""
-    halves = [files[start : start + 3] for start in range(0, len(files), 3)]
-    n = space.size // len(halves)
-    images = np.concatenate([_read(half[0], BYTES, (n, 2, FULL, FULL))[:, 0] for half in halves])
-    category = np.concatenate([_read(half[1], INTEGERS, (n,)) for half in halves])
-    info = np.concatenate([_read(half[2], INTEGERS, (n, 4)) for half in halves])
-    columns = [*ranks(np.column_stack([category, info])).T]
-    order = grid_order(space, columns, files[0])
+    names = [*FILES] if half == "both" else [half]
+    triples = [files[start : start + 3] for start in range(0, len(files), 3)]
+    n = space.size // len(names)
+    images = np.concatenate([_read(dat, BYTES, (n, 2, FULL, FULL))[:, 0] for dat, _, _ in triples])
+    pairs = zip(triples, names, strict=True)
+    tables = [_labels(cat, info, n, INSTANCES[name]) for (_, cat, info), name in pairs]
+    table = np.concatenate(tables)
+    instances = sorted(i for name in names for i in INSTANCES[name])
+    table[:, INSTANCE] = np.searchsorted(instances, table[:, INSTANCE])
+    order = grid_order(space, [*table.T], files[0])
     if nuisance:
         order = np.moveaxis(order.reshape(space.sizes), INSTANCE, 0).reshape(-1)
     for rows in np.array_split(order, max(len(order) // 1024, 1)):
         yield shrink_gray(images[rows], SIDE, resize)
+
+
+def _labels(
+    cat: Path, info: Path, count: int, instances: tuple[int, ...]
+) -> Int64[np.ndarray, "n 5"]:
+    """Labels of a half, as values of factors from 0 but for the instance."""
+    table = np.column_stack([_read(cat, INTEGERS, (count,)), _read(info, INTEGERS, (count, 4))])
+    came = np.unique(table[:, INSTANCE])
+    if tuple(came) != instances:
+        raise DataError(
+            f"'{info}' should have the instances {instances} of its half of smallNORB; it has "
+            f"{tuple(came.tolist()[:10])}, so it is another file."
+        )
+    azimuth = table[:, AZIMUTH]
+    if (azimuth % 2).any():
+        raise DataError(f"'{info}' should have the azimuths 0, 2, ..., 34; it has odd ones.")
+    table[:, AZIMUTH] = azimuth // 2
+    return table.astype(np.int64)
 
 
 def _read(file: Path, magic: int, shape: tuple[int, ...]) -> np.ndarray:

@@ -1,13 +1,15 @@
 """Images decoded once from other files: a memory map of bytes in the cache folder.
 
 Beside `cache`, for what is too large to be made in memory and to be hashed at each opening. A file
-is named by what decides its content: the names, sizes and times of the files it was made from, and
-the settings. It is written from front to back and moved to its name when it is on the disk.
+is named by what decides its content: the names, sizes and times of the files it was made from
+(names with the folders in which they lie, where there are several), and the settings. It is written
+from front to back and moved to its name when it is on the disk.
 """
 
 import hashlib
 import json
 import math
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -38,7 +40,7 @@ def map_images(
 
     Args:
         name: The first part of the file's name.
-        files: What they are made from.
+        files: What they are made from; folders too, where these matter.
         settings: What else decides them, as plain values.
         shape: Of all images.
         chunks: Makes them, from the first row to the last.
@@ -72,7 +74,11 @@ def map_images(
 
 
 def _key(files: Sequence[Path], settings: Mapping[str, Any], shape: tuple[int, ...]) -> str:
-    facts = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in files]
+    # Files of different folders may have the same names.
+    common = Path(os.path.commonpath(files))
+    folder = common if common.is_dir() else common.parent
+    stats = [(f.relative_to(folder).as_posix(), f.stat()) for f in files]
+    facts = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
     text = json.dumps([facts, dict(settings), shape], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

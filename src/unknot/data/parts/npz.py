@@ -1,5 +1,6 @@
 """Arrays of an npz archive, read a few rows at a time and without pickles."""
 
+import hashlib
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,9 +35,20 @@ def open_archive(path: Path, what: str) -> Iterator[zipfile.ZipFile]:
 
 
 def read_rows(
-    archive: zipfile.ZipFile, name: str, shape: tuple[int, ...], rows: int
+    archive: zipfile.ZipFile,
+    name: str,
+    shape: tuple[int, ...],
+    rows: int,
+    digest: "hashlib._Hash | None" = None,
 ) -> Iterator[np.ndarray]:
     """An array of bytes, so many rows at a time.
+
+    Args:
+        archive: Where it lies.
+        name: Of the array.
+        shape: That it must have.
+        rows: How many at a time.
+        digest: Told all bytes of the npy file, its header too.
 
     Raises:
         ValueError: It is another array than expected.
@@ -48,12 +60,18 @@ def read_rows(
         came, fortran, dtype = np.lib.format.read_array_header_1_0(file)
         if came != shape or fortran or dtype != np.uint8:
             raise ValueError(f"'{name}' should be uint8 {shape}; got {dtype} {came}")
+        if digest:
+            length = file.tell()
+            file.seek(0)
+            digest.update(file.read(length))
         width = int(np.prod(shape[1:]))
         for start in range(0, shape[0], rows):
             count = min(rows, shape[0] - start)
             data = file.read(count * width)
             if len(data) != count * width:
                 raise EOFError(f"'{name}' ends early")
+            if digest:
+                digest.update(data)
             yield np.frombuffer(data, np.uint8).reshape(count, *shape[1:])
         if file.read(1):  # reading to the end is also what makes zipfile compare the checksum
             raise ValueError(f"'{name}' holds more than its header says")

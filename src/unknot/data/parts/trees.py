@@ -50,8 +50,13 @@ def open_tree(path: Path, what: str) -> Iterator[Tree]:
 
 
 def tree_files(path: Path) -> list[Path]:
-    """What a cache of a tree depends on: all files of a folder, or the archive."""
-    return sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    """What a cache of a tree depends on: the archive, or a folder and all that is in it.
+
+    Folders too: their times alone tell that two of them were exchanged.
+    """
+    if not path.is_dir():
+        return [path]
+    return [path, *sorted(p for p in path.rglob("*") if p.is_file() or p.is_dir())]
 
 
 def _read_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
