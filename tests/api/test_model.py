@@ -40,7 +40,7 @@ def parts(latents=3, seed=0):
     ids=lambda o: type(o).__name__,
 )
 def test_a_loop_of_ones_own_gives_the_weights_of_a_run(objective):
-    """Same images, same seed, same noise: bit for bit, also of critics and carried state."""
+    """Same images, same seed, same noise: the same weights, also of critics and carried state."""
     data = "xysquares" if isinstance(objective, unknot.MultiView) else IMAGES
     net = nets.Linear(latents=3)
     run = unknot.train(data, objective, net, steps=STEPS, batch=8, log_every=1, device="cpu")

@@ -3,8 +3,8 @@
 import io
 
 import pytest
-from rich.console import Console
 
+from unknot.cli.screen import Screen
 from unknot.cli.study import board
 from unknot.studies.execute.events import Progress, Warned
 
@@ -13,7 +13,7 @@ from unknot.studies.execute.events import Progress, Warned
 def test_warnings_of_workers_stand_below_the_table_and_stay(monkeypatch, terminal):
     shown = io.StringIO()
     # Without moves of the cursor, so that what was printed can be read.
-    console = Console(file=shown, force_terminal=terminal, width=90, color_system=None)
+    console = Screen(file=shown, force_terminal=terminal, width=90, color_system=None)
     monkeypatch.setattr(board, "stderr", console)
     text = "SlowerWarning: no compiler [/here]; steps run as they are"
     with board.watching() as (_, add):
@@ -31,7 +31,7 @@ def test_a_warning_leaves_a_population_at_work():
     counts.add(Progress("a", "train", 50))
     counts.add(Warned("a", "slow"))
     assert counts.at == {"a": ("train", 50)}
-    console = Console(file=io.StringIO(), width=90)
+    console = Screen(file=io.StringIO(), width=90)
     console.print(counts)
     *_, line, last = console.file.getvalue().splitlines()
     assert line.startswith("50%")
