@@ -90,6 +90,7 @@ def table(space: Space, weights: tuple[Weight, ...]) -> Float64[Tensor, " size"]
     """The probability of each row of a grid.
 
     Example:
+        >>> from unknot.core.factors import FactorSpace
         >>> space = FactorSpace(("a", "b"), (2, 3), ("ordered", "ordered"))
         >>> table(space, (Without(("a", "b"), (1, 1), (1, 2)),)).tolist()
         [0.25, 0.25, 0.25, 0.25, 0.0, 0.0]
