@@ -102,7 +102,7 @@ def test_an_altered_byte_is_refused_or_harmless(tmp_path_factory, at, mask):
 
 
 def test_files_that_are_no_archive_are_refused(tmp_path):
-    with pytest.raises(DataError, match=r"Cannot read .*: No such file"):
+    with pytest.raises(DataError, match=r"Cannot read .*: no such file"):
         Arrays(str(tmp_path / "none.npz")).load()
     with pytest.raises(DataError, match="Cannot read"):
         Arrays(str(tmp_path)).load()

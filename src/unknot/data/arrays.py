@@ -8,8 +8,9 @@ import torch
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
-from unknot.core.files import open_file
+from unknot.core.files import open_file, os_reason
 from unknot.data.parts.images import BAD_ARCHIVE, Bytes, as_bytes
+from unknot.data.parts.npz import open_arrays, read_member
 from unknot.data.parts.user_grid import read_grid, without_factors
 
 
@@ -50,14 +51,15 @@ def _read(path: str) -> dict[str, np.ndarray]:
     try:
         with (
             open_file(Path(path).expanduser()) as raw,  # numpy would leave a bad file open
-            np.load(raw, allow_pickle=False) as file,
+            open_arrays(raw) as file,
         ):
             if "images" not in file:
                 others = ", ".join(sorted(file)) or "no arrays"
                 raise DataError(f"'{path}' needs an array 'images'; it holds {others}.")
-            return {name: file[name] for name in ("images", "factors", "names") if name in file}
+            names = [name for name in ("images", "factors", "names") if name in file]
+            return {name: read_member(file, name) for name in names}
     except OSError as error:
-        raise DataError(f"Cannot read '{path}': {error.strerror}.") from error
+        raise DataError(f"Cannot read '{path}': {os_reason(error)}.") from error
     except BAD_ARCHIVE as error:
         raise DataError(
             f"'{path}' is damaged or not an npz file of plain arrays (no objects); "

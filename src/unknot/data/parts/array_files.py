@@ -1,6 +1,6 @@
 """Arrays of images in files: npy, npz and HDF5; a key behind ``::`` names one of several."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,12 +12,15 @@ from unknot.core.errors import DataError
 from unknot.core.files import open_file, os_reason
 from unknot.core.registry import nearest
 from unknot.data.parts import shelf
-from unknot.data.parts.hdf5 import open_hdf5
+from unknot.data.parts.hdf5 import check_whole, is_hdf5, open_hdf5
 from unknot.data.parts.images import BAD_ARCHIVE
+from unknot.data.parts.npz import open_arrays, read_member
 
 GIVEN = ("factors", "names", "kinds")
 """Arrays of an npz file that go with its images."""
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5")
+KINDS = ", ".join(ending[1:] for ending in (*ARRAYS, ".parquet"))
+"""Of files with images, for messages."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,20 @@ def open_array(path: Path, name: str = "", labels: Sequence[str] = ()) -> Iterat
             yield Opened(_map_npy(path), key)
         elif path.suffix.lower() == ".npz":
             yield _read_npz(path, name, labels)
+        elif path.suffix.lower() not in ARRAYS and not is_hdf5(path):
+            raise DataError(f"Expected a folder of pictures or a file ({KINDS}); got '{path}'.")
         else:
             with open_hdf5(path, "an HDF5 file") as file:
-                columns = _labels(file, _datasets(file), labels, path)
+
+                def read(name: str) -> Any:
+                    check_whole(file[name])
+                    return file[name][()]
+
+                columns = _labels(read, _datasets(file), labels, path)
                 others = [n for n in _datasets(file) if n not in labels]
-                yield Opened(file[_pick(others, name, path)], key, columns=columns)
+                array = file[_pick(others, name, path)]
+                check_whole(array)
+                yield Opened(array, key, columns=columns)
     except OSError as error:
         raise DataError(f"Cannot read '{path}': {os_reason(error)}.") from error
 
@@ -93,12 +105,12 @@ def _map_npy(path: Path) -> np.ndarray:
 def _read_npz(path: Path, name: str, labels: Sequence[str]) -> Opened:
     """The named array and the factors; others are left closed."""
     try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+        with path.open("rb") as raw, open_arrays(raw) as file:
             others = [n for n in file if n not in (*GIVEN, *labels)]
             choice = _pick(others, name, path)
-            factors, names, kinds = (file.get(n) for n in GIVEN)
-            columns = _labels(file, [*file], labels, path)
-            return Opened(file[choice], None, factors, names, kinds, columns)
+            factors, names, kinds = (read_member(file, n) if n in file else None for n in GIVEN)
+            columns = _labels(lambda n: read_member(file, n), [*file], labels, path)
+            return Opened(read_member(file, choice), None, factors, names, kinds, columns)
     except (*BAD_ARCHIVE, AttributeError) as error:
         raise DataError(
             f"'{path}' is damaged or not an npz file of plain arrays (no objects); "
@@ -107,13 +119,13 @@ def _read_npz(path: Path, name: str, labels: Sequence[str]) -> Opened:
 
 
 def _labels(
-    file: Any, there: Sequence[str], names: Sequence[str], path: Path
+    read: Callable[[str], Any], there: Sequence[str], names: Sequence[str], path: Path
 ) -> dict[str, np.ndarray]:
     columns = {}
     for name in names:
         if name not in there:
             raise DataError(f"'{path}' has no label '{name}'{nearest(name, [*there])}")
-        column = np.asarray(file[name][()])
+        column = np.asarray(read(name))
         if column.ndim != 1 or column.dtype.kind not in "OSUbiuf":
             raise DataError(
                 f"'{name}' in '{path}' should have one label for each image; its shape is "
@@ -134,7 +146,8 @@ def _pick(names: list[str], name: str, path: Path) -> str:
     choice = name or ("images" if "images" in names else names[0] if len(names) == 1 else "")
     if choice in names:
         return choice
-    listed = ", ".join(sorted(names)) or "no arrays"
+    if not names:
+        raise DataError(f"'{path}' has no arrays; write images into it.")
+    listed = ", ".join(sorted(names))
     problem = f"no array '{name}'" if name else "several arrays and none called 'images'"
-    example = next(iter(sorted(names)), "images")
-    raise DataError(f"'{path}' has {problem}; it holds {listed}. Name one: {path}::{example}.")
+    raise DataError(f"'{path}' has {problem}; it holds {listed}. Name one: {path}::{min(names)}.")

@@ -76,12 +76,37 @@ def _array(file: Any, name: str, shape: tuple[int, ...]) -> Any:
         raise ValueError(f"'{name}' should have the shape {shape}; got {array.shape}")
     if array.file != file or array.is_virtual or array.external:
         raise ValueError(f"'{name}' lies in another file")
-    # What was never written would read as zeros.
-    if array.chunks:
-        chunks = math.prod(-(-size // step) for size, step in zip(shape, array.chunks, strict=True))
-        whole = array.id.get_num_chunks() == chunks
-    else:
-        whole = array.id.get_storage_size() == math.prod(shape) * array.dtype.itemsize
-    if not whole:
-        raise ValueError(f"'{name}' is not written in full")
+    check_whole(array)
     return array
+
+
+def is_hdf5(path: Path) -> bool:
+    """Whether a file is one, whatever its name."""
+    try:
+        import h5py
+    except ImportError:
+        return False
+    return bool(h5py.is_hdf5(path))
+
+
+def check_whole(array: Any) -> None:
+    """Refuse an array of which parts were never written: they would read as zeros, or never end.
+
+    One that is made of arrays in other files is not looked at.
+
+    Raises:
+        DataError: Parts are not there.
+    """
+    if array.is_virtual or array.external:
+        return
+    if array.chunks:
+        steps = zip(array.shape, array.chunks, strict=True)
+        whole = array.id.get_num_chunks() == math.prod(-(-size // step) for size, step in steps)
+    else:
+        size = math.prod(array.shape) * array.dtype.itemsize
+        whole = array.id.get_storage_size() >= size
+    if not whole:
+        raise DataError(
+            f"'{array.name.strip('/')}' in '{array.file.filename}' is not written in full; its "
+            f"shape is {array.shape}."
+        )

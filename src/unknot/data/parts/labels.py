@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from unknot.core.csv_files import parse_cell
 from unknot.core.errors import DataError
 from unknot.core.factor_table import FactorTable, fill_grid
-from unknot.core.files import os_reason
+from unknot.core.files import open_file, os_reason
 from unknot.core.labels import clean_names, parse_kinds, tabulate
 from unknot.data.parts.decoding import ENDINGS
 from unknot.data.parts.reading import Reading
@@ -103,6 +103,7 @@ def with_table(reading: Reading, table: FactorTable, *notes: str | None) -> Read
 def _read_csv(path: Path) -> tuple[list[str], list[list[str]]]:
     """Header and rows of text; columns are parted by commas, semicolons or tabs."""
     try:
+        open_file(path).close()  # refuses a pipe, which may never end
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
             file.seek(0)

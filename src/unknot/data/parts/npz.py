@@ -1,15 +1,23 @@
 """Arrays of an npz archive, read a few rows at a time and without pickles."""
 
 import hashlib
+import math
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 
 from unknot.core.errors import DataError
 from unknot.data.parts.images import BAD_ARCHIVE
+
+HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 @contextmanager
@@ -75,6 +83,39 @@ def read_rows(
             yield np.frombuffer(data, np.uint8).reshape(count, *shape[1:])
         if file.read(1):  # reading to the end is also what makes zipfile compare the checksum
             raise ValueError(f"'{name}' holds more than its header says")
+
+
+def open_arrays(raw: BinaryIO) -> NpzFile:
+    """The arrays of an npz file by name, read when they are asked for.
+
+    Raises:
+        ValueError: It is another file; numpy would read an npy file as well, whatever its size.
+    """
+    if not zipfile.is_zipfile(raw):
+        raise ValueError("it is not an archive")
+    raw.seek(0)
+    file: NpzFile = np.load(raw, allow_pickle=False)
+    return file
+
+
+def read_member(file: NpzFile, name: str) -> np.ndarray:
+    """An array of an open npz file, unless its header claims more than the file has.
+
+    Raises:
+        ValueError: It is damaged, or no array of plain values.
+    """
+    archive: zipfile.ZipFile = file.zip  # type: ignore[assignment]
+    member = name if name in archive.namelist() else f"{name}.npy"
+    with archive.open(member) as raw:
+        version = np.lib.format.read_magic(raw)
+        if version not in HEADERS:
+            raise ValueError(f"'{name}' has the npy version {version}")
+        shape, _, dtype = HEADERS[version](raw)
+        size = raw.tell() + math.prod(shape) * dtype.itemsize
+    if size > archive.getinfo(member).file_size and not dtype.hasobject:
+        raise ValueError(f"'{name}' is shorter than its header says")
+    array: np.ndarray = file[name]
+    return array
 
 
 def read_array(archive: zipfile.ZipFile, name: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from unknot.core.errors import DataError
+from unknot.core.files import open_file, os_reason
 from unknot.core.registry import nearest
 from unknot.data.parts import shelf
 from unknot.data.parts.picture_files import Pictures
@@ -22,6 +23,8 @@ def parquet_pictures(path: Path, column: str, limit: int | None) -> Pictures:
         DataError: There is no such column, or the file is damaged.
     """
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    for file in files:
+        _check_file(file)
     table = _read(files, column)
     images = table.column(0).slice(0, limit)
     stats = [(file.name, (s := file.stat()).st_size, s.st_mtime_ns) for file in files]
@@ -84,8 +87,17 @@ def _read(files: list[Path], column: str) -> Any:
         raise DataError(f"'{files[0]}' is damaged or no Parquet file.") from error
 
 
+def _check_file(path: Path) -> None:
+    """Refuse a pipe, which may never end."""
+    try:
+        open_file(path).close()
+    except OSError as error:
+        raise DataError(f"Cannot read '{path}': {os_reason(error)}.") from error
+
+
 def _schema(path: Path) -> Any:
     arrow, parquet = parquet_modules()
+    _check_file(path)
     try:
         return parquet.read_schema(path)
     except (OSError, arrow.ArrowException) as error:

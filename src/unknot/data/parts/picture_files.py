@@ -3,6 +3,7 @@
 import hashlib
 import math
 import os
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 """Is told how many images are decoded, and of how many."""
 CHUNK = 256
 """Images decoded between two writes."""
+NO_FILE = (-1, -1)
 
 
 @dataclass(frozen=True)
@@ -58,17 +60,32 @@ def folder_pictures(path: Path, limit: int | None) -> Pictures:
         kinds = ", ".join(ending[1:] for ending in ENDINGS)
         raise DataError(f"'{path}' has no pictures; put some into it ({kinds}).")
     names = sorted(file.as_posix() for file in visible)[:limit]
-    stats = [(path / name).stat() for name in names]
-    facts = [(n, s.st_size, s.st_mtime_ns) for n, s in zip(names, stats, strict=True)]
+    facts = [(name, *_facts(path / name)) for name in names]
+    # What is no file counts as a broken picture: a pipe would never end.
+    no_files = {row for row, fact in enumerate(facts) if fact[1:] == NO_FILE}
     listing = shelf.make_key(str(path.absolute()), facts)
 
     def fetch(row: int) -> bytes:
+        if row in no_files:
+            return b""
         try:
             return (path / names[row]).read_bytes()
         except OSError as error:
             raise DataError(f"Cannot read '{path / names[row]}': {os_reason(error)}.") from error
 
-    return Pictures(str(path), listing, names, fetch, lambda row: path / names[row])
+    def file(row: int) -> bytes | Path:
+        return b"" if row in no_files else path / names[row]
+
+    return Pictures(str(path), listing, names, fetch, file)
+
+
+def _facts(path: Path) -> tuple[int, int]:
+    """Size and time of a file; of a pipe, a device or a dead link, that it is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return NO_FILE
+    return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else NO_FILE
 
 
 def read_pictures(pictures: Pictures, options: Options, on_progress: Progress) -> Reading:

@@ -97,9 +97,11 @@ def _check_numbers(array: Any, source: str) -> None:
 
 def _axes(shape: tuple[int, ...], source: str) -> tuple[int | None, int, int]:
     """Which axes are channels, height and width; channels are the fewer of the two that may be."""
-    if len(shape) == 3 and min(shape) > 0:
+    if 0 in shape:
+        raise DataError(f"There are no images in {source}; its shape is {tuple(shape)}.")
+    if len(shape) == 3:
         return None, 1, 2
-    if len(shape) != 4 or min(shape) == 0:
+    if len(shape) != 4:
         raise ShapeError(
             f"Expected images [n, h, w], [n, h, w, c] or [n, c, h, w] in {source}; "
             f"got shape {tuple(shape)}."
