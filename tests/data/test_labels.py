@@ -162,3 +162,17 @@ def test_labels_of_tables(tmp_path):
     beside = unknot.dataset(np.eye(4), labels={"a": [1, 2, 2, 1], "b": [1, 1, 2, 2]})
     assert beside.space.is_grid
     assert beside.images.stored.tolist() == np.eye(4)[[0, 3, 1, 2]].tolist()
+
+
+def test_labels_in_an_hdf5_file(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    animals = ["ant", "bee", "cat", "ant", "bee", "cat", "ant", "bee"]
+    with h5py.File(tmp_path / "all.h5", "w") as file:
+        file["images"] = SHADES
+        file["animal"] = animals  # of any length
+        file["fixed"] = np.array(animals, dtype="S3")
+        file["size"] = np.arange(8) % 3
+    path = f"{tmp_path / 'all.h5'}::images"
+    space = unknot.dataset(path, labels=["animal", "fixed", "size"]).space
+    assert space.levels[0] == space.levels[1] == ("ant", "bee", "cat")
+    assert torch.equal(space.values[:, 0], space.values[:, 1])

@@ -131,6 +131,8 @@ def _labels(
                 f"'{name}' in '{path}' should have one label for each image; its shape is "
                 f"{column.shape}."
             )
+        if column.dtype.kind == "O":  # HDF5 gives texts of any length as bytes
+            column = np.array([c.decode() if isinstance(c, bytes) else c for c in column], object)
         columns[name] = np.char.decode(column, "utf-8") if column.dtype.kind == "S" else column
     return columns
 
