@@ -47,13 +47,14 @@ the npz or HDF5 file or of columns in the Parquet file, a DataFrame or a dict of
 
 - **Matched** by a column with the names of the pictures: their path in the folder, their file name,
   or that without its ending. Without such a column there is one row for each image, in order.
-  Unknown and double names are refused. A picture without a row has no labels.
+  Unknown and duplicate names are refused. A picture without a row has no labels.
 - **Kinds** are inferred and printed. Text and truth values are nominal. Whole numbers are ordered,
   or nominal if the name of the label ends in id, class or label. Fractions are ordered, and
   continuous if they have more than 20 values. Cyclic labels, such as angles, have to be named:
   `--kind angle=cyclic`.
 - **Missing labels** are empty cells, NaN, None and NA. Metrics that look at one factor at a time
-  leave the row out for that factor; others take rows that have all labels. Remarks say how many.
+  leave the row out for that factor; others take rows that have all labels. A remark with the score
+  says how many rows were left out.
 - **No grid needed.** If there is one image for each combination of labels, the dataset is a grid in
   their order. Else it is a table: metrics look at all rows, or at 20,000 of them, and those that
   hold a factor fixed compare rows that share its value. What needs a full grid says so.
@@ -81,7 +82,7 @@ def page() -> str:
 def matrix(entries: dict[str, Published]) -> str:
     """One row for each dataset."""
     lines = [
-        "## Which there are\n",
+        "## Published datasets\n",
         "| dataset | images | factors | licence | loader checked on the real file |",
         "|---|---|---|---|---|",
     ]

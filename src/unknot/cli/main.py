@@ -63,7 +63,7 @@ PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "gallery": gallery.gallery,
         "study": study.app,
     },
-    "What there is": {"list": list_.list_, "data": data.app},
+    "Datasets and lists": {"list": list_.list_, "data": data.app},
 }
 for panel, verbs in PANELS.items():
     for name, verb in verbs.items():

@@ -75,7 +75,8 @@ Grid = Annotated[
     list[str] | None,
     typer.Option(
         "--grid",
-        help="Run each of these values, e.g. objective.beta=1,2,4. Repeatable; axes multiply.",
+        help="Run each of these values, e.g. objective.beta=1,2,4. Repeatable; all combinations "
+        "are run.",
     ),
 ]
 StudySeeds = Annotated[

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import DatasetArgument, DatasetSet
+from unknot.cli.options import DatasetSet
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 LARGE = 10**9
@@ -13,11 +13,12 @@ LARGE = 10**9
 
 
 def get(
-    name: DatasetArgument,
+    name: Annotated[str, typer.Argument(help="Name of a published dataset; see unknot data list.")],
     to: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for the files of all datasets.", show_default="UNKNOT_DATA, or yours"
+            help="Folder for the files of all datasets.",
+            show_default="$UNKNOT_DATA, or the user data folder of the system",
         ),
     ] = None,
     set_: DatasetSet = None,
@@ -27,8 +28,8 @@ def get(
 
     Shows licence, size and addresses first, and asks if there is more than 1 GB or if the licence
     does not allow passing files on. Addresses are tried in turn; a download that was cut
-    resumes. A file is used only with the published checksum; where none is published, the
-    checksum of the first download is kept and holds from then on.
+    resumes. A file is used only if its checksum is the published one. Where none is published,
+    the checksum of the first download is stored, and later files must match it.
 
     Example: `unknot data get shapes3d`
     """

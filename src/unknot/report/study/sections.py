@@ -40,8 +40,8 @@ def _spread_text(part: Part) -> str:
     if max(c.size for c in part.results.configurations) == 1:
         return "There is one seed per configuration: another seed may give another result."
     return (
-        "Runs of one configuration differ in the seed only. Where rows overlap, the seed matters "
-        "more than the configuration."
+        "Runs of one configuration differ in the seed only. Where rows overlap, a good seed of one "
+        "configuration can beat a bad seed of a better one."
     )
 
 

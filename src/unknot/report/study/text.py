@@ -107,7 +107,8 @@ def training_place(study: Study) -> list[str]:
         ]
     )
     packages = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return [f"{where}; {duration(seconds)} of training in total. {packages}."]
+    spent = f"{duration(seconds)} of training, summed over jobs that may run side by side"
+    return [f"{where}; {spent}. {packages}."]
 
 
 def shared_settings(results: Results) -> dict[str, str]:
