@@ -124,7 +124,7 @@ def test_a_run_without_factors_is_refused(unknot, tmp_path):
     assert len(err.strip().splitlines()) == 1
 
 
-def test_the_list_says_that_textures_are_not_imagenet(unknot):
+def test_the_list_says_which_pictures_there_are(unknot):
     rows = {row["name"]: row for row in json.loads(unknot("data", "list", "--json")[1])}
-    assert "textures, not ImageNet" in rows["dsprites_imagenet"]["what"]
+    assert "textures, Tiny ImageNet or your own" in rows["dsprites_imagenet"]["what"]
     assert rows["dsprites_imagenet"]["images"] == 737_280
