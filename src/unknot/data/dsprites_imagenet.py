@@ -1,7 +1,7 @@
 """dSprites with a picture in each sprite or behind it."""
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -9,6 +9,7 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from unknot.core import noise
+from unknot.core.choices import Creatable
 from unknot.core.dataset import FactorDataset, Images
 from unknot.core.errors import ConfigError
 from unknot.data.dsprites import SPACE, DSprites
@@ -27,7 +28,7 @@ SAMPLE = 4096
 
 
 @dataclass(frozen=True)
-class DSpritesImageNet:
+class DSpritesImageNet(Creatable):
     r"""dSprites with pictures in or behind the sprites: textures, Tiny ImageNet or your own images.
 
     With the sprite $m \in \{0, 1\}$, its picture $I$ and the visibility $v$,
@@ -75,14 +76,19 @@ class DSpritesImageNet:
             )
         if self.pictures and self.path is not None:
             raise ConfigError("DSpritesImageNet takes pictures or a path; set one of them.")
-        if self.pictures == "textures":  # the default by its name: the same images, the same ids
-            object.__setattr__(self, "pictures", None)
         check_seed(self)
+
+    @classmethod
+    def create(cls, pictures: str | None = None, **settings: Any) -> "DSpritesImageNet":
+        """The settings; textures, the default by its name, are left out, so that ids agree."""
+        if pictures == "textures" and settings.get("path") is None:
+            return cls(**settings)
+        return cls(**settings, pictures=cast("Any", pictures))
 
     @property
     def ingredients(self) -> tuple[TinyImageNet, ...]:
         """Published datasets that the images are made of."""
-        return (TinyImageNet(),) if self.pictures else ()
+        return (TinyImageNet(),) if self.pictures == "tiny_imagenet" else ()
 
     def load(self) -> FactorDataset:
         """The sprites of `DSprites` and the pictures; images are mixed on request.
@@ -90,7 +96,7 @@ class DSpritesImageNet:
         Raises:
             DataError: The folder of pictures is missing or empty, or a picture cannot be read.
         """
-        if self.pictures:
+        if self.ingredients:
             pictures = self.ingredients[0].pictures().stored
         else:
             folder = self.path
