@@ -89,8 +89,8 @@ __all__ = [*_HOMES, *_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "lightning":
-        return importlib.import_module("unknot.api.lightning")
+    if name in ("lightning", "sklearn"):
+        return importlib.import_module(f"unknot.api.{name}")
     if name in _MODULES:
         return importlib.import_module(f"unknot.{name}")
     if name in _HOMES:

@@ -188,7 +188,7 @@ def test_hdf5_that_is_not_all_there_is_refused(folders, small):
         with h5py.File(path, "w") as file:
             file["labels"] = labels
             write(file)
-        with pytest.raises(DataError, match="is damaged|not written in full"):
+        with pytest.raises(DataError, match=r"is damaged|not written in full"):
             Shapes3D(str(path)).load()
     with h5py.File(folders / "whole.h5", "w") as file:
         file.update({"labels": labels, "images": images})

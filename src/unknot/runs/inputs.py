@@ -23,7 +23,10 @@ def as_images(images: Tensor | np.ndarray, dataset: FactorDataset) -> Float[Tens
         raise DataError(f"Images are arrays of NumPy or PyTorch; got {type(images).__name__}.")
     if isinstance(images, np.ndarray) and images.dtype.kind not in "uifb":
         raise DataError(f"Images are whole numbers 0 .. 255 or floats; got {images.dtype}.")
-    x = torch.from_numpy(np.ascontiguousarray(images)) if isinstance(images, np.ndarray) else images
+    if isinstance(images, np.ndarray):  # PyTorch warns about arrays that cannot be written to
+        x = torch.from_numpy(np.require(images, requirements=["C", "W"]))
+    else:
+        x = images
     if x.ndim == 2 and dataset.shape == (x.shape[1], 1, 1):  # rows of a table, as they stand there
         return dataset.standardize(x.float()[..., None, None])
     x = _channels_first(x, dataset.shape)
