@@ -235,7 +235,7 @@ def test_disentanglement_lib_beta_vae_is_perfect_with_a_factor_missing():
     """A flaw of the score itself, which no protocol mends: the docstring and this say so."""
     assert float(metrics.beta_vae(*SMALL("missing"))) > 0.99
     assert float(metrics.factor_vae(*SMALL("missing"))) < 0.8
-    assert "one factor missing" in (metrics.beta_vae.__doc__ or "")
+    assert "missing factor" in " ".join((metrics.beta_vae.__doc__ or "").split())
 
 
 def test_no_library_refuses_codes_that_are_not_finite():

@@ -8,10 +8,11 @@ FEWEST_OF_VALUE = 3
 """Rows of a value, on average; with fewer a metric learns or counts single rows."""
 
 
-def doubts(rows: Rows, *, real: bool = False) -> tuple[str, ...]:
+def doubts(rows: Rows, *, real: bool = False, separates: bool = True) -> tuple[str, ...]:
     """Remarks on rows that cannot tell good codes from bad ones, or lack labels.
 
-    ``real`` is whether the metric takes continuous factors as numbers.
+    ``real`` is whether the metric takes continuous factors as numbers, ``separates`` whether it is
+    about factors that are kept apart, which takes two.
 
     Example:
         >>> level = torch.arange(20)[:, None] // 2
@@ -23,7 +24,7 @@ def doubts(rows: Rows, *, real: bool = False) -> tuple[str, ...]:
     if not real:
         names = [n for n, kind in zip(rows.names, rows.kinds, strict=True) if kind == "continuous"]
         remarks += [f"{name} in {QUANTILE_BINS} quantile bins" for name in names]
-    if len(rows.names) == 1:
+    if separates and len(rows.names) == 1:
         remarks.append("one factor: there is nothing to separate it from")
     for name, level in zip(rows.names, rows.levels.T, strict=True):
         known = level[level >= 0]

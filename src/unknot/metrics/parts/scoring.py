@@ -159,9 +159,9 @@ class Metric(Base[S]):
         sample: Sample = rows if self.sample is None else self.sample(rows, settings)
         measured = self.measure(sample, settings)
         if "factors" in needs:
-            measured = replace(
-                measured, remarks=(*measured.remarks, *doubts(rows, real=taking.real))
-            )
+            separates = self.facts.measures != ("explicitness",)
+            remarks = doubts(rows, real=taking.real, separates=separates)
+            measured = replace(measured, remarks=(*measured.remarks, *remarks))
         record: dict[str, Any] = {"seed": inputs.seed}
         if "continuous" in rows.kinds:
             record["continuous"] = "numbers" if taking.real else f"{QUANTILE_BINS} quantile bins"
