@@ -96,8 +96,8 @@ def test_bad_labels_are_refused_in_one_line(folder, csv, text, message):
 def test_missing_and_binary_files_are_refused(folder, tmp_path):
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
     for labels, message in (
-        ("none.csv", "Cannot read 'none.csv'"),
-        (tmp_path / "bytes.csv", "UTF-8"),
+        ("none.csv", "Cannot read the table none.csv: "),
+        (tmp_path / "bytes.csv", "it is not text in UTF-8"),
     ):
         with pytest.raises(DataError, match=message):
             Images(str(folder), labels=str(labels)).load()

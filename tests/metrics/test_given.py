@@ -79,7 +79,7 @@ def test_test_rows_share_levels():
     [
         (CODES * 1j, FACTORS, DataError, "complex|real numbers"),
         (CODES, FACTORS * 1j, DataError, "complex"),
-        (np.ma.masked_array(CODES, mask=CODES > 2), FACTORS, DataError, "masked"),
+        (np.ma.masked_array(CODES, mask=CODES > 2), FACTORS, DataError, "mask hides"),
         ([["a", "b"]] * 400, FACTORS, DataError, "numbers"),
         (CODES, FRAME[:100], ShapeError, "one row per point"),
         (CODES, {}, DataError, "no columns"),

@@ -86,10 +86,21 @@ def read_csv(file: Path) -> list[dict[str, str]]:
 
     Names of columns lose line breaks and whatever is too long; a warning says which.
     """
+    head, rows = read_cells(file)
+    try:
+        return _named_rows(head, rows)
+    except ValueError as error:
+        raise DataError(f"Cannot read the table {file}: {error}.") from error
+
+
+def read_cells(file: Path) -> tuple[list[str], list[list[str]]]:
+    """The first line of a CSV file and its other lines, all as text; see `parse_cells`."""
     try:
         with open_file(file) as opened:
-            return parse_csv(opened.read().decode("utf-8-sig"))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+            return parse_cells(opened.read().decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise DataError(f"Cannot read the table {file}: it is not text in UTF-8.") from error
+    except (OSError, ValueError) as error:
         raise DataError(f"Cannot read the table {file}: {error}.") from error
 
 
@@ -99,22 +110,43 @@ def parse_csv(text: str) -> list[dict[str, str]]:
     Raises:
         ValueError: It is no table.
     """
+    return _named_rows(*parse_cells(text))
+
+
+def parse_cells(text: str) -> tuple[list[str], list[list[str]]]:
+    r"""The first line of a CSV text and its other lines; empty lines are passed over.
+
+    Columns are parted by commas, semicolons or tabs, whichever the first line has most of.
+
+    Raises:
+        ValueError: It is no table.
+
+    Example:
+        >>> parse_cells("name;size\nMax;2\n")
+        (['name', 'size'], [['Max', '2']])
+    """
     csv.field_size_limit(LONGEST_TEXT)
+    part = max(",;\t", key=text.partition("\n")[0].count)
     try:
-        head, *rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row] or [[]]
+        lines = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=part) if row]
     except csv.Error as error:
         raise ValueError(str(error)) from error
+    head, *rows = [[*map(_unguarded, row)] for row in lines] or [[]]
+    return head, rows
+
+
+def _named_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[dict[str, str]]:
     if any(len(row) > len(head) for row in rows):
         raise ValueError("it has rows that are longer than its first line")
     names = _column_names(head)
-    full = [[*map(_unguarded, row), *[""] * (len(names) - len(row))] for row in rows]
+    full = [[*row, *[""] * (len(names) - len(row))] for row in rows]
     _refuse_doubles(names, full)
     return [dict(zip(names, row, strict=True)) for row in full]
 
 
 def _column_names(head: Sequence[str]) -> list[str]:
-    names = [clean_name(_unguarded(name)) for name in head]
-    for old, new in zip(map(_unguarded, head), names, strict=True):
+    names = [clean_name(name) for name in head]
+    for old, new in zip(head, names, strict=True):
         if old.strip() != new:
             warnings.warn(f"The column {shown(old)} is read as '{shown(new)}'.", stacklevel=4)
     return names

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from unknot.core.border import clean_name
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factor_table import MISSING, FactorTable, Level
 from unknot.core.factors import KINDS, Kind
@@ -73,8 +74,7 @@ def clean_names(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
     """
     clean: list[str] = []
     for number, name in enumerate(names, 1):
-        printable = "".join(c if c.isprintable() else " " for c in name)
-        short = " ".join(printable.split())[:LONGEST_NAME].strip() or f"column {number}"
+        short = clean_name(name)[:LONGEST_NAME].strip() or f"column {number}"
         choice, count = short, 1
         while choice in clean:
             count += 1

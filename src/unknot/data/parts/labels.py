@@ -1,16 +1,14 @@
 """Labels that a user has beside images: read from a file or an object, and matched with rows."""
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 
-from unknot.core.csv_files import parse_cell
+from unknot.core.csv_files import parse_cell, read_cells
 from unknot.core.errors import DataError
 from unknot.core.factor_table import FactorTable, fill_grid
-from unknot.core.files import open_file, os_reason
 from unknot.core.labels import clean_names, parse_kinds, tabulate
 from unknot.data.parts.decoding import ENDINGS
 from unknot.data.parts.reading import Reading
@@ -101,21 +99,10 @@ def with_table(reading: Reading, table: FactorTable, *notes: str | None) -> Read
 
 
 def _read_csv(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of text; columns are parted by commas, semicolons or tabs."""
-    try:
-        open_file(path).close()  # refuses a pipe, which may never end
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            file.seek(0)
-            comma = max(",;\t", key=first.count)
-            lines = [line for line in csv.reader(file, delimiter=comma) if line]
-    except OSError as error:
-        raise DataError(f"Cannot read '{path}': {os_reason(error)}.") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"'{path}' is not a CSV file of text in UTF-8.") from error
-    if len(lines) < 2:
+    """Header and rows of text."""
+    header, rows = read_cells(path)
+    if not rows:
         raise DataError(f"'{path}' needs a line with names of labels, and one for each image.")
-    header, rows = lines[0], lines[1:]
     if wrong := next((n for n, row in enumerate(rows, 2) if len(row) != len(header)), None):
         raise DataError(
             f"'{path}' has {len(header)} columns and {len(rows[wrong - 2])} in row {wrong}."

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from unknot.core.border import check_mask
 from unknot.core.errors import DataError
 from unknot.core.factor_table import MISSING, FactorTable, as_table
 from unknot.core.labels import clean_names, tabulate
@@ -28,8 +29,7 @@ def as_codes(codes: Any) -> Any:
     if codes is None or isinstance(codes, Representation | Tensor):
         return codes
     array = codes if isinstance(codes, np.ndarray) else np.asarray(codes)
-    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
-        raise DataError("Some codes are masked; leave their rows out.")
+    check_mask(array, "codes")
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
