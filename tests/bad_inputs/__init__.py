@@ -1,0 +1,27 @@
+"""Bad inputs as data: what is typed or called, what comes back, and what came back once.
+
+A file for each part of the command, with `COMMANDS`, `CALLS` and the `TEXTS` of files that they name,
+as far as it has any. `{d}` stands for a folder with these files and those of `files.py`, `{run}` for a
+finished run. A command ends with exit code 2, or the one that its row has, and one line with the words
+of its row; a call raises an `UnknotError` with them. ``before`` is a note, and no test looks at it: what
+the version before did where that was reported or read from its code. Traceback, silent (a wrong
+answer), hang, words (a wrong or useless message), or "" where it was right already.
+"""
+
+from pathlib import Path
+
+from bad_inputs import data, flags, runs, score, settings, studies, tables, train, verbs
+from bad_inputs.files import write_arrays, write_bytes
+
+PARTS = (flags, settings, data, score, runs, tables, studies, verbs, train)
+COMMANDS = [row for part in PARTS for row in getattr(part, "COMMANDS", ())]
+CALLS = [row for part in PARTS for row in getattr(part, "CALLS", ())]
+
+
+def write_files(folder: Path) -> None:
+    """The files that rows name."""
+    for part in PARTS:
+        for name, text in getattr(part, "TEXTS", {}).items():
+            (folder / name).write_text(text, encoding="utf-8")
+    write_bytes(folder)
+    write_arrays(folder)
