@@ -44,8 +44,8 @@ from unknot.core.posterior import Posterior
 from unknot.core.toml import to_toml
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
-from unknot.engine.layers import stack_module
 from unknot.engine.looped import Looped
+from unknot.engine.modules import stack_module
 from unknot.engine.population import Context, Member, State
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear

@@ -33,7 +33,7 @@ class Shuffled(Adversarial):
 
     @property
     def critic_optim(self) -> Adam:
-        return Adam(self.critic_lr, *BETAS)
+        return Adam(self.critic_lr, beta1=BETAS[0], beta2=BETAS[1])
 
     def critic(self, image, z: int) -> nn.Module:
         return nn.Sequential(nn.Linear(z, self.width), nn.Tanh(), nn.Linear(self.width, 2))

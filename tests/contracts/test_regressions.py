@@ -21,8 +21,8 @@ from unknot.core.representation import Representation
 from unknot.core.toml import to_toml
 from unknot.data.parts.images import Bytes
 from unknot.engine.device import Runtime
-from unknot.engine.layers import stack_module
 from unknot.engine.looped import Looped
+from unknot.engine.modules import stack_module
 from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
 from unknot.runs import config

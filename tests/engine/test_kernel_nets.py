@@ -5,7 +5,7 @@ import torch
 from engine.triton_device import draw, on_device, on_gpu, operators  # noqa: F401 - for all tests
 from torch import nn
 
-from unknot.engine.layers import stack_module
+from unknot.engine.modules import stack_module
 
 
 def nets():

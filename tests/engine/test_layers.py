@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from unknot.engine.layers import Conv, ConvTranspose, stack_module
+from unknot.engine.layers import Conv, ConvTranspose
+from unknot.engine.modules import stack_module
 
 P, B = 3, 2
 

@@ -13,23 +13,35 @@ from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
 
 
-@dataclass(frozen=True)
-class Adam:
-    """Settings of the Adam optimiser (Kingma and Ba 2015); ``lr`` may differ between members."""
+@dataclass(frozen=True, kw_only=True)
+class _Clipped:
+    """What every optimiser has."""
 
-    lr: Hyper = 1e-4
+    clip_norm: float | None = None
+    clip_value: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Moments(_Clipped):
+    """How Adam and AdamW average gradients."""
+
     beta1: float = 0.9
     beta2: float = 0.999
     eps: float = 1e-8
-    clip_norm: float | None = None
-    clip_value: float | None = None
+
+
+@dataclass(frozen=True)
+class Adam(_Moments):
+    """Settings of the Adam optimiser (Kingma and Ba 2015); ``lr`` may differ between members."""
+
+    lr: Hyper = 1e-4
 
     def __post_init__(self) -> None:
         _check(self, shares=("beta1", "beta2"), above_zero=("eps",))
 
 
 @dataclass(frozen=True)
-class AdamW:
+class AdamW(_Moments):
     """Adam whose weights also shrink by ``lr * weight_decay`` each step (Loshchilov, Hutter 2019).
 
     Biases and other vectors do not shrink, nor do tensors that an objective adds to the net.
@@ -37,11 +49,6 @@ class AdamW:
 
     lr: Hyper = 1e-4
     weight_decay: float = 0.01
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: float = 1e-8
-    clip_norm: float | None = None
-    clip_value: float | None = None
 
     def __post_init__(self) -> None:
         _check(self, shares=("beta1", "beta2"), above_zero=("eps",))
@@ -49,7 +56,7 @@ class AdamW:
 
 
 @dataclass(frozen=True)
-class RMSprop:
+class RMSprop(_Clipped):
     """Gradients over the root of their mean square, of which ``alpha`` stays (Tieleman 2012).
 
     ``centered`` takes the square of the mean gradient off that mean first.
@@ -60,35 +67,29 @@ class RMSprop:
     momentum: float = 0.0
     centered: bool = False
     eps: float = 1e-8
-    clip_norm: float | None = None
-    clip_value: float | None = None
 
     def __post_init__(self) -> None:
         _check(self, shares=("alpha", "momentum"), above_zero=("eps",))
 
 
 @dataclass(frozen=True)
-class Adagrad:
+class Adagrad(_Clipped):
     """Gradients over the root of the sum of all squares so far (Duchi et al. 2011)."""
 
     lr: Hyper = 1e-2
     eps: float = 1e-10
-    clip_norm: float | None = None
-    clip_value: float | None = None
 
     def __post_init__(self) -> None:
         _check(self, above_zero=("eps",))
 
 
 @dataclass(frozen=True)
-class SGD:
+class SGD(_Clipped):
     """Gradient descent; with ``momentum``, and with Nesterov's where ``nesterov`` is set."""
 
     lr: Hyper = 1e-3
     momentum: float = 0.0
     nesterov: bool = False
-    clip_norm: float | None = None
-    clip_value: float | None = None
 
     def __post_init__(self) -> None:
         _check(self, shares=("momentum",))

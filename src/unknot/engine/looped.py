@@ -20,6 +20,7 @@ from unknot.engine.population import (
     State,
     carried,
     log_of,
+    loss_of,
     mean_logs,
     recode,
 )
@@ -136,9 +137,10 @@ class Model:
             parameter.data.copy_(weights[name][0])
         modules["extra"] = nn.ParameterDict(extra.learnt)
         named = dict(modules.named_parameters())
-        critics = {name: w for name, w in named.items() if name.startswith("critic.")}
-        moved = {"net": {n: w for n, w in named.items() if n not in critics}, "critic": critics}
-        optimizers = {name: torch_optimizer(moved[name], o) for name, o in member.optims.items()}
+        optimizers = {
+            loss: torch_optimizer({n: w for n, w in named.items() if loss_of(n) == loss}, settings)
+            for loss, settings in member.optims.items()
+        }
         order = member.seed if member.order_seed is None else member.order_seed
         return cls(
             context,
@@ -252,7 +254,7 @@ class Model:
         tensors: dict[str, Tensor] = {}
         for name, weight in self.modules.named_parameters():
             tensors[name] = weight
-            key = "critic" if name.startswith("critic.") else "net"
+            key = loss_of(name)
             for prefix, kept in moments_of(self.member.optims[key]).items():
                 tensors[prefix + name] = self.optimizers[key].state[weight][kept]
         averages = self.average.named_parameters() if self.average else ()

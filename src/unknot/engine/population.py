@@ -256,6 +256,11 @@ def log_of(losses: Mapping[str, Terms]) -> dict[str, Tensor]:
     return log
 
 
+def loss_of(name: str) -> str:
+    """Which loss moves a weight: that of the ``net``, or of the ``critic``."""
+    return "critic" if name.startswith("critic.") else "net"
+
+
 def mean_logs(logs: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """The mean of what several batches log."""
     return {name: torch.stack([log[name].double() for log in logs]).mean(0) for name in logs[0]}

@@ -1,7 +1,7 @@
 """The backend that trains all members in one pass, one tensor per weight."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -10,13 +10,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.hyper import at, stack
-from unknot.core.objective import Adversarial, Net, Objective, Step, no_critic, total
+from unknot.core.objective import Adversarial, Net, Objective, Step, total
 from unknot.core.optim import Optimizer
 from unknot.core.posterior import Posterior
 from unknot.engine.capture import Parts, fastest
 from unknot.engine.device import Runtime
 from unknot.engine.kernels import ready
-from unknot.engine.layers import StackedModule, stack_module
 from unknot.engine.population import (
     Context,
     Member,
@@ -24,9 +23,11 @@ from unknot.engine.population import (
     State,
     carried,
     log_of,
+    loss_of,
     mean_logs,
     recode,
 )
+from unknot.engine.stacked_net import StackedNet, detach_net
 from unknot.engine.updates import decays, moments_of, update
 
 
@@ -37,7 +38,7 @@ class Stacked:
     context: Context
     objective: Objective
     optim: Mapping[str, Optimizer]
-    modules: Mapping[str, StackedModule]
+    modules: StackedNet
     weights: State
     used: State
     """What the networks multiply with: the weights, or copies in the precision of the products."""
@@ -69,17 +70,17 @@ class Stacked:
         parts = context.modules(objective)
         weights = context.weights(parts, seeds)
         kernels = device.type == "cuda" and ready(device)
-        modules = {name: stack_module(module, kernels=kernels) for name, module in parts.items()}
+        modules = StackedNet.from_modules(parts, kernels=kernels)
         extra = context.extra_state(objective, seeds)
         weights |= {f"extra.{name}": value for name, value in extra.learnt.items()}
-        packed = {name: _pack(modules, name, w).to(device) for name, w in weights.items()}
+        packed = {name: modules.pack(name, w).to(device) for name, w in weights.items()}
         compute = context.runtime.compute
-        used = {n: w.to(compute) if _part(n) in modules else w for n, w in packed.items()}
+        used = {n: w.to(compute) if modules.has(n) else w for n, w in packed.items()}
         optims = [member.optims for member in members]
         moments = {
             f"{prefix}{name}": torch.zeros_like(weight)
             for name, weight in packed.items()
-            for prefix in moments_of(optims[0][_loss_of(name)])
+            for prefix in moments_of(optims[0][loss_of(name)])
         }
         return cls(
             context,
@@ -144,17 +145,14 @@ class Stacked:
     @contextmanager
     def _holding(self) -> Iterator[None]:
         """Put frozen members back as they were; members do not mix, so others do not notice."""
-        if not self.frozen:
-            yield
-            return
         places = torch.tensor(sorted(self.frozen), device=self.seed.device)
+        with _put_back(self._moving(), places) if self.frozen else nullcontext():
+            yield
+
+    def _moving(self) -> list[Tensor]:
+        """All that a step changes, but for the number of steps."""
         sets = (self.weights, self.used, self.carried, self.moments, self.averages)
-        tensors = [tensor for state in sets for tensor in state.values()]
-        before = [tensor.detach()[places].clone() for tensor in tensors]
-        yield
-        with torch.no_grad():
-            for tensor, kept in zip(tensors, before, strict=True):
-                tensor[places] = kept
+        return [tensor for state in sets for tensor in state.values()]
 
     @torch.no_grad()
     def encode(self, x: Float[Tensor, "n c h w"]) -> Posterior:
@@ -174,7 +172,7 @@ class Stacked:
     def state(self) -> State:
         """Weights and moments in PyTorch's layouts."""
         state = {
-            key: _unpack(self.modules, name, value.detach()).to("cpu", copy=True)
+            key: self.modules.unpack(name, value.detach()).to("cpu", copy=True)
             for key, (name, value) in self._tensors().items()
         }
         return {**state, **{f"carried.{n}": v.cpu().clone() for n, v in self.carried.items()}}
@@ -183,7 +181,7 @@ class Stacked:
         """Continue from a state."""
         with torch.no_grad():
             for key, (name, value) in self._tensors().items():
-                value.copy_(_pack(self.modules, name, state[key].to(value.device)))
+                value.copy_(self.modules.pack(name, state[key].to(value.device)))
             for name, weight in self.weights.items():
                 self.used[name].copy_(weight)
             for name, value in self.carried.items():
@@ -193,33 +191,13 @@ class Stacked:
         """Each tensor of a state but those carried, and the name of the weight that it is for."""
         tensors = {name: (name, weight) for name, weight in self.weights.items()}
         for name in self.weights:
-            for prefix in moments_of(self.optim[_loss_of(name)]):
+            for prefix in moments_of(self.optim[loss_of(name)]):
                 tensors[prefix + name] = name, self.moments[prefix + name]
         return {**tensors, **{f"ema.{name}": (name, w) for name, w in self.averages.items()}}
 
     def _trained(self, runtime: Runtime) -> Net:
         """The net whose codes and images are looked at: with averaged weights, where there are."""
-        return self._net(self.averages or self.weights, self.carried, runtime)
-
-    def _net(self, weights: State, carried: State, runtime: Runtime) -> Net:
-        """The weights as an objective sees them: in the chosen precision, results in full."""
-        dtype, compute = runtime.dtype, runtime.compute
-
-        def weights_of(part: str) -> State:
-            start = f"{part}."
-            return {n.removeprefix(start): w for n, w in weights.items() if n.startswith(start)}
-
-        def run(part: str, x: Tensor) -> Tensor:
-            return self.modules[part].run(weights_of(part), x.to(compute)).to(dtype)
-
-        def encode(x: Tensor) -> Posterior:
-            return Posterior(*run("encoder", x).chunk(2, dim=-1))
-
-        def decode(z: Tensor) -> Tensor:
-            return run("decoder", z)
-
-        critic = (lambda z: run("critic", z)) if "critic" in self.modules else no_critic
-        return Net(encode, decode, critic, {**weights_of("extra"), **carried})
+        return self.modules.net(self.averages or self.weights, self.carried, runtime)
 
     def _losses(
         self, weights: State, before: State, objective: Objective, step: Step
@@ -229,10 +207,10 @@ class Stacked:
         Gradients of members do not mix in it, nor do those of net and critic: each sees the other
         as it is, and so one pass back through the sum does for both.
         """
-        net = self._net(weights, before, self.context.runtime)
+        net = self.modules.net(weights, before, self.context.runtime)
         if isinstance(objective, Adversarial):
-            fixed = {n: w.detach() if _loss_of(n) == "critic" else w for n, w in weights.items()}
-            fooled = self._net(fixed, before, self.context.runtime)
+            fixed = {n: w.detach() if loss_of(n) == "critic" else w for n, w in weights.items()}
+            fooled = self.modules.net(fixed, before, self.context.runtime)
             losses = {
                 "net": objective.terms(replace(net, critic=fooled.critic), step),
                 "critic": objective.critic_terms(detach_net(net), step),
@@ -258,9 +236,7 @@ class Stacked:
         )
         for key, optim in self.optim.items():
             pairs = zip(self.weights, gradients, strict=True)
-            names, gradient = zip(
-                *(pair for pair in pairs if _loss_of(pair[0]) == key), strict=True
-            )
+            names, gradient = zip(*(pair for pair in pairs if loss_of(pair[0]) == key), strict=True)
             weights, used = ([source[n] for n in names] for source in (self.weights, self.used))
             moments = [[self.moments[k + n] for k in moments_of(optim)] for n in names]
             decayed = [self.decayed[n] for n in names]
@@ -287,45 +263,16 @@ class Stacked:
         parts = Parts(self.rows, self._images, self._losses, update)
         if not graph:
             return partial(self._train, parts)
-        with self._rewound():
+        # A warm-up takes whole steps and perhaps one that fails half-way.
+        with _put_back([*self._moving(), self.t.unsqueeze(0)], slice(None)):
             return fastest(parts, self._train, self.order, self.t)
 
-    @contextmanager
-    def _rewound(self) -> Iterator[None]:
-        """Undo the steps of a warm-up, whole ones and those that failed half-way."""
-        sets = (self.weights, self.used, self.carried, self.moments, self.averages)
-        tensors = [*(tensor for state in sets for tensor in state.values()), self.t]
-        before = [tensor.detach().clone() for tensor in tensors]
-        yield
-        with torch.no_grad():
-            for tensor, value in zip(tensors, before, strict=True):
-                tensor.copy_(value)
 
-
-def detach_net(net: Net) -> Net:
-    """The networks but for the critic, as they are: nothing is learnt through them."""
-
-    def encode(x: Tensor) -> Posterior:
-        q = net.encode(x)
-        return Posterior(q.mean.detach(), q.logvar.detach())
-
-    extra = {name: value.detach() for name, value in net.extra.items()}
-    return Net(encode, lambda z: net.decode(z).detach(), net.critic, extra)
-
-
-def _loss_of(name: str) -> str:
-    return "critic" if name.startswith("critic.") else "net"
-
-
-def _part(name: str) -> str:
-    return name.partition(".")[0]
-
-
-def _pack(modules: Mapping[str, StackedModule], name: str, value: Tensor) -> Tensor:
-    part, _, rest = name.partition(".")
-    return modules[part].pack(rest, value) if part in modules else value
-
-
-def _unpack(modules: Mapping[str, StackedModule], name: str, value: Tensor) -> Tensor:
-    part, _, rest = name.partition(".")
-    return modules[part].unpack(rest, value) if part in modules else value
+@contextmanager
+def _put_back(tensors: Sequence[Tensor], places: Tensor | slice) -> Iterator[None]:
+    """Undo what happens inside to these places of the first axes."""
+    before = [tensor.detach()[places].clone() for tensor in tensors]
+    yield
+    with torch.no_grad():
+        for tensor, value in zip(tensors, before, strict=True):
+            tensor[places] = value

@@ -22,7 +22,8 @@ def build_critic(objective: Any, inputs: int, outputs: int) -> nn.Sequential:
 
 def critic_adam(objective: Any) -> Adam:
     """The optimiser that an objective's fields describe."""
-    return Adam(objective.critic_lr, objective.critic_beta1, objective.critic_beta2)
+    betas = {"beta1": objective.critic_beta1, "beta2": objective.critic_beta2}
+    return Adam(objective.critic_lr, **betas)
 
 
 def mlp(inputs: int, outputs: int, *, layers: int, width: int, slope: float) -> nn.Sequential:
