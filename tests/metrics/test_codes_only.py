@@ -7,8 +7,8 @@ from unknot import metrics
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
-from unknot.metrics.parts.information import normal_scores
-from unknot.metrics.parts.rows import take, take_codes
+from unknot.metrics.parts.columns import normal_scores
+from unknot.metrics.parts.drawing import take, take_codes
 
 
 @pytest.mark.parametrize("name", UNSUPERVISED)

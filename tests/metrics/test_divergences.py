@@ -9,11 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unknot.core.errors import DataError, ShapeError
-from unknot.metrics.parts.information import (
-    jensen_shannon,
-    kl,
-    wasserstein,
-)
+from unknot.metrics.parts.divergences import jensen_shannon, kl, wasserstein
 
 positive = st.lists(st.floats(0.01, 1), min_size=8, max_size=8)
 

@@ -19,7 +19,7 @@ from unknot import metrics
 from unknot.metrics import Score
 from unknot.metrics.irs import Settings as IrsSettings
 from unknot.metrics.mig import Settings as MigSettings
-from unknot.metrics.parts import information
+from unknot.metrics.parts import information, tables
 
 OLD = "older_environments disentanglement_lib_scikit_learn_0.21.3"
 EACH_VALUE = replace(information.CARBONNEAU, factor_bins=None)
@@ -147,11 +147,11 @@ def test_tables_equal_the_reference(case):
 def test_dci_adds_up_a_stored_importance_table_as_the_study_does(case, entry):
     theirs = peers.golden(case)["disentanglement_lib"][entry]
     table = torch.tensor(theirs["matrices"]["importance"], dtype=torch.float64)
-    per_code = information.concentration(table, dim=1)
-    per_factor = information.concentration(table, dim=0)
+    per_code = tables.concentration(table, dim=1)
+    per_factor = tables.concentration(table, dim=0)
     np.testing.assert_allclose(per_code, theirs["matrices"]["disentanglement_per_code"], atol=1e-8)
     np.testing.assert_allclose(per_factor, theirs["matrices"]["completeness_per_factor"], atol=1e-8)
-    d, c = information.mean(per_code, table.sum(1)), information.mean(per_factor, table.sum(0))
+    d, c = tables.mean(per_code, table.sum(1)), tables.mean(per_factor, table.sum(0))
     assert d.item() == pytest.approx(theirs["scores"]["disentanglement"], abs=1e-8)
     assert c.item() == pytest.approx(theirs["scores"]["completeness"], abs=1e-8)
 

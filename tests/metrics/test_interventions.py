@@ -8,8 +8,9 @@ from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import beta_vae, factor_vae
+from unknot.metrics.parts.drawing import take
+from unknot.metrics.parts.inputs import Inputs
 from unknot.metrics.parts.interventions import CHUNK, Grid, Groups, VoteNoise, batches, source
-from unknot.metrics.parts.rows import Inputs, take
 
 SPACE = FactorSpace(("a", "one", "b"), (4, 1, 6), ("ordered", "nominal", "ordered"))
 POINTS = SPACE.factors(torch.arange(SPACE.size))

@@ -10,7 +10,7 @@ from scipy.special import digamma
 from metrics import peers
 from metrics.representations import factors, get, perfect
 from unknot.core.errors import ConfigError
-from unknot.metrics.parts.information import neighbor_information
+from unknot.metrics.parts.neighbors import neighbor_information
 
 
 def estimate(codes, levels, k=3):

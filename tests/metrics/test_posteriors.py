@@ -12,8 +12,8 @@ from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.factors import FactorSpace
 from unknot.core.posterior import Posterior
 from unknot.core.representation import Representation
-from unknot.metrics.parts.information import log_density, mixture_information
-from unknot.metrics.parts.rows import Inputs
+from unknot.metrics.parts.inputs import Inputs
+from unknot.metrics.parts.mixtures import log_density, mixture_information
 
 RNG = np.random.default_rng(3)
 MEAN, LOGVAR = RNG.normal(size=(40, 2)), RNG.normal(size=(40, 2))

@@ -10,8 +10,8 @@ from metrics.representations import get
 from unknot import metrics
 from unknot.core.errors import ConfigError, DataError
 from unknot.metrics import Score
+from unknot.metrics.parts.drawing import take
 from unknot.metrics.parts.facts import Protocol
-from unknot.metrics.parts.rows import take
 from unknot.metrics.parts.scoring import Measured, build
 
 

@@ -6,8 +6,9 @@ from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import mig
+from unknot.metrics.parts.drawing import take, take_two
 from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT
-from unknot.metrics.parts.rows import Rows, take, take_two
+from unknot.metrics.parts.rows import Rows
 
 RNG = np.random.default_rng(0)
 CODES, FACTORS = RNG.normal(size=(60, 3)), RNG.integers(0, 4, (60, 2))

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from reference import metrics_information, metrics_rest
 from scipy import stats
 
-from unknot.metrics.parts import information
-from unknot.metrics.parts.rows import take
+from unknot.metrics.parts import columns, information
+from unknot.metrics.parts.drawing import take
 from unknot.metrics.sap import threshold_accuracy
 
 RNG = np.random.default_rng(0)
@@ -116,18 +116,14 @@ def test_too_few_rows_to_tell_leave_codes_alive():
 def test_correlations_equal_those_of_scipy():
     a, b = RNG.normal(size=(60, 3)), RNG.integers(0, 5, (60, 2)).astype(float)
     a[:, 2] = 0.1
-    pearson = information.correlation(tensor(a), tensor(b))
-    spearman = information.correlation(
-        information.midranks(tensor(a)), information.midranks(tensor(b))
-    )
+    pearson = columns.correlation(tensor(a), tensor(b))
+    spearman = columns.correlation(columns.midranks(tensor(a)), columns.midranks(tensor(b)))
     for j in range(2):
         for k in range(2):
             assert pearson[j, k].item() == pytest.approx(stats.pearsonr(a[:, j], b[:, k])[0])
             assert spearman[j, k].item() == pytest.approx(stats.spearmanr(a[:, j], b[:, k])[0])
     assert pearson[2].tolist() == [0.0, 0.0]
-    np.testing.assert_array_equal(
-        information.midranks(tensor(b))[:, 0] + 1, stats.rankdata(b[:, 0])
-    )
+    np.testing.assert_array_equal(columns.midranks(tensor(b))[:, 0] + 1, stats.rankdata(b[:, 0]))
 
 
 @given(st.integers(0, 10_000), st.integers(2, 3))

@@ -15,7 +15,7 @@ from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import axis_alignment, distance_correlation, linearity, orientation
-from unknot.metrics.parts.rows import take
+from unknot.metrics.parts.drawing import take
 from unknot.metrics.parts.traversals import (
     PAPER,
     UNKNOT,

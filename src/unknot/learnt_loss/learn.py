@@ -32,8 +32,8 @@ from unknot.engine.device import runtime
 from unknot.learnt_loss.soft_rank import pearson, soft_rank
 from unknot.losses.blur import check_reach, convolve
 from unknot.losses.overlap import Overlap
+from unknot.metrics.parts.columns import midranks
 from unknot.metrics.parts.distances import RANDOM, correlations
-from unknot.metrics.parts.information import midranks
 from unknot.runs.spec import settings_table
 
 Mode: TypeAlias = Literal["improve", "adversarial", "none"]

@@ -8,9 +8,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import ratio
 
 REACH, STEPS = 5.0, 201
 """Where distribution functions are compared: so many points up to so far on either side."""

@@ -7,12 +7,14 @@ import torch
 from torch import Tensor
 
 from unknot.core.errors import DataError
+from unknot.metrics.parts.columns import to_unit_range
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import UNKNOT, ratio, to_unit_range
+from unknot.metrics.parts.information import UNKNOT
 from unknot.metrics.parts.interventions import accuracy_values, batches, source
 from unknot.metrics.parts.learners import class_scores, versions
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import ratio
 
 
 @dataclass(frozen=True)

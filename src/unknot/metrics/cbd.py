@@ -6,9 +6,10 @@ from typing import Literal
 import torch
 
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import UNKNOT, gap, mean
+from unknot.metrics.parts.information import UNKNOT
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import gap, mean
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from unknot.core.errors import DataError
 from unknot.metrics.parts.boosting import boost
+from unknot.metrics.parts.columns import to_unit_range
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import concentration, mean, to_unit_range
 from unknot.metrics.parts.learners import (
     bin_codes,
     check_classes,
@@ -21,6 +21,7 @@ from unknot.metrics.parts.learners import (
 )
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import concentration, mean
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 import torch
 
-from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT, Counting, gap
+from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT, Counting
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import gap
 
 PROTOCOLS = {"paper": STUDY, "carbonneau": CARBONNEAU, "unknot": UNKNOT}
 

@@ -11,8 +11,9 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError
 from unknot.metrics.parts.boosting import boost
+from unknot.metrics.parts.columns import to_unit_range
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import SIGMAS, to_unit_range
+from unknot.metrics.parts.information import SIGMAS
 from unknot.metrics.parts.learners import (
     bin_codes,
     class_scores,

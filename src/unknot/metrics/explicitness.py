@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.metrics.parts.columns import midranks, to_unit_range
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import discretize, midranks, to_unit_range
+from unknot.metrics.parts.information import discretize
 from unknot.metrics.parts.learners import (
     Array,
     check_classes,

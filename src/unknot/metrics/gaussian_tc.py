@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 
 from unknot.core.errors import DataError
+from unknot.metrics.parts.columns import correlation, normal_scores
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import correlation, normal_scores
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 

@@ -11,10 +11,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import UNKNOT, level_entropies, neighbor_information, ratio
+from unknot.metrics.parts.information import UNKNOT, level_entropies
 from unknot.metrics.parts.learners import check_classes, columns, standardize, versions
+from unknot.metrics.parts.neighbors import neighbor_information
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import ratio
 
 NOTHING = 0.02
 """Below this share of a factor's entropy the codes tell nothing that is worth sorting."""

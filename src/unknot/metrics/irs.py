@@ -8,9 +8,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import UNKNOT, discretize, mean, ratio
+from unknot.metrics.parts.information import UNKNOT, discretize
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import mean, ratio
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from unknot.metrics.parts.information import (
     UNKNOT,
     Counting,
     entropy,
-    gap,
     level_entropies,
     mutual_information,
 )
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import gap
 
 
 @dataclass(frozen=True)

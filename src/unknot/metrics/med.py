@@ -9,9 +9,10 @@ from torch import Tensor
 
 from unknot.core.errors import ConfigError
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import STUDY, UNKNOT, Counting, concentration, mean, ratio
+from unknot.metrics.parts.information import STUDY, UNKNOT, Counting
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import concentration, mean, ratio
 
 
 @dataclass(frozen=True)

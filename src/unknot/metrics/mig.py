@@ -9,19 +9,12 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import (
-    CARBONNEAU,
-    STUDY,
-    UNKNOT,
-    Counting,
-    gap,
-    level_entropies,
-    mixture_information,
-    neighbor_information,
-    ratio,
-)
+from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT, Counting, level_entropies
+from unknot.metrics.parts.mixtures import mixture_information
+from unknot.metrics.parts.neighbors import neighbor_information
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import gap, ratio
 
 
 @dataclass(frozen=True)

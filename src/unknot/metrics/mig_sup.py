@@ -1,9 +1,10 @@
 """MIG-sup, the gap seen from the codes."""
 
 from unknot.metrics.mig import Settings
-from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT, gap, mean, ratio
+from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import gap, mean, ratio
 
 PROTOCOLS = {
     "paper": Settings(STUDY),

@@ -2,9 +2,10 @@
 
 import torch
 
-from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT, Counting, mean, ratio
+from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT, Counting
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import mean, ratio
 
 PROTOCOLS = {"study2019": STUDY, "paper": STUDY, "carbonneau": CARBONNEAU, "unknot": UNKNOT}
 

@@ -1,7 +1,7 @@
 """Orientation: whether the line along which codes move is an axis."""
 
-from unknot.metrics.parts.information import ratio
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import ratio
 from unknot.metrics.parts.traversals import (
     PAPER,
     UNKNOT,

@@ -11,11 +11,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.errors import DataError
+from unknot.metrics.parts.columns import midranks
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import gap, midranks, ratio
 from unknot.metrics.parts.learners import check_classes, columns, learner_record
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import gap, ratio
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from unknot.core.errors import ConfigError, ShapeError
+from unknot.metrics.parts.array_rows import Array
+from unknot.metrics.parts.columns import correlation, midranks, to_unit_range
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import correlation, midranks, ratio, to_unit_range
 from unknot.metrics.parts.learners import versions
-from unknot.metrics.parts.rows import Array
 from unknot.metrics.parts.scoring import Measured, Models, metric
+from unknot.metrics.parts.tables import ratio
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import torch
 
+from unknot.metrics.parts.columns import correlation, normal_scores
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import correlation, normal_scores, ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
+from unknot.metrics.parts.tables import ratio
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from unknot.engine.encode import encode
 from unknot.metrics import facts
 from unknot.metrics.parts import evaluation
 from unknot.metrics.parts.facts import Protocol, check_protocol, protocols_for
-from unknot.metrics.parts.rows import Inputs
+from unknot.metrics.parts.inputs import Inputs
 from unknot.metrics.parts.score import Score
 from unknot.runs.decoding import decoding, reconstruction_errors
 from unknot.runs.records import Record, protocol_record

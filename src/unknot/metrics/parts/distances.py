@@ -27,7 +27,7 @@ from unknot.core.factors import FactorSpace
 from unknot.core.posterior import Posterior
 from unknot.core.registry import nearest
 from unknot.losses.overlap import Overlap
-from unknot.metrics.parts.information import correlation, midranks, to_unit_range
+from unknot.metrics.parts.columns import correlation, midranks, to_unit_range
 from unknot.metrics.parts.traversals import Convention, grid_traversals, random_pairs
 
 Images: TypeAlias = Callable[[Tensor], Tensor]

@@ -2,7 +2,8 @@
 
 import torch
 
-from unknot.metrics.parts.rows import QUANTILE_BINS, Rows
+from unknot.metrics.parts.array_rows import QUANTILE_BINS
+from unknot.metrics.parts.rows import Rows
 
 FEWEST_OF_VALUE = 3
 """Rows of a value, on average; with fewer a metric learns or counts single rows."""

@@ -10,7 +10,7 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.core.representation import Representation
 from unknot.metrics.parts.facts import check_protocol, facts, protocols_for
 from unknot.metrics.parts.given import GivenCodes, GivenFactors
-from unknot.metrics.parts.rows import Inputs
+from unknot.metrics.parts.inputs import Inputs
 from unknot.metrics.parts.score import Score
 from unknot.metrics.parts.scoring import Metric
 

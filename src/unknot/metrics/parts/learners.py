@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unknot.core.errors import DataError
-from unknot.metrics.parts.information import to_unit_range
+from unknot.metrics.parts.columns import to_unit_range
 from unknot.metrics.parts.rows import Rows
 
 Array: TypeAlias = NDArray[Any]

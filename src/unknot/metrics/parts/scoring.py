@@ -14,19 +14,14 @@ from torch import Tensor
 
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
+from unknot.metrics.parts.array_rows import QUANTILE_BINS, Array
 from unknot.metrics.parts.decoding import Likelihood, PosteriorSamples, sample_posteriors
 from unknot.metrics.parts.doubts import doubts
+from unknot.metrics.parts.drawing import Codes, take_codes
 from unknot.metrics.parts.facts import FIELDS, Facts, Protocol, RowSettings, pick_protocol
 from unknot.metrics.parts.given import GivenCodes, GivenFactors
-from unknot.metrics.parts.rows import (
-    QUANTILE_BINS,
-    Array,
-    Codes,
-    Images,
-    Inputs,
-    Rows,
-    take_codes,
-)
+from unknot.metrics.parts.inputs import Images, Inputs
+from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.score import Score
 
 MOST_RESAMPLES, FEWEST_RESAMPLES = 200, 50

@@ -13,9 +13,9 @@ from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import UNKNOT as COUNTED
-from unknot.metrics.parts.information import ratio
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured
+from unknot.metrics.parts.tables import ratio
 
 Dead: TypeAlias = Literal["counted", "left out"]
 CHUNK = 10_000

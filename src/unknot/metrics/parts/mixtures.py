@@ -1,0 +1,58 @@
+"""Information of latents about factors, integrated over posteriors."""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+AT_ONCE = 2**17
+"""Densities of points under components that are held at a time."""
+
+
+def log_density(
+    points: Float[Tensor, "s z"], mean: Float[Tensor, "n z"], logvar: Float[Tensor, "n z"]
+) -> Float[Tensor, "s z"]:
+    r"""Of each coordinate under the even mixture of all posteriors, $\ln \frac1n \sum_i q_i(z_j)$.
+
+    Example:
+        >>> one = torch.zeros(1, 1).double()
+        >>> round(log_density(one, one, one).exp().item(), 4)
+        0.3989
+    """
+    mean, logvar = mean.T[:, None].contiguous(), logvar.T[:, None].contiguous()
+    scale = (-0.5 * logvar).exp() * math.sqrt(0.5)
+    height = -0.5 * (logvar + math.log(2 * math.pi)) - math.log(mean.shape[-1])
+    chunks = []
+    for chunk in points.split(max(1, AT_ONCE // mean.numel())):
+        # In place: this is the whole cost of an entropy, and memory is most of it.
+        density = (chunk.T[:, :, None] - mean).mul_(scale).square_().neg_().add_(height)
+        top = density.amax(-1)
+        chunks.append((density.sub_(top[..., None]).exp_().sum(-1).log() + top).T)
+    return torch.cat(chunks)
+
+
+def mixture_information(
+    points: Float[Tensor, "n z"],
+    mean: Float[Tensor, "n z"],
+    logvar: Float[Tensor, "n z"],
+    levels: Int[Tensor, "n f"],
+    most: int,
+) -> Float[Tensor, "z f"]:
+    r"""Mutual information in nats of each latent and each factor, from one point per posterior.
+
+    $$I(z_j; v) = H(z_j) - \sum_v p(v) H(z_j | v)$$
+    with the entropies of $q(z_j) = \frac1n \sum_i q(z_j | x_i)$ and of the same mixture over the
+    rows of one value, each the mean of $-\ln q$ over the first ``most`` points. At least 0; with
+    all points in both it is never more than the entropy of the factor.
+    """
+    entropy = -log_density(points[:most], mean, logvar).mean(0)
+    table = []
+    for level in levels.T:
+        conditional = torch.zeros_like(entropy)
+        for value in level.unique():
+            rows = level == value
+            inside = log_density(points[rows][:most], mean[rows], logvar[rows])
+            conditional += rows.double().mean() * inside.mean(0)
+        table.append(entropy + conditional)
+    return torch.stack(table, dim=1).clamp_min(0)
