@@ -6,7 +6,7 @@ import pytest
 from metrics.representations import get
 from unknot import metrics
 from unknot.core.errors import ConfigError
-from unknot.metrics.parts.scoring import half_sample_interval, resamples
+from unknot.metrics.parts.intervals import half_sample_interval, resamples
 
 
 def test_scores_are_those_of_each_protocol():

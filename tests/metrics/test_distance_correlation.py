@@ -108,7 +108,7 @@ def test_rows_without_traversals_are_refused():
 
 def test_the_interval_covers_the_value_and_narrows_with_traversals(monkeypatch):
     """The noise of the codes grows along the third factor: traversals differ."""
-    monkeypatch.setattr("unknot.metrics.parts.scoring.MOST_RESAMPLES", 50)
+    monkeypatch.setattr("unknot.metrics.parts.intervals.MOST_RESAMPLES", 50)
     settings = replace(PROTOCOLS["unknot"], pairs=2_000)
     rng = np.random.default_rng(0)
     widths = []

@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.model_selection import KFold
 
 from unknot.metrics.efficiency import PENALTIES
-from unknot.metrics.parts import learners
-from unknot.metrics.parts.learners import CLOSE, fit_logistic
+from unknot.metrics.parts import logistic
+from unknot.metrics.parts.logistic import CLOSE, fit_logistic
 
 
 def noisy(classes: int, n: int, noise: float):
@@ -43,7 +43,7 @@ def test_coefficients_and_probabilities_are_those_of_scikit_learn(
     probabilities = ours.logits(torch.from_numpy(held)).softmax(1).numpy()
     np.testing.assert_allclose(probabilities, theirs.predict_proba(held), atol=1e-4)
     np.testing.assert_array_equal(ours.predict(torch.from_numpy(held)), theirs.predict(held))
-    monkeypatch.setattr(learners, "CLOSE", CLOSE / 1000)
+    monkeypatch.setattr(logistic, "CLOSE", CLOSE / 1000)
     weight = fitted(codes, level, [c]).weight.numpy()
     weight = weight[1:] - weight[:1] if classes == 2 else weight
     scale = np.abs(theirs.coef_).max(0)
@@ -94,7 +94,7 @@ def test_separable_classes_end_at_the_penalty(monkeypatch):
     ours = fitted(codes, level, PENALTIES)
     theirs = converged(LogisticRegressionCV, codes, level, Cs=10, cv=KFold(5))
     assert ours.c == theirs.C_[0] > 100
-    monkeypatch.setattr(learners, "PATIENCE", 1)
+    monkeypatch.setattr(logistic, "PATIENCE", 1)
     again = fitted(codes, level, PENALTIES)
     assert again.c == ours.c
     np.testing.assert_allclose(again.weight, ours.weight, rtol=1e-2, atol=1e-2)

@@ -18,10 +18,10 @@ from unknot.metrics.parts.learners import (
     bin_codes,
     class_scores,
     columns,
-    fit_logistic,
     learner_record,
     standardize,
 )
+from unknot.metrics.parts.logistic import fit_logistic
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 
