@@ -40,6 +40,8 @@ The setting `likelihood` defines the decoder output and the reconstruction loss
   black, the sigmoid can saturate: with it, `l_vae`, `mdl_vae` and `sigma_vae` gave black images
   after 2,000 steps of 32 dSprites images at a learning rate of 1e-3 (`conv64`, seed 0); with
   "gaussian" they did not.
+- "poisson", "negative_binomial": for [tables of counts](tables.md#counts); logits of each column's
+  share of the row's total, and for the negative binomial one learnt dispersion for each column.
 
 """
 

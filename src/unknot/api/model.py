@@ -29,6 +29,7 @@ from unknot.core.posterior import Posterior
 from unknot.engine.population import carried
 from unknot.engine.updates import move_weights, torch_optimizer
 from unknot.losses.likelihood import activate, likelihood_of, pixel_likelihood
+from unknot.nets.parts.dispersion import with_dispersion
 from unknot.nets.parts.weights import initialize
 
 
@@ -59,7 +60,7 @@ class Model(nn.Module):
         encoder: Images to means and log-variances: a pair ``(mean, logvar)``, or one tensor
             ``[n, 2 z]``.
         decoder: Codes ``[n, z]`` to logits, or means if the likelihood is Gaussian; never
-            activated.
+            activated. Images of counts are log1p of them, ``[n, columns, 1, 1]``.
         n_data: How many images there are to train on.
         seed: Of the noise, and of the weights of a critic.
         optimizer: What `step` uses; the critic has that of its objective.
@@ -113,6 +114,8 @@ class Model(nn.Module):
         """
         if self._built:
             return self
+        if likelihood_of(self.objective) == "negative_binomial":
+            self.decoder = with_dispersion(self.decoder, (*x.shape[1:],)).to(x)
         was, device = self.training, x.device
         with torch.no_grad():
             self.eval()
@@ -225,7 +228,7 @@ class Model(nn.Module):
 
     @torch.no_grad()
     def decode(self, z: Tensor) -> Tensor:
-        """Images of codes: probabilities, or means."""
+        """Images of codes: probabilities, or means; of counts, log1p of their expected shares."""
         return activate(likelihood_of(self.objective), self.decoder(z))
 
     def net(self) -> Net:
@@ -258,8 +261,11 @@ class Model(nn.Module):
 
     def _question(self, decoded: Tensor) -> None:
         """Decoders that end in a sigmoid are a common slip, and nothing else would tell."""
-        gaussian = pixel_likelihood(likelihood_of(self.objective)) == "gaussian"
-        if not gaussian and decoded.numel() > 30 and bool(((decoded > 0) & (decoded < 1)).all()):
+        bounded = pixel_likelihood(likelihood_of(self.objective)) in (
+            "bernoulli",
+            "sigmoid_gaussian",
+        )
+        if bounded and decoded.numel() > 30 and bool(((decoded > 0) & (decoded < 1)).all()):
             warnings.warn(
                 "All outputs of the decoder lie between 0 and 1. It should give logits: leave out "
                 "a sigmoid at its end.",

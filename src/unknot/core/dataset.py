@@ -86,6 +86,7 @@ class FactorDataset(Dataset[Tensor]):
         note: What was decided when the images were read, for people.
         origin: The settings that it was loaded from, if any: with them a run can load it again.
         columns: Of a table, whose rows are images of one pixel with a channel for each column.
+        row_total: Of counts, which `batch` gives as log1p: the median of the rows' totals.
     """
 
     name: str
@@ -96,6 +97,7 @@ class FactorDataset(Dataset[Tensor]):
     note: str = ""
     origin: Any = field(default=None, compare=False, repr=False)
     columns: tuple[str, ...] = ()
+    row_total: float | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.images, Sized) and len(self.images) != self.space.size:
@@ -153,13 +155,17 @@ class FactorDataset(Dataset[Tensor]):
             raise DataError(f"{self.name} has rows 0 to {self.space.size - 1}; got {row}.")
 
     def standardize(self, x: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
-        """Images in [0, 1] as `batch` gives them."""
+        """Images in [0, 1] as `batch` gives them; of counts, their log1p."""
+        if self.row_total is not None:
+            return x.log1p()
         if not self.mean:
             return x
         return (x - _channels(self.mean, x)) / _channels(self.std, x)
 
     def unit(self, x: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
         """Undo the standardisation, for looking at images."""
+        if self.row_total is not None:
+            return x.expm1()
         if not self.mean:
             return x
         return x * _channels(self.std, x) + _channels(self.mean, x)
@@ -198,4 +204,6 @@ class FactorDataset(Dataset[Tensor]):
 
 def _channels(values: tuple[float, ...], x: Tensor) -> Float[Tensor, "c 1 1"]:
     """One value per channel, filled in on the device: a copy could not be in a CUDA graph."""
+    if x.device.type == "cpu":  # of a table with thousands of columns, filling in takes longest
+        return x.new_tensor(values)[:, None, None]
     return torch.stack([x.new_full((1, 1), value) for value in values])

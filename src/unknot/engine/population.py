@@ -38,7 +38,9 @@ from unknot.core.objective import (
 from unknot.core.optim import Optimizer
 from unknot.core.posterior import Posterior
 from unknot.engine.device import Runtime
-from unknot.nets.parts.weights import initial_weights, initialize
+from unknot.losses.likelihood import likelihood_of
+from unknot.nets.parts.dispersion import with_dispersion
+from unknot.nets.parts.weights import initialize
 from unknot.samplers.parts.sampler import Sampler, inside_part, sampler_for
 from unknot.samplers.parts.split import Part, Split, rows_in_part
 
@@ -136,6 +138,8 @@ class Context:
         image = self.dataset.shape
         with torch.device("meta"):
             modules = {"encoder": self.net.encoder(image), "decoder": self.net.decoder(image)}
+            if likelihood_of(objective) == "negative_binomial":
+                modules["decoder"] = with_dispersion(modules["decoder"], image)
             if isinstance(objective, Adversarial):
                 modules["critic"] = objective.critic(image, self.net.latents)
         return modules
@@ -149,9 +153,10 @@ class Context:
                 for part, module in modules.items()
                 for name, weight in module.named_parameters()
             }
-        weights = initial_weights(self.net, self.dataset.shape, seeds, dtype=dtype)
-        if "critic" in modules:
-            weights |= initialize(modules["critic"], "critic", self.net.init, seeds, dtype=dtype)
+        weights: State = {}
+        for part, module in modules.items():
+            head = self.net.latents if part == "encoder" else None
+            weights |= initialize(module, part, self.net.init, seeds, head=head, dtype=dtype)
         return weights
 
     def extra_state(self, objective: Objective, seeds: Int[Tensor, "*p"]) -> ExtraState:

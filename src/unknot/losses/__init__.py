@@ -5,7 +5,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.posterior import Posterior
-from unknot.losses.likelihood import Likelihood, activate, pixel_likelihood
+from unknot.losses.counts import count_loss
+from unknot.losses.likelihood import Likelihood, activate, is_of_counts, pixel_likelihood
 from unknot.losses.overlap import Overlap
 
 __all__ = [
@@ -19,9 +20,11 @@ __all__ = [
 
 
 def reconstruction(
-    likelihood: Likelihood, decoded: Float[Tensor, "*p b c h w"], x: Float[Tensor, "*p b c h w"]
+    likelihood: Likelihood, decoded: Float[Tensor, "*p b k h w"], x: Float[Tensor, "*p b c h w"]
 ) -> Float[Tensor, "*p"]:
     """The reconstruction loss of a likelihood; with an `Overlap`, that of blurred images too."""
+    if is_of_counts(likelihood):
+        return count_loss(likelihood, decoded, x).mean(-1)
     if pixel_likelihood(likelihood) == "bernoulli":
         loss = bernoulli(decoded, x)
     else:

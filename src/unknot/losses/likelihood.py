@@ -1,17 +1,23 @@
-"""Likelihoods of images, and what a decoder's outputs are under each."""
+"""Likelihoods of images and counts, and what a decoder's outputs are under each."""
 
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypeGuard, get_args
 
 from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
+from unknot.losses.counts import Counts, expected_counts
 from unknot.losses.overlap import Overlap, Pixels
 
-Likelihood: TypeAlias = Literal["bernoulli", "gaussian", "sigmoid_gaussian"] | Overlap
-"""Outputs are logits of probabilities, means, or logits of means within (0, 1); or one of these
-with a loss of blurred images beside it, which is a loss but not the logarithm of a likelihood."""
+Density: TypeAlias = Pixels | Counts
+Likelihood: TypeAlias = (
+    Literal["bernoulli", "gaussian", "sigmoid_gaussian", "poisson", "negative_binomial"] | Overlap
+)
+"""Outputs are logits of probabilities, means, logits of means within (0, 1), or logits of shares of
+a row's counts, with the logarithms of dispersions if these are negative binomial; or it is one of
+the first three with a loss of blurred images beside it, which is a loss but not the logarithm of a
+likelihood."""
 
 
 def likelihood_of(objective: Any) -> Likelihood:
@@ -20,7 +26,12 @@ def likelihood_of(objective: Any) -> Likelihood:
     return likelihood
 
 
-def pixel_likelihood(likelihood: Likelihood) -> Pixels:
+def is_of_counts(likelihood: Any) -> TypeGuard[Counts]:
+    """Whether a likelihood is one of counts."""
+    return likelihood in get_args(Counts)
+
+
+def pixel_likelihood(likelihood: Likelihood) -> Density:
     """The likelihood of single pixels.
 
     Raises:
@@ -31,13 +42,23 @@ def pixel_likelihood(likelihood: Likelihood) -> Pixels:
         ('bernoulli', 'gaussian')
     """
     pixels = likelihood.pixels if isinstance(likelihood, Overlap) else likelihood
-    if pixels not in (names := get_args(Pixels)):
-        raise ConfigError(f"There is no likelihood '{pixels}'{nearest(str(pixels), list(names))}")
+    names = [*get_args(Pixels), *get_args(Counts)]
+    if pixels not in names:
+        raise ConfigError(f"There is no likelihood '{pixels}'{nearest(str(pixels), names)}")
     return pixels
 
 
-def activate(likelihood: Likelihood, decoded: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    """Images that a decoder's outputs stand for: probabilities or means.
+def activate(
+    likelihood: Likelihood,
+    decoded: Float[Tensor, "..."],
+    total: float | Float[Tensor, "..."] | None = None,
+) -> Float[Tensor, "..."]:
+    """Images that a decoder's outputs stand for: probabilities or means; of counts, their log1p.
+
+    Args:
+        likelihood: Whose outputs they are.
+        decoded: The outputs.
+        total: How many counts a row has in all; 1 unless given, and of no use to other likelihoods.
 
     Example:
         >>> import torch
@@ -45,5 +66,10 @@ def activate(likelihood: Likelihood, decoded: Float[Tensor, "..."]) -> Float[Ten
         [0.5, 0.5]
         >>> activate("gaussian", torch.zeros(2)).tolist()
         [0.0, 0.0]
+        >>> activate("poisson", torch.zeros(1, 2, 1, 1), 6).expm1().flatten().tolist()
+        [3.0, 3.0]
     """
-    return decoded if pixel_likelihood(likelihood) == "gaussian" else decoded.sigmoid()
+    density = pixel_likelihood(likelihood)
+    if is_of_counts(density):
+        return expected_counts(density, decoded, 1.0 if total is None else total).log1p()
+    return decoded if density == "gaussian" else decoded.sigmoid()

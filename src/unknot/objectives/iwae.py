@@ -9,7 +9,8 @@ from torch import Tensor
 
 from unknot.core.hyper import at_least
 from unknot.core.objective import Net, Note, Step, Term, Terms
-from unknot.losses.likelihood import Likelihood, activate, pixel_likelihood
+from unknot.losses.counts import count_loss
+from unknot.losses.likelihood import Likelihood, activate, is_of_counts, pixel_likelihood
 from unknot.losses.overlap import Overlap
 
 
@@ -61,7 +62,7 @@ class IWAE:
 
 def log_loss(
     likelihood: Likelihood,
-    decoded: Float[Tensor, "*p l b c h w"],
+    decoded: Float[Tensor, "*p l b k h w"],
     x: Float[Tensor, "*p b c h w"],
 ) -> Float[Tensor, "*p l b"]:
     r"""$-\ln p(x|z)$ of each sample of each image, constants included; a Gaussian has variance 1/2.
@@ -71,7 +72,9 @@ def log_loss(
         >>> log_loss("gaussian", torch.zeros(3, 2, 1, 4, 4), torch.zeros(2, 1, 4, 4))[0, 0].item()
         9.1578...
     """
-    x = x.unsqueeze(-5).expand_as(decoded)
+    x = x.unsqueeze(-5).expand(*decoded.shape[:-3], *x.shape[-3:])
+    if is_of_counts(likelihood):
+        return count_loss(likelihood, decoded, x)
     if pixel_likelihood(likelihood) == "bernoulli":
         losses = F.binary_cross_entropy_with_logits(decoded, x, reduction="none")
     else:

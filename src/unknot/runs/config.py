@@ -3,7 +3,7 @@
 import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
@@ -18,6 +18,8 @@ from unknot.core.objective import sampler_of
 from unknot.core.optim import OPTIMIZERS, Optimizer
 from unknot.core.toml import parse_value
 from unknot.data.parts.entry import entry_for
+from unknot.data.vectors import Vectors
+from unknot.losses.likelihood import is_of_counts
 from unknot.runs.spec import FORMAT, Choice, TrainSpec, settings_table, tag
 from unknot.runs.stopping import Stop
 
@@ -220,6 +222,8 @@ def _suit(table: dict[str, Any], data: Any) -> dict[str, Any]:
     kind = registry.get("objectives", objective.get("name", DEFAULTS["objective"]))
     if data.unbounded and "likelihood" in _fields(kind)[1]:
         objective = {"likelihood": "gaussian", **objective}
+    if is_of_counts(objective.get("likelihood")) and isinstance(data, Vectors):
+        table["data"] = replace(table["data"], settings=replace(data, standardize=False))
     return {**table, "net": net, "objective": objective}
 
 

@@ -12,7 +12,8 @@ from unknot.core import noise, registry
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Calibrated, Net, Recoding
 from unknot.losses import reconstruction
-from unknot.losses.likelihood import activate, likelihood_of, pixel_likelihood
+from unknot.losses.counts import row_totals
+from unknot.losses.likelihood import activate, is_of_counts, likelihood_of, pixel_likelihood
 from unknot.metrics.parts.decoding import PosteriorSamples, Variance, sample_posteriors
 from unknot.metrics.parts.score import Score
 from unknot.metrics.parts.scoring import DecoderMetric
@@ -46,9 +47,7 @@ def decoding(
                 f"{objective.name} does not give them."
             )
         if not hasattr(objective.settings, "likelihood"):
-            raise ConfigError(
-                f"{metric} needs a Bernoulli or Gaussian likelihood; {objective.name} has none."
-            )
+            raise ConfigError(f"{metric} needs a likelihood; {objective.name} has none.")
         # A loss of blurred images is no density. What is left without it is one of the same means,
         # and compares with that of models trained on pixels alone.
         likelihood = pixel_likelihood(objective.settings.likelihood)
@@ -76,7 +75,8 @@ def reconstruction_errors(
     """Errors of reconstructions from the means of posteriors, of each member.
 
     ``recon`` is the reconstruction loss of the objective's likelihood, and ``recon.mse`` the
-    squared error; both are summed over pixels and averaged over images.
+    squared error, of counts that of their log1p; both are summed over pixels and averaged over
+    images.
 
     Args:
         training: The models.
@@ -91,10 +91,12 @@ def reconstruction_errors(
         for some in index.split(max(1, 4_096 // population.members)):
             x = dataset.batch(some)
             decoded = population.decode(population.encode(x).mean)
-            x = x.to(decoded).expand_as(decoded)
+            x = x.to(decoded).expand(len(decoded), *x.shape)
+            total = row_totals(x) if is_of_counts(likelihood) else None
+            off = activate(likelihood, decoded, total) - x
             errors = {
                 "recon": reconstruction(likelihood, decoded, x),
-                "recon.mse": (activate(likelihood, decoded) - x).square().flatten(2).sum(2).mean(1),
+                "recon.mse": off.square().flatten(2).sum(2).mean(1),
             }
             for name, error in errors.items():
                 sums[name] = sums.get(name, 0) + error.double().cpu() * len(some) / len(index)

@@ -28,6 +28,8 @@ def as_images(images: Tensor | np.ndarray, dataset: FactorDataset) -> Float[Tens
     else:
         x = images
     if x.ndim == 2 and dataset.shape == (x.shape[1], 1, 1):  # rows of a table, as they stand there
+        if dataset.row_total is not None and bool(((x < 0) | (x != x.round())).any()):
+            raise DataError("The run is of counts: rows must hold whole numbers from 0.")
         return dataset.standardize(x.float()[..., None, None])
     x = _channels_first(x, dataset.shape)
     if x.dtype in (torch.uint8, torch.bool):
@@ -39,7 +41,12 @@ def as_images(images: Tensor | np.ndarray, dataset: FactorDataset) -> Float[Tens
         )
     if not bool(x.isfinite().all()):
         raise DataError("Images must not hold NaN or infinite values.")
-    if not dataset.mean and x.numel() and (x.min() < -ROUNDING or x.max() > 1 + ROUNDING):
+    if (
+        not dataset.mean
+        and dataset.row_total is None
+        and x.numel()
+        and (x.min() < -ROUNDING or x.max() > 1 + ROUNDING)
+    ):
         raise DataError(
             f"Floats must lie in [0, 1]; these lie in [{x.min():.4g}, {x.max():.4g}]. Divide by "
             "255, or hand over uint8."

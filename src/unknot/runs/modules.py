@@ -1,6 +1,5 @@
 """Encoder and decoder of a trained model as plain modules."""
 
-import torch
 from torch import nn
 
 from unknot.runs.training import Training
@@ -14,8 +13,7 @@ def trained_module(training: Training, part: str) -> nn.Module:
         part: ``encoder`` or ``decoder``.
     """
     context = training.context
-    with torch.device("meta"):
-        module: nn.Module = getattr(context.net, part)(context.dataset.shape)
+    module = context.modules(training.specs[0].objective.settings)[part]
     module = module.to_empty(device=context.runtime.device).to(dtype=context.runtime.dtype)
     prefix = f"{part}."
     weights = {

@@ -157,9 +157,10 @@ class Run:
         return self.posterior(as_images(images, self.dataset)).mean
 
     def decode(self, z: Float[Tensor, "... n z"]) -> Float[Tensor, "... n c h w"]:
-        """Images of codes, as the dataset holds them: probabilities, or means.
+        """Images of codes, as `dataset.batch` gives them: probabilities, or means.
 
-        Codes without a member axis are decoded by every member.
+        Counts are those of a row whose total is the median of the data. Codes without a member axis
+        are decoded by every member.
 
         Raises:
             ShapeError: The codes do not fit the net.
@@ -174,7 +175,8 @@ class Run:
                 f"Expected codes [n, {latents}] or [{members}, n, {latents}]; got {tuple(z.shape)}."
             )
         y = self.training.population.decode(z.to(self.training.context.runtime.dtype))
-        return self._drop(activate(likelihood_of(self.spec.objective.settings), y))
+        likelihood = likelihood_of(self.spec.objective.settings)
+        return self._drop(activate(likelihood, y, self.dataset.row_total))
 
     def posteriors(
         self,

@@ -13,12 +13,13 @@ from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, StoreError
+from unknot.data.parts.counts import as_counts
 from unknot.engine.checkpoint import Checkpoint
 from unknot.engine.device import runtime, threads, to_read
 from unknot.engine.loop import fit
 from unknot.engine.population import Context, Population, State, populate
 from unknot.engine.updates import is_moment
-from unknot.losses.likelihood import likelihood_of, pixel_likelihood
+from unknot.losses.likelihood import is_of_counts, likelihood_of, pixel_likelihood
 from unknot.losses.overlap import Overlap
 from unknot.runs.curves import Curves
 from unknot.runs.description import check_images
@@ -379,7 +380,9 @@ def training_context(
         likelihood.check(dataset.shape)
         if not trained:
             likelihood.check_file()
-    if dataset.mean and pixel_likelihood(likelihood) != "gaussian":
+    if is_of_counts(likelihood):
+        dataset = as_counts(dataset, likelihood)
+    elif dataset.mean and pixel_likelihood(likelihood) != "gaussian":
         raise ConfigError(
             "Standardised images are outside [0, 1], which the likelihood "
             f"{pixel_likelihood(likelihood)} does not allow. "

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from jaxtyping import Float32, Int
-from torch import Tensor
+from jaxtyping import Float32
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
@@ -17,10 +15,12 @@ from unknot.core.factor_table import FactorTable, Space, fill_grid
 from unknot.core.files import os_reason
 from unknot.core.registry import nearest
 from unknot.data.parts.array_files import ARRAYS, open_array
+from unknot.data.parts.counts import HINT, STANDARDIZED, look_like_counts
 from unknot.data.parts.images import as_tensor
 from unknot.data.parts.parquet import parquet_modules
 from unknot.data.parts.shelf import make_key
 from unknot.data.parts.user_grid import without_factors
+from unknot.data.parts.values import Values
 
 TEXTS = (".csv", ".tsv")
 NAMES_SHOWN = 5
@@ -36,29 +36,6 @@ class Table:
     note: str = ""
     space: Space | None = None
     """Labels of the rows, where they came along."""
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The rows of a table, as images of one pixel whose channels are the columns."""
-
-    stored: Float32[Tensor, "n d"]
-
-    def __len__(self) -> int:
-        return len(self.stored)
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """One channel for each column, one pixel."""
-        return self.stored.shape[1], 1, 1
-
-    def pixels(self, index: Int[Tensor, "*n"]) -> Float32[Tensor, "*n d 1 1"]:
-        """Values of the given rows, as they are in the table."""
-        return self.stored[index][..., None, None]
-
-    def to(self, device: torch.device) -> "Columns":
-        """The same values on another device."""
-        return Columns(self.stored.to(device))
 
 
 def read_table(
@@ -150,13 +127,14 @@ def table_dataset(table: Table, name: str, *, standardize: bool = True) -> Facto
     if standardize:
         mean, spread = wide.mean(0), wide.std(0)
         std = np.where(spread > 1e-12 * np.abs(mean).clip(1e-300), spread, 1.0)
+    hint = HINT if look_like_counts(table.values) else ""
     dataset = FactorDataset(
         name,
         table.space or without_factors(len(wide)),
-        Columns(as_tensor(table.values)),
+        Values(as_tensor(table.values)[..., None, None]),
         tuple(mean.tolist()),
         tuple(std.tolist()),
-        note=", ".join(part for part in ("standardised" * standardize, table.note) if part),
+        note=", ".join(filter(None, (STANDARDIZED * standardize, hint, table.note))),
     )
     return replace(dataset, columns=table.columns)
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias, get_args
+from typing import TypeAlias
 
 import torch
 import torch.nn.functional as F
@@ -14,11 +14,11 @@ from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
-from unknot.losses.likelihood import activate
-from unknot.losses.overlap import Pixels
+from unknot.losses.counts import count_loss
+from unknot.losses.likelihood import Density, activate, is_of_counts, pixel_likelihood
 from unknot.metrics.parts.rows import FEWEST, Rows
 
-Likelihood: TypeAlias = Pixels
+Likelihood: TypeAlias = Density
 Variance: TypeAlias = Callable[[Float[Tensor, "*p"]], Float[Tensor, "*p"]]
 """Of a Gaussian likelihood, from the mean squared error of an image, summed over its pixels."""
 
@@ -108,15 +108,13 @@ def sample_posteriors(
         x: Images ``[n, c, h, w]``, in [0, 1] for a Bernoulli likelihood.
         likelihood: ``bernoulli`` with logits, or ``gaussian`` with means, or ``sigmoid_gaussian``
             with logits of means, and variance 1/2, whose negative logarithm is the squared error
-            and a constant.
+            and a constant; ``poisson`` or ``negative_binomial`` of images that are log1p of counts.
         samples: Points for each image.
         seed: Of the noise.
         variance: Of a Gaussian likelihood that has another one than 1/2.
     """
-    if likelihood not in (names := get_args(Likelihood)):
-        raise ConfigError(f"Likelihoods of pixels are {', '.join(names)}; got '{likelihood}'.")
-    if variance is not None and likelihood == "bernoulli":
-        raise ConfigError("A Bernoulli likelihood has no variance to choose.")
+    if variance is not None and not _is_gaussian(likelihood):
+        raise ConfigError(f"The likelihood {likelihood} has no variance to choose.")
     if samples < 1:
         raise ConfigError(f"Expected 1 or more posterior samples for each image; got {samples}.")
     if x.ndim != 4:
@@ -150,7 +148,7 @@ def sample_posteriors(
     pixel_variance = variance(loss.mean((-2, -1))).double() if variance else None
     return PosteriorSamples(
         Posterior(q.mean.cpu(), q.logvar.cpu()),
-        -loss if likelihood == "bernoulli" else _normal(loss, pixel_variance, x.shape[-3:].numel()),
+        _normal(loss, pixel_variance, x.shape[-3:].numel()) if _is_gaussian(likelihood) else -loss,
         torch.cat(ratios, dim=-2).cpu(),
         likelihood,
         binary,
@@ -158,11 +156,23 @@ def sample_posteriors(
     )
 
 
+def _is_gaussian(likelihood: Likelihood) -> bool:
+    """Whether its loss is the squared error.
+
+    Raises:
+        ConfigError: There is no such likelihood.
+    """
+    return pixel_likelihood(likelihood) in ("gaussian", "sigmoid_gaussian")
+
+
 def _loss(
-    likelihood: Likelihood, decoded: Float[Tensor, "*p n c h w"], x: Float[Tensor, "n c h w"]
+    likelihood: Likelihood, decoded: Float[Tensor, "*p n k h w"], x: Float[Tensor, "n c h w"]
 ) -> Float[Tensor, "*p n"]:
-    """Cross-entropy or squared error."""
-    decoded, x = decoded.double(), x.to(decoded.device).double().expand_as(decoded)
+    """Cross-entropy, squared error, or what counts lack in probability."""
+    decoded, x = decoded.double(), x.to(decoded.device).double()
+    x = x.expand(*decoded.shape[:-3], *x.shape[-3:])
+    if is_of_counts(likelihood):
+        return count_loss(likelihood, decoded, x)
     if likelihood == "bernoulli":
         losses = F.binary_cross_entropy_with_logits(decoded, x, reduction="none")
     else:

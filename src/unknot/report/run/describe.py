@@ -7,7 +7,7 @@ import numpy as np
 
 from unknot.core.places import without_folders
 from unknot.core.text import duration, number, setting_text
-from unknot.losses.likelihood import likelihood_of, pixel_likelihood
+from unknot.losses.likelihood import Density, is_of_counts, likelihood_of, pixel_likelihood
 from unknot.losses.overlap import Overlap
 from unknot.report.model.latents import UNUSED, Latents
 from unknot.runs.folder import RunFolder, versions
@@ -18,7 +18,7 @@ from unknot.runs.spec import TrainSpec, plain_value
 def term(name: str, spec: TrainSpec) -> str:
     """How to read a term of the loss; empty if unknown."""
     likelihood = likelihood_of(spec.objective.settings)
-    gaussian = pixel_likelihood(likelihood) != "bernoulli"
+    density = pixel_likelihood(likelihood)
     blurred = (
         f" Plus {likelihood.alpha:g} times the squared error of blurred images."
         if isinstance(likelihood, Overlap)
@@ -26,13 +26,7 @@ def term(name: str, spec: TrainSpec) -> str:
     )
     terms = {
         "loss": "What training minimises.",
-        "recon": (
-            "Squared error per image, summed over pixels. Lower is better."
-            if gaussian
-            else "Cross-entropy per image in nats, summed over pixels. Lower is better; for grey "
-            "pixels the minimum is above 0."
-        )
-        + blurred,
+        "recon": _recon(density) + blurred,
         "kl": "KL(posterior ‖ prior) summed over latents, in nats: an upper bound on the "
         "information in the code.",
         "mi": "Mutual information of code and image, in nats.",
@@ -56,6 +50,18 @@ def term(name: str, spec: TrainSpec) -> str:
         "active latents": f"Of {spec.net.settings.latents}: latents with at least {UNUSED} nats.",
     }
     return terms.get(name, "")
+
+
+def _recon(density: Density) -> str:
+    """How to read the reconstruction loss."""
+    if is_of_counts(density):
+        return "−ln p(row | code) in nats, summed over columns. Lower is better."
+    if density == "bernoulli":
+        return (
+            "Cross-entropy per image in nats, summed over pixels. Lower is better; for grey "
+            "pixels the minimum is above 0."
+        )
+    return "Squared error per image, summed over pixels. Lower is better."
 
 
 def formula(run: Run) -> str:
