@@ -50,7 +50,7 @@ from unknot.engine.population import Context, Member, State
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.nets.parts.weights import initial_weights, initialize
-from unknot.runs.config import build
+from unknot.runs.fields import build
 from unknot.runs.spec import settings_table
 
 CPU, DOUBLE = torch.device("cpu"), torch.float64

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unknot.report.run.page import stored_scores
-from unknot.runs.run import load
+from unknot.runs.verbs import load
 
 
 def test_evaluate_adds_nothing_twice(unknot, train, tmp_path):

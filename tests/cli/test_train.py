@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from unknot.cli.screen import watcher
-from unknot.runs.folder import free_folder
+from unknot.runs.free_folder import free_folder
 from unknot.runs.training import Progress
 
 
@@ -90,14 +90,14 @@ def test_what_is_refused_leaves_no_folder(unknot, tmp_path, monkeypatch):
 
 
 def test_too_little_memory_is_said(unknot, tmp_path, monkeypatch):
-    from unknot.runs import run
+    from unknot.runs import verbs
 
     monkeypatch.chdir(tmp_path)
 
     def greedy(*_, **__):
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 TB")
 
-    monkeypatch.setattr(run, "train", greedy)
+    monkeypatch.setattr(verbs, "train", greedy)
     code, _, err = unknot("train", "--data", "xysquares", "--net", "linear")
     assert (code, err) == (
         1,
@@ -106,14 +106,14 @@ def test_too_little_memory_is_said(unknot, tmp_path, monkeypatch):
 
 
 def test_an_error_of_the_device_is_not_called_too_little_memory(unknot, tmp_path, monkeypatch):
-    from unknot.runs import run
+    from unknot.runs import verbs
 
     monkeypatch.chdir(tmp_path)
 
     def broken(*_, **__):
         raise RuntimeError("CUDA error: an illegal memory access was encountered")
 
-    monkeypatch.setattr(run, "train", broken)
+    monkeypatch.setattr(verbs, "train", broken)
     with pytest.raises(RuntimeError, match="illegal memory access"):
         unknot("train", "--data", "xysquares", "--net", "linear")
 

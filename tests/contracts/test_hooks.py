@@ -34,7 +34,7 @@ from unknot.engine.stacked import Stacked
 from unknot.losses import bernoulli, kl_normal
 from unknot.runs import config
 from unknot.runs.evaluate import evaluate
-from unknot.runs.run import train
+from unknot.runs.verbs import train
 
 CPU = torch.device("cpu")
 

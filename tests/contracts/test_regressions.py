@@ -25,7 +25,7 @@ from unknot.engine.looped import Looped
 from unknot.engine.modules import stack_module
 from unknot.engine.population import Context, Member
 from unknot.engine.stacked import Stacked
-from unknot.runs import config
+from unknot.runs.fields import build
 from unknot.runs.spec import settings_table
 
 CPU = torch.device("cpu")
@@ -127,7 +127,7 @@ def test_an_objectives_own_optimiser_survives_a_file():
 def test_any_path_survives_a_file(path):
     dataset = registry.get("datasets", "arrays")(path=path)
     read = tomllib.loads(to_toml({"data": settings_table(dataset)}))["data"]
-    assert config.build(type(dataset), read) == dataset
+    assert build(type(dataset), read) == dataset
 
 
 @pytest.mark.parametrize("dtype", [torch.int16, torch.int32])

@@ -33,6 +33,7 @@ from unknot.losses.blur import convolve
 from unknot.losses.overlap import Overlap
 from unknot.metrics.parts.distances import correlations
 from unknot.runs import config
+from unknot.runs.fields import build
 
 QUICK = LossSettings(radius=9, steps=150, batch=24, pairs=200, lr=3e-3)
 
@@ -192,7 +193,7 @@ def test_settings_that_make_no_sense(settings, said):
     with pytest.raises(ConfigError, match=said):
         LossSettings(**settings)
     with pytest.raises(ConfigError, match=r"loss\.mode should be 'improve', "):
-        config.build(LossSettings, {"mode": "worsen"}, "loss")
+        build(LossSettings, {"mode": "worsen"}, "loss")
 
 
 def test_a_kernel_larger_than_the_images_is_refused_before_it_is_learnt():

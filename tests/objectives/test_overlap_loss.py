@@ -175,10 +175,10 @@ def small(**settings):
 
 def test_a_run_trains_decodes_scores_and_is_told_of(tmp_path):
     from unknot.report.run.describe import term
-    from unknot.runs import evaluate, run
+    from unknot.runs import evaluate, verbs
 
     spec = small(pixels="sigmoid_gaussian")
-    trained = run.train(spec, out=tmp_path / "run", device="cpu")
+    trained = verbs.train(spec, out=tmp_path / "run", device="cpu")
     assert trained.status == "done"
     decoded = trained.decode(torch.zeros(1, 2))
     assert ((decoded > 0) & (decoded < 1)).all()
@@ -194,27 +194,27 @@ def test_a_run_trains_decodes_scores_and_is_told_of(tmp_path):
 
 
 def test_runs_that_cannot_be(tmp_path):
-    from unknot.runs import run
+    from unknot.runs import verbs
 
     with pytest.raises(ShapeError, match="radius 64 reaches further than images of 64 x 64"):
-        run.train(small(radius=64), device="cpu")
+        verbs.train(small(radius=64), device="cpu")
     spec = small(pixels="bernoulli")
     spec = replace(spec, data=replace(spec.data, settings=XYSquares(standardize=True)))
     with pytest.raises(ConfigError, match="likelihood bernoulli does not allow"):
-        run.train(spec, device="cpu")
+        verbs.train(spec, device="cpu")
 
 
 def test_a_finished_run_needs_its_kernel_no_more_but_a_new_one_does(tmp_path):
-    from unknot.runs import run
+    from unknot.runs import verbs
 
     path = tmp_path / "k.safetensors"
     save_file({"kernel": torch.ones(3, 3)}, path)
     spec = small(kernel="learnt", path=str(path))
-    run.train(spec, out=tmp_path / "run", device="cpu")
+    verbs.train(spec, out=tmp_path / "run", device="cpu")
     path.unlink()
-    assert run.load(tmp_path / "run", device="cpu").status == "done"
+    assert verbs.load(tmp_path / "run", device="cpu").status == "done"
     with pytest.raises(ConfigError, match="No such file"):
-        run.train(spec, device="cpu")
+        verbs.train(spec, device="cpu")
 
 
 COMPILED = """

@@ -16,6 +16,7 @@ from unknot.core.hyper import Cosine, LinearSchedule
 from unknot.core.optim import Adam
 from unknot.core.toml import read_toml, to_toml
 from unknot.runs import config
+from unknot.runs.fields import build
 from unknot.runs.spec import settings_table
 
 IDS = ["3befda6b6ece", "85dc2343599d"]
@@ -181,12 +182,12 @@ def test_unions_of_an_outsider_are_told_apart_by_their_kind():
         "edge": {"kind": "soft", "edges": [{"kind": "sharp", "width": 2}]},
         "edges": [{"kind": "soft", "edges": []}, {"kind": "sharp", "width": 3}],
     }
-    assert config.build(Toy, tomllib.loads(to_toml({"toy": table}))["toy"]) == toy
-    assert config.build(Toy, {"edge": "none"}) == Toy()
+    assert build(Toy, tomllib.loads(to_toml({"toy": table}))["toy"]) == toy
+    assert build(Toy, {"edge": "none"}) == Toy()
     with pytest.raises(ConfigError, match=r"^toy.edge.kind has no choice 'shrp'; did you mean"):
-        config.build(Toy, {"edge": {"kind": "shrp"}}, "toy")
+        build(Toy, {"edge": {"kind": "shrp"}}, "toy")
     with pytest.raises(ConfigError, match=r"'toy.edges\[1\].wdth'; did you mean 'width'"):
-        config.build(Toy, {"edges": [{"kind": "soft"}, {"kind": "sharp", "wdth": 1}]}, "toy")
+        build(Toy, {"edges": [{"kind": "soft"}, {"kind": "sharp", "wdth": 1}]}, "toy")
 
 
 def test_a_spec_that_leaves_something_open_is_refused():

@@ -14,8 +14,9 @@ from unknot.core.objective import MultiView
 from unknot.core.toml import to_toml
 from unknot.data.arrays import Arrays
 from unknot.runs import config
+from unknot.runs.context import training_context
 from unknot.runs.spec import Choice, TrainSpec
-from unknot.runs.training import Training, training_context
+from unknot.runs.training import Training
 from unknot.samplers.pairs import Pairs
 from unknot.samplers.parts.weights import Correlated, Without
 from unknot.samplers.singles import Singles

@@ -5,7 +5,7 @@ import torch
 
 import unknot
 from unknot.core.errors import ConfigError, StoreError
-from unknot.runs import records, run
+from unknot.runs import records, verbs
 from unknot.runs.folder import RunFolder
 from unknot.runs.training import Progress
 
@@ -84,7 +84,7 @@ def test_killed_on_the_way_it_resumes(options, tmp_path, at):
         part.train_more(20, watch=stop)
     with pytest.raises(StoreError, match="not finished"):
         unknot.load(tmp_path / "run", device="cpu")
-    resumed = run.resume(tmp_path / "run", device="cpu")
+    resumed = verbs.resume(tmp_path / "run", device="cpu")
     same(resumed, whole)
     assert resumed.training.continues["step"] == 30
 

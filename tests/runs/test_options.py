@@ -14,7 +14,7 @@ import torch
 from unknot.core import dotted
 from unknot.engine.looped import Looped
 from unknot.engine.stacked import Stacked
-from unknot.runs import config
+from unknot.runs import checkpoints, config
 from unknot.runs.training import Training
 
 STEPS = 12
@@ -134,7 +134,7 @@ def start(spec, backend):
 def train(spec, backend=Looped):
     """A finished training and its checkpoints."""
     training, saved = start(spec, backend), []
-    training.run(save=lambda one: saved.append(one.checkpoint()))
+    training.run(save=lambda one: saved.append(checkpoints.pack(one)))
     return training, saved
 
 
@@ -184,7 +184,7 @@ def test_a_member_is_what_it_is_alone_and_goes_on_where_it_was(spec, tmp_path):
         (stacked, others_saved[0], Stacked),
     ):
         rest = start(spec, backend)
-        rest.restore(checkpoint, tmp_path)
+        checkpoints.restore(rest, checkpoint, tmp_path)
         assert rest.step <= 4
         rest.run()
         assert_same(state(rest), state(whole))

@@ -8,7 +8,7 @@ from PIL import Image
 
 from unknot.core.errors import ConfigError, DataError
 from unknot.runs import config
-from unknot.runs.run import load, train
+from unknot.runs.verbs import load, train
 
 
 @pytest.fixture(autouse=True)

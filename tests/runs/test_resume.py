@@ -10,8 +10,8 @@ from unknot.core import files
 from unknot.core.errors import DamageError, StoreError
 from unknot.engine import checkpoint
 from unknot.runs import folder as folders
-from unknot.runs import run
 from unknot.runs import status as status_file
+from unknot.runs import verbs
 from unknot.runs.folder import RunFolder
 from unknot.runs.training import Progress
 
@@ -27,7 +27,7 @@ def test_resuming_extends_the_curves(options, tmp_path):
 
     spec = whole.spec
     with pytest.raises(MemoryError):
-        run.train(spec, out=tmp_path / "part", device="cpu", watch=stop_at_17)
+        verbs.train(spec, out=tmp_path / "part", device="cpu", watch=stop_at_17)
     resumed = unknot.resume(tmp_path / "part", device="cpu")
     assert torch.equal(resumed.codes(), whole.codes())
     assert resumed.curves.steps == whole.curves.steps
@@ -45,7 +45,7 @@ def test_a_schedule_goes_on_where_it_was(options, tmp_path):
             raise MemoryError
 
     with pytest.raises(MemoryError):
-        run.train(whole.spec, out=tmp_path / "part", device="cpu", watch=stop)
+        verbs.train(whole.spec, out=tmp_path / "part", device="cpu", watch=stop)
     resumed = unknot.resume(tmp_path / "part", device="cpu")
     assert torch.equal(resumed.codes(), whole.codes())
     constant = unknot.train(**{**settings, "omega": 1.0})

@@ -13,8 +13,10 @@ from unknot import schedules
 from unknot.core.errors import ConfigError, DataError, ShapeError, StoreError
 from unknot.core.toml import read_toml
 from unknot.engine.checkpoint import read_weights
-from unknot.runs import config, run
+from unknot.runs import config, verbs
 from unknot.runs.folder import RunFolder
+from unknot.runs.loading import load_training
+from unknot.runs.run import Run
 from unknot.runs.training import Training
 
 
@@ -82,7 +84,7 @@ def test_weights_that_are_read_are_not_drawn_first(options, tmp_path, monkeypatc
     """Of many models that took longer than all the rest of reading them."""
     trained = unknot.train(**options, seeds=[0, 1], out=tmp_path / "run")
     monkeypatch.setattr("unknot.nets.parts.weights.draw_weights", lambda *_: pytest.fail("drawn"))
-    assert torch.equal(run.load(tmp_path / "run").codes(), trained.codes())
+    assert torch.equal(verbs.load(tmp_path / "run").codes(), trained.codes())
 
 
 def test_a_run_of_tf32_is_read_on_a_cpu_in_float32(options, tmp_path):
@@ -300,9 +302,9 @@ def test_a_member_is_the_run_that_it_would_be_alone(options, tmp_path):
     many = unknot.train(**options, seeds=[3, 1], out=tmp_path / "run")
     alone = unknot.train(**options, seeds=1)
     folder = RunFolder(tmp_path / "run")
-    loaded = folder.load(device="cpu", member=1)
+    loaded = load_training(folder, device="cpu", member=1)
     for training in (many.training.member(1), loaded):
-        member = run.Run(training)
+        member = Run(training)
         assert (member.spec, member.status) == (alone.spec, "done")
         assert torch.equal(member.codes(), alone.codes())
         assert torch.equal(member.curves["loss"], alone.curves["loss"])
@@ -312,9 +314,9 @@ def test_a_plan_of_other_runs_is_refused(options, tmp_path):
     trained = unknot.train(**options, out=tmp_path / "run")
     other = unknot.train(**options, seeds=1).spec
     folder = RunFolder(tmp_path / "run")
-    assert folder.load([trained.spec], "cpu").ids == trained.spec.ids()
+    assert load_training(folder, [trained.spec], "cpu").ids == trained.spec.ids()
     with pytest.raises(StoreError, match="other runs than the plan says"):
-        folder.load([other], "cpu")
+        load_training(folder, [other], "cpu")
 
 
 def test_a_later_format_is_refused(options, tmp_path):

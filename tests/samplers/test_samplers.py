@@ -19,7 +19,7 @@ from unknot.core.objective import MultiView
 from unknot.core.toml import to_toml
 from unknot.data.xyobject import SPACE
 from unknot.data.xysquares import XYSquares
-from unknot.runs.config import build
+from unknot.runs.fields import build
 from unknot.runs.spec import settings_table
 from unknot.samplers.pairs import Pairs
 from unknot.samplers.parts.sampler import Sampler, sampler_for

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from unknot.core.errors import ConfigError, StoreError
-from unknot.runs import config, run
+from unknot.runs import config, verbs
 from unknot.studies.mdl import MdlChoice, train_mdl
 
 SEEDS = (4, 9, 5)
@@ -32,7 +32,7 @@ def spec(tiny):
 
 @pytest.fixture(scope="module")
 def strong(spec):
-    return run.train(spec, device="cpu")
+    return verbs.train(spec, device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_each_member_is_judged_by_its_own_sigmas(spec, sigmas, between):
     # It is the model that it would be alone.
     weak = replace(found.weak.spec.objective.settings, variant="weak")
     alone = replace(spec, seeds=smallest, objective=replace(spec.objective, settings=weak))
-    for name, weight in weights(run.train(alone, device="cpu")).items():
+    for name, weight in weights(verbs.train(alone, device="cpu")).items():
         assert torch.equal(weights(found.weak)[name], weight)
 
 
@@ -128,7 +128,7 @@ def test_a_folder_holds_both_runs_and_the_reasons(spec, between, tmp_path):
     assert [(c["seed"], c["variant"], c["why"]) for c in told] == [
         (c.seed, c.variant, c.why) for c in found.choices
     ]
-    loaded = run.load(out / "weak", device="cpu")
+    loaded = verbs.load(out / "weak", device="cpu")
     assert loaded.spec == found.weak.spec
     assert torch.equal(loaded.codes(), found.weak.codes())
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from unknot.core.errors import ConfigError
 from unknot.engine.population import Context, populate
 from unknot.runs import config
-from unknot.runs.training import training_context
+from unknot.runs.context import training_context
 from unknot.studies import estimate as estimates
 from unknot.studies.estimate import estimate
 from unknot.studies.execute.machine import machine

@@ -22,6 +22,7 @@ from unknot.engine.device import Runtime
 from unknot.runs import evaluate
 from unknot.runs.evaluate import ScoringRequest
 from unknot.runs.folder import RunFolder
+from unknot.runs.loading import load_training
 from unknot.runs.training import Stopped
 from unknot.studies.execute import driver, local, score_models
 from unknot.studies.execute import run_task as tasks
@@ -108,7 +109,7 @@ def quick(copied):
 
 
 def models(trained, wanted):
-    population = RunFolder(Path(trained.folder)).load(trained.specs(), "cpu")
+    population = load_training(RunFolder(Path(trained.folder)), trained.specs(), "cpu")
     return [model for i in (0, 2) for model in evaluate.models(population.member(i), wanted)]
 
 
@@ -277,7 +278,7 @@ def test_a_worker_leaves_with_whoever_started_it(trained, started):
 
 
 def test_as_many_processes_as_there_are_cores_beside_a_gpu(trained, monkeypatch):
-    population = RunFolder(Path(trained.folder)).load(trained.specs(), "cpu")
+    population = load_training(RunFolder(Path(trained.folder)), trained.specs(), "cpu")
     runtime = Runtime(torch.device("cuda"))
     on_gpu = replace(population, context=replace(population.context, runtime=runtime))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)

@@ -13,7 +13,7 @@ from unknot.core.optim import Optimizer
 from unknot.engine.updates import move_weights, torch_optimizer
 
 
-class Module(LightningModule):  # type: ignore[misc]
+class Module(LightningModule):
     """Any objective with modules of one's own, for ``Trainer.fit``.
 
     A batch is a tensor of images, or a list whose first entries are the views of the objective;

@@ -14,7 +14,6 @@ from unknot.core.objective import (
     Net,
     Note,
     Objective,
-    Recoding,
     Stateful,
     Step,
     Term,
@@ -26,7 +25,7 @@ from unknot.core.objective import (
 )
 from unknot.core.optim import Adam, Optimizer
 from unknot.core.posterior import Posterior
-from unknot.engine.population import carried
+from unknot.engine.population import carried, loss_of, recode
 from unknot.engine.updates import move_weights, torch_optimizer
 from unknot.losses.likelihood import activate, likelihood_of, pixel_likelihood
 from unknot.nets.parts.dispersion import with_dispersion
@@ -202,7 +201,7 @@ class Model(nn.Module):
             part: ``net`` or ``critic``.
         """
         named = dict(self.named_parameters())
-        return {n: w for n, w in named.items() if n.startswith("critic.") == (part == "critic")}
+        return {n: w for n, w in named.items() if loss_of(n) == part}
 
     def posterior(self, x: Tensor) -> Posterior:
         """What the encoder says of images."""
@@ -223,8 +222,7 @@ class Model(nn.Module):
         """Codes of images: the posterior means."""
         self.build(x)
         q = self.posterior(x)
-        recoding = isinstance(self.objective, Recoding)
-        return self.objective.recode(self.net(), q).mean if recoding else q.mean  # type: ignore[attr-defined]
+        return recode(self.objective, self.net(), q).mean
 
     @torch.no_grad()
     def decode(self, z: Tensor) -> Tensor:
@@ -256,8 +254,9 @@ class Model(nn.Module):
 
     def optim_of(self, part: str) -> Optimizer:
         """Settings of the optimiser of the ``net`` or the ``critic``."""
-        critic = part == "critic" and isinstance(self.objective, Adversarial)
-        return self.objective.critic_optim if critic else self.optim  # type: ignore[attr-defined]
+        if part == "critic" and isinstance(self.objective, Adversarial):
+            return self.objective.critic_optim
+        return self.optim
 
     def _question(self, decoded: Tensor) -> None:
         """Decoders that end in a sigmoid are a common slip, and nothing else would tell."""

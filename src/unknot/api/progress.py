@@ -2,36 +2,42 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from html import escape
 from typing import Any
 
 from unknot.core.text import duration, number
-from unknot.runs.training import Progress
+from unknot.runs.training import Progress, Watcher
 
 PAUSE = 0.2
 """Seconds between two pictures of a bar in a notebook."""
 SHOWN = ("loss", "recon", "kl", "validation.loss")
-Move = Callable[[Progress], None]
 
 
 @contextmanager
-def bar(total: int | None, *, show: bool = True) -> Iterator[Move]:
+def bar(
+    total: int | None, *, show: bool = True, watch: Watcher = lambda _: None
+) -> Iterator[Watcher]:
     """A bar that a training moves.
 
     Args:
         total: Steps in all; taken from the training when None.
         show: False shows nothing. Neither is anything shown where output goes to a file.
+        watch: Told the same as the bar.
     """
+    picture: AbstractContextManager[Watcher] = nullcontext(lambda _: None)
     if show and in_notebook():
-        with _notebook_bar() as move:
-            yield move
+        picture = _notebook_bar()
     elif show and sys.stderr.isatty():
-        with _terminal_bar(total) as move:
-            yield move
-    else:
-        yield lambda _: None
+        picture = _terminal_bar(total)
+    with picture as move:
+
+        def tell(now: Progress) -> None:
+            move(now)
+            watch(now)
+
+        yield tell
 
 
 def in_notebook() -> bool:
@@ -48,7 +54,7 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def _terminal_bar(total: int | None) -> Iterator[Move]:
+def _terminal_bar(total: int | None) -> Iterator[Watcher]:
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as RichProgress
@@ -73,7 +79,7 @@ def _terminal_bar(total: int | None) -> Iterator[Move]:
 
 
 @contextmanager
-def _notebook_bar() -> Iterator[Move]:
+def _notebook_bar() -> Iterator[Watcher]:
     # HTML of our own: widgets would need another package, and are gone from a saved notebook.
     display: Any = sys.modules["IPython"].display
     handle = display.display(display.HTML(""), display_id=True)

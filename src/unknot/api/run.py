@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 from unknot.api.progress import bar, say
 from unknot.api.scores import Scores
 from unknot.core.border import check_type
-from unknot.runs import run
-from unknot.runs.training import Progress, Watcher
+from unknot.runs import evaluate, longer, run, verbs
+from unknot.runs.folder import RunFolder
+from unknot.runs.signals import stop_on_signal
+from unknot.runs.training import Watcher
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -77,9 +79,9 @@ class Run(run.Run):
             if self.path is not None:
                 device = str(self.training.context.runtime.device)
                 data = self.dataset if self.spec.data.name == "memory" else None
-                trained = run.resume(self.path, device=device, data=data, watch=move)
+                trained = verbs.resume(self.path, device=device, data=data, watch=move)
             else:
-                with run.stop_on_signal() as stop:
+                with stop_on_signal() as stop:
                     self.training.run(watch=move, stop=stop.is_set)
                 trained = self
         return Run.wrap(trained, say=progress)
@@ -108,14 +110,23 @@ class Run(run.Run):
             ConfigError: A schedule ends with the run.
             StoreError: The run is not finished, or its checkpoints are gone.
         """
-        with bar(None, show=progress) as move:
-
-            def tell(now: Progress) -> None:
-                move(now)
-                watch(now)
-
-            longer = super().train_more(steps, keep_schedule=keep_schedule, watch=tell)
-        return Run.wrap(longer, say=progress)
+        total, device = self.spec.steps + steps, str(self.training.context.runtime.device)
+        with bar(None, show=progress, watch=watch) as move, stop_on_signal() as stop:
+            if self.path is not None:
+                training = longer.train_longer(
+                    RunFolder(self.path),
+                    total,
+                    keep_schedule=keep_schedule,
+                    device=device,
+                    data=self.dataset,
+                    watch=move,
+                    stop=stop.is_set,
+                )
+            else:
+                spec = longer.longer_spec(self.spec, total, keep_schedule=keep_schedule)
+                training = longer.extend(self.training, spec)
+                training.run(watch=move, stop=stop.is_set)
+        return Run.wrap(Run(training, self.path), say=progress)
 
     def traverse(self, member: int = 0) -> "Picture":
         """Images decoded while one latent moves and the others stay, the most informative first.
@@ -258,15 +269,28 @@ class Run(run.Run):
         for metric in metrics:
             check_type("metrics", metric, str)
         check_type("protocol", protocol, str)
-        by_protocol: dict[str, list[str]] = {} if metrics else {protocol: []}
+        if not metrics:
+            return self._score(None, part, protocol, seed)
+        by_protocol: dict[str, list[str]] = {}
         for metric in metrics:
             name, _, wish = metric.partition("@")
             by_protocol.setdefault(wish or protocol, []).append(name)
         return Scores(
             record
             for wish, names in by_protocol.items()
-            for record in super(Run, self).score(*names, part=part, protocol=wish, seed=seed)
+            for record in self._score(evaluate.metric_names(names), part, wish, seed)
         )
+
+    def _score(self, names: list[str] | None, part: str | None, protocol: str, seed: int) -> Scores:
+        scores = evaluate.evaluate(
+            self,
+            protocol=protocol,
+            metrics=names,
+            seed=seed,
+            strict=names is not None,
+            part=part,
+        )
+        return Scores(record for records in scores for record in records)
 
 
 def _say_stopped(stopped: Run) -> None:

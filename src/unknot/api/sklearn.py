@@ -14,8 +14,7 @@ from unknot.api.training import load, train
 from unknot.core.files import inside
 
 
-# scikit-learn has no types.
-class VAE(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class VAE(TransformerMixin, BaseEstimator):
     """Codes of the rows of a table, by a model that is trained on them.
 
     Columns are standardised. `transform` gives posterior means, `inverse_transform` decodes codes

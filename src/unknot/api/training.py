@@ -15,10 +15,10 @@ from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
 from unknot.core.optim import Optimizer
 from unknot.engine.device import Precision
-from unknot.runs import config, run
+from unknot.runs import config, verbs
 from unknot.runs.own_data import as_dataset
 from unknot.runs.spec import optim_table, plain_value
-from unknot.runs.training import Progress, Watcher
+from unknot.runs.training import Watcher
 
 Callback: TypeAlias = Callable[[Run, Mapping[str, Any]], bool | None]
 """Sees the run so far and what was logged; True stops the training."""
@@ -162,14 +162,9 @@ def train(
                 f"objective_settings={{'{word}': ...}}."
             ) from error
         raise
-    with bar(spec.updates, show=progress) as move:
-
-        def tell(now: Progress) -> None:
-            move(now)
-            watch(now)
-
+    with bar(spec.updates, show=progress, watch=watch) as move:
         see = None if callback is None else _with_verbs(callback)
-        trained = run.train(spec, out=out, device=device, watch=tell, data=loaded, callback=see)
+        trained = verbs.train(spec, out=out, device=device, watch=move, data=loaded, callback=see)
     return Run.wrap(trained, say=progress)
 
 
@@ -200,13 +195,8 @@ def resume(
         StoreError: There is no run, or its checkpoints cannot be read.
     """
     give_classes(path, objective=objective, net=net)
-    with bar(None, show=progress) as move:
-
-        def tell(now: Progress) -> None:
-            move(now)
-            watch(now)
-
-        trained = run.resume(path, device=device, data=data, watch=tell)
+    with bar(None, show=progress, watch=watch) as move:
+        trained = verbs.resume(path, device=device, data=data, watch=move)
     return Run.wrap(trained, say=progress)
 
 
@@ -239,10 +229,10 @@ def load(
         StoreError: There is no finished run, or its files are damaged.
     """
     give_classes(path, objective=objective, net=net)
-    return Run.wrap(run.load(path, device=device, data=data, step=step))
+    return Run.wrap(verbs.load(path, device=device, data=data, step=step))
 
 
-def _with_verbs(callback: Callback) -> run.Callback:
+def _with_verbs(callback: Callback) -> verbs.Callback:
     """A callback that sees a run with all its verbs."""
     return lambda trained, logs: callback(Run.wrap(trained), logs)
 

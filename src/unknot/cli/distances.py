@@ -62,7 +62,7 @@ def distances(
     from unknot.report.data import clouds, thresholds
     from unknot.report.data import distances as report
     from unknot.report.model.traversals import title
-    from unknot.runs.run import load
+    from unknot.runs.verbs import load
 
     folder = output_folder(out or run / "distances")
     trained = load(run, device=device, data=data)

@@ -46,7 +46,7 @@ def encode(
     from unknot.cli.screen import bar, say
     from unknot.core.errors import StoreError
     from unknot.runs import arrays
-    from unknot.runs.run import load
+    from unknot.runs.verbs import load
 
     path = out or run / "codes.npz"
     if path.exists() and not force:

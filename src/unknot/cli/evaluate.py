@@ -71,7 +71,7 @@ def evaluate(
     from unknot.core.errors import StoreError
     from unknot.runs import evaluate as scores
     from unknot.runs import lock, records
-    from unknot.runs.run import load
+    from unknot.runs.verbs import load
     from unknot.studies.execute.score_models import score_models, scoring_processes
 
     names = split_names(metrics)

@@ -34,17 +34,18 @@ def gallery(
     from unknot.cli.screen import say, stderr
     from unknot.cli.train import print_result, train_with_bar
     from unknot.report.gallery import write_gallery
-    from unknot.runs import evaluate, records, run
+    from unknot.runs import evaluate, records, verbs
+    from unknot.runs.run import Run
     from unknot.studies.gallery import check_folder, specs
 
     settings = specs(objectives, data=data, net=net, steps=steps, batch=batch, lr=lr, seed=seed)
     check_folder(out, settings)
-    runs: dict[str, run.Run] = {}
+    runs: dict[str, Run] = {}
     scores: dict[str, dict[str, float]] = {}
     for name, spec in settings.items():
         folder = out / name
         done = (
-            run.resume(folder, device=device)
+            verbs.resume(folder, device=device)
             if folder.exists()
             else train_with_bar(spec, folder, device)
         )

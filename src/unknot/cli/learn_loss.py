@@ -67,6 +67,7 @@ def learn_loss(
     from unknot.report.data.kernels import kernel_figure
     from unknot.report.style import png
     from unknot.runs import config
+    from unknot.runs.fields import build
 
     flags = {
         "loss.radius": radius,
@@ -87,7 +88,7 @@ def learn_loss(
     if not isinstance(table["loss"], dict):
         raise ConfigError(f"loss must be a table, such as loss.l2=0; got {table['loss']!r}.")
     dataset = config.spec({"data": table["data"]}).data
-    settings = config.build(learning.LossSettings, table["loss"], "loss")
+    settings = build(learning.LossSettings, table["loss"], "loss")
     with bar("learn", settings.steps, "steps") as update:
         loss = learning.learn_loss(
             dataset.settings,

@@ -44,7 +44,7 @@ def resume(
     """
     from unknot.cli import screen
     from unknot.cli.train import print_result
-    from unknot.runs import run as runs
+    from unknot.runs import verbs
     from unknot.runs.folder import RunFolder
 
     folder = RunFolder(run)
@@ -59,7 +59,7 @@ def resume(
             screen.say(f"Nothing to do: {run} is finished.")
     with nullcontext() if json else screen.bar("resume", updates, "steps") as update:
         watch = screen.watcher(update) if update else lambda _: None
-        resumed = runs.resume(run, device=device, data=data, watch=watch)
+        resumed = verbs.resume(run, device=device, data=data, watch=watch)
     print_result(resumed, json)
 
 
@@ -70,7 +70,8 @@ def _train_longer(
     from unknot.cli.train import print_result
     from unknot.runs import longer
     from unknot.runs.own_data import data_of_run
-    from unknot.runs.run import Run, stop_on_signal
+    from unknot.runs.run import Run
+    from unknot.runs.signals import stop_on_signal
 
     spec = longer.longer_spec(folder.spec(), steps, keep_schedule=keep_schedule)
     with (

@@ -24,7 +24,7 @@ def show(
     """
     from unknot.cli.screen import say
     from unknot.report.run.page import stored_scores, write_page, write_pictures
-    from unknot.runs.run import load
+    from unknot.runs.verbs import load
 
     folder = output_folder(out or run)
     trained = load(run, device=device, data=data)

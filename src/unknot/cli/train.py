@@ -115,7 +115,7 @@ def train(
     from unknot.cli.screen import counting_bar
     from unknot.core.toml import read_toml
     from unknot.runs import config
-    from unknot.runs.folder import free_folder
+    from unknot.runs.free_folder import free_folder
     from unknot.runs.words import apply as apply_words
 
     flags: dict[str, Any] = {
@@ -146,10 +146,10 @@ def train(
 def train_with_bar(spec: "TrainSpec", folder: Path, device: str, *, quiet: bool = False) -> "Run":
     """Train into a folder and show how far it is."""
     from unknot.cli.screen import bar, say, watcher
-    from unknot.runs import run
+    from unknot.runs.verbs import train
 
     if quiet:
-        return run.train(spec, out=folder, device=device)
+        return train(spec, out=folder, device=device)
     with bar("train", spec.updates, "steps") as update:
 
         def announce(training: "Training") -> None:
@@ -164,7 +164,7 @@ def train_with_bar(spec: "TrainSpec", folder: Path, device: str, *, quiet: bool 
             update(0, "")
 
         watch = watcher(update)
-        return run.train(spec, out=folder, device=device, watch=watch, on_start=announce)
+        return train(spec, out=folder, device=device, watch=watch, on_start=announce)
 
 
 def print_result(run: "Run", as_json: bool) -> None:

@@ -18,10 +18,11 @@ from unknot.metrics.parts import evaluation
 from unknot.metrics.parts.facts import Protocol, check_protocol, protocols_for
 from unknot.metrics.parts.inputs import Inputs
 from unknot.metrics.parts.score import Score
+from unknot.runs.context import part_rows
 from unknot.runs.decoding import decoding, reconstruction_errors
 from unknot.runs.records import Record, protocol_record
 from unknot.runs.run import Run
-from unknot.runs.training import Training, part_rows
+from unknot.runs.training import Training
 
 RECON = "recon"
 """The error of reconstructions, a record like that of a metric."""
@@ -248,7 +249,7 @@ def _of_rows(
 
 def _some_rows(training: Training, part: str, seed: int) -> Tensor:
     """Rows of a part, each once, at most so many as scores look at."""
-    rows = part_rows(training, part)
+    rows = part_rows(training.context, part)
     if len(rows) <= PART_ROWS:
         return rows
     return rows[noise.permutation(seed, "metric/part", 0, len(rows), 1)[:PART_ROWS, 0]]

@@ -18,30 +18,24 @@ what was asked; their checkpoints go when they are trained. `docs/run_folder.md`
 
 import contextlib
 import fnmatch
-import itertools
 import os
-import platform
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
-import unknot
-from unknot.core.dataset import FactorDataset
-from unknot.core.errors import DamageError, DataError, StoreError
+from unknot.core.errors import DamageError, StoreError
 from unknot.core.files import inside, refuse_links, remove, write_whole
 from unknot.core.toml import read_toml, to_toml
 from unknot.engine import checkpoint
 from unknot.engine.checkpoint import unpack_tensors, write_tensors
-from unknot.runs import config, lock, status
+from unknot.runs import checkpoints, config, lock, status
 from unknot.runs.curves import Curves
-from unknot.runs.description import absent_dataset, check_images, describe
+from unknot.runs.description import describe
 from unknot.runs.spec import TrainSpec
-from unknot.runs.training import Training, Watcher, member_specs, training_context
+from unknot.runs.training import Training, Watcher, member_specs
 
 OURS = ("run.toml", "status.json", "weights*.safetensors", "curves.*", "scores.jsonl", "step-*")
 """Names that are written by who holds the folder alone."""
@@ -187,7 +181,7 @@ class RunFolder:
         data = status.read_file(self.path, self.curves_file.name, record)
         try:
             tensors = unpack_tensors(data, self.curves_file)
-            ended = _stopped(record)
+            ended = stopped_members(record)
             names = record["curves"] if prefix == "curves" else record.get("validation", [])
             return Curves.from_tensors(tensors, names, prefix, ended)
         except (StoreError, ValueError, KeyError, RuntimeError) as error:
@@ -210,7 +204,7 @@ class RunFolder:
         if (continues := self.record().get("continues")) and continues["ids"] != training.ids:
             training.continues = continues
         if saved is not None:
-            training.restore(saved, self.checkpoints)
+            checkpoints.restore(training, saved, self.checkpoints)
         if not training.finished:
             self._save_status(training)
             training.run(watch=watch, save=self.save_checkpoint, stop=stop, keep=self._keep_weights)
@@ -243,82 +237,6 @@ class RunFolder:
             lone=training.specs[0].lone,
         )
 
-    def load(
-        self,
-        specs: Sequence[TrainSpec] | None = None,
-        device: str = "auto",
-        *,
-        member: int | None = None,
-        data: FactorDataset | None = None,
-        step: int | str | None = None,
-    ) -> Training:
-        """Read a finished training.
-
-        Args:
-            specs: What was planned, one for each member; what `run.toml` says when None.
-            device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
-            member: One of them, as a training of its own; all of them when None.
-            data: The dataset, if it is loaded already.
-            step: The weights of this step, or of each member's ``best``; of the last when None.
-        """
-        members = [self.spec()] if specs is None else list(specs)
-        record = self.record()
-        if not self.weights_file.exists() or not record:
-            raise StoreError(
-                f"{self.path} is not finished; resume it with `unknot resume {self.path}`."
-            )
-        if self.leftovers():
-            with contextlib.suppress(StoreError), self.lock():
-                pass
-        ids = [entry["id"] for entry in record["members"]]
-        same = ids == [name for spec in members for name in spec.ids()]
-        if specs is not None and not same:
-            raise StoreError(f"{self.path} holds other runs than the plan says.")
-        if "files" in record and not same:  # ids of runs from before may have come of other names
-            raise StoreError(
-                f"{self.spec_file} has changed since the run was trained; put it back, or train it "
-                f"in another folder: `unknot train {self.spec_file} --out FOLDER`."
-            )
-        file = self.weights_file if step is None else self.step_file(step)
-        if step is not None and not file.exists():
-            raise StoreError(
-                f"{self.path} has no weights of step {step}; there are those of "
-                f"{', '.join(map(str, [*self.kept_steps(), 'the last step']))}."
-            )
-        packed = status.read_file(self.path, file.name, record)
-        weights = unpack_tensors(packed, file)
-        curves, validation = self.curves(), self.curves("seen")
-        stopped, steps = _stopped(record), _weight_steps(record, step)
-        lost = [entry["diverged_at"] for entry in record["members"]]
-        if member is not None:
-            members, lost = [member_specs(members)[member]], lost[member : member + 1]
-            weights = {name: stacked[member : member + 1] for name, stacked in weights.items()}
-            curves, validation = curves.member(member), validation.member(member)
-            stopped, steps = ({0: d[member]} if member in d else {} for d in (stopped, steps))
-        dataset = self._dataset(members[0], record, data)
-        context = training_context(members[0], device, trained=True, data=dataset)
-        training = Training.from_weights(members, context, weights, file)
-        training.curves, training.validation = curves, validation
-        training.stopped_early, training.weight_steps = stopped, steps
-        training.diverged = {i: int(step) for i, step in enumerate(lost) if step is not None}
-        training.step = record.get("step", members[0].updates)
-        return training
-
-    def _dataset(
-        self, spec: TrainSpec, record: Mapping[str, Any], data: FactorDataset | None
-    ) -> FactorDataset:
-        """The images of a finished run, if they are what it was trained on."""
-        description = record.get("data", {})
-        try:
-            place = self.path / description.get("place", "")
-            dataset = _load(spec, place) if data is None else data
-        except DataError as error:
-            if not description:
-                raise
-            dataset = absent_dataset(description, str(error))
-        check_images(dataset, description.get("fingerprint"), str(self.status_file))
-        return dataset
-
     def leftovers(self) -> list[Path]:
         """Parts of files and checkpoints that a killed process left."""
         parts = [*self.path.glob(".*.part"), *self.checkpoints.glob(".*.part")]
@@ -341,12 +259,12 @@ class RunFolder:
         """Write what a training needs to be resumed."""
         for step, weights in training.kept.items():  # of one that was in memory until now
             write_tensors(self.step_file(step), weights, NOTE)
-        checkpoint.save(self.checkpoints, training.checkpoint())
+        checkpoint.save(self.checkpoints, checkpoints.pack(training))
         if not training.finished:  # or `save` says so, when all of it is there
             self._save_status(training)
 
     def _save_status(self, training: Training, **final: Any) -> None:
-        facts = {**training.record(), "versions": versions(training.threads), **final}
+        facts = {**training.record(), "versions": status.versions(training.threads), **final}
         status.write(self.path, facts)
 
     def _strangers(self) -> list[Path]:
@@ -368,62 +286,7 @@ def _place(spec: TrainSpec, folder: Path) -> dict[str, str]:
         return {}
 
 
-def _load(spec: TrainSpec, place: Path) -> FactorDataset:
-    """The images that a run names; if they moved together with it, from where they are now."""
-    settings = spec.data.settings
-    if (path := getattr(settings, "path", None)) and not Path(path).exists() and place.exists():
-        settings = replace(settings, path=str(place.absolute()))
-    dataset: FactorDataset = settings.load()
-    return dataset
-
-
-def _stopped(record: Mapping[str, Any]) -> dict[int, int]:
+def stopped_members(record: Mapping[str, Any]) -> dict[int, int]:
     """Members that stopped early, and when."""
     steps = [entry.get("stopped_at") for entry in record["members"]]
     return {i: int(step) for i, step in enumerate(steps) if step is not None}
-
-
-def _weight_steps(record: Mapping[str, Any], step: int | str | None) -> dict[int, int]:
-    """The step of each member's weights; nothing where they are those of the end."""
-    if step is None:
-        return {}
-    entries = enumerate(record["members"])
-    return {i: int(entry["best_at"] if step == "best" else step) for i, entry in entries}
-
-
-def versions(threads: int | None = None) -> dict[str, Any]:
-    """What a number may depend on besides the settings."""
-    return {
-        "unknot": unknot.__version__,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "threads": threads or torch.get_num_threads(),
-    }
-
-
-@contextmanager
-def free_folder(name: str) -> Iterator[Path]:
-    """The first of runs/NAME-1, runs/NAME-2, ... that is not there yet.
-
-    It is made at once, so that nobody who starts in the same moment takes it as well, and is gone
-    again if nothing was written there.
-    """
-    runs = Path("runs")
-    first = not runs.exists()
-    for n in itertools.count(1):
-        path = runs / f"{name}-{n}"
-        try:
-            path.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        except OSError:
-            pass  # training will say that nothing can be written there
-        break
-    try:
-        yield path
-    finally:
-        with contextlib.suppress(OSError):  # only those that are empty
-            path.rmdir()
-            if first:
-                runs.rmdir()

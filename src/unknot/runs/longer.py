@@ -10,7 +10,7 @@ from unknot.core.errors import ConfigError, StoreError
 from unknot.core.files import write_whole
 from unknot.core.hyper import Schedule, hyper_fields, last_step
 from unknot.core.toml import to_toml
-from unknot.runs import records, status
+from unknot.runs import checkpoints, records, status
 from unknot.runs.folder import RunFolder
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Training, Watcher
@@ -55,7 +55,7 @@ def extend(training: Training, spec: TrainSpec) -> Training:
     old = training.specs[0]
     longer = Training.start([spec], str(training.context.runtime.device), training.context.dataset)
     longer.continues = {"ids": training.ids, "step": training.step}
-    longer.restore(training.checkpoint(), Path("memory"))
+    checkpoints.restore(longer, checkpoints.pack(training), Path("memory"))
     longer.kept = {**training.kept, old.updates: training.weights()}
     return longer
 

@@ -20,6 +20,7 @@ from unknot.data.parts.reading import Options
 from unknot.data.parts.tables import label_table, table_dataset, table_of, take_labels
 from unknot.data.vectors import Vectors
 from unknot.runs import config
+from unknot.runs.fields import build
 from unknot.runs.spec import Choice
 
 
@@ -109,7 +110,7 @@ def _table_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
     name = settings.pop("name", "data")
     # Checked like those of a file, whose path and content they have not.
     labels, kinds = settings.pop("labels", None), settings.pop("kinds", ())
-    checked = config.build(Vectors, {**settings, "path": ""}, "data")
+    checked = build(Vectors, {**settings, "path": ""}, "data")
     source = source.detach().cpu().numpy() if isinstance(source, Tensor) else source
     source = source[: checked.limit]
     if isinstance(labels, list | tuple):
@@ -132,4 +133,4 @@ def _options(settings: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
     others = {"name": "data", "standardize": False}
     others |= {name: value for name, value in settings.items() if name in others}
     rest = {name: value for name, value in settings.items() if name not in others}
-    return config.build(Options, rest, "data"), others
+    return build(Options, rest, "data"), others

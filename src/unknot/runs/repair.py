@@ -12,7 +12,7 @@ from unknot.core.toml import to_toml
 from unknot.engine import checkpoint
 from unknot.runs import config, records
 from unknot.runs.folder import RunFolder
-from unknot.runs.run import resume
+from unknot.runs.verbs import resume
 
 
 @dataclass(frozen=True)

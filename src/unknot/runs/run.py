@@ -1,13 +1,9 @@
 """Run: trained models with what they were asked and what they logged."""
 
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,20 +12,19 @@ from torch import Tensor, nn
 
 from unknot.core.border import check_type
 from unknot.core.dataset import FactorDataset
-from unknot.core.errors import ConfigError, ShapeError, UnknotError
+from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache, Representation
 from unknot.engine import encode
 from unknot.losses.likelihood import activate, likelihood_of
+from unknot.runs.context import part_rows
 from unknot.runs.curves import Curves
 from unknot.runs.description import AbsentImages
 from unknot.runs.folder import RunFolder
 from unknot.runs.inputs import as_images
 from unknot.runs.modules import trained_module
-from unknot.runs.own_data import data_of_run
-from unknot.runs.records import Record
 from unknot.runs.spec import TrainSpec
-from unknot.runs.training import Progress, Status, Training, Watcher, part_rows
+from unknot.runs.training import Status, Training
 
 MOST_ROWS = 10_000_000
 """Whose codes are held at a time."""
@@ -87,7 +82,7 @@ class Run:
         Raises:
             ConfigError: The run has no split, or there is no such part.
         """
-        return part_rows(self.training, part)
+        return part_rows(self.training.context, part)
 
     @property
     def has_data(self) -> bool:
@@ -227,75 +222,6 @@ class Run:
 
         return [representation_of(member) for member in range(members)]
 
-    def score(
-        self,
-        *metrics: str,
-        part: str | None = None,
-        protocol: str = "unknot",
-        seed: int = 0,
-    ) -> list[Record]:
-        """Scores of each model that did not diverge, as records.
-
-        Args:
-            metrics: Names; all metrics that apply unless given.
-            part: Score rows of this part of the run's split: ``train``, ``validation`` or
-                ``test``; all rows when None. ``recon`` is the error of reconstructions.
-            protocol: The name of a protocol.
-            seed: Random seed for the metrics.
-
-        Raises:
-            ConfigError: There is no such metric, part or protocol.
-        """
-        from unknot.runs import evaluate
-
-        names = evaluate.metric_names(metrics) if metrics else None
-        scores = evaluate.evaluate(
-            self, protocol=protocol, metrics=names, seed=seed, strict=bool(metrics), part=part
-        )
-        return [record for records in scores for record in records]
-
-    def train_more(
-        self,
-        steps: int,
-        *,
-        keep_schedule: bool = False,
-        watch: Watcher = lambda _: None,
-    ) -> "Run":
-        """Train for more steps; the result is bit for bit what asking for all at once gives.
-
-        A run in a folder is trained on there. The longer run has an id of its own; the weights and
-        scores that there were are kept as those of their step.
-
-        Args:
-            steps: How many more.
-            keep_schedule: Let a schedule that ends with the run end where it did; else a run with
-                such a schedule is refused.
-            watch: Called after every few steps with the progress.
-
-        Raises:
-            ConfigError: A schedule ends with the run.
-            StoreError: The run is not finished, or its checkpoints are gone.
-        """
-        from unknot.runs import longer
-
-        total, device = self.spec.steps + steps, str(self.training.context.runtime.device)
-        with stop_on_signal() as stop:
-            if self.path is not None:
-                training = longer.train_longer(
-                    RunFolder(self.path),
-                    total,
-                    keep_schedule=keep_schedule,
-                    device=device,
-                    data=self.dataset,
-                    watch=watch,
-                    stop=stop.is_set,
-                )
-                return Run(training, self.path)
-            spec = longer.longer_spec(self.spec, total, keep_schedule=keep_schedule)
-            training = longer.extend(self.training, spec)
-            training.run(watch=watch, stop=stop.is_set)
-        return Run(training)
-
     def save(self, path: str | Path) -> Path:
         """Write a run folder that `load` reads; of a run that was stopped, one to resume.
 
@@ -324,159 +250,3 @@ class Run:
 
     def _drop(self, stacked: Tensor) -> Tensor:
         return stacked[0] if self.spec.lone else stacked
-
-
-Callback: TypeAlias = Callable[[Run, Mapping[str, Any]], bool | None]
-"""Sees the run so far and what was logged; True stops the training."""
-
-
-def train(
-    spec: TrainSpec,
-    *,
-    out: str | Path | None = None,
-    device: str = "auto",
-    watch: Watcher = lambda _: None,
-    on_start: Callable[[Training], None] = lambda _: None,
-    data: FactorDataset | None = None,
-    callback: Callback | None = None,
-) -> Run:
-    """Train a population, in memory or into a run folder.
-
-    Args:
-        spec: What to train.
-        out: A folder to write the run into, resumable; None keeps it in memory.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
-        watch: Called after every few steps with the progress.
-        on_start: Told of the training when everything is checked, before the first step.
-        data: The dataset, if it is loaded already.
-        callback: Called at log and validation steps with the run so far and what was logged; the
-            training stops where it returns True.
-
-    Raises:
-        StoreError: The folder holds something already.
-    """
-    if out == "":
-        raise ConfigError("out is an empty text; name a folder, or leave it out.")
-    folder = None if out is None else RunFolder(Path(out))
-    if folder:
-        folder.check_free()
-    training = Training.start([spec], device, data)  # what fails here leaves no folder behind
-    if folder:
-        folder.claim(spec)
-    on_start(training)
-    run = Run(training, folder.path if folder else None)
-    enough = threading.Event()
-
-    def report(progress: Progress) -> None:
-        watch(progress)
-        if callback and progress.values is not None and callback(run, run.named(progress.values)):
-            enough.set()
-
-    with stop_on_signal() as stop:
-
-        def ends() -> bool:
-            return stop.is_set() or enough.is_set()
-
-        if folder:
-            try:
-                return _train_in(folder, training, report, ends)
-            except Exception as error:
-                # Too little memory for the first step, say: another try may use the folder. An
-                # error of ours says what to do.
-                if training.step == 0 and not isinstance(error, UnknotError):
-                    folder.abandon()
-                raise
-        training.run(watch=report, stop=ends)
-    return run
-
-
-def resume(
-    path: str | Path,
-    *,
-    device: str = "auto",
-    data: Any = None,
-    watch: Watcher = lambda _: None,
-) -> Run:
-    """Resume a run from its last checkpoint; from the start when it has none.
-
-    Of a finished run, damaged weights and curves are written again, from the same checkpoint.
-
-    Args:
-        path: The run folder.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
-        data: The images, if they were given in Python or have moved, as in `load`.
-        watch: Called after every few steps with the progress.
-
-    Raises:
-        StoreError: There is no run, or its checkpoints cannot be read.
-    """
-    folder = RunFolder(Path(path))
-    spec = folder.spec()
-    damage = folder.damage()
-    if not damage and folder.is_trained:
-        return load(path, device=device, data=data)
-    training = Training.start([spec], device, data_of_run(data, spec.data))
-    with stop_on_signal() as stop:
-        return _train_in(folder, training, watch, stop.is_set, damage)
-
-
-def load(
-    path: str | Path, *, device: str = "auto", data: Any = None, step: int | str | None = None
-) -> Run:
-    """Read a finished run from its folder.
-
-    A run whose data is not there is of use all the same: it encodes and decodes, but has no rows.
-
-    Args:
-        path: The run folder.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
-        data: The images, if they were given in Python: the same object, or the dataset made of
-            it. Or a path, if the files have moved.
-        step: The weights of this step, or ``best``, where they were kept; those of the last step
-            when None.
-
-    Raises:
-        DataError: The images are not those of the run.
-        StoreError: There is no finished run, or its files are damaged.
-    """
-    check_type("path", path, str, Path)
-    check_type("device", device, str)
-    folder = RunFolder(Path(path))
-    dataset = None if data is None else data_of_run(data, folder.spec().data)
-    return Run(folder.load(device=device, data=dataset, step=step), folder.path)
-
-
-def _train_in(
-    folder: RunFolder,
-    training: Training,
-    watch: Watcher,
-    stop: Callable[[], bool],
-    damage: Iterable[str] = (),
-) -> Run:
-    with folder.lock():
-        folder.discard(damage)
-        folder.complete(training, watch=watch, stop=stop)
-    return Run(training, folder.path)
-
-
-@contextmanager
-def stop_on_signal() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C or termination into a request; the second acts at once."""
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    before = {s: signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)}
-
-    def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - Python's signature
-        stop.set()
-        for s, handler in before.items():
-            signal.signal(s, handler)
-
-    for s in before:
-        signal.signal(s, ask)
-    try:
-        yield stop
-    finally:
-        for s, handler in before.items():
-            signal.signal(s, handler)

@@ -1,10 +1,14 @@
 """`status.json`: how far a run is and, at its end, a checksum of every file that it left."""
 
 import json
+import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
+
+import unknot
 from unknot.core.checksums import bytes_sum, facts_sum, file_sum
 from unknot.core.errors import DamageError, StoreError
 from unknot.core.files import inside, write_whole
@@ -94,3 +98,14 @@ def way_back(folder: Path) -> str:
     """What to do about damage in a run folder, or in a population of a study."""
     whole = folder.parent.parent if folder.parent.name == "populations" else folder
     return f"Repair it with `unknot check {whole} --repair`."
+
+
+def versions(threads: int | None = None) -> dict[str, Any]:
+    """What a number may depend on besides the settings."""
+    return {
+        "unknot": unknot.__version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "threads": threads or torch.get_num_threads(),
+    }

@@ -8,30 +8,20 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
-from unknot.core.errors import ConfigError, StoreError
-from unknot.data.parts.counts import as_counts
-from unknot.engine.checkpoint import Checkpoint
-from unknot.engine.device import runtime, threads, to_read
+from unknot.engine.device import threads
 from unknot.engine.loop import fit
 from unknot.engine.population import Context, Population, State, populate
-from unknot.engine.updates import is_moment
-from unknot.losses.likelihood import is_of_counts, likelihood_of, pixel_likelihood
-from unknot.losses.overlap import Overlap
+from unknot.runs.context import training_context
 from unknot.runs.curves import Curves
-from unknot.runs.description import check_images
+from unknot.runs.looks import look, validation_rows
 from unknot.runs.spec import TrainSpec
-from unknot.runs.stopping import Best, hide
-from unknot.samplers.parts.split import check_part, rows_in_part
+from unknot.runs.states import check_tensors, finished_state
+from unknot.runs.stopping import Best
 
-BESIDE = ("curves", "seen", "best.")
-"""How tensors of a checkpoint begin that are not the population's."""
-MOST_VALIDATED = 2_048
-"""Images that a look at the validation part is a mean over, at most."""
-REALS = {torch.float32, torch.float64}
 Status: TypeAlias = Literal["running", "done", "stopped", "diverged"]
 
 
@@ -56,8 +46,8 @@ Watcher: TypeAlias = Callable[[Progress], None]
 class Training:
     """A population and how far it is: models, what they logged, who diverged at which step.
 
-    `start` makes a fresh one and `from_weights` a finished one; `restore` sets a fresh one to a
-    checkpoint, and `run` trains it to its end.
+    `start` makes a fresh one and `from_weights` a finished one; `checkpoints.restore` sets a fresh
+    one to a checkpoint, and `run` trains it to its end.
     """
 
     specs: tuple[TrainSpec, ...]
@@ -113,7 +103,7 @@ class Training:
         context = replace(context, blank=True)
         training = cls(tuple(specs), context, _populate(context, specs))
         state = training.population.state()
-        _check_tensors(_finished(state), weights, source)
+        check_tensors(finished_state(state), weights, source)
         averages = {f"ema.{name}": w for name, w in weights.items() if f"ema.{name}" in state}
         training.population.load({**state, **weights, **averages})
         return training
@@ -145,7 +135,7 @@ class Training:
 
     def weights(self) -> State:
         """What a finished training leaves: weights, or their averages, and carried tensors."""
-        return _finished(self.population.state())
+        return finished_state(self.population.state())
 
     def record(self) -> dict[str, Any]:
         """How far it is and what became of each member, as plain values."""
@@ -203,57 +193,6 @@ class Training:
             alone.diverged = {0: self.diverged[index]}
         return alone
 
-    def checkpoint(self) -> Checkpoint:
-        """All of it, to resume from."""
-        tensors = {
-            **self.population.state(),
-            **self.curves.tensors(),
-            **self.validation.tensors("seen"),
-            **{f"best.{name}": value for name, value in self.best_weights.items()},
-        }
-        looks = {"best": self.best, "patience": self.patience}
-        facts = {
-            **{name: look.facts() for name, look in looks.items() if look is not None},
-            "validation": [*self.validation.values],
-            "stopped": {str(member): step for member, step in self.stopped_early.items()},
-            "diverged": {str(member): step for member, step in self.diverged.items()},
-            "ids": self.ids,
-            "curves": [*self.curves.values],
-            "threads": self.threads,
-            "seconds": self.seconds,
-            "images": self.context.dataset.signature(),
-        }
-        return Checkpoint(self.step, tensors, facts)
-
-    def restore(self, saved: Checkpoint, source: Path) -> None:
-        """Continue from a checkpoint."""
-        if saved.facts.get("ids") not in (self.ids, self.continues.get("ids")):
-            raise StoreError(f"The checkpoint in {source} belongs to another run.")
-        seen = saved.facts.get("images")
-        check_images(self.context.dataset, seen, f"the checkpoint in {source}")
-        state = {n: t for n, t in saved.tensors.items() if not n.startswith(BESIDE)}
-        _check_tensors(self.population.state(), state, source)
-        self.population.load(state)
-        stopped = {int(member): step for member, step in saved.facts.get("stopped", {}).items()}
-        names = saved.facts["curves"], saved.facts.get("validation", [])
-        self.curves = Curves.from_tensors(saved.tensors, names[0], ended=stopped)
-        self.validation = Curves.from_tensors(saved.tensors, names[1], "seen", stopped)
-        if saved.facts["ids"] != self.ids:  # the last step of the shorter run was out of turn
-            spec = self.specs[0]
-            self.curves = self.curves.each(spec.log_every, first=True)
-            self.validation = self.validation.each(spec.validate_every or 1)
-        self.stopped_early = stopped
-        self.population.freeze(stopped)
-        for name, look in (("best", self.best), ("patience", self.patience)):
-            if look is not None and name in saved.facts:
-                look.restore(saved.facts[name])
-        best = {n: t for n, t in saved.tensors.items() if n.startswith("best.")}
-        self.best_weights = {n.removeprefix("best."): t for n, t in best.items()}
-        self.diverged = {int(member): step for member, step in saved.facts["diverged"].items()}
-        self.step = saved.step
-        self.seconds = saved.facts.get("seconds", 0.0)
-        self.threads = saved.facts.get("threads", self.threads)
-
     def run(
         self,
         *,
@@ -274,7 +213,7 @@ class Training:
         if self.finished:
             return
         spec, began = self.specs[0], time.monotonic() - self.seconds
-        rows = self._validation_rows()
+        rows = validation_rows(self)
         with threads(self.threads):
             for tick in fit(
                 self.population,
@@ -285,120 +224,17 @@ class Training:
                 pause_at=spec.kept_steps,
             ):
                 self.step, self.seconds = tick.step, time.monotonic() - began
-                values = self._look(tick.values, rows)
-                if tick.step in spec.kept_steps:
-                    (keep or _hold)(self)
+                values = look(self, tick.values, rows)
+                if tick.step in spec.kept_steps and keep is not None:
+                    keep(self)
+                elif tick.step in spec.kept_steps:
+                    self.kept[tick.step] = self.weights()
                 watch(Progress(tick.step, spec.updates, values, self.diverged))
                 self.stopped = stop()
                 if self.stopped or self.finished or tick.step % spec.checkpoint_every == 0:
                     save(self)
                 if self.stopped or self.finished:
                     break
-
-    def _validation_rows(self) -> Int[Tensor, "batches n"] | None:
-        spec = self.specs[0]
-        if spec.validate_every is None:
-            return None
-        return self.context.validation_rows(spec.objective.settings, MOST_VALIDATED)
-
-    def _look(
-        self, values: Mapping[str, Tensor] | None, rows: Tensor | None
-    ) -> Mapping[str, Tensor] | None:
-        """Log what there is at this step, and see who is at their best and who should stop."""
-        seen: Mapping[str, Tensor] = {}
-        if values is not None:
-            self._log(seen := hide(values, self.stopped_early))
-        if rows is not None and self._validates():
-            terms = self.population.validate(rows, self.step)
-            loss = {k: v for k, v in terms.items() if not k.endswith(".weight")}
-            named = {f"validation.{name}": value for name, value in loss.items()}
-            named = hide(named, self.stopped_early)
-            self.validation.append(self.step, named)
-            seen = {**seen, **named}
-        if seen and (self.best or self.patience):
-            self._judge(seen)
-        return seen or None
-
-    def _validates(self) -> bool:
-        every, last = self.specs[0].validate_every, self.specs[0].updates
-        return every is not None and (self.step % every == 0 or self.step == last)
-
-    def _judge(self, seen: Mapping[str, Tensor]) -> None:
-        """Keep the weights of members that are at their best, and freeze those that should stop."""
-        ended = {*self.stopped_early, *self.diverged}
-        for look in (self.best, self.patience):
-            if look is not None and not look.rule.metric.startswith("validation."):
-                look.check_name(self.curves.values)
-            elif look is not None and self.validation.steps:
-                look.check_name(self.validation.values)
-        if self.best and (members := self.best.look(self.step, seen, ended)):
-            weights = self.weights()
-            for name, value in weights.items():
-                self.best_weights.setdefault(name, value.clone())[members] = value[members]
-        if self.patience:
-            self.patience.look(self.step, seen, ended)
-            stopped = {m: self.step for m in self.patience.patient if m not in ended}
-            self.stopped_early.update(stopped)
-            for curves in (self.curves, self.validation):
-                curves.ended.update(stopped)
-            self.population.freeze(stopped)
-
-    def _log(self, values: Mapping[str, Float[Tensor, " p"]]) -> None:
-        """Keep the values of a log step; a loss that is not finite is a fact, not an error.
-
-        An objective that knows better when a run is lost has a note ``diverged``, 0 or 1.
-        """
-        self.curves.append(self.step, values)
-        lost = ~values["loss"].isfinite()
-        if "diverged" in values:
-            lost |= values["diverged"] > 0
-        for member in lost.nonzero().flatten().tolist():
-            if member not in self.stopped_early:
-                self.diverged.setdefault(member, self.step)
-
-
-def _hold(training: Training) -> None:
-    """Keep the weights of this step in memory."""
-    training.kept[training.step] = training.weights()
-
-
-def training_context(
-    spec: TrainSpec,
-    device: str = "auto",
-    *,
-    trained: bool = False,
-    data: FactorDataset | None = None,
-) -> Context:
-    """Dataset, net, batch and device of a population; `trained` only to use its weights.
-
-    The dataset is loaded unless it comes along, as one does that exists in memory only.
-    """
-    where = (to_read if trained else runtime)(device, spec.precision)
-    dataset = (spec.data.settings.load() if data is None else data).to(where.device)
-    likelihood = likelihood_of(spec.objective.settings)
-    if isinstance(likelihood, Overlap):
-        likelihood.check(dataset.shape)
-        if not trained:
-            likelihood.check_file()
-    if is_of_counts(likelihood):
-        dataset = as_counts(dataset, likelihood)
-    elif dataset.mean and pixel_likelihood(likelihood) != "gaussian":
-        raise ConfigError(
-            "Standardised images are outside [0, 1], which the likelihood "
-            f"{pixel_likelihood(likelihood)} does not allow. "
-            "Add --set objective.likelihood=gaussian."
-        )
-    sampler = spec.sampler.settings if spec.sampler else None
-    return Context(
-        dataset, spec.net.settings, spec.batch, where, sampler, ema=spec.ema, split=spec.split
-    )
-
-
-def part_rows(training: Training, part: str) -> Int[Tensor, " n"]:
-    """Row numbers of a part of a training's split, in order."""
-    split, space = training.context.split, training.context.dataset.space
-    name = check_part(split, part)
-    return torch.arange(space.size) if split is None else rows_in_part(split, space, name)
 
 
 def member_specs(specs: Sequence[TrainSpec]) -> list[TrainSpec]:
@@ -408,27 +244,3 @@ def member_specs(specs: Sequence[TrainSpec]) -> list[TrainSpec]:
 
 def _populate(context: Context, specs: Sequence[TrainSpec]) -> Population:
     return populate(context, [member for spec in specs for member in spec.members()])
-
-
-def _finished(state: State) -> State:
-    """A state without the optimiser's moments, with averages of weights in their place."""
-    kept = {name: tensor for name, tensor in state.items() if not is_moment(name)}
-    averages = {name: kept.pop(name) for name in [*kept] if name.startswith("ema.")}
-    return {**kept, **{name.removeprefix("ema."): tensor for name, tensor in averages.items()}}
-
-
-def _check_tensors(expected: State, state: State, source: str | Path) -> None:
-    """Refuse tensors of another net; the message names the first that differs."""
-    for name in sorted({*expected, *state}):
-        want, have = expected.get(name), state.get(name)
-        if want is None or have is None or want.shape != have.shape:
-            shapes = [None if t is None else tuple(t.shape) for t in (want, have)]
-            raise StoreError(
-                f"{source} is of another net: {name} should be {shapes[0]} and is {shapes[1]}."
-            )
-        # Trained in double precision, read in single: no other kind of number is meant so.
-        if have.dtype != want.dtype and not {have.dtype, want.dtype} <= REALS:
-            raise StoreError(
-                f"{source} holds no weights of ours: {name} should be {want.dtype} and is "
-                f"{have.dtype}."
-            )

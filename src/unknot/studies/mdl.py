@@ -25,9 +25,10 @@ from unknot.core.representation import Representation
 from unknot.losses import kl_normal
 from unknot.objectives.mdl_vae import MdLVAE, choose_variant
 from unknot.runs.folder import RunFolder
-from unknot.runs.run import Run, resume, train
+from unknot.runs.run import Run
 from unknot.runs.spec import Choice, TrainSpec
 from unknot.runs.training import Watcher
+from unknot.runs.verbs import resume, train
 
 
 @dataclass(frozen=True)

@@ -166,12 +166,13 @@ class Study:
             StoreError: There is no such run, or it is not trained yet.
         """
         from unknot.runs.folder import RunFolder
+        from unknot.runs.loading import load_training
         from unknot.runs.run import Run
         from unknot.studies.execute import task
 
         folder, member = self.place(start)
         specs = task.from_store(self.store, folder.name).specs()
-        return Run(RunFolder(folder).load(specs, device, member=member))
+        return Run(load_training(RunFolder(folder), specs, device, member=member))
 
     def curves(self, start: str) -> "Curves":
         """What the training of one run logged, ``[log steps, 1]`` by name.

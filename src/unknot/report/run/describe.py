@@ -10,9 +10,10 @@ from unknot.core.text import duration, number, setting_text
 from unknot.losses.likelihood import Density, is_of_counts, likelihood_of, pixel_likelihood
 from unknot.losses.overlap import Overlap
 from unknot.report.model.latents import UNUSED, Latents
-from unknot.runs.folder import RunFolder, versions
+from unknot.runs.folder import RunFolder
 from unknot.runs.run import Run
 from unknot.runs.spec import TrainSpec, plain_value
+from unknot.runs.status import versions
 
 
 def term(name: str, spec: TrainSpec) -> str:

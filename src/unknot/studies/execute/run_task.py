@@ -20,6 +20,7 @@ from unknot.engine.device import threads
 from unknot.runs import evaluate, lock, records
 from unknot.runs.evaluate import Model, ScoringRequest
 from unknot.runs.folder import RunFolder
+from unknot.runs.loading import load_training
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Stopped, Training
 from unknot.studies import store
@@ -57,7 +58,7 @@ def run_population_task(
         training = _train(folder, specs, task.device, tell, stop)
         scores = [*_scores(task, training, folder.path, tell, stop)]
         for step in folder.kept_steps() if task.metrics != [] else []:
-            earlier = folder.load(specs, task.device, step=step)
+            earlier = load_training(folder, specs, task.device, step=step)
             scores += _scores(task, earlier, folder.path, lambda _, __: None, stop)
     record = folder.record()
     members = [{k: v for k, v in m.items() if k != "seed"} for m in record["members"]]
@@ -75,7 +76,7 @@ def _train(
     damage = folder.damage()
     if not damage and folder.is_trained:
         folder.tidy()
-        return folder.load(specs, device)
+        return load_training(folder, specs, device)
     folder.discard(damage)
     training = Training.start(specs, device)
     folder.complete(training, watch=lambda progress: tell("train", progress.step), stop=stop)

@@ -14,7 +14,7 @@ import torch
 
 import unknot
 from unknot.data.arrays import Arrays
-from unknot.runs import run
+from unknot.runs import verbs
 from unknot.studies.execute import driver
 from unknot.studies.execute.events import Done
 from unknot.studies.execute.run_task import run_population_task
@@ -73,7 +73,7 @@ if __name__ == "__main__":
     np.savez_compressed("images.npz", images=pictures, factors=factors)
     whole = unknot.train(**OPTIONS, out="finished")
     with suppress(MemoryError):
-        run.train(whole.spec, out="killed", device="cpu", watch=stop)
+        verbs.train(whole.spec, out="killed", device="cpu", watch=stop)
     study = driver.run(Path("study"), StudyFile.parse(STUDY), device="cpu", workers=1, pool=pool)
     expected = {"run": whole.codes(), "run.loss": whole.curves["loss"]}
     for row in study.table():
