@@ -15,8 +15,8 @@ HEAD = """\
 
 `unknot list datasets` lists all datasets with their settings. Some are generated and need no file,
 among them [`scene3d`](scene3d.md), a look-alike of 3D Shapes; `images` reads your own
-([README](../README.md#your-own-images)), and the published ones below read the files of their
-authors.
+([README](../README.md#your-own-images)), `vectors` your [tables of numbers](tables.md), and the
+published ones below read the files of their authors.
 
 ```sh
 unknot data list
@@ -52,9 +52,9 @@ the npz or HDF5 file or of columns in the Parquet file, a DataFrame or a dict of
   or nominal if the name of the label ends in id, class or label. Fractions are ordered, and
   continuous if they have more than 20 values. Cyclic labels, such as angles, have to be named:
   `--kind angle=cyclic`.
-- **Missing labels** are empty cells, NaN, None and NA. Metrics that look at one factor at a time
-  leave the row out for that factor; others take rows that have all labels. A remark with the score
-  says how many rows were left out.
+- **Missing labels** are empty cells, NaN, None and NA. Metrics that count, correlate or learn one
+  factor at a time leave the row out for that factor; those that hold factors fixed take rows that
+  have all labels. A remark with the score says how many rows were left out.
 - **No grid needed.** If there is one image for each combination of labels, the dataset is a grid in
   their order. Else it is a table: metrics look at all rows, or at 20,000 of them, and those that
   hold a factor fixed compare rows that share its value. What needs a full grid says so.

@@ -77,14 +77,64 @@ def test_a_factor_with_gaps_scores_as_its_known_rows_alone_do(name):
     assert score == pytest.approx(alone, abs=0.05 if name == "mig" else 1e-12)
 
 
-@pytest.mark.parametrize("name", ["dci", "beta_vae", "irs", "explicitness"])
-def test_metrics_of_all_factors_take_rows_that_have_all_labels(name):
+LEARNERS = [
+    (name, protocol)
+    for name in ("dci", "sap", "explicitness", "efficiency", "infomec", "cbd")
+    for protocol in getattr(metrics, name).protocols
+    if protocol != "study2019_fast"
+]
+
+
+@pytest.mark.parametrize(("name", "protocol"), LEARNERS)
+def test_what_learns_a_factor_leaves_out_rows_for_that_factor_alone(name, protocol):
+    """Each factor gets what it gets as the only one, on rows that have its label."""
+    table, metric = holes([0, 2]), getattr(metrics, name)
+    test = holes([1]).take(torch.arange(200)), CODES[:200]
+    if name in ("infomec", "cbd"):
+        both = metric(CODES, table, protocol=protocol)
+        gone = [int((table.values[:, k] < 0).sum()) for k in (0, 2)]
+        remarks = [f"{g} of 450 rows lack {n}" for g, n in zip(gone, ("shape", "y"), strict=True)]
+    else:
+        both = metric(CODES, table, protocol=protocol, test=test[::-1])
+        used = 450 if metric.pick(protocol).settings.test_samples == 0 else 650
+        gone = int((table.values[:, 2] < 0).sum())
+        remarks = [f"{gone} of {used} rows lack y"]
+    assert {*remarks} <= {*both.remarks}
+    per_factor = {
+        "dci": "informativeness_per_factor",
+        "infomec": "explicitness_per_factor",
+        "efficiency": "boosting",
+    }.get(name, "per_factor")
+    column = [0, 1, 2] if name != "cbd" else []  # whose codes that tell nothing depend on all
+    for k in column:
+        known, other = (t.values[:, k] >= 0 for t in (table, test[0]))
+        alone, others = (
+            FactorTable(SPACE.names[k : k + 1], SPACE.kinds[k : k + 1], t.levels[k : k + 1], v)
+            for t, v in (
+                (table, table.values[known, k : k + 1]),
+                (test[0], test[0].values[other, k : k + 1]),
+            )
+        )
+        options = {} if name == "infomec" else {"test": (CODES[:200][other.numpy()], others)}
+        lone = metric(CODES[known.numpy()], alone, protocol=protocol, **options)
+        mine, theirs = both.parts[per_factor], lone.parts[per_factor]
+        if name == "efficiency":  # whose largest number of labels is what all factors have
+            mine, theirs = mine[:2], theirs[:2]
+        np.testing.assert_allclose(mine[..., k], theirs[..., 0], rtol=1e-12)
+
+
+def test_a_label_that_hardly_any_row_has_is_refused():
+    with pytest.raises(DataError, match="rows have the label shape; fill the gaps or leave"):
+        metrics.dci(CODES, holes([0], share=0.99))
+
+
+@pytest.mark.parametrize("name", ["beta_vae", "irs", "axis_alignment"])
+def test_metrics_that_hold_factors_fixed_take_rows_that_have_all_labels(name):
     table, metric = holes([0, 2]), getattr(metrics, name)
     score = metric(CODES, table)
     assert any("that lack a label were left out" in remark for remark in score.remarks)
-    if name in ("beta_vae", "irs"):  # which draw no rows to test on
-        known = (~table.has_gaps).nonzero()[:, 0]
-        assert score.values == metric(CODES[known], table.take(known)).values
+    known = (~table.has_gaps).nonzero()[:, 0]
+    assert score.values == metric(CODES[known], table.take(known)).values
 
 
 def test_too_many_gaps_are_refused():

@@ -24,6 +24,11 @@ class Settings(RowSettings):
     version: int = 1
 
     @property
+    def gaps(self) -> bool:
+        """Each factor is correlated by itself."""
+        return True
+
+    @property
     def real(self) -> bool:
         """Correlations are of numbers."""
         return True

@@ -50,6 +50,11 @@ class Settings(RowSettings):
     version: int = 1
 
     @property
+    def gaps(self) -> bool:
+        """Each factor is learnt by itself."""
+        return True
+
+    @property
     def real(self) -> bool:
         """A lasso is a regression; trees classify."""
         return self.estimator == "lasso"
@@ -115,7 +120,8 @@ def dci(rows: Rows, settings: Settings) -> Measured:
     without importance is skipped; without any importance D and C are 0.
     """
     fit = _lasso if settings.estimator == "lasso" else _trees
-    importance, on_train, on_test = fit(rows, rows.test_rows, settings)
+    fits = [fit(some, some.test_rows, settings) for some in rows.by_factor()]
+    importance, on_train, on_test = (np.concatenate(p, axis=-1) for p in zip(*fits, strict=True))
     table = torch.from_numpy(importance).clamp_min(0)
     per_code, per_factor = concentration(table, dim=1), concentration(table, dim=0)
     weights = table.sum(0) if settings.weights == "importance" else torch.ones_like(per_factor)

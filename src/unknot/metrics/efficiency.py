@@ -65,6 +65,11 @@ class Settings(RowSettings):
         """Rows to learn from."""
         return max(self.labels)
 
+    @property
+    def gaps(self) -> bool:
+        """Each factor is learnt by itself."""
+        return True
+
 
 PROTOCOLS = {
     "study2019": Settings(("boosting", "linear cv"), version=3),
@@ -112,18 +117,16 @@ def efficiency(rows: Rows, settings: Settings) -> Measured:
     Raises:
         DataError: There are 100 rows to learn from or fewer.
     """
-    n, seed, test = len(rows), rows.seed, rows.test_rows
+    groups = [_shuffle(some) for some in rows.by_factor()]
+    n, tested = min(map(len, groups)), min(len(some.test_rows) for some in groups)
     if n <= FEW:
         raise DataError(
             f"efficiency compares {FEW} labels with more, and has {n} rows to learn from."
         )
     sizes = sorted({min(size, n) for size in settings.labels})
-    # Given rows come in any order, often that of a grid.
-    train = rows[noise.permutation(seed, "metric/labels", 0, n, 1)[:, 0].to(rows.codes.device)]
-    y, y_test = columns(train)[1], columns(test)[1]
-    guess = [np.mean(b == np.bincount(a).argmax()) for a, b in zip(y, y_test, strict=True)]
+    guess = [np.mean(b == np.bincount(a).argmax()) for some in groups for a, b in _levels(some)]
     chance = float(np.mean(guess))
-    spread = np.mean([g * (1 - g) for g in guess]) / (len(test) * len(y))
+    spread = np.mean([g * (1 - g) for g in guess]) / (tested * len(guess))
     nothing = chance + SIGMAS * float(np.sqrt(spread))
     values: dict[str, Tensor | float] = {}
     parts = {"labels": torch.tensor(sizes)}
@@ -131,16 +134,9 @@ def efficiency(rows: Rows, settings: Settings) -> Measured:
         [f"{n:,} labels stand in for {max(settings.labels):,}"] if n < max(settings.labels) else []
     )
     for learner in settings.learners:
-        x, x_test = _inputs(train, test, learner, settings.scaled)
-        curve = [
-            [
-                np.mean(predict(learner, settings, x[:size], a[:size], x_test, seed) == b)
-                for a, b in zip(y, y_test, strict=True)
-            ]
-            for size in sizes
-        ]
+        curves = [_curve(some, learner, sizes, settings) for some in groups]
         name = learner.replace(" ", "_")
-        parts[name] = torch.tensor(np.array(curve))
+        parts[name] = torch.tensor(np.concatenate(curves, axis=1))
         accuracy = dict(zip(sizes, parts[name].mean(1).tolist(), strict=True))
         few, most = accuracy[FEW], accuracy[sizes[-1]]
         if most <= nothing:
@@ -149,6 +145,30 @@ def efficiency(rows: Rows, settings: Settings) -> Measured:
         values |= {f"{name}_{size}": value for size, value in accuracy.items()}
     values["chance"] = chance
     return Measured(values, parts, tuple(remarks), learner_record(rows))
+
+
+def _shuffle(rows: Rows) -> Rows:
+    """Rows in another order: given ones often come in that of a grid."""
+    order = noise.permutation(rows.seed, "metric/labels", 0, len(rows), 1)[:, 0]
+    return rows[order.to(rows.codes.device)]
+
+
+def _levels(rows: Rows) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """Values of each factor, to learn from and to test on."""
+    return [*zip(columns(rows)[1], columns(rows.test_rows)[1], strict=True)]
+
+
+def _curve(rows: Rows, learner: Learner, sizes: list[int], s: Settings) -> NDArray[Any]:
+    """Accuracies ``[labels, factors]``."""
+    x, x_test = _inputs(rows, rows.test_rows, learner, s.scaled)
+    curve = [
+        [
+            np.mean(predict(learner, s, x[:size], a[:size], x_test, rows.seed) == b)
+            for a, b in _levels(rows)
+        ]
+        for size in sizes
+    ]
+    return np.array(curve)
 
 
 def _share(few: float, most: float, chance: float, nothing: float, s: Settings) -> float:

@@ -32,6 +32,11 @@ class Settings(RowSettings):
     """Codes with more than a twentieth of the largest range, or that tell more than chance."""
     version: int = 1
 
+    @property
+    def gaps(self) -> bool:
+        """Each factor is looked at by itself."""
+        return True
+
 
 PROTOCOLS = {"paper": Settings(), "unknot": Settings(10_000, active="informative")}
 
@@ -63,14 +68,12 @@ def infomec(rows: Rows, settings: Settings) -> Measured:
     Note: E is how much of the factors a linear classifier finds; where it is near 0, M and C mean
     nothing.
     """
-    check_classes(rows)
-    mutual = neighbor_information(rows.codes, rows.levels, settings.neighbors)
-    entropies = level_entropies(rows.levels)
-    table = ratio(mutual, entropies.expand_as(mutual))
+    groups = rows.by_factor()
+    table = torch.cat([_shares(some, settings.neighbors) for some in groups], dim=1)
     active = _active(rows, settings)
     per_code = torch.where(active, best_share(table, dim=1), 0.0)
     per_factor = best_share(table[active], dim=0)
-    explicit = _explicit(rows)
+    explicit = torch.cat([_explicit(some) for some in groups])
     infom = ratio(per_code.sum(), active.double().sum())
     values = {
         "": infom,
@@ -92,6 +95,13 @@ def infomec(rows: Rows, settings: Settings) -> Measured:
     if float(explicit.mean()) < NOTHING:
         remarks.append("a linear reader finds nothing, so InfoM and InfoC may describe noise")
     return Measured(values, parts, tuple(remarks), versions())
+
+
+def _shares(rows: Rows, neighbors: int) -> Float[Tensor, "z f"]:
+    """What each code tells of each factor, as a share of its entropy."""
+    check_classes(rows)
+    mutual = neighbor_information(rows.codes, rows.levels, neighbors)
+    return ratio(mutual, level_entropies(rows.levels).expand_as(mutual))
 
 
 def _active(rows: Rows, settings: Settings) -> Bool[Tensor, " z"]:

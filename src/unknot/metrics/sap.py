@@ -32,8 +32,8 @@ class Settings(RowSettings):
 
     @property
     def gaps(self) -> bool:
-        """Each factor is correlated by itself."""
-        return self.estimator != "svm"
+        """Each factor is correlated or learnt by itself."""
+        return True
 
     @property
     def real(self) -> bool:
@@ -102,7 +102,8 @@ def sap(rows: Rows, settings: Settings) -> Measured:
     if settings.estimator == "svm":
         if float(rows.codes.abs().max()) > LARGEST:
             raise DataError(f"A support vector machine cannot be fitted to codes above {LARGEST}.")
-        return _gaps(_svm_accuracy(rows, rows.test_rows), learner_record(rows))
+        tables = [_svm_accuracy(some, some.test_rows) for some in rows.by_factor()]
+        return _gaps(torch.cat(tables, dim=1), learner_record(rows))
     ranks = settings.estimator == "rank r2"
     table = rows.correlations(ranks=ranks).square()
     if ranks:  # the variance of minute codes would be 0, that of constant ones a trace of rounding

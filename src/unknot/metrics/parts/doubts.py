@@ -27,10 +27,11 @@ def doubts(rows: Rows, *, real: bool = False, separates: bool = True) -> tuple[s
         remarks += [f"{name} in {QUANTILE_BINS} quantile bins" for name in names]
     if separates and len(rows.names) == 1:
         remarks.append("one factor: there is nothing to separate it from")
-    for name, level in zip(rows.names, rows.levels.T, strict=True):
+    all_levels = rows.levels if rows.test is None else torch.cat([rows.levels, rows.test.levels])
+    for name, level, every in zip(rows.names, rows.levels.T, all_levels.T, strict=True):
         known = level[level >= 0]
-        if gone := len(level) - len(known):
-            remarks.append(f"{gone:,} of {len(level):,} rows lack {name}")
+        if gone := int((every < 0).sum()):
+            remarks.append(f"{gone:,} of {len(every):,} rows lack {name}")
         if len(known) < FEWEST_OF_VALUE * (values := len(torch.unique(known))):
             remarks.append(f"{name} has {values:,} values in {len(known):,} rows")
     n, z = rows.codes.shape

@@ -79,6 +79,26 @@ class Rows:
         """Whether labels are missing."""
         return self.remember("gaps", lambda: bool((self.levels < 0).any()))
 
+    def by_factor(self) -> list["Rows"]:
+        """Rows of one factor each, those that have its label, to learn from and to test on.
+
+        Without gaps these are the rows as they are, with all factors, once.
+        """
+        if not self.has_gaps and not (self.test and self.test.has_gaps):
+            return [self]
+        return [self._labelled(k) for k in range(len(self.names))]
+
+    def _labelled(self, factor: int) -> "Rows":
+        """Rows that have the label of a factor, with this factor alone."""
+        test = None if self.test is None else self.test._labelled(factor)
+        rows = self.choose([factor])[self.levels[:, factor] >= 0]
+        if len(rows) < FEWEST:
+            raise DataError(
+                f"Only {len(rows)} of {len(self)} rows have the label {self.names[factor]}; fill "
+                "the gaps or leave the label out."
+            )
+        return replace(rows, test=test)
+
     def complete(self) -> "Rows":
         """Only rows that have all labels, to learn from and to test on."""
         if not self.has_gaps and not (self.test and self.test.has_gaps):
