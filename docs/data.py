@@ -4,8 +4,8 @@ from pathlib import Path
 
 from unknot.cli.data.files import size_text
 from unknot.core import registry
-from unknot.data.parts.download import Source
 from unknot.data.parts.published import Published
+from unknot.data.parts.sources import Source
 
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\
@@ -90,7 +90,7 @@ def matrix(entries: dict[str, Published]) -> str:
         channels, height, width = facts.shape
         factors = (
             ", ".join(f"{n} {s}" for n, s in zip(facts.space.names, facts.space.sizes, strict=True))
-            if facts.space
+            if facts.space and not facts.space.stands_in
             else "none on a grid"
         )
         images = f"{facts.images:,} of {height} × {width} × {channels}"

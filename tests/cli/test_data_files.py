@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from unknot.core import registry
-from unknot.data.parts.download import Source
+from unknot.data.parts.sources import Source
 from unknot.data.shapes3d import Shapes3D
 
 CONTENT = b"three dimensions" * 1000
@@ -96,8 +96,8 @@ def test_get_refuses_a_wrong_file_and_what_needs_none(served, folders, unknot):
 def test_what_is_on_the_disk_is_listed_and_removed(served, folders, unknot, monkeypatch):
     served()
     unknot("data", "get", "shapes3d")
-    (folders / "cache").mkdir()
-    (folders / "cache" / "shapes3d-0123.bin").write_bytes(bytes(5000))
+    (folders / "cache" / "shapes3d" / "0123").mkdir(parents=True)
+    (folders / "cache" / "shapes3d" / "0123" / "pixels.bin").write_bytes(bytes(5000))
     monkeypatch.setattr(registry, "names", lambda room: ["arrays", "shapes3d"])
     rows = {row["name"]: row for row in json.loads(unknot("data", "list", "--json")[1])}
     row = rows["shapes3d"]
@@ -110,7 +110,7 @@ def test_what_is_on_the_disk_is_listed_and_removed(served, folders, unknot, monk
     assert code == 2
     assert "--yes" in err
     assert unknot("data", "remove", "shapes3d", "--yes")[0] == 0
-    assert not [*(folders / "cache").iterdir()]
+    assert not [*(folders / "cache").rglob("*.*")]
     assert [p.name for p in (folders / "data" / "shapes3d").iterdir() if p.suffix == ".h5"] == []
     assert "no files" in unknot("data", "remove", "shapes3d")[1]
 

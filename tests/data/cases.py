@@ -120,13 +120,21 @@ def load(case, path, monkeypatch, checksum=None, **settings):
     if hasattr(module, "IMAGES_SHA256"):
         replaced = dict.fromkeys(case.words, checksum) if checksum else {}
         monkeypatch.setattr(module, "IMAGES_SHA256", replaced)
-    if hasattr(module, "SIZES"):
-        grid = "COMPLEX_SIZES" if "real_complex" in case.words else "SIZES"
-        monkeypatch.setattr(module, grid, case.sizes)
-    else:
+    if "real_complex" in case.words:
+        monkeypatch.setattr(module, "COMPLEX", replace(module.COMPLEX, sizes=case.sizes))
+    elif case.name == "dsprites_file":
         monkeypatch.setattr(module, "SPACE", replace(module.SPACE, sizes=case.sizes))
+    else:
+        shrink(case.name, case.sizes, monkeypatch)
     place = None if path is None else str(path)
     return unknot.dataset(case.name, path=place, **choose(case.name, case.words), **settings)
+
+
+def shrink(name, sizes, monkeypatch):
+    """Make the grid of a published dataset small."""
+    kind = registry.get("datasets", name)
+    facts = kind.published
+    monkeypatch.setattr(kind, "published", replace(facts, space=replace(facts.space, sizes=sizes)))
 
 
 def choose(name, words):

@@ -1,14 +1,17 @@
 """Files of published datasets: where they are looked for, what is said, what ids depend on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from unknot.core import registry
 from unknot.core.errors import DataError, WriteError
+from unknot.core.factors import FactorSpace
 from unknot.data import shapes3d
-from unknot.data.parts import mapped
-from unknot.data.parts.mapped import map_images
+from unknot.data.parts import published_images, shelf
 from unknot.data.parts.published import PublishedDataset, locate
+from unknot.data.parts.published_images import map_images
 from unknot.data.shapes3d import Shapes3D
 from unknot.runs import config
 
@@ -33,9 +36,8 @@ def folders(tmp_path, monkeypatch):
 @pytest.fixture
 def small(monkeypatch):
     """3D Shapes with a grid of 12 points, as npz arrays."""
-    monkeypatch.setattr(shapes3d, "NAMES", ("hue", "scale"))
-    monkeypatch.setattr(shapes3d, "SIZES", (3, 4))
-    monkeypatch.setattr(shapes3d, "KINDS", ("cyclic", "ordered"))
+    space = FactorSpace(("hue", "scale"), (3, 4), ("cyclic", "ordered"))
+    monkeypatch.setattr(Shapes3D, "published", replace(Shapes3D.published, space=space))
     images = np.random.default_rng(0).integers(0, 256, (12, 64, 64, 3), dtype=np.uint8)
     labels = np.stack(np.meshgrid([0.0, 0.1, 0.2], [1.0, 2.0, 3.0, 4.0], indexing="ij"), -1)
     return {"images": images, "labels": labels.reshape(12, 2)}
@@ -104,7 +106,7 @@ def test_images_are_decoded_once_and_again_when_the_file_changes(folders, small)
     first = Shapes3D(str(path)).load()
     expected = small["images"].transpose(0, 3, 1, 2)
     assert np.array_equal(first.images.stored.numpy(), expected)
-    (cached,) = (folders / "cache").iterdir()
+    (cached,) = (folders / "cache").rglob("pixels.bin")
     before = cached.stat().st_mtime_ns
     Shapes3D(str(path)).load()
     assert cached.stat().st_mtime_ns == before
@@ -117,9 +119,9 @@ def test_a_damaged_cache_is_made_again(folders, small, monkeypatch):
     path = folders / "s.npz"
     np.savez(path, **small)
     for whole in (1 << 30, 1000):  # all of it hashed, and blocks of it
-        monkeypatch.setattr(mapped, "WHOLE", whole)
+        monkeypatch.setattr(shelf, "FULLY_HASHED", whole)
         expected = Shapes3D(str(path)).load().images.stored.numpy().copy()
-        for cached in (folders / "cache").iterdir():
+        for cached in (folders / "cache").rglob("*.*"):
             raw = cached.read_bytes()
             for wrong in (raw[:-1], b"x" + raw[1:], b""):
                 cached.write_bytes(wrong)
@@ -132,8 +134,8 @@ def test_a_cache_that_cannot_be_written_costs_memory_or_is_refused(folders, smal
     (folders / "cache").write_text("a file in the way")
     with pytest.warns(UserWarning, match="stays in memory"):
         assert len(Shapes3D(str(path)).load()) == 12
-    monkeypatch.setattr(mapped, "WHOLE", 1000)
-    with pytest.raises(WriteError, match=r"Set UNKNOT_CACHE to a folder with 0\.0 GB of room"):
+    monkeypatch.setattr(published_images, "IN_MEMORY", 1000)
+    with pytest.raises(WriteError, match="Set UNKNOT_CACHE to a folder with room"):
         Shapes3D(str(path)).load()
 
 
@@ -142,7 +144,7 @@ def test_labels_that_do_not_go_through_the_grid_are_refused(folders, small):
         np.savez(folders / "s.npz", images=small["images"], labels=labels)
         with pytest.raises(DataError, match=r"(Labels of|.labels. should have)"):
             Shapes3D(str(folders / "s.npz")).load()
-    assert not [p for p in (folders / "cache").glob("*") if p.suffix != ".part"]
+    assert not [*(folders / "cache").rglob("*.*")]
 
 
 def test_standardised_images_have_the_published_constants(folders, small):
@@ -159,7 +161,7 @@ def test_an_interrupted_decoding_leaves_nothing(folders, small):
     np.savez(folders / "s.npz", **small)
     with pytest.raises(KeyboardInterrupt):
         map_images("s", [folders / "s.npz"], {}, (12, 3, 64, 64), chunks)
-    assert not [*(folders / "cache").iterdir()]
+    assert not [*(folders / "cache").rglob("*.*")]
 
 
 def test_hdf5_that_is_not_all_there_is_refused(folders, small):

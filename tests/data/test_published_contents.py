@@ -365,8 +365,7 @@ def test_a_face_that_is_missing(tmp_path, refuse):
 
 
 def test_a_missing_sheet(tmp_path, refuse):
-    module = loader("sprites")
     folder = image_layouts.write_sprites(tmp_path)
-    case = Case("sprites", image_layouts.write_sprites, module.SIZES)
+    case = Case("sprites", image_layouts.write_sprites, loader("sprites").SPACE.sizes)
     (folder / "hair" / "0.png").unlink()
     refuse(case, folder)

@@ -16,7 +16,7 @@ from data.cases import ONCE, load, loader, resized, shown, write
 from data.drawn import digits, read, read_bits
 from data.layouts import HALVES
 
-from unknot.core.factors import FactorSpace
+from unknot.core import registry
 
 # The published grids, slowest factor first.
 PUBLISHED = {
@@ -77,7 +77,7 @@ def check_pictures(images, pictures, case):
 def test_the_full_grid_is_the_published_one(name):
     sizes, rows = PUBLISHED[name]
     assert math.prod(sizes) == rows
-    assert sizes == loader(name).SIZES
+    assert sizes == registry.get("datasets", name).published.space.sizes
 
 
 @pytest.mark.parametrize("case", cases.GRIDS, ids=lambda case: case.label)
@@ -118,16 +118,12 @@ def test_michlos_constants(label, tmp_path, monkeypatch):
 
 
 def test_the_complex_mpi3d_has_four_colours_and_four_shapes():
-    module = loader("mpi3d")
-    names = [name for name in dir(module) if name.isupper()]
-    grids = [getattr(module, name) for name in names]
-    grids += [grid for held in grids if isinstance(held, dict) for grid in held.values()]
-    assert (4, 4, 2, 3, 3, 40, 40) in grids
+    dataset = registry.get("datasets", "mpi3d")(variant="real_complex")
+    assert dataset.grid.sizes == (4, 4, 2, 3, 3, 40, 40)
 
 
 def test_isaac3d_counts_as_its_authors_do():
-    module = loader("isaac3d")
-    space = FactorSpace(module.NAMES, module.SIZES, module.KINDS)
+    space = registry.get("datasets", "isaac3d").published.space
     assert space.strides == (245760, 30720, 6144, 1536, 384, 96, 16, 4, 1)
 
 
@@ -201,14 +197,14 @@ def test_rows_come_in_the_order_of_the_files(case, tmp_path, monkeypatch):
 
 
 def test_sprites_are_put_together_as_li_and_mandt_did(tmp_path, monkeypatch):
-    module = loader("sprites")
+    space = loader("sprites").SPACE
     folder = image_layouts.write_sprites(tmp_path)
     few = {"body": 2, "bottom": 3, "top": 2, "hair": 3}
     sizes = [
         next((few[part] for part in few if part in name), size)
-        for name, size in zip(module.NAMES, module.SIZES, strict=True)
+        for name, size in zip(space.names, space.sizes, strict=True)
     ]
-    assert math.prod(module.SIZES) == 1296 * 9 * 8
+    assert space.size == 1296 * 9 * 8
     case = cases.Case("sprites", image_layouts.write_sprites, tuple(sizes))
     data = load(case, folder, monkeypatch)
     rows = torch.arange(0, len(data), 7)  # 7 divides none of the sizes

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from data import cases
 
 from unknot.core import registry
 from unknot.data.parts.published import data_folder
@@ -78,11 +79,9 @@ def test_coil20_turns(monkeypatch, tmp_path):
 
 def test_sprites_move_and_differ(monkeypatch, tmp_path):
     """Of the real parts: every factor shows, frames repeat where the animation says so."""
-    from unknot.data import sprites
-
     path = need("sprites_lpc", "sprites/Sprites.zip")
     monkeypatch.setenv("UNKNOT_CACHE", str(tmp_path))
-    monkeypatch.setattr(sprites, "SIZES", (2, 2, 2, 2, 3, 3, 8))
+    cases.shrink("sprites", (2, 2, 2, 2, 3, 3, 8), monkeypatch)
     data = registry.get("datasets", "sprites")(path=path).load()
     assert data.shape == (3, 64, 64)
     x = data.batch(torch.arange(len(data))).unflatten(0, (2, 2, 2, 2, 3, 3, 8))

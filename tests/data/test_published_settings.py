@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,6 @@ from PIL import Image
 
 from unknot.core import registry
 from unknot.core.errors import DataError
-from unknot.core.factors import FactorSpace
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -91,8 +91,8 @@ def test_digits_of_the_test_part_and_labels(name, packed, tmp_path, monkeypatch)
         for path in tmp_path.glob("*.gz"):
             path.with_suffix("").write_bytes(layouts.gzip.decompress(path.read_bytes()))
             path.unlink()
-    monkeypatch.setattr(loader(name), "SIZES", (12,))
-    monkeypatch.setattr(loader(name), "TEST_SIZES", (6,))
+    cases.shrink(name, (12,), monkeypatch)
+    monkeypatch.setattr("unknot.data.parts.digits.TEST_ROWS", 6)
     for part, rows in (("train", range(12)), ("test", range(5000, 5006))):
         dataset = registry.get("datasets", name)(path=str(tmp_path), part=part)
         assert [read(x)[:4] for x in levels(dataset.load())] == [digits(row) for row in rows]
@@ -170,7 +170,7 @@ def test_a_moving_arm_is_in_order(tmp_path, monkeypatch):
 def test_an_arm_in_the_grid_of_the_real_files_is_in_order(sizes, noise):
     """As drawn for the rows that are compared: all of them would be 12.7 GB."""
     module, rng = loader("mpi3d"), np.random.default_rng(0)
-    rows = module._compared_rows(FactorSpace(module.NAMES, sizes, module.KINDS))
+    rows = module._compared_rows(replace(module.SPACE, sizes=sizes))
     colour, *_, place, angle = np.unravel_index(rows, sizes)
     drawn = arms().reshape(2, 32, 40, 64, 64, 3)[colour % 2, place * 32 // 40, angle].astype(float)
     images = (drawn + noise * rng.standard_normal(drawn.shape)).clip(0, 255).astype(np.uint8)

@@ -6,10 +6,10 @@ import zipfile
 import numpy as np
 import pytest
 import torch
+from data.cases import shrink
 from PIL import Image
 
 from unknot.core.errors import ConfigError, DataError
-from unknot.data import tiny_imagenet
 from unknot.data.dsprites_imagenet import DSpritesImageNet
 from unknot.data.tiny_imagenet import TinyImageNet
 from unknot.runs import config
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("one_copy")
 def archive(tmp_path, monkeypatch):
     """Three training pictures, one of them gray, and others that are not read."""
     monkeypatch.setenv("UNKNOT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(tiny_imagenet, "SIZES", (3,))
+    shrink("tiny_imagenet", (3,), monkeypatch)
     path = tmp_path / "tiny-imagenet-200.zip"
     rng = np.random.default_rng(0)
     with zipfile.ZipFile(path, "w") as file:
@@ -57,14 +57,14 @@ def test_training_pictures_come_in_the_order_of_their_paths(archive, unpacked):
 
 
 def test_an_archive_with_other_pictures_is_refused(archive, monkeypatch):
-    monkeypatch.setattr(tiny_imagenet, "SIZES", (4,))
+    shrink("tiny_imagenet", (4,), monkeypatch)
     with pytest.raises(DataError, match="should have 4 pictures"):
         TinyImageNet(str(archive)).load()
 
 
 def test_they_lie_behind_sprites_as_a_folder_of_them_would(archive, unpacked, monkeypatch):
-    pictures = TinyImageNet(str(archive)).pictures()
-    monkeypatch.setattr(TinyImageNet, "pictures", lambda self: pictures)
+    pictures = TinyImageNet(str(archive)).decode()
+    monkeypatch.setattr(TinyImageNet, "decode", lambda self: pictures)
     rows = torch.arange(0, 737_280, 99_991)
     named = DSpritesImageNet(pictures="tiny_imagenet").load().batch(rows)
     folder = DSpritesImageNet(path=str(unpacked / "train")).load().batch(rows)

@@ -3,13 +3,15 @@
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from studies.bars import run_inline, study_text
 
 from unknot.core.errors import ConfigError, DataError
-from unknot.data import shapes3d
+from unknot.core.factors import FactorSpace
+from unknot.data.shapes3d import Shapes3D
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.needed_files import drop_missing, find_gaps
 from unknot.studies.plan import plan
@@ -26,9 +28,8 @@ def folders(tmp_path, monkeypatch):
 @pytest.fixture
 def rooms(folders, monkeypatch):
     """Where a small file of 3D Shapes is looked for, and a function that puts it there."""
-    monkeypatch.setattr(shapes3d, "NAMES", ("hue", "scale"))
-    monkeypatch.setattr(shapes3d, "SIZES", (3, 4))
-    monkeypatch.setattr(shapes3d, "KINDS", ("cyclic", "ordered"))
+    space = FactorSpace(("hue", "scale"), (3, 4), ("cyclic", "ordered"))
+    monkeypatch.setattr(Shapes3D, "published", replace(Shapes3D.published, space=space))
     path = folders / "rooms.npz"
 
     def put():

@@ -1,8 +1,10 @@
 """Settings: fields that choose between named forms, and fields that follow from others."""
 
 from abc import ABC, abstractmethod
+from dataclasses import fields
 from functools import cache
-from typing import Any, get_args, get_type_hints
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
@@ -23,7 +25,8 @@ class Creatable(ABC):
 def check_choices(thing: Any, *names: str) -> None:
     """Check that fields annotated ``Literal[...]`` hold one of its names; for ``__post_init__``.
 
-    Files are checked as they are read; this is for what is made in Python.
+    All such fields are, unless some are named. Files are checked as they are read; this is for what
+    is made in Python.
 
     Example:
         >>> from dataclasses import dataclass
@@ -39,7 +42,7 @@ def check_choices(thing: Any, *names: str) -> None:
         unknot.core.errors.ConfigError: Toy.form has no choice 'dense'; did you mean 'density'?
     """
     kind: Any = type(thing)
-    for name in names:
+    for name in names or _choice_fields(kind):
         value, choices = getattr(thing, name), _choices(kind, name)
         if value not in choices:
             hint = nearest(str(value), [str(choice) for choice in choices])
@@ -47,5 +50,15 @@ def check_choices(thing: Any, *names: str) -> None:
 
 
 @cache
+def _choice_fields(kind: Any) -> list[str]:
+    return [field.name for field in fields(kind) if _choices(kind, field.name)]
+
+
+@cache
 def _choices(kind: Any, name: str) -> list[Any]:
-    return list(get_args(get_type_hints(kind)[name]))
+    """What a field may hold; None too where it may be left out. None at all for other fields."""
+    hint = get_type_hints(kind)[name]
+    forms = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    literals = [form for form in forms if get_origin(form) is Literal]
+    optional = [None] if literals and type(None) in forms else []
+    return [*(choice for form in literals for choice in get_args(form)), *optional]

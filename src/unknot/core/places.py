@@ -36,7 +36,7 @@ def without_folders(value: Any) -> Any:
     """Settings as a page for others has them: of an absolute path its last part alone.
 
     Example:
-        >>> without_folders({"path": "/home/me/faces.npz", "sizes": [64, "64/2"]})
+        >>> without_folders({"path": "/data/faces.npz", "sizes": [64, "64/2"]})
         {'path': 'faces.npz', 'sizes': [64, '64/2']}
     """
     if isinstance(value, Mapping):
@@ -50,9 +50,9 @@ def without_common_folder(values: Sequence[Any]) -> list[Any]:
     """A column of settings with absolute paths told apart by as little as it takes.
 
     Example:
-        >>> without_common_folder(["/home/me/a/x.npz", "/home/me/b/x.npz", 3])
+        >>> without_common_folder(["/data/a/x.npz", "/home/me/b/x.npz", 3])
         ['a/x.npz', 'b/x.npz', 3]
-        >>> without_common_folder(["/home/me/a/x.npz"] * 2)
+        >>> without_common_folder(["/data/a/x.npz"] * 2)
         ['x.npz', 'x.npz']
     """
     short = [without_folders(value) if _absolute(value) else value for value in values]

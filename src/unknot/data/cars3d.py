@@ -1,28 +1,23 @@
 """Cars3D from its original archive."""
 
 import io
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import UInt8
 
-from unknot.core.choices import check_choices
-from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
-from unknot.core.factors import FactorSpace, Kind
+from unknot.core.factors import FactorSpace
 from unknot.core.places import Place
 from unknot.data.parts.archived_pictures import Filter, shrink_color
-from unknot.data.parts.download import Source
-from unknot.data.parts.mapped import map_images
-from unknot.data.parts.published import Published, locate_tree
-from unknot.data.parts.trees import Tree, open_tree, tree_files
+from unknot.data.parts.published import Published
+from unknot.data.parts.published_images import Chunks, PublishedImages
+from unknot.data.parts.sources import Source
+from unknot.data.parts.trees import Tree, open_tree
 
-NAMES = ("elevation", "azimuth", "car")
-SIZES = (4, 24, 183)
-KINDS: tuple[Kind, ...] = ("ordered", "cyclic", "nominal")
+SPACE = FactorSpace(("elevation", "azimuth", "car"), (4, 24, 183), ("ordered", "cyclic", "nominal"))
 FULL, SIDE = 128, 64
 """Of images in the files and of ours."""
 Library: TypeAlias = Literal["disentanglement_lib", "disent"]
@@ -40,7 +35,7 @@ FILE = Source(
 
 
 @dataclass(frozen=True)
-class Cars3D:
+class Cars3D(PublishedImages):
     """Cars3D: 183 cars from 96 sides, 64 x 64 in colour (download).
 
     Cars are numbered as in the archive's ``list.txt``.
@@ -66,53 +61,35 @@ class Cars3D:
         "cars3d",
         (FILE,),
         "none stated",
-        17_568,
         (3, SIDE, SIDE),
-        FactorSpace(NAMES, SIZES, KINDS),
+        SPACE,
         resize="from 128 x 128, by LANCZOS or bilinear",
     )
 
-    def __post_init__(self) -> None:
-        check_choices(self, "resize")
+    @property
+    def decoding(self) -> dict[str, Any]:
+        """How images are made smaller."""
+        return {"resize": self.resize}
 
-    def sources(self) -> tuple[Source, ...]:
-        """The one archive."""
-        return (FILE,)
+    @property
+    def constants(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Those of Michlo 2022."""
+        return (MEAN, STD) if self.standardize else ((), ())
 
-    def load(self) -> FactorDataset:
-        """All images, as a memory map.
-
-        Raises:
-            DataError: Files are missing, damaged or others.
-        """
-        place = locate_tree(self)
-        space = FactorSpace(NAMES, SIZES, KINDS)
-        images = map_images(
-            "cars3d",
-            tree_files(place),
-            {"resize": self.resize},
-            (space.size, 3, SIDE, SIDE),
-            lambda: _chunks(place, space, FILTERS[self.resize]),
-        )
-        mean, std = (MEAN, STD) if self.standardize else ((), ())
-        return FactorDataset("cars3d", space, images, mean, std)
-
-
-def _chunks(
-    place: Path, space: FactorSpace, resize: Filter
-) -> Iterator[UInt8[np.ndarray, "rows 3 h w"]]:
-    """Images by elevation, azimuth and car; all are needed for the first, since files are cars."""
-    elevations, azimuths, cars = space.sizes
-    images = np.empty((elevations, azimuths, cars, 3, SIDE, SIDE), np.uint8)
-    with open_tree(place, WHAT) as tree:
-        numbers = _numbers(tree, place)
-        if len(numbers) != cars:
-            raise DataError(f"'{place}' has {len(numbers)} cars (car_*_mesh.mat), not {cars}.")
-        for name in (n for n in tree.names if n in numbers):  # as they lie in the archive
-            im = _read_car(tree.read(name), f"{place}: {name}", azimuths, elevations)
-            small = shrink_color(im.reshape(-1, *im.shape[2:]), SIDE, resize)
-            images[:, :, numbers[name]] = small.reshape(elevations, azimuths, 3, SIDE, SIDE)
-    yield from images.reshape(elevations, -1, 3, SIDE, SIDE)
+    def chunks(self, files: list[Path]) -> Chunks:
+        """Images by elevation, azimuth and car; the first needs all files, since they are cars."""
+        (place,) = files
+        elevations, azimuths, cars = self.grid.sizes
+        images = np.empty((elevations, azimuths, cars, 3, SIDE, SIDE), np.uint8)
+        with open_tree(place, WHAT) as tree:
+            numbers = _numbers(tree, place)
+            if len(numbers) != cars:
+                raise DataError(f"'{place}' has {len(numbers)} cars (car_*_mesh.mat), not {cars}.")
+            for name in (n for n in tree.names if n in numbers):  # as they lie in the archive
+                im = _read_car(tree.read(name), f"{place}: {name}", azimuths, elevations)
+                small = shrink_color(im.reshape(-1, *im.shape[2:]), SIDE, FILTERS[self.resize])
+                images[:, :, numbers[name]] = small.reshape(elevations, azimuths, 3, SIDE, SIDE)
+        yield from images.reshape(elevations, -1, 3, SIDE, SIDE)
 
 
 def _numbers(tree: Tree, place: Path) -> dict[str, int]:

@@ -1,33 +1,34 @@
 """3D Chairs from its authors' archive."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import UInt8
+from PIL import Image
 
-from unknot.core.choices import check_choices
-from unknot.core.dataset import FactorDataset, Images
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
-from unknot.core.factors import FactorSpace, Kind
+from unknot.core.factors import FactorSpace
 from unknot.core.places import Place
-from unknot.data.parts.archived_pictures import chair_mask, decode_rows
-from unknot.data.parts.download import Source
+from unknot.data.parts.archived_pictures import decode_rows
 from unknot.data.parts.grids import grid_order, ranks
 from unknot.data.parts.images import Bytes
-from unknot.data.parts.mapped import map_images
-from unknot.data.parts.published import Published, locate_tree
-from unknot.data.parts.trees import open_tree, tree_files
+from unknot.data.parts.published import Published
+from unknot.data.parts.published_images import Chunks, PublishedImages
+from unknot.data.parts.sources import Source
+from unknot.data.parts.trees import open_tree
 from unknot.data.parts.variants import StoredVariants
 
-NAMES = ("model", "azimuth", "elevation")
-SIZES = (1393, 31, 2)
-KINDS: tuple[Kind, ...] = ("nominal", "cyclic", "ordered")
+SPACE = FactorSpace(
+    ("model", "azimuth", "elevation"), (1393, 31, 2), ("nominal", "cyclic", "ordered")
+)
 FULL, SIDE = 600, 64
 """Of pictures in the files and of ours."""
+WHITE = 250
+"""Level from which all channels count as background."""
 TRAIN = 0.8
 """Share of the models to train with, as in Kumar et al. 2018."""
 WHAT = "the archive of 3D Chairs"
@@ -40,7 +41,7 @@ FILE = Source(
 
 
 @dataclass(frozen=True)
-class Chairs3D:
+class Chairs3D(PublishedImages):
     """3D Chairs: masks of 1,393 chairs from 62 sides, 64 x 64 (download: about 1 GB).
 
     A pixel is white where the chair covers at least half of it; the pictures have a white
@@ -69,18 +70,10 @@ class Chairs3D:
         "chairs3d",
         (FILE,),
         "research only",
-        86_366,
         (1, SIDE, SIDE),
-        FactorSpace(NAMES, SIZES, KINDS),
+        SPACE,
         resize="from 600 x 600: masks averaged over what a pixel covers, then cut at a half",
     )
-
-    def __post_init__(self) -> None:
-        check_choices(self, "part")
-
-    def sources(self) -> tuple[Source, ...]:
-        """The one archive."""
-        return (FILE,)
 
     def load(self) -> FactorDataset:
         """All masks of the part, as a memory map.
@@ -88,41 +81,39 @@ class Chairs3D:
         Raises:
             DataError: Files are missing, damaged or others.
         """
-        place = locate_tree(self)
-        space = FactorSpace(NAMES, SIZES, KINDS)
-        stored = map_images(
-            "chairs3d",
-            tree_files(place),
-            {},
-            (space.size, 1, SIDE, SIDE),
-            lambda: _chunks(place, space),
-        ).stored
-        cut = int(TRAIN * SIZES[0])
-        first, last = {"all": (0, SIZES[0]), "train": (0, cut), "test": (cut, SIZES[0])}[self.part]
-        views = space.strides[0]
-        part = Bytes(stored[first * views : last * views])
-        images: Images = part
-        space = FactorSpace(NAMES, (last - first, *SIZES[1:]), KINDS)
-        if not self.model:
-            images = StoredVariants(part, last - first)
-            space = FactorSpace(NAMES[1:], SIZES[1:], KINDS[1:])
-        return FactorDataset("chairs3d", space, images)
+        stored, space = self.decode().stored, self.grid
+        models, *views = space.sizes
+        cut = int(TRAIN * models)
+        first, last = {"all": (0, models), "train": (0, cut), "test": (cut, models)}[self.part]
+        part = Bytes(stored[first * space.strides[0] : last * space.strides[0]])
+        if self.model:
+            return self.assemble(replace(space, sizes=(last - first, *views)), part)
+        space = FactorSpace(space.names[1:], tuple(views), space.kinds[1:])
+        return self.assemble(space, StoredVariants(part, last - first))
+
+    def chunks(self, files: list[Path]) -> Chunks:
+        """Masks by model and by the angles that file names have."""
+        (place,) = files
+        with open_tree(place, WHAT) as tree:
+            views = {
+                name: (path.parent.parent.name, int(match[2]), int(match[1]))
+                for name in tree.names
+                for path in [PurePosixPath(name)]
+                if (match := re.fullmatch(r"image_\d+_p(\d+)_t(\d+)_r\d+\.png", path.name))
+                and path.parent.name == "renders"
+            }
+            if not views:
+                raise DataError(f"'{place}' has no pictures MODEL/renders/image_*.png.")
+            columns = [
+                ranks(np.array(column)[:, None])[:, 0]
+                for column in zip(*views.values(), strict=True)
+            ]
+            names = np.array([*views])[grid_order(self.grid, columns, place)].tolist()
+            yield from decode_rows(tree, names, _mask, FULL)
 
 
-def _chunks(place: Path, space: FactorSpace) -> Iterator[UInt8[np.ndarray, "rows 1 h w"]]:
-    with open_tree(place, WHAT) as tree:
-        views = {
-            name: (path.parent.parent.name, int(match[2]), int(match[1]))
-            for name in tree.names
-            for path in [PurePosixPath(name)]
-            if (match := re.fullmatch(r"image_\d+_p(\d+)_t(\d+)_r\d+\.png", path.name))
-            and path.parent.name == "renders"
-        }
-        if not views:
-            raise DataError(f"'{place}' has no pictures MODEL/renders/image_*.png.")
-        columns = [
-            ranks(np.array(column)[:, None])[:, 0] for column in zip(*views.values(), strict=True)
-        ]
-        order = grid_order(space, columns, place)
-        names = np.array([*views])[order].tolist()
-        yield from decode_rows(tree, names, lambda picture: chair_mask(picture, SIDE), FULL)
+def _mask(picture: Image.Image) -> UInt8[np.ndarray, "1 side side"]:
+    """White where at least half of what a pixel covers is not the white background."""
+    inside = np.asarray(picture.convert("RGB")).min(2) < WHITE
+    mask = Image.fromarray(inside.astype(np.uint8) * 255).resize((SIDE, SIDE), Image.Resampling.BOX)
+    return np.where(np.asarray(mask) >= 128, np.uint8(255), np.uint8(0))[None]

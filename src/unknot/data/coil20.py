@@ -1,7 +1,6 @@
 """COIL-20 from its authors' archive."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, TypeAlias
@@ -9,22 +8,18 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 from jaxtyping import UInt8
 
-from unknot.core.choices import check_choices
-from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
-from unknot.core.factors import FactorSpace, Kind
+from unknot.core.factors import FactorSpace
 from unknot.core.places import Place
 from unknot.data.parts.archived_pictures import decode_rows, shrink_gray, small_gray
-from unknot.data.parts.download import Source
 from unknot.data.parts.grids import grid_order
-from unknot.data.parts.mapped import map_images
 from unknot.data.parts.npz import open_archive, read_array
-from unknot.data.parts.published import Published, locate_tree
-from unknot.data.parts.trees import open_tree, tree_files
+from unknot.data.parts.published import Published
+from unknot.data.parts.published_images import Chunks, PublishedImages
+from unknot.data.parts.sources import Source
+from unknot.data.parts.trees import open_tree
 
-NAMES = ("object", "view")
-SIZES = (20, 72)
-KINDS: tuple[Kind, ...] = ("nominal", "cyclic")
+SPACE = FactorSpace(("object", "view"), (20, 72), ("nominal", "cyclic"))
 FULL = 128
 """Side of the pictures in the files."""
 WHAT = "the archive of COIL-20"
@@ -40,7 +35,7 @@ FILE = Source(
 
 
 @dataclass(frozen=True)
-class Coil20:
+class Coil20(PublishedImages):
     """COIL-20: photographs of 20 things on a turntable, 5 degrees apart, gray (download: 12 MB).
 
     Paper: Nene et al. 1996, "Columbia object image library (COIL-20)".
@@ -59,62 +54,47 @@ class Coil20:
         "coil20",
         (FILE,),
         "research only",
-        1_440,
         (1, 64, 64),
-        FactorSpace(NAMES, SIZES, KINDS),
+        SPACE,
         resize="from 128 x 128 by Pillow's bilinear filter; 128 on request",
         verified="checked on the real pictures, packed as npz; not on the zip file",
     )
 
-    def __post_init__(self) -> None:
-        check_choices(self, "side")
+    @property
+    def image(self) -> tuple[int, int, int]:
+        """One channel of the side that was asked for."""
+        return 1, self.side, self.side
 
-    def sources(self) -> tuple[Source, ...]:
-        """The one archive."""
-        return (FILE,)
-
-    def load(self) -> FactorDataset:
-        """All images, as a memory map.
-
-        Raises:
-            DataError: Files are missing, damaged or others.
-        """
-        place = locate_tree(self)
-        space = FactorSpace(NAMES, SIZES, KINDS)
-        images = map_images(
-            "coil20",
-            tree_files(place),
-            {"side": self.side},
-            (space.size, 1, self.side, self.side),
-            lambda: _chunks(place, space, self.side),
-        )
-        return FactorDataset("coil20", space, images)
-
-
-def _chunks(
-    place: Path, space: FactorSpace, side: int
-) -> Iterator[UInt8[np.ndarray, "rows 1 h w"]]:
-    if place.suffix == ".npz":
-        with open_archive(place, WHAT) as archive:
-            images = read_array(archive, "images", (space.size, FULL, FULL))
-            columns = [read_array(archive, name, (space.size,)) for name in NAMES]
-        if images.dtype != np.uint8 or any(column.dtype.kind not in "iu" for column in columns):
-            kinds = ", ".join(str(array.dtype) for array in (images, *columns))
-            raise DataError(
-                f"'{place}' should have uint8 images and integers object and view; got {kinds}."
+    def chunks(self, files: list[Path]) -> Chunks:
+        """Photographs by object and view."""
+        (place,) = files
+        if place.suffix == ".npz":
+            ordered = _read_npz(place, self.grid)
+            small = self.side < FULL
+            yield shrink_gray(ordered, self.side, "bilinear") if small else ordered[:, None]
+            return
+        with open_tree(place, WHAT) as tree:
+            numbers = {
+                name: (int(match[1]) - 1, int(match[2]))
+                for name in tree.names
+                if (match := re.fullmatch(r"obj(\d+)__(\d+)\.png", PurePosixPath(name).name))
+            }
+            columns = [*np.array([*numbers.values()], np.int64).reshape(-1, 2).T]
+            names = np.array([*numbers])[grid_order(self.grid, columns, place)].tolist()
+            yield from decode_rows(
+                tree, names, lambda picture: small_gray(picture, self.side, "bilinear"), FULL
             )
-        ordered = images[grid_order(space, columns, place)]
-        yield ordered[:, None] if side == FULL else shrink_gray(ordered, side, "bilinear")
-        return
-    with open_tree(place, WHAT) as tree:
-        numbers = {
-            name: (int(match[1]) - 1, int(match[2]))
-            for name in tree.names
-            if (match := re.fullmatch(r"obj(\d+)__(\d+)\.png", PurePosixPath(name).name))
-        }
-        columns = [*np.array([*numbers.values()], np.int64).reshape(-1, 2).T]
-        order = grid_order(space, columns, place)
-        names = np.array([*numbers])[order].tolist()
-        yield from decode_rows(
-            tree, names, lambda picture: small_gray(picture, side, "bilinear"), FULL
+
+
+def _read_npz(file: Path, space: FactorSpace) -> UInt8[np.ndarray, "n h w"]:
+    """Photographs in the order of the grid."""
+    with open_archive(file, WHAT) as archive:
+        images = read_array(archive, "images", (space.size, FULL, FULL))
+        columns = [read_array(archive, name, (space.size,)) for name in space.names]
+    if images.dtype != np.uint8 or any(column.dtype.kind not in "iu" for column in columns):
+        kinds = ", ".join(str(array.dtype) for array in (images, *columns))
+        raise DataError(
+            f"'{file}' should have uint8 images and integers object and view; got {kinds}."
         )
+    ordered: np.ndarray = images[grid_order(space, columns, file)]
+    return ordered

@@ -12,9 +12,9 @@ from jaxtyping import UInt8
 from unknot.core.dataset import FactorDataset
 from unknot.data.dsprites import MEAN, SPACE, STD
 from unknot.data.parts import hdf5, npz
-from unknot.data.parts.download import Source
 from unknot.data.parts.images import Bits
-from unknot.data.parts.published import Published, locate
+from unknot.data.parts.published import Published, PublishedDataset, locate
+from unknot.data.parts.sources import Source
 from unknot.data.parts.sprites import SIDE
 
 CHUNK = 4096
@@ -32,7 +32,7 @@ FILE = Source(
 
 
 @dataclass(frozen=True)
-class DSpritesFile:
+class DSpritesFile(PublishedDataset):
     """dSprites from the original archive (download: 26 MB).
 
     Only the images are read, a few thousand at a time, so the 3 GB they unpack to are never in
@@ -51,17 +51,8 @@ class DSpritesFile:
     standardize: bool = False
 
     published: ClassVar[Published] = Published(
-        "dsprites_file",
-        (FILE,),
-        "Apache-2.0",
-        SPACE.size,
-        (1, SIDE, SIDE),
-        SPACE,
+        "dsprites_file", (FILE,), "Apache-2.0", (1, SIDE, SIDE), SPACE
     )
-
-    def sources(self) -> tuple[Source, ...]:
-        """The one file."""
-        return (FILE,)
 
     def load(self) -> FactorDataset:
         """All images, one bit per pixel.

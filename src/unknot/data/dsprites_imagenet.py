@@ -97,7 +97,7 @@ class DSpritesImageNet(Creatable):
             DataError: The folder of pictures is missing or empty, or a picture cannot be read.
         """
         if self.ingredients:
-            pictures = self.ingredients[0].pictures().stored
+            pictures = self.ingredients[0].decode().stored
         else:
             folder = self.path
             arrays = read_folder(folder, SIDE) if folder is not None else _textures()

@@ -3,31 +3,23 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from jaxtyping import UInt8
-
-from unknot.core.choices import check_choices
-from unknot.core.dataset import FactorDataset
 from unknot.core.places import Place
-from unknot.data.parts.digits import RESIZE, Part, Side, digit_sources, load_digits
-from unknot.data.parts.download import Source
-from unknot.data.parts.idx import read_idx
-from unknot.data.parts.published import Published, locate
+from unknot.data.parts.digits import RESIZE, SPACE, Digits, Part, Side, digit_sources
+from unknot.data.parts.published import Published
 
-SIZES = (60_000,)
-TEST_SIZES = (10_000,)
-HOSTS = ("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",)
-FACTS = (
-    (26_421_880, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
-    (29_515, "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"),
-    (4_422_102, "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"),
-    (5_148, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
+FILES = digit_sources(
+    "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+    (
+        (26_421_880, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
+        (29_515, "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"),
+        (4_422_102, "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"),
+        (5_148, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
+    ),
 )
-FILES = digit_sources(HOSTS, FACTS)
 
 
 @dataclass(frozen=True)
-class FashionMNIST:
+class FashionMNIST(Digits):
     """Fashion-MNIST: clothes and shoes, 28 x 28 in gray, no factors (download: 31 MB).
 
     `labels` gives the number of the kind of clothing of each image.
@@ -47,41 +39,5 @@ class FashionMNIST:
     side: Side = 28
 
     published: ClassVar[Published] = Published(
-        "fashion_mnist",
-        (*FILES["train"], *FILES["test"]),
-        "MIT",
-        60_000,
-        (1, 28, 28),
-        None,
-        resize=RESIZE,
+        "fashion_mnist", FILES, "MIT", (1, 28, 28), SPACE, resize=RESIZE
     )
-
-    def __post_init__(self) -> None:
-        check_choices(self, "part", "side")
-
-    def sources(self) -> tuple[Source, ...]:
-        """Images and labels of the part."""
-        return FILES[self.part]
-
-    def load(self) -> FactorDataset:
-        """All images of the part, in the order of the file.
-
-        Raises:
-            DataError: Files are missing, damaged or others.
-        """
-        images, _ = locate(self)
-        self.labels()  # refused now if they are not those of the images
-        return load_digits("fashion_mnist", images, self._rows, self.side)
-
-    def labels(self) -> UInt8[np.ndarray, " n"]:
-        """One number from 0 to 9 for each image.
-
-        Raises:
-            DataError: Files are missing, damaged or others.
-        """
-        _, labels = locate(self)
-        return read_idx(labels, (self._rows,))
-
-    @property
-    def _rows(self) -> int:
-        return SIZES[0] if self.part == "train" else TEST_SIZES[0]

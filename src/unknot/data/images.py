@@ -12,9 +12,9 @@ from unknot.data.parts.assembly import assemble
 from unknot.data.parts.decoding import Crop
 from unknot.data.parts.labels import label, with_table
 from unknot.data.parts.parquet import parquet_columns, parquet_pictures
-from unknot.data.parts.picture_files import Progress, folder_pictures, read_pictures
+from unknot.data.parts.picture_files import folder_pictures, read_pictures
 from unknot.data.parts.reading import Options, Reading, Size
-from unknot.data.parts.shelf import make_key
+from unknot.data.parts.shelf import Progress, make_key
 from unknot.data.parts.stacks import read_stack
 from unknot.data.parts.user_grid import read_grid, read_table
 
@@ -131,8 +131,8 @@ class Images:
             reading = read_pictures(pictures, options, on_progress)
             if self._columns:
                 labels = parquet_columns(path, self._columns, self.limit)
-                kept = [pictures.names.index(name) for name in reading.names]
-                labels = {name: [cells[row] for row in kept] for name, cells in labels.items()}
+                rows = [pictures.names.index(name) for name in reading.names]
+                labels = {name: [cells[row] for row in rows] for name, cells in labels.items()}
                 return label(replace(reading, names=()), labels, self.kinds or ())
             return self._labelled(replace(reading, names=()))
         if path.is_dir():

@@ -2,30 +2,28 @@
 
 import hashlib
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Int64, UInt8
 
-from unknot.core.choices import check_choices
-from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
-from unknot.core.factors import FactorSpace, Kind
+from unknot.core.factors import FactorSpace
 from unknot.core.places import Place
-from unknot.data.parts.download import Source, drive_address, drive_page
-from unknot.data.parts.mapped import map_images
 from unknot.data.parts.npz import open_archive, read_rows
-from unknot.data.parts.published import Published, locate
+from unknot.data.parts.published import Published
+from unknot.data.parts.published_images import Chunks, PublishedImages
+from unknot.data.parts.sources import Source, drive_source
 
-NAMES = ("colour", "shape", "size", "camera", "background", "horizontal", "vertical")
-SIZES = (6, 6, 2, 3, 3, 40, 40)
-COMPLEX_SIZES = (4, 4, 2, 3, 3, 40, 40)
-KINDS: tuple[Kind, ...] = (
-    "nominal", "nominal", "ordered", "ordered", "nominal", "ordered", "ordered",
-)  # fmt: skip
+SPACE = FactorSpace(
+    ("colour", "shape", "size", "camera", "background", "horizontal", "vertical"),
+    (6, 6, 2, 3, 3, 40, 40),
+    ("nominal", "nominal", "ordered", "ordered", "nominal", "ordered", "ordered"),
+)
+COMPLEX = replace(SPACE, sizes=(4, 4, 2, 3, 3, 40, 40))
+"""Four things in four colours."""
 SIDE = 64
 ROWS = 2048
 WHAT = "an archive of MPI3D"
@@ -36,7 +34,6 @@ PAIRS = 256
 ALIKE = 0.8
 """Most of the difference of distant images that neighbours may have; in disorder it is about 1."""
 HUB = "https://huggingface.co/datasets/waleedgondal/mpi3d/resolve/main/"
-DRIVE = "1Tp8eTdHxgUMtsZv5uAoYAbJR1BOa_OQm"
 Variant: TypeAlias = Literal["toy", "realistic", "real", "real_complex"]
 FILES: dict[str, Source] = {
     **{
@@ -45,11 +42,10 @@ FILES: dict[str, Source] = {
         )
         for variant in ("toy", "realistic", "real")
     },
-    "real_complex": Source(
+    "real_complex": drive_source(
         "real3d_complicated_shapes_ordered.npz",
-        (drive_address(DRIVE),),
+        "1Tp8eTdHxgUMtsZv5uAoYAbJR1BOa_OQm",
         about=5_662_000_000,
-        page=drive_page(DRIVE),
     ),
 }
 IMAGES_SHA256 = {"realistic": "f6124f358e02846695cb3795acf8714f990c84cf02d495796898c133cf1ae866"}
@@ -57,7 +53,7 @@ IMAGES_SHA256 = {"realistic": "f6124f358e02846695cb3795acf8714f990c84cf02d495796
 
 
 @dataclass(frozen=True)
-class MPI3D:
+class MPI3D(PublishedImages):
     """MPI3D: an object on a robot's arm, 64 x 64 in colour (download: up to 12.7 GB a variant).
 
     Papers that say MPI3D mean different variants; name yours. Images are read once into a memory
@@ -76,61 +72,40 @@ class MPI3D:
     path: Place = None
 
     published: ClassVar[Published] = Published(
-        "mpi3d",
-        tuple(FILES.values()),
-        "CC BY 4.0",
-        1_036_800,
-        (3, SIDE, SIDE),
-        FactorSpace(NAMES, SIZES, KINDS),
+        "mpi3d", tuple(FILES.values()), "CC BY 4.0", (3, SIDE, SIDE), SPACE
     )
-
-    def __post_init__(self) -> None:
-        check_choices(self, "variant")
 
     def sources(self) -> tuple[Source, ...]:
         """The file of the variant."""
         return (FILES[self.variant],)
 
-    def load(self) -> FactorDataset:
-        """All images, as a memory map.
+    @property
+    def grid(self) -> FactorSpace:
+        """The factors of the variant."""
+        return COMPLEX if self.variant == "real_complex" else super().grid
 
-        Raises:
-            DataError: The file is missing, damaged or another.
-        """
-        (file,) = locate(self)
-        space = FactorSpace(NAMES, COMPLEX_SIZES if "complex" in self.variant else SIZES, KINDS)
-        images = map_images(
-            "mpi3d",
-            [file],
-            {"order": "checked"},
-            (space.size, 3, SIDE, SIDE),
-            lambda: _chunks(file, space, IMAGES_SHA256.get(self.variant)),
-        )
-        return FactorDataset("mpi3d", space, images)
-
-
-def _chunks(
-    file: Path, space: FactorSpace, sha256: str | None
-) -> Iterator[UInt8[np.ndarray, "rows 3 h w"]]:
-    """All images, from the first row to the last; at the end their order and bytes are checked."""
-    compared, frames = _compared_rows(space), []
-    digest = hashlib.sha256() if sha256 else None
-    start = 0
-    with open_archive(file, WHAT) as archive:
-        for rows in read_rows(archive, "images", (space.size, SIDE, SIDE, 3), ROWS, digest):
-            here = compared[(compared >= start) & (compared < start + len(rows))]
-            frames.append(rows[here - start])
-            start += len(rows)
-            yield rows.transpose(0, 3, 1, 2)
-    if space.sizes[-1] >= POSITIONS:
-        _check_order(np.concatenate(frames), file)
-    # A warning: the checksum is not the authors' own.
-    if digest and digest.hexdigest() != sha256:
-        warnings.warn(
-            f"The images of '{file}' have the sha256 {digest.hexdigest()}, not the published "
-            f"{sha256}; scores on them may not compare with those of others.",
-            stacklevel=2,
-        )
+    def chunks(self, files: list[Path]) -> Chunks:
+        """Images in the order of the file; at the end their order and bytes are checked."""
+        (file,), space = files, self.grid
+        compared, frames = _compared_rows(space), []
+        sha256 = IMAGES_SHA256.get(self.variant)
+        digest = hashlib.sha256() if sha256 else None
+        start = 0
+        with open_archive(file, WHAT) as archive:
+            for rows in read_rows(archive, "images", (space.size, SIDE, SIDE, 3), ROWS, digest):
+                inside = compared[(compared >= start) & (compared < start + len(rows))]
+                frames.append(rows[inside - start])
+                start += len(rows)
+                yield rows.transpose(0, 3, 1, 2)
+        if space.sizes[-1] >= POSITIONS:
+            _check_order(np.concatenate(frames), file)
+        # A warning: the checksum is not the authors' own.
+        if digest and digest.hexdigest() != sha256:
+            warnings.warn(
+                f"The images of '{file}' have the sha256 {digest.hexdigest()}, not the published "
+                f"{sha256}; scores on them may not compare with those of others.",
+                stacklevel=2,
+            )
 
 
 def _compared_rows(space: FactorSpace) -> Int64[np.ndarray, " rows"]:
@@ -146,10 +121,10 @@ def _check_order(frames: UInt8[np.ndarray, "rows h w c"], file: Path) -> None:
     Distant images must differ in the arm's position too, as near ones do: an arm covers much more
     than the object whose colour or shape changes most slowly.
     """
-    these, beside = frames[0::2].astype(np.int16), frames[1::2]
+    first, second = frames[0::2].astype(np.int16), frames[1::2]
     # Another distance in the grid for each pair, never none and never half of the grid.
-    distant = these[(101 * np.arange(PAIRS) + 37) % PAIRS]
-    near, far = np.abs(these - beside).mean(), np.abs(these - distant).mean()
+    distant = first[(101 * np.arange(PAIRS) + 37) % PAIRS]
+    near, far = np.abs(first - second).mean(), np.abs(first - distant).mean()
     if near > ALIKE * far:
         raise DataError(
             f"Neighbouring images of '{file}' differ as much as distant ones, so it is damaged; "

@@ -11,11 +11,11 @@ from unknot.core import noise
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
 from unknot.data.dsprites import SPACE, DSprites
-from unknot.data.parts.download import Source
 from unknot.data.parts.images import unit_interval
 from unknot.data.parts.nuisances import check_seed, paint_dataset, seed_on_device
 from unknot.data.parts.pictures import read_picture
-from unknot.data.parts.published import Published, locate
+from unknot.data.parts.published import Published, PublishedDataset, locate
+from unknot.data.parts.sources import Source
 from unknot.data.parts.sprites import SIDE
 
 FIT = (350, 274)
@@ -29,7 +29,7 @@ FILE = Source(
 
 
 @dataclass(frozen=True)
-class ScreamDSprites:
+class ScreamDSprites(PublishedDataset):
     r"""Scream-dSprites: sprites that invert patches of a painting (small download).
 
     With the sprite $m \in \{0, 1\}$, a random piece $P$ of the painting and a colour
@@ -59,7 +59,6 @@ class ScreamDSprites:
         "scream_dsprites",
         (FILE,),
         "public domain",
-        SPACE.size,
         (3, SIDE, SIDE),
         SPACE,
         resize="the painting to fit 350 x 274 by Pillow's bicubic filter",
@@ -67,10 +66,6 @@ class ScreamDSprites:
 
     def __post_init__(self) -> None:
         check_seed(self)
-
-    def sources(self) -> tuple[Source, ...]:
-        """The painting."""
-        return (FILE,)
 
     def load(self) -> FactorDataset:
         """The sprites of `DSprites` and the painting; images are mixed on request.

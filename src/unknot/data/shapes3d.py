@@ -1,27 +1,22 @@
 """3D Shapes from its original file."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
-from jaxtyping import UInt8
-
-from unknot.core.dataset import FactorDataset
-from unknot.core.factors import FactorSpace, Kind
+from unknot.core.factors import FactorSpace
 from unknot.core.places import Place
-from unknot.data.parts.download import Source
+from unknot.data.parts import hdf5, npz
 from unknot.data.parts.grids import check_grid
-from unknot.data.parts.hdf5 import open_hdf5, read_rows, read_table
-from unknot.data.parts.mapped import map_images
-from unknot.data.parts.npz import open_archive, read_array
-from unknot.data.parts.npz import read_rows as read_npz_rows
-from unknot.data.parts.published import Published, locate
+from unknot.data.parts.published import Published
+from unknot.data.parts.published_images import Chunks, PublishedImages
+from unknot.data.parts.sources import Source
 
-NAMES = ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation")
-SIZES = (10, 10, 10, 8, 4, 15)
-KINDS: tuple[Kind, ...] = ("cyclic", "cyclic", "cyclic", "ordered", "nominal", "ordered")
+SPACE = FactorSpace(
+    ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation"),
+    (10, 10, 10, 8, 4, 15),
+    ("cyclic", "cyclic", "cyclic", "ordered", "nominal", "ordered"),
+)
 SIDE = 64
 # Michlo 2022, table A.2.
 MEAN = (0.502584966788819, 0.578759756608967, 0.603449973185958)
@@ -40,7 +35,7 @@ FILE = Source(
 
 
 @dataclass(frozen=True)
-class Shapes3D:
+class Shapes3D(PublishedImages):
     """3D Shapes: an object in a room, 64 x 64 in colour (download: 268 MB).
 
     Images are decoded once into a memory map of 5.9 GB in the cache folder.
@@ -57,41 +52,25 @@ class Shapes3D:
     standardize: bool = False
 
     published: ClassVar[Published] = Published(
-        "shapes3d",
-        (FILE,),
-        "Apache-2.0",
-        480_000,
-        (3, SIDE, SIDE),
-        FactorSpace(NAMES, SIZES, KINDS),
+        "shapes3d", (FILE,), "Apache-2.0", (3, SIDE, SIDE), SPACE
     )
 
-    def sources(self) -> tuple[Source, ...]:
-        """The one file."""
-        return (FILE,)
+    @property
+    def constants(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Those of Michlo 2022."""
+        return (MEAN, STD) if self.standardize else ((), ())
 
-    def load(self) -> FactorDataset:
-        """All images, as a memory map.
-
-        Raises:
-            DataError: The file is missing, damaged or another.
-        """
-        (file,) = locate(self)
-        space = FactorSpace(NAMES, SIZES, KINDS)
-        shape = (space.size, 3, SIDE, SIDE)
-        images = map_images("shapes3d", [file], {}, shape, lambda: _chunks(file, space))
-        mean, std = (MEAN, STD) if self.standardize else ((), ())
-        return FactorDataset("shapes3d", space, images, mean, std)
-
-
-def _chunks(file: Path, space: FactorSpace) -> Iterator[UInt8[np.ndarray, "rows c h w"]]:
-    shape, labels = (space.size, SIDE, SIDE, 3), (space.size, len(space))
-    if file.suffix == ".npz":
-        with open_archive(file, WHAT) as archive:
-            check_grid(space, read_array(archive, "labels", labels), file)
-            for rows in read_npz_rows(archive, "images", shape, ROWS):
+    def chunks(self, files: list[Path]) -> Chunks:
+        """Images in the order of the file, if its labels go through the grid."""
+        (file,), space = files, self.grid
+        shape, labels = (space.size, SIDE, SIDE, 3), (space.size, len(space))
+        if file.suffix == ".npz":
+            with npz.open_archive(file, WHAT) as archive:
+                check_grid(space, npz.read_array(archive, "labels", labels), file)
+                for rows in npz.read_rows(archive, "images", shape, ROWS):
+                    yield rows.transpose(0, 3, 1, 2)
+            return
+        with hdf5.open_hdf5(file, WHAT) as data:
+            check_grid(space, hdf5.read_table(data, "labels", labels), file)
+            for rows in hdf5.read_rows(data, "images", shape):
                 yield rows.transpose(0, 3, 1, 2)
-        return
-    with open_hdf5(file, WHAT) as data:
-        check_grid(space, read_table(data, "labels", labels), file)
-        for rows in read_rows(data, "images", shape):
-            yield rows.transpose(0, 3, 1, 2)

@@ -1,32 +1,30 @@
 """smallNORB from its original files."""
 
-import gzip
 import math
-import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from jaxtyping import Int64, UInt8
+from jaxtyping import Int64
 
-from unknot.core.choices import check_choices
-from unknot.core.dataset import FactorDataset, Images
-from unknot.core.errors import ConfigError, DataError
-from unknot.core.factors import FactorSpace, Kind
-from unknot.core.files import os_reason
+from unknot.core.dataset import FactorDataset
+from unknot.core.errors import DataError
+from unknot.core.factors import FactorSpace
 from unknot.core.places import Place
 from unknot.data.parts.archived_pictures import shrink_gray
-from unknot.data.parts.download import Source
 from unknot.data.parts.grids import grid_order
-from unknot.data.parts.mapped import map_images
-from unknot.data.parts.published import Published, locate
+from unknot.data.parts.packed import read_packed
+from unknot.data.parts.published import Published
+from unknot.data.parts.published_images import Chunks, PublishedImages
+from unknot.data.parts.sources import Source, hosted_source
 from unknot.data.parts.variants import StoredVariants
 
-NAMES = ("category", "instance", "elevation", "azimuth", "lighting")
-SIZES = (5, 10, 9, 18, 6)
-KINDS: tuple[Kind, ...] = ("nominal", "nominal", "ordered", "cyclic", "nominal")
+SPACE = FactorSpace(
+    ("category", "instance", "elevation", "azimuth", "lighting"),
+    (5, 10, 9, 18, 6),
+    ("nominal", "nominal", "ordered", "cyclic", "nominal"),
+)
 INSTANCE, AZIMUTH = 1, 3
 """Which of the factors these are."""
 INSTANCES = {"train": (4, 6, 7, 8, 9), "test": (0, 1, 2, 3, 5)}
@@ -51,40 +49,40 @@ VARIANTS: dict[Variant, tuple[Half, Resize]] = {
 
 
 def _source(file: str, size: int, sha256: str) -> Source:
-    return Source(file, tuple(host + file for host in HOSTS), size=size, sha256=sha256)
+    return hosted_source(f"smallnorb-{file}.mat.gz", HOSTS, size, sha256)
 
 
 FILES: dict[str, tuple[Source, Source, Source]] = {
     "train": (
         _source(
-            "smallnorb-5x46789x9x18x6x2x96x96-training-dat.mat.gz",
+            "5x46789x9x18x6x2x96x96-training-dat",
             131_896_188,
             "5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873",
         ),
         _source(
-            "smallnorb-5x46789x9x18x6x2x96x96-training-cat.mat.gz",
+            "5x46789x9x18x6x2x96x96-training-cat",
             348,
             "2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa",
         ),
         _source(
-            "smallnorb-5x46789x9x18x6x2x96x96-training-info.mat.gz",
+            "5x46789x9x18x6x2x96x96-training-info",
             71_052,
             "de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32",
         ),
     ),
     "test": (
         _source(
-            "smallnorb-5x01235x9x18x6x2x96x96-testing-dat.mat.gz",
+            "5x01235x9x18x6x2x96x96-testing-dat",
             130_799_817,
             "cf7104eed3e51174d2f65b66d1e5878b9da233b886f161b0d88f4510ba2c7474",
         ),
         _source(
-            "smallnorb-5x01235x9x18x6x2x96x96-testing-cat.mat.gz",
+            "5x01235x9x18x6x2x96x96-testing-cat",
             347,
             "ecaf6d5bb8c3bc5eab9cf0258f6d2198dd474e016e374836fc097f2e5ff509ff",
         ),
         _source(
-            "smallnorb-5x01235x9x18x6x2x96x96-testing-info.mat.gz",
+            "5x01235x9x18x6x2x96x96-testing-info",
             10_428,
             "16adf314226327ee006d1a44db8cfef52773c06c829951d5653a9f6f310248a2",
         ),
@@ -93,7 +91,7 @@ FILES: dict[str, tuple[Source, Source, Source]] = {
 
 
 @dataclass(frozen=True)
-class SmallNORB:
+class SmallNORB(PublishedImages):
     """smallNORB: toys in five categories, 64 x 64 in gray, left camera (download: 263 MB).
 
     As in ``disentanglement_lib`` (Locatello et al. 2019) there are both halves, and which toy of a
@@ -128,28 +126,47 @@ class SmallNORB:
         "smallnorb",
         (*FILES["train"], *FILES["test"]),
         "research only",
-        48_600,
         (1, SIDE, SIDE),
-        FactorSpace(NAMES, SIZES, KINDS),
+        SPACE,
         resize="from 96 x 96, by LANCZOS or bilinear",
     )
 
-    def __post_init__(self) -> None:
-        check_choices(self, "variant")
-        if self.half not in (None, *get_args(Half)):
-            raise ConfigError(f"SmallNORB.half must be both, train or test; got {self.half!r}.")
-        if self.resize not in (None, *get_args(Resize)):
-            raise ConfigError(f"SmallNORB.resize must be lanczos or bilinear; got {self.resize!r}.")
-
     def sources(self) -> tuple[Source, ...]:
         """Images, categories and other labels of one half or both."""
-        half, _ = self._settled()
-        return self.published.files if half == "both" else FILES[half]
+        return tuple(source for half in self._halves for source in FILES[half])
 
-    def _settled(self) -> tuple[Half, Resize]:
-        """Half and filter, those of the variant unless they are set."""
-        half, resize = VARIANTS[self.variant]
-        return self.half or half, self.resize or resize
+    @property
+    def grid(self) -> FactorSpace:
+        """All factors, with the instances of the half."""
+        sizes = list(super().grid.sizes)
+        sizes[INSTANCE] = sizes[INSTANCE] * len(self._halves) // 2
+        return replace(super().grid, sizes=tuple(sizes))
+
+    @property
+    def decoding(self) -> dict[str, Any]:
+        """The order of rows, and how images are made smaller."""
+        return {"nuisance": self._nuisance, "resize": self._filter}
+
+    @property
+    def constants(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Those of Michlo 2022."""
+        return (MEAN, STD) if self.standardize else ((), ())
+
+    @property
+    def _halves(self) -> tuple[str, ...]:
+        """Those of the variant unless they are set."""
+        half = self.half or VARIANTS[self.variant][0]
+        return tuple(FILES) if half == "both" else (half,)
+
+    @property
+    def _filter(self) -> Resize:
+        """That of the variant unless it is set."""
+        return self.resize or VARIANTS[self.variant][1]
+
+    @property
+    def _nuisance(self) -> bool:
+        """Whether the instance is no factor."""
+        return self.variant == "disentanglement_lib"
 
     def load(self) -> FactorDataset:
         """All images, as a memory map.
@@ -157,49 +174,35 @@ class SmallNORB:
         Raises:
             DataError: Files are missing, damaged or others.
         """
-        files = locate(self)
-        half, resize = self._settled()
-        nuisance = self.variant == "disentanglement_lib"
-        sizes = list(SIZES)
-        sizes[INSTANCE] //= 1 if half == "both" else 2
-        space = FactorSpace(NAMES, tuple(sizes), KINDS)
-        stored = map_images(
-            "smallnorb",
-            files,
-            {"nuisance": nuisance, "resize": resize},
-            (space.size, 1, SIDE, SIDE),
-            lambda: _chunks(files, half, space, nuisance, resize),
+        if not self._nuisance:
+            return super().load()
+        space = self.grid
+        rest = FactorSpace(*map(_without_instance, (space.names, space.sizes, space.kinds)))
+        return self.assemble(rest, StoredVariants(self.decode(), space.sizes[INSTANCE]))
+
+    def chunks(self, files: list[Path]) -> Chunks:
+        """Images in the order of the grid; with the instance slowest where it is no factor."""
+        space, halves = self.grid, self._halves
+        n = space.size // len(halves)
+        triples = [files[start : start + 3] for start in range(0, len(files), 3)]
+        images = np.concatenate(
+            [_read(dat, BYTES, (n, 2, FULL, FULL))[:, 0] for dat, _, _ in triples]
         )
-        images: Images = stored
-        if nuisance:
-            images = StoredVariants(stored, sizes[INSTANCE])
-            space = FactorSpace(*(_without_instance(x) for x in (NAMES, SIZES, KINDS)))
-        mean, std = (MEAN, STD) if self.standardize else ((), ())
-        return FactorDataset("smallnorb", space, images, mean, std)
+        pairs = zip(triples, halves, strict=True)
+        table = np.concatenate(
+            [_labels(cat, info, n, INSTANCES[half]) for (_, cat, info), half in pairs]
+        )
+        instances = sorted(i for half in halves for i in INSTANCES[half])
+        table[:, INSTANCE] = np.searchsorted(instances, table[:, INSTANCE])
+        order = grid_order(space, [*table.T], files[0])
+        if self._nuisance:
+            order = np.moveaxis(order.reshape(space.sizes), INSTANCE, 0).reshape(-1)
+        for rows in np.array_split(order, max(len(order) // 1024, 1)):
+            yield shrink_gray(images[rows], SIDE, self._filter)
 
 
 def _without_instance(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values[:INSTANCE] + values[INSTANCE + 1 :]
-
-
-def _chunks(
-    files: list[Path], half: Half, space: FactorSpace, nuisance: bool, resize: Resize
-) -> Iterator[UInt8[np.ndarray, "rows 1 h w"]]:
-    """Images in the order of the grid; with the instance slowest where it is no factor."""
-    names = [*FILES] if half == "both" else [half]
-    triples = [files[start : start + 3] for start in range(0, len(files), 3)]
-    n = space.size // len(names)
-    images = np.concatenate([_read(dat, BYTES, (n, 2, FULL, FULL))[:, 0] for dat, _, _ in triples])
-    pairs = zip(triples, names, strict=True)
-    tables = [_labels(cat, info, n, INSTANCES[name]) for (_, cat, info), name in pairs]
-    table = np.concatenate(tables)
-    instances = sorted(i for name in names for i in INSTANCES[name])
-    table[:, INSTANCE] = np.searchsorted(instances, table[:, INSTANCE])
-    order = grid_order(space, [*table.T], files[0])
-    if nuisance:
-        order = np.moveaxis(order.reshape(space.sizes), INSTANCE, 0).reshape(-1)
-    for rows in np.array_split(order, max(len(order) // 1024, 1)):
-        yield shrink_gray(images[rows], SIDE, resize)
 
 
 def _labels(
@@ -222,13 +225,7 @@ def _labels(
 
 def _read(file: Path, magic: int, shape: tuple[int, ...]) -> np.ndarray:
     """An array in the format of NORB's binary matrices, packed or not."""
-    try:
-        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as opened:
-            data = opened.read()
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"'{file}' is damaged ({error}); fetch it again.") from error
-    except OSError as error:
-        raise DataError(f"Cannot read '{file}': {os_reason(error)}.") from error
+    data = read_packed(file)
     # Three axes at least are written, those that are not there as 1.
     axes = max(len(shape), 3)
     head = np.frombuffer(data[: 4 * (2 + axes)], "<i4").tolist() if len(data) >= 20 else []

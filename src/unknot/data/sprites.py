@@ -1,28 +1,28 @@
 """Sprites: animated characters, put together from the parts of the Liberated Pixel Cup."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
 import numpy as np
 from jaxtyping import UInt8
+from PIL import Image
 
-from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
-from unknot.core.factors import FactorSpace, Kind
+from unknot.core.factors import FactorSpace
 from unknot.core.places import Place
-from unknot.data.parts.archived_pictures import layer_sheets, read_sheet
-from unknot.data.parts.download import Source
-from unknot.data.parts.mapped import map_images
-from unknot.data.parts.published import Published, locate_tree
-from unknot.data.parts.trees import Tree, open_tree, tree_files
+from unknot.data.parts.decoding import open_picture
+from unknot.data.parts.published import Published
+from unknot.data.parts.published_images import Chunks, PublishedImages
+from unknot.data.parts.sources import Source
+from unknot.data.parts.trees import Tree, open_tree
 
-NAMES = ("body", "bottomwear", "topwear", "hair", "action", "direction", "frame")
-SIZES = (6, 6, 6, 6, 3, 3, 8)
-KINDS: tuple[Kind, ...] = ("nominal",) * 6 + ("cyclic",)
-PARTS = NAMES[:4]
+PARTS = ("body", "bottomwear", "topwear", "hair")
 """What is laid over each other, in this order; the same shoes come last."""
+SPACE = FactorSpace(
+    (*PARTS, "action", "direction", "frame"), (6, 6, 6, 6, 3, 3, 8), ("nominal",) * 6 + ("cyclic",)
+)
 SHOES = 1
 SIDE = 64
 SHEET = (832, 1344)
@@ -42,7 +42,7 @@ FILE = Source(
 
 
 @dataclass(frozen=True)
-class Sprites:
+class Sprites(PublishedImages):
     """Sprites: 1,296 characters in 9 actions of 8 frames, 64 x 64 in colour (small download).
 
     Characters are put together from sheets of body, clothes and hair on black. The actions are to
@@ -62,54 +62,51 @@ class Sprites:
         "sprites",
         (FILE,),
         "CC BY-SA 3.0 or GPL-3.0 (Liberated Pixel Cup, Universal LPC sprite sheet)",
-        93_312,
         (3, SIDE, SIDE),
-        FactorSpace(NAMES, SIZES, KINDS),
+        SPACE,
         verified="checked on the real parts; not on the zip file",
     )
 
-    def sources(self) -> tuple[Source, ...]:
-        """The one archive."""
-        return (FILE,)
-
-    def load(self) -> FactorDataset:
-        """All images, as a memory map of 1.1 GB.
-
-        Raises:
-            DataError: Files are missing, damaged or others.
-        """
-        place = locate_tree(self)
-        space = FactorSpace(NAMES, SIZES, KINDS)
-        images = map_images(
-            "sprites",
-            tree_files(place),
-            {},
-            (space.size, 3, SIDE, SIDE),
-            lambda: _chunks(place, space),
-        )
-        return FactorDataset("sprites", space, images)
-
-
-def _chunks(place: Path, space: FactorSpace) -> Iterator[UInt8[np.ndarray, "rows 3 h w"]]:
-    """All cells of one character after the other."""
-    with open_tree(place, "the parts of Sprites") as tree:
-        sheets = {
-            part: [_sheet(tree, place, part, number) for number in range(size)]
-            for part, size in zip(PARTS, space.sizes, strict=False)
-        }
-        shoes = _sheet(tree, place, "shoes", SHOES)
-    rows = [row for lines, _ in CELLS for row in lines for _ in range(8)]
-    columns = [column for lines, frames in CELLS for _ in lines for column in frames]
-    for numbers in np.ndindex(*space.sizes[: len(PARTS)]):
-        parts = [sheets[part][number] for part, number in zip(PARTS, numbers, strict=True)]
-        sheet = layer_sheets([*parts, shoes])
-        cells = sheet.reshape(SHEET[1] // SIDE, SIDE, SHEET[0] // SIDE, SIDE, 3)
-        yield cells.transpose(0, 2, 4, 1, 3)[rows, columns]
+    def chunks(self, files: list[Path]) -> Chunks:
+        """All cells of one character after the other."""
+        (place,), sizes = files, self.grid.sizes[: len(PARTS)]
+        with open_tree(place, "the parts of Sprites") as tree:
+            sheets = {
+                part: [_sheet(tree, place, part, number) for number in range(size)]
+                for part, size in zip(PARTS, sizes, strict=True)
+            }
+            shoes = _sheet(tree, place, "shoes", SHOES)
+        rows = [row for lines, _ in CELLS for row in lines for _ in range(8)]
+        columns = [column for lines, frames in CELLS for _ in lines for column in frames]
+        for numbers in np.ndindex(*sizes):
+            parts = [sheets[part][number] for part, number in zip(PARTS, numbers, strict=True)]
+            sheet = _layer([*parts, shoes])
+            cells = sheet.reshape(SHEET[1] // SIDE, SIDE, SHEET[0] // SIDE, SIDE, 3)
+            yield cells.transpose(0, 2, 4, 1, 3)[rows, columns]
 
 
 def _sheet(tree: Tree, place: Path, part: str, number: int) -> UInt8[np.ndarray, "h w 4"]:
+    """A sheet of one part with its opacity."""
     for name in tree.names:
         path = PurePosixPath(name)
         if path.name == f"{number}.png" and path.parent.name == part:
-            return read_sheet(tree.read(name), f"{place}: {name}", SHEET)
+            return _read_sheet(tree.read(name), f"{place}: {name}")
     raise DataError(f"'{place}' has no picture {part}/{number}.png of the parts of Sprites.")
+
+
+def _read_sheet(data: bytes, where: str) -> UInt8[np.ndarray, "h w 4"]:
+    try:
+        sheet = open_picture(data, lambda picture: np.asarray(picture.convert("RGBA")), ("PNG",))
+    except ValueError as error:
+        raise DataError(f"Cannot read the picture '{where}'; fetch it again.") from error
+    if sheet.shape != (SHEET[1], SHEET[0], 4):
+        raise DataError(f"The picture '{where}' should have {SHEET[0]} x {SHEET[1]} pixels.")
+    return sheet
+
+
+def _layer(sheets: Sequence[UInt8[np.ndarray, "h w 4"]]) -> UInt8[np.ndarray, "h w 3"]:
+    """Pictures laid over each other on black, the first lowest."""
+    under = Image.new("RGBA", SHEET, "black")
+    for sheet in sheets:
+        under.alpha_composite(Image.fromarray(sheet))
+    return np.asarray(under)[..., :3]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from unknot.data.parts.download import Source
     from unknot.data.parts.published import PublishedDataset
+    from unknot.data.parts.sources import Source
 
 
 def find_published(name: str, assignments: list[str] | None = None) -> "PublishedDataset":

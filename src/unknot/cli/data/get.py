@@ -35,8 +35,9 @@ def get(
     """
     from unknot.cli.data.files import confirm, files_there, find_published, size_text
     from unknot.cli.screen import bar, say
-    from unknot.data.parts.download import fetch, verify
+    from unknot.data.parts.download import fetch
     from unknot.data.parts.published import data_folder
+    from unknot.data.parts.verification import verify
 
     dataset = find_published(name, set_)
     facts, sources = dataset.published, dataset.sources()
@@ -64,7 +65,7 @@ def get(
         else:
             path = folder / source.file
         sha256 = verify(source, path)
-        known = "as published" if source.sha256 or source.md5 else "kept from now on"
-        say(f"{path}  {size_text(path.stat().st_size)}, sha256 {sha256}, checksum {known}")
+        origin = "as published" if source.sha256 or source.md5 else "kept from now on"
+        say(f"{path}  {size_text(path.stat().st_size)}, sha256 {sha256}, checksum {origin}")
     if to is not None:
         say(f"Use it with UNKNOT_DATA={folder.parent}, or --set data.path={folder}.")

@@ -63,22 +63,24 @@ def _facts(name: str, images: Any, shape: Any, space: Any, files: str) -> dict[s
     from unknot.core import registry
     from unknot.core.factors import FactorSpace
 
-    if isinstance(space, FactorSpace):
+    if isinstance(space, FactorSpace) and space.stands_in:
+        space = "none"
+    elif isinstance(space, FactorSpace):
         pairs = zip(space.names, space.sizes, strict=True)
         space = ", ".join(f"{factor} {size}" for factor, size in pairs)
-    known = name in registry.names("datasets")
+    is_dataset = name in registry.names("datasets")
     return {
         "name": name,
         "images": images or "",
         "shape": " x ".join(map(str, shape)) if images else "",
-        "factors": space or ("none" if images else ""),
+        "factors": space or "",
         "files": files,
         "there": [],
         "bytes": 0,
         "cached": 0,
         "licence": "",
         "verified": "",
-        "what": registry.summary("datasets", name) if known else "Tables of published scores.",
+        "what": registry.summary("datasets", name) if is_dataset else "Tables of published scores.",
     }
 
 

@@ -16,7 +16,7 @@ from unknot.data.parts.hdf5 import check_whole, is_hdf5, open_hdf5
 from unknot.data.parts.images import BAD_ARCHIVE
 from unknot.data.parts.npz import open_arrays, read_member
 
-GIVEN = ("factors", "names", "kinds")
+COMPANIONS = ("factors", "names", "kinds")
 """Arrays of an npz file that go with its images."""
 ARRAYS = (".npy", ".npz", ".h5", ".hdf5")
 KINDS = ", ".join(ending[1:] for ending in (*ARRAYS, ".parquet"))
@@ -106,9 +106,11 @@ def _read_npz(path: Path, name: str, labels: Sequence[str]) -> Opened:
     """The named array and the factors; others are left closed."""
     try:
         with path.open("rb") as raw, open_arrays(raw) as file:
-            others = [n for n in file if n not in (*GIVEN, *labels)]
+            others = [n for n in file if n not in (*COMPANIONS, *labels)]
             choice = _pick(others, name, path)
-            factors, names, kinds = (read_member(file, n) if n in file else None for n in GIVEN)
+            factors, names, kinds = (
+                read_member(file, n) if n in file else None for n in COMPANIONS
+            )
             columns = _labels(lambda n: read_member(file, n), [*file], labels, path)
             return Opened(read_member(file, choice), None, factors, names, kinds, columns)
     except (*BAD_ARCHIVE, AttributeError) as error:

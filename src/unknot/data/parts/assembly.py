@@ -3,7 +3,7 @@
 import torch
 
 from unknot.core.dataset import FactorDataset
-from unknot.data.parts.images import Bytes, Levels, as_tensor
+from unknot.data.parts.images import Bytes, Levels, Stored, as_tensor
 from unknot.data.parts.reading import Reading
 from unknot.data.parts.stacks import measure_scale
 from unknot.data.parts.user_grid import without_factors
@@ -18,7 +18,7 @@ def assemble(reading: Reading, name: str, *, standardize: bool = False) -> Facto
         standardize: Subtract each channel's mean and divide by its standard deviation.
     """
     stored, note = as_tensor(reading.pixels), reading.note
-    images: Bytes | Levels
+    images: Stored
     if stored.dtype == torch.uint8:
         images = Bytes(stored)
     else:
@@ -30,7 +30,7 @@ def assemble(reading: Reading, name: str, *, standardize: bool = False) -> Facto
     return FactorDataset(name, space, images, mean, std, note=note)
 
 
-def _moments(images: Bytes | Levels) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _moments(images: Stored) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Mean and standard deviation of each channel over all images."""
     sums = squares = torch.zeros(images.shape[0], dtype=torch.float64)
     count = 0

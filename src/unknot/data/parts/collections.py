@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from unknot.core import registry
-from unknot.data.parts.download import Source, part_path
 from unknot.data.parts.published import (
     Published,
     PublishedDataset,
@@ -13,6 +12,8 @@ from unknot.data.parts.published import (
     data_folder,
     locate,
 )
+from unknot.data.parts.sources import Source
+from unknot.data.parts.transfer import part_path
 
 COMMIT = "da4a192c5532b2e0909e381286b6c585dba4e3a8"
 RESULTS = tuple(
@@ -35,18 +36,14 @@ RESULTS = tuple(
 
 
 @dataclass(frozen=True)
-class Study2019Results:
+class Study2019Results(PublishedDataset):
     """Scores of the 10,800 models of Locatello et al. 2019, as collected by Hartmann 2021."""
 
     path: None = None
 
     published: ClassVar[Published] = Published(
-        "study2019_results", RESULTS, "none stated", 0, (0, 0, 0), None
+        "study2019_results", RESULTS, "none stated", (0, 0, 0), None
     )
-
-    def sources(self) -> tuple[Source, ...]:
-        """One table for each dataset."""
-        return RESULTS
 
     def folder(self) -> Path:
         """Where the tables lie.
@@ -66,6 +63,6 @@ def files_on_disk(name: str) -> list[Path]:
     folder, paths = data_folder() / name, cached_files(name)
     entry = COLLECTIONS.get(name) or registry.get("datasets", name)
     if isinstance(entry, PublishedDataset):
-        whole = [folder / source.file for source in entry.published.files]
-        paths += [path for path in (*whole, *map(part_path, whole)) if path.is_file()]
+        downloads = [folder / source.file for source in entry.published.files]
+        paths += [path for path in (*downloads, *map(part_path, downloads)) if path.is_file()]
     return paths

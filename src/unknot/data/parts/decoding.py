@@ -1,10 +1,13 @@
 """Picture files decoded: upright, without transparency, in the size and channels asked for."""
 
 import io
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,6 +16,7 @@ from unknot.core.errors import DataError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+T = TypeVar("T")
 Crop: TypeAlias = Literal["centre", "squeeze", "pad", "none"]
 Depth: TypeAlias = Literal["uint8", "uint16", "float32"]
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TIFF")
@@ -51,16 +55,40 @@ class Target:
         return self.channels, self.height, self.width
 
 
+def open_picture(
+    data: bytes | Path, use: Callable[["Image"], T], formats: tuple[str, ...] = FORMATS
+) -> T:
+    """What is made of a picture file; whatever is wrong with it is a ValueError."""
+    from PIL import Image
+
+    try:
+        file = io.BytesIO(data) if isinstance(data, bytes) else data
+        with Image.open(file, formats=formats) as picture:
+            return use(picture)
+    except MemoryError:
+        raise
+    except Exception as error:  # decoders raise much more than OSError for a damaged file
+        raise ValueError(str(error)) from error
+
+
+@contextmanager
+def decoding_threads() -> Iterator[Callable[..., Iterator[Any]]]:
+    """Maps over threads, one for each core: decoders let go of Python's lock."""
+    pool = ThreadPoolExecutor(os.cpu_count())
+    try:
+        yield pool.map
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
 def read_header(data: bytes | Path) -> Header:
     """The header of a picture file; whatever is wrong with it is a ValueError."""
-    header: Header = _open(data, picture_header)
-    return header
+    return open_picture(data, picture_header)
 
 
 def decode(data: bytes, target: Target) -> np.ndarray:
     """A picture as ``[c, h, w]``; whatever is wrong with it is a ValueError."""
-    image: np.ndarray = _open(data, lambda picture: fit_picture(picture, target))
-    return image
+    return open_picture(data, lambda picture: fit_picture(picture, target))
 
 
 def fit_array(image: np.ndarray, target: Target) -> np.ndarray:
@@ -81,19 +109,6 @@ def fit_array(image: np.ndarray, target: Target) -> np.ndarray:
     ]
     fitted = _as_type(np.stack(bands), image.dtype)
     return np.broadcast_to(fitted, target.shape)
-
-
-def _open(data: bytes | Path, use: Callable[["Image"], Any]) -> Any:
-    from PIL import Image
-
-    try:
-        file = io.BytesIO(data) if isinstance(data, bytes) else data
-        with Image.open(file, formats=FORMATS) as picture:
-            return use(picture)
-    except MemoryError:
-        raise
-    except Exception as error:  # decoders raise much more than OSError for a damaged file
-        raise ValueError(str(error)) from error
 
 
 def picture_header(picture: "Image") -> Header:

@@ -101,11 +101,11 @@ def check_whole(array: Any) -> None:
         return
     if array.chunks:
         steps = zip(array.shape, array.chunks, strict=True)
-        whole = array.id.get_num_chunks() == math.prod(-(-size // step) for size, step in steps)
+        complete = array.id.get_num_chunks() == math.prod(-(-size // step) for size, step in steps)
     else:
         size = math.prod(array.shape) * array.dtype.itemsize
-        whole = array.id.get_storage_size() >= size
-    if not whole:
+        complete = array.id.get_storage_size() >= size
+    if not complete:
         raise DataError(
             f"'{array.name.strip('/')}' in '{array.file.filename}' is not written in full; its "
             f"shape is {array.shape}."

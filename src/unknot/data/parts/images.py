@@ -5,6 +5,7 @@ import tokenize
 import warnings
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,10 +30,10 @@ BAD_ARCHIVE = (
 
 
 @dataclass(frozen=True)
-class Bytes:
-    """Images stored as one byte per channel and pixel."""
+class Stored(ABC):
+    """Images that are stored as numbers, one for each channel and pixel."""
 
-    stored: UInt8[Tensor, "size c h w"]
+    stored: Shaped[Tensor, "size c h w"]
 
     def __len__(self) -> int:
         return len(self.stored)
@@ -44,47 +45,40 @@ class Bytes:
         return c, h, w
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
-        """Images of the given rows, divided by 255."""
+        """Images of the given rows, in [0, 1]."""
         return self.scale(self.stored[index])
 
-    def scale(self, stored: UInt8[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
-        """Stored images as they are given."""
-        return unit_interval(stored.float())
+    @abstractmethod
+    def scale(self, stored: Shaped[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
+        """Stored images as they are given, in [0, 1]."""
 
-    def to(self, device: torch.device) -> "Bytes | Streamed":
-        """The same bytes on another device, or streamed to it if it has no room for them."""
-        return (
-            replace(self, stored=self.stored.to(device))
-            if _fits(self, device)
-            else Streamed(self, device)
-        )
+    def to(self, device: torch.device) -> "Stored | Streamed":
+        """The same images on another device, or streamed to it if it has no room for them."""
+        if not _fits(self, device):
+            return Streamed(self, device)
+        return replace(self, stored=self.stored.to(device))
 
 
 @dataclass(frozen=True)
-class Levels:
+class Bytes(Stored):
+    """Images stored as one byte per channel and pixel, divided by 255 as they are taken."""
+
+    def scale(self, stored: UInt8[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
+        """Divided by 255."""
+        return unit_interval(stored.float())
+
+
+@dataclass(frozen=True)
+class Levels(Stored):
     """Images stored in a type of more than 8 bits, scaled to [0, 1] as they are taken."""
 
-    stored: Shaped[Tensor, "size c h w"]
     low: tuple[float, ...]
     """What becomes 0 in each channel; smaller values do too."""
     high: tuple[float, ...]
     """What becomes 1 in each channel; larger values do too."""
 
-    def __len__(self) -> int:
-        return len(self.stored)
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Channels, height and width."""
-        c, h, w = self.stored.shape[1:]
-        return c, h, w
-
-    def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
-        """Images of the given rows, scaled."""
-        return self.scale(self.stored[index])
-
     def scale(self, stored: Shaped[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
-        """Stored images as they are given."""
+        """From low and high of each channel to 0 and 1."""
         x = stored.float()
         # Filled in on the device: a copy could not be in a CUDA graph.
         low, high = (
@@ -92,20 +86,12 @@ class Levels:
         )
         return ((x - low) / (high - low)).clamp(0, 1)
 
-    def to(self, device: torch.device) -> "Levels | Streamed":
-        """The same values on another device, or streamed to it if it has no room for them."""
-        return (
-            replace(self, stored=self.stored.to(device))
-            if _fits(self, device)
-            else Streamed(self, device)
-        )
-
 
 @dataclass(frozen=True)
 class Streamed:
     """Images that a GPU has no room for: gathered in the host's memory, copied batch by batch."""
 
-    images: Bytes | Levels
+    images: Stored
     device: torch.device
 
     def __len__(self) -> int:
@@ -123,7 +109,7 @@ class Streamed:
             rows = rows.pin_memory()
         return self.images.scale(rows.to(self.device, non_blocking=True))
 
-    def to(self, device: torch.device) -> "Bytes | Levels | Streamed":
+    def to(self, device: torch.device) -> "Stored | Streamed":
         """The same images for another device."""
         return self.images.to(device)
 
@@ -149,7 +135,7 @@ class Bits:
         return Bits(self.stored.to(device), self.shape)
 
 
-def _fits(images: Bytes | Levels, device: torch.device) -> bool:
+def _fits(images: Stored, device: torch.device) -> bool:
     """Whether a device has room for stored images, and as much again for training."""
     if device.type != "cuda" or images.stored.device == device:
         return True

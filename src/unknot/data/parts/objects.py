@@ -12,9 +12,9 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
 from unknot.core.factor_table import FactorTable
 from unknot.data.parts.decoding import Header, Target, fit_array, fit_picture, picture_header
-from unknot.data.parts.images import Bytes, Levels
-from unknot.data.parts.picture_files import Progress
+from unknot.data.parts.images import Stored
 from unknot.data.parts.reading import Options, Reading, describe, plan
+from unknot.data.parts.shelf import Progress
 from unknot.data.parts.stacks import as_rows, depth_of, read_stack
 from unknot.data.parts.values import Values
 
@@ -53,7 +53,7 @@ def hash_dataset(dataset: FactorDataset) -> str:
     digest = hashlib.sha256(repr(facts).encode())
     if isinstance(space, FactorTable):
         digest.update(space.key.encode())
-    stored = isinstance(dataset.images, Bytes | Levels | Values)
+    stored = isinstance(dataset.images, Stored | Values)
     count = len(dataset) if stored else min(len(dataset), ROWS)
     for rows in (torch.arange(count) * (len(dataset) // count)).split(256):
         digest.update(dataset.images.pixels(rows).cpu().contiguous().numpy().data)

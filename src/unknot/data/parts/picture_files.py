@@ -6,22 +6,26 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from unknot.core.errors import DataError
 from unknot.core.files import os_reason
 from unknot.data.parts import shelf
-from unknot.data.parts.decoding import ENDINGS, Header, Target, decode, read_header
+from unknot.data.parts.decoding import (
+    ENDINGS,
+    Header,
+    Target,
+    decode,
+    decoding_threads,
+    read_header,
+)
 from unknot.data.parts.reading import Options, Reading, describe, plan
+from unknot.data.parts.shelf import Progress
 
-Progress: TypeAlias = Callable[[int, int], None]
-"""Is told how many images are decoded, and of how many."""
 CHUNK = 256
 """Images decoded between two writes."""
 NO_FILE = (-1, -1)
@@ -128,7 +132,7 @@ def _survey(pictures: Pictures) -> dict[str, Any]:
         except ValueError:
             return None
 
-    with _pool() as run:
+    with decoding_threads() as run:
         headers = list(run(look, range(len(pictures.names))))
     counts = Counter(header for header in headers if header)
     pairs = zip(pictures.names, headers, strict=True)
@@ -152,7 +156,7 @@ def _decode(
             return b"", None
 
     def chunks() -> Iterator[np.ndarray]:
-        with _pool() as run:
+        with decoding_threads() as run:
             for start in rows[::CHUNK]:
                 some = rows[start : start + CHUNK]
                 images = []
@@ -181,13 +185,3 @@ def _check_broken(names: Sequence[str], options: Options, pictures: Pictures) ->
             f"Cannot read the picture '{names[0]}' in '{pictures.source}'{more}; replace it, or "
             "leave it out with --skip-broken (skip_broken = true)."
         )
-
-
-@contextmanager
-def _pool() -> Iterator[Callable[..., Iterator[Any]]]:
-    """Maps over threads, one for each core: decoders let go of Python's lock."""
-    pool = ThreadPoolExecutor(os.cpu_count())
-    try:
-        yield pool.map
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)

@@ -16,7 +16,9 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.errors import DataError
+from unknot.data.parts.decoding import open_picture
 
+FORMATS = ("PNG", "JPEG")
 ENDINGS = (".png", ".jpg", ".jpeg")
 SIDE = 64
 BANK = 1024
@@ -48,12 +50,10 @@ def read_folder(path: str, side: int) -> UInt8[np.ndarray, "n 3 side side"]:
     pictures = np.empty((len(files), 3, side, side), np.uint8)
     for i, file in enumerate(files):
         try:
-            with Image.open(file, formats=("PNG", "JPEG")) as picture:
-                square = ImageOps.fit(
-                    picture.convert("RGB"), (side, side), Image.Resampling.BILINEAR
-                )
-        except Exception as error:  # decoders raise much more than OSError for a damaged file
+            picture = open_picture(file, lambda picture: picture.convert("RGB"), FORMATS)
+        except ValueError as error:
             raise DataError(f"Cannot read the picture '{file}'; remove or replace it.") from error
+        square = ImageOps.fit(picture, (side, side), Image.Resampling.BILINEAR)
         pictures[i] = np.asarray(square).transpose(2, 0, 1)
     return pictures
 
@@ -66,9 +66,8 @@ def read_picture(path: str, most: tuple[int, int]) -> UInt8[np.ndarray, "3 h w"]
     if not file.is_file():
         raise DataError(f"Expected a PNG or JPEG picture; '{path}' is not a file.")
     try:
-        with Image.open(file, formats=("PNG", "JPEG")) as picture:
-            image = picture.convert("RGB")
-    except Exception as error:  # decoders raise much more than OSError for a damaged file
+        image = open_picture(file, lambda picture: picture.convert("RGB"), FORMATS)
+    except ValueError as error:
         raise DataError(f"Cannot read the picture '{path}'; give a PNG or JPEG file.") from error
     image.thumbnail(most, Image.Resampling.BICUBIC)
     return np.asarray(image).transpose(2, 0, 1).copy()

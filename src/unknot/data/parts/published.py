@@ -10,7 +10,11 @@ import platformdirs
 from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.data.parts import cache
-from unknot.data.parts.download import Source, verify
+from unknot.data.parts.sources import Source
+from unknot.data.parts.verification import verify
+
+ARCHIVES = (".zip", ".tar", ".tar.gz")
+"""Endings of files that may also lie unpacked, as a folder."""
 
 
 @dataclass(frozen=True)
@@ -21,9 +25,9 @@ class Published:
         name: What the registry calls it.
         files: All that it may need.
         licence: In a few words.
-        images: How many, as usually loaded.
         shape: Channels, height and width, as usually loaded.
-        space: The factors; None where they fill no grid.
+        space: The factors, as usually loaded; row numbers where they fill no grid. None for what
+            has no images.
         resize: How images came to their size; empty where files have them so.
         private: Whether the licence forbids passing files on, so that users are asked first.
         verified: How the loader was checked against the real file; empty if it was not.
@@ -32,12 +36,16 @@ class Published:
     name: str
     files: tuple[Source, ...]
     licence: str
-    images: int
     shape: tuple[int, int, int]
     space: FactorSpace | None
     resize: str = ""
     private: bool = False
     verified: str = ""
+
+    @property
+    def images(self) -> int:
+        """How many, as usually loaded."""
+        return self.space.size if self.space else 0
 
 
 @runtime_checkable
@@ -47,8 +55,8 @@ class PublishedDataset(Protocol):
     published: ClassVar[Published]
 
     def sources(self) -> tuple[Source, ...]:
-        """The files that these settings need."""
-        ...
+        """The files that these settings need: all, unless a dataset says which."""
+        return self.published.files
 
 
 def data_folder() -> Path:
@@ -61,22 +69,18 @@ def data_folder() -> Path:
 def locate(dataset: Any) -> list[Path]:
     """The files of a published dataset: at its ``path`` if that is set, else where `get` puts them.
 
-    ``path`` is the file, or a folder that has the files. Files that lie in the data folder are
-    checked against their checksums, once.
+    ``path`` is the file, or a folder that has the files. An archive may be unpacked: then it is the
+    folder. Files that lie in the data folder are checked against their checksums, once.
 
     Raises:
         DataError: One is not there, or is another file.
     """
     name, sources = dataset.published.name, dataset.sources()
     if dataset.path is not None:
-        place = Path(dataset.path).expanduser()
-        if len(sources) == 1 and not place.is_dir():
-            paths = [place]
-        else:
-            paths = [_unpacked(place / source.file) for source in sources]
+        paths = _paths(Path(dataset.path).expanduser(), sources)
     else:
         paths = [data_folder() / name / source.file for source in sources]
-    if missing := [path for path in paths if not path.is_file()]:
+    if missing := [path for path in paths if not (path.is_file() or path.is_dir())]:
         raise DataError(
             f"{name} needs {', '.join(path.name for path in missing)}, not found in "
             f"{missing[0].parent}; get it with `unknot data get {name}`, or say where it is with "
@@ -107,29 +111,25 @@ def missing_files(dataset: Any) -> dict[str, list[str]]:
     return missing
 
 
-def locate_tree(dataset: Any) -> Path:
-    """The one archive of a published dataset, or the folder it was unpacked to.
-
-    Raises:
-        DataError: It is not there, or is another file.
-    """
-    (source,) = dataset.sources()
-    if dataset.path is not None:
-        place = Path(dataset.path).expanduser()
-        if place.is_dir() and not (place / source.file).is_file():
-            return place
-    (path,) = locate(dataset)
-    return path
-
-
-def _unpacked(path: Path) -> Path:
-    """A file, or the same without ``.gz`` if only that is there."""
-    plain = path.with_suffix("") if path.suffix == ".gz" else path
-    return plain if plain.is_file() and not path.is_file() else path
-
-
 def cached_files(name: str) -> list[Path]:
     """What was made of a dataset and kept."""
     folder = cache.folder()
     entries = (path for path in (folder / name).rglob("*") if path.is_file())
     return sorted([*folder.glob(f"{name}-*.bin"), *entries])
+
+
+def _paths(place: Path, sources: tuple[Source, ...]) -> list[Path]:
+    """Files at a place that a user names: the only one itself, or those in a folder."""
+    if len(sources) > 1:
+        return [_unpacked(place / source.file) for source in sources]
+    (source,) = sources
+    path = place / source.file
+    alone = not place.is_dir() or (source.file.endswith(ARCHIVES) and not path.is_file())
+    return [place if alone else _unpacked(path)]
+
+
+def _unpacked(path: Path) -> Path:
+    """A file, or what it unpacks to if only that is there."""
+    plain = path.with_suffix("")
+    packed = path.suffix in (".gz", ".zip", ".tar")
+    return plain if packed and plain.exists() and not path.is_file() else path

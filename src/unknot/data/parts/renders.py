@@ -1,20 +1,17 @@
 """Rendered grids of numbered pictures with a table of labels: Falcor3D and Isaac3D."""
 
 import io
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
-from jaxtyping import UInt8
 
 from unknot.core.errors import DataError
-from unknot.core.factors import FactorSpace
 from unknot.data.parts.archived_pictures import decode_rows, small_color
 from unknot.data.parts.grids import check_grid
-from unknot.data.parts.images import BAD_ARCHIVE, Bytes
-from unknot.data.parts.mapped import map_images
-from unknot.data.parts.trees import Tree, open_tree, tree_files
+from unknot.data.parts.images import BAD_ARCHIVE
+from unknot.data.parts.published_images import Chunks, PublishedImages
+from unknot.data.parts.trees import Tree, open_tree
 
 FULL = 128
 """Side of the pictures in the files."""
@@ -22,48 +19,38 @@ Side: TypeAlias = Literal[64, 128]
 RESIZE = "from 128 x 128 by Pillow's bicubic filter, rounded to 8 bits; 128 on request"
 
 
-def map_renders(name: str, place: Path, labels: str, space: FactorSpace, side: int) -> Bytes:
-    """Pictures ``images/NUMBER.png`` of a folder or archive, whose labels go through the grid.
+class Renders(PublishedImages):
+    """Pictures ``images/NUMBER.png`` of a folder or archive, whose labels go through the grid."""
 
-    Args:
-        name: Of the dataset.
-        place: The folder or archive.
-        labels: File name of the table of factor values.
-        space: The grid.
-        side: Of the images.
+    side: Side
+    table: ClassVar[str]
+    """File name of the factor values."""
 
-    Raises:
-        DataError: Files are missing, damaged or others.
-    """
-    return map_images(
-        name,
-        tree_files(place),
-        {"side": side},
-        (space.size, 3, side, side),
-        lambda: _chunks(name, place, labels, space, side),
-    )
+    @property
+    def image(self) -> tuple[int, int, int]:
+        """Colour images of the side that was asked for."""
+        return 3, self.side, self.side
 
-
-def _chunks(
-    name: str, place: Path, labels: str, space: FactorSpace, side: int
-) -> Iterator[UInt8[np.ndarray, "rows 3 h w"]]:
-    with open_tree(place, f"the files of {name}") as tree:
-        check_grid(space, _labels(tree, labels, place), place)
-        paths = [PurePosixPath(file) for file in tree.names]
-        pictures = {
-            int(p.stem): str(p)
-            for p in paths
-            if p.suffix == ".png" and p.parent.name == "images" and p.stem.isdecimal()
-        }
-        if sorted(pictures) != [*range(space.size)]:
-            raise DataError(
-                f"'{place}' should have the pictures images/{0:06}.png to "
-                f"images/{space.size - 1:06}.png; it has {len(pictures):,} with numbers."
+    def chunks(self, files: list[Path]) -> Chunks:
+        """Pictures by their numbers."""
+        (place,), space = files, self.grid
+        with open_tree(place, f"the files of {self.published.name}") as tree:
+            check_grid(space, _labels(tree, self.table, place), place)
+            paths = [PurePosixPath(file) for file in tree.names]
+            pictures = {
+                int(p.stem): str(p)
+                for p in paths
+                if p.suffix == ".png" and p.parent.name == "images" and p.stem.isdecimal()
+            }
+            if sorted(pictures) != [*range(space.size)]:
+                raise DataError(
+                    f"'{place}' should have the pictures images/{0:06}.png to "
+                    f"images/{space.size - 1:06}.png; it has {len(pictures):,} with numbers."
+                )
+            names = [pictures[number] for number in range(space.size)]
+            yield from decode_rows(
+                tree, names, lambda picture: small_color(picture, self.side, "bicubic"), FULL
             )
-        files = [pictures[number] for number in range(space.size)]
-        yield from decode_rows(
-            tree, files, lambda picture: small_color(picture, side, "bicubic"), FULL
-        )
 
 
 def _labels(tree: Tree, file: str, place: Path) -> np.ndarray:

@@ -39,9 +39,9 @@ def _lanczos() -> Int64[np.ndarray, " taps"]:
     """Lanczos' kernel of three lobes on fine pixels around the middle one, in parts of ``UNIT``."""
     step = np.arange(1 - 3 * FINE, 3 * FINE)
     taps = np.sinc(step / FINE) * np.sinc(step / (3 * FINE))
-    whole: Int64[np.ndarray, " taps"] = np.rint(UNIT * taps / taps.sum()).astype(np.int64)
-    whole[step == 0] += UNIT - whole.sum()
-    return whole
+    weights: Int64[np.ndarray, " taps"] = np.rint(UNIT * taps / taps.sum()).astype(np.int64)
+    weights[step == 0] += UNIT - weights.sum()
+    return weights
 
 
 TAPS = _lanczos()

@@ -1,8 +1,9 @@
-"""A shelf of decoded images in the cache folder: ``images/KEY`` with pixels and facts.
+"""Decoded images in the cache folder: ``ROOM/KEY`` with pixels and facts.
 
 A key is a hash of names, sizes and times of the files and of what was made of them, so other files
-have another key. An entry appears whole or not at all. Unlike in `cache`, pixels are not hashed at
-each opening, since they may be more than memory holds; their number is checked.
+have another key. A room is ``images`` for those of users, or the name of a published dataset. An
+entry is written from front to back and appears whole or not at all. Blocks of its pixels are hashed
+at each opening, and all of them where they are few; a truncated or altered one is made again.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,8 +19,15 @@ from unknot.core.errors import WriteError
 from unknot.core.files import atomic_path
 from unknot.data.parts import cache
 
+Progress: TypeAlias = Callable[[int, int], None]
+"""Is told how many images are decoded, and of how many."""
 FORMAT = 1
 PIXELS, FACTS = "pixels.bin", "facts.json"
+USERS = "images"
+"""The room of users' own images."""
+FULLY_HASHED = 1 << 28
+"""Bytes up to which all pixels are hashed; of more, a block at each step."""
+BLOCK, STEP = 1 << 20, 1 << 26
 
 
 @dataclass(frozen=True)
@@ -36,11 +44,13 @@ def make_key(*parts: Any) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def recall(key: str) -> Entry | None:
-    """An entry that is there and whole."""
+def recall(key: str, room: str = USERS) -> Entry | None:
+    """An entry that is there and sound."""
     try:
-        path = cache.folder() / "images" / key
+        path = cache.folder() / room / key
         facts = json.loads((path / FACTS).read_text(encoding="utf-8"))
+        if facts["digest"] != _digest(path / PIXELS):
+            return None
         pixels = np.memmap(path / PIXELS, facts["dtype"], "r").reshape(facts["shape"])
     except (OSError, ValueError, KeyError, TypeError, RuntimeError):
         return None
@@ -48,7 +58,11 @@ def recall(key: str) -> Entry | None:
 
 
 def put(
-    key: str, chunks: Iterable[np.ndarray], facts: Callable[[], dict[str, Any]], size: int
+    key: str,
+    chunks: Iterable[np.ndarray],
+    facts: Callable[[], dict[str, Any]],
+    size: int,
+    room: str = USERS,
 ) -> Entry:
     """Write an entry chunk by chunk, and open it.
 
@@ -57,11 +71,12 @@ def put(
         chunks: Pixels ``[some, c, h, w]``, one chunk after the other.
         facts: What is known of them at the end, as plain values.
         size: Bytes of all pixels, for the message when there is no room.
+        room: Where it is put.
 
     Raises:
         WriteError: There is no room for it, or the cache folder cannot be written.
     """
-    folder = _folder() / key
+    folder = _folder(room) / key
     shape, dtype, count = (0,), "uint8", 0
     try:
         with atomic_path(folder) as part:
@@ -71,14 +86,14 @@ def put(
                     file.write(np.ascontiguousarray(chunk).data)
                     count += len(chunk)
                     shape, dtype = (count, *chunk.shape[1:]), str(chunk.dtype)
-            record = {**facts(), "shape": shape, "dtype": dtype}
+            record = {**facts(), "shape": shape, "dtype": dtype, "digest": _digest(part / PIXELS)}
             (part / FACTS).write_text(json.dumps(record), encoding="utf-8")
     except WriteError as error:
         raise WriteError(
             f"The decoded images need {size / 1e6:,.0f} MB in the cache folder {folder.parent}: "
             f"{str(error).rpartition(': ')[2]} Set UNKNOT_CACHE to a folder with room."
         ) from error
-    if (entry := recall(key)) is None:
+    if (entry := recall(key, room)) is None:
         raise WriteError(f"The decoded images in {folder} cannot be read back; check the disk.")
     return entry
 
@@ -89,20 +104,32 @@ def recall_facts(key: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]
     They are small: where nothing can be written they are found again the next time.
     """
     try:
-        path = _folder() / f"{key}.json"
+        path = _folder(USERS) / f"{key}.json"
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, WriteError):
         record = find()
         try:
-            with atomic_path(_folder() / f"{key}.json") as part:
+            with atomic_path(_folder(USERS) / f"{key}.json") as part:
                 part.write_text(json.dumps(record), encoding="utf-8")
         except WriteError:
             pass
     return record
 
 
-def _folder() -> Path:
+def _folder(room: str) -> Path:
     try:
-        return cache.folder() / "images"
-    except RuntimeError as error:
+        return cache.folder() / room
+    except RuntimeError as error:  # a user without a home
         raise WriteError(f"{error} Set UNKNOT_CACHE to a folder that can be written.") from error
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of the size and the blocks of a file."""
+    size = path.stat().st_size
+    digest = hashlib.sha256(size.to_bytes(8, "big"))
+    step = BLOCK if size <= FULLY_HASHED else STEP
+    with path.open("rb") as file:
+        for start in [*range(0, size, step), max(size - BLOCK, 0)]:
+            file.seek(start)
+            digest.update(file.read(BLOCK))
+    return digest.hexdigest()

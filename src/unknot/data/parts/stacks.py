@@ -11,8 +11,8 @@ from unknot.core.errors import DataError, ShapeError
 from unknot.core.text import number
 from unknot.data.parts import shelf
 from unknot.data.parts.decoding import Depth, Header, Target, fit_array
-from unknot.data.parts.picture_files import Progress
 from unknot.data.parts.reading import Options, Reading, describe, plan
+from unknot.data.parts.shelf import Progress
 
 CHUNK_BYTES = 64 << 20
 """Of a chunk that is read at a time."""
