@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from unknot.api.dataset import Dataset as Dataset
     from unknot.api.dataset import dataset as dataset
     from unknot.api.model import Model as Model
+    from unknot.api.planning import study as study
     from unknot.api.run import Run as Run
     from unknot.api.study import Study as Study
-    from unknot.api.study import study as study
     from unknot.api.training import load as load
     from unknot.api.training import resume as resume
     from unknot.api.training import train as train
@@ -55,7 +55,7 @@ _HOMES = {
     "load": "unknot.api.training",
     "resume": "unknot.api.training",
     "Study": "unknot.api.study",
-    "study": "unknot.api.study",
+    "study": "unknot.api.planning",
     "FactorSpace": "unknot.core.factors",
     "FactorDataset": "unknot.core.dataset",
     "Hyper": "unknot.core.hyper",

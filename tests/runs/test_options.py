@@ -175,8 +175,8 @@ def test_a_member_is_what_it_is_alone_and_goes_on_where_it_was(spec, tmp_path):
         assert together.stopped_early.get(i) == alone.stopped_early.get(0)
         for name, value in alone.best_weights.items():
             assert torch.equal(together.best_weights[name][i], value[0])
-        for step, weights in alone.kept.items():
-            assert_same(together.kept[step], weights, slice(i, i + 1))
+        for step, weights in alone.step_weights.items():
+            assert_same(together.step_weights[step], weights, slice(i, i + 1))
         assert torch.equal(codes[i], alone.population.encode(x).mean[0])
 
     for whole, checkpoint, backend in (

@@ -12,7 +12,7 @@ from unknot.runs.training import Progress, Watcher
 
 PAUSE = 0.2
 """Seconds between two pictures of a bar in a notebook."""
-SHOWN = ("loss", "recon", "kl", "validation.loss")
+NAMES = ("loss", "recon", "kl", "validation.loss")
 
 
 @contextmanager
@@ -116,9 +116,9 @@ class Note:
     def text(self, now: Progress) -> str:
         """The losses in words, and how many members diverged."""
         for name, value in (now.values or {}).items():
-            if name in SHOWN:
+            if name in NAMES:
                 self.values[name] = float(value.nanmedian())
-        words = [f"{name} {number(self.values[name])}" for name in SHOWN if name in self.values]
+        words = [f"{name} {number(self.values[name])}" for name in NAMES if name in self.values]
         if now.diverged:
             words.append(f"{len(now.diverged)} diverged")
         return "  ".join(words)

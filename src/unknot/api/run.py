@@ -234,8 +234,8 @@ class Run(run.Run):
         measured, names = latents.measure_latents(self)[member], self.dataset.space.names
         shares = measured.explained[measured.order]
         most = np.nan_to_num(shares, nan=-1).argmax(1)
-        known = ~np.isnan(shares).all(1)
-        best = [names[f] if ok else "" for f, ok in zip(most, known, strict=True)]
+        silent = np.isnan(shares).all(1)
+        best = ["" if no else names[f] for f, no in zip(most, silent, strict=True)]
         return pd.DataFrame(
             {
                 "kl": measured.kl[measured.order],

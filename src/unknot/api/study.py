@@ -1,34 +1,23 @@
 """Study: a grid of runs, from Python; the same plan, folder and resume as from the shell."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unknot.api.objects import choice_table, is_dataset_settings
 from unknot.api.progress import bar, say
 from unknot.api.run import Run
+from unknot.api.study_bar import StudyBar, perform_here
 from unknot.core import dotted, user_classes
 from unknot.core.errors import ConfigError, StoreError
 from unknot.core.registry import nearest
 from unknot.metrics.parts.facts import lower_is_better
-from unknot.runs.own_data import as_dataset
-from unknot.runs.spec import plain_value
-from unknot.runs.training import Progress
 from unknot.studies import study as records
 from unknot.studies.execute import driver
-from unknot.studies.execute.events import Done, Event, Failed, end_event
-from unknot.studies.execute.events import Progress as TaskProgress
-from unknot.studies.execute.run_task import run_task
-from unknot.studies.execute.task import Task
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.plan import Plan, plan
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from unknot.studies.store import Store
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,14 +88,14 @@ class Study:
             ConfigError: The folder holds another study.
             DataError: Files of published datasets are missing.
         """
-        here = self._has_user_classes()
-        if here and progress:
+        in_process = self._has_user_classes()
+        if in_process and progress:
             say(
                 "Classes of your own train in this process, one population after the other. To use "
                 "worker processes, put them into a module: unknot --import MODULE study run FOLDER."
             )
         with bar(None, show=progress) as move:
-            watcher = _Watcher(move)
+            watcher = StudyBar(move)
             try:
                 driver.run(
                     self.path,
@@ -117,7 +106,7 @@ class Study:
                     skip_missing=skip_missing,
                     on_start=watcher.start,
                     watch=watcher.see,
-                    pool=_perform_here if here else None,
+                    pool=perform_here if in_process else None,
                 )
             except KeyboardInterrupt:
                 say("Stopped. study.run() resumes.")
@@ -248,126 +237,3 @@ class Study:
         blocks = [table.get("train", {}), *table.get("grid", [])]
         values = [value for block in blocks for _, value in dotted.leaves(block)]
         return any(isinstance(v, str) and user_classes.is_user_name(v) for v in values)
-
-
-def study(
-    name: str,
-    *,
-    data: Any = "dsprites",
-    objective: Any = "beta_vae",
-    net: Any = None,
-    grid: Mapping[str, Sequence[Any]] | None = None,
-    seeds: int | Iterable[int] = 5,
-    metrics: Sequence[str] = (),
-    protocol: str | None = None,
-    out: str | Path | None = None,
-    **train: Any,
-) -> Study:
-    """A study: each configuration of a grid with each seed. Nothing runs before ``.run()``.
-
-    Args:
-        name: Of the study, and of its folder.
-        data: A dataset by name, path or settings; or one that `dataset` read from files.
-        objective: By name or as an object, or a list of them.
-        net: By name or as an object.
-        grid: Values to run by the path of a setting, ``{"objective.beta": [1, 4, 16]}``; axes
-            multiply.
-        seeds: How many, from 0 on, or which.
-        metrics: Names of metrics; a protocol may follow, ``dci@study2019``, the same for all.
-        protocol: Of the metrics; ``unknot`` when None.
-        out: The study folder; ``studies/NAME`` when None.
-        train: What all runs share, as in a settings file: ``steps=20_000``, ``batch=64``,
-            ``split="rows"``.
-
-    Raises:
-        ConfigError: A setting does not make sense.
-
-    Example:
-        >>> s = study("betas", data="xysquares", grid={"objective.beta": [1, 4]}, seeds=2)
-        >>> len(s)
-        4
-    """
-    base: dict[str, Any] = {"data": _data_table(data)}
-    if net is not None:
-        base["net"] = choice_table("nets", net)
-    base |= {key: plain_value(value) for key, value in train.items()}
-    objectives = [*objective] if isinstance(objective, list | tuple) else [objective]
-    axes = {path: [plain_value(v) for v in values] for path, values in (grid or {}).items()}
-    blocks = []
-    for each in objectives:
-        block = {"objective": choice_table("objectives", each)}
-        for path, values in axes.items():
-            dotted.put(block, path, values)
-        blocks.append(block)
-    names, wish = _split_protocol(metrics, protocol)
-    table: dict[str, Any] = {
-        "name": name,
-        "seeds": [*range(seeds)] if isinstance(seeds, int) else [int(seed) for seed in seeds],
-        "metrics": names,
-        "protocol": wish,
-        "train": base,
-        "grid": blocks,
-    }
-    file = StudyFile(table)
-    made = Study(Path(out) if out else Path("studies") / file.folder_name, file)
-    made.plan()  # a slip is found now, and not when it runs
-    return made
-
-
-def _data_table(data: Any) -> dict[str, Any]:
-    if isinstance(data, str | Path | Mapping) or is_dataset_settings(data):
-        return choice_table("datasets", data)
-    table: dict[str, Any] = as_dataset(data, {}).origin.table()
-    if table["name"] == "memory":
-        raise ConfigError(
-            "The runs of a study read their data from files, in processes of their own; save the "
-            "images, numpy.savez('images.npz', images=...), and give the path."
-        )
-    return table
-
-
-def _split_protocol(metrics: Sequence[str], protocol: str | None) -> tuple[Any, str]:
-    if isinstance(metrics, str):
-        metrics = re.split(r"\s*,\s*", metrics)
-    named = {metric.partition("@")[2] or protocol or "unknot" for metric in metrics}
-    if len(named) > 1:
-        raise ConfigError(
-            f"A study scores under one protocol; got {', '.join(sorted(named))}. Score its runs "
-            "under others afterwards: unknot evaluate."
-        )
-    names = [metric.partition("@")[0] for metric in metrics]
-    return "all" if names == ["all"] else names, next(iter(named), protocol or "unknot")
-
-
-def _perform_here(tasks: Sequence[Task]) -> Iterator[Event]:
-    """Perform tasks in this process, where classes of the user's are known."""
-    for task in tasks:
-        fact = run_task(task, tell=lambda _, __: None, stop=lambda: False)
-        yield end_event(task.key, fact)
-
-
-class _Watcher:
-    """Moves a bar with the events of a study."""
-
-    def __init__(self, move: Any) -> None:
-        self.move, self.members = move, dict[str, int]()
-        self.done, self.steps, self.total = dict[str, int](), dict[str, int](), 1
-        self.errors: list[str] = []
-
-    def start(self, store: "Store", _: object) -> None:
-        """Begin with what is done already."""
-        for p in store.populations():
-            self.members[p.key], self.steps[p.key] = p.members, p.steps
-            self.done[p.key] = p.steps if p.status == "done" else 0
-        self.total = sum(self.members[key] * steps for key, steps in self.steps.items())
-
-    def see(self, event: Event) -> None:
-        """Move on."""
-        if isinstance(event, TaskProgress) and event.phase == "train":
-            self.done[event.key] = event.done
-        elif isinstance(event, Done | Failed):
-            self.done[event.key] = self.steps[event.key]
-        if isinstance(event, Failed):
-            self.errors.append(event.error)
-        step = sum(self.members[key] * done for key, done in self.done.items())
-        self.move(Progress(min(step, self.total), self.total, None, {}))

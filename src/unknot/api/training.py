@@ -115,8 +115,8 @@ def train(
         },
     )
     loaded, data_table = _data(data, data_settings or {})
-    given = {**settings, **(objective_settings or {})}
-    objective_table = choice_table("objectives", objective, given)
+    own_settings = {**settings, **(objective_settings or {})}
+    objective_table = choice_table("objectives", objective, own_settings)
     table: dict[str, Any] = {
         "data": data_table,
         "net": dict(net_settings or {}) if net is None else choice_table("nets", net, net_settings),

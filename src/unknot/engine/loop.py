@@ -34,7 +34,7 @@ def fit(
     """
     done, pauses = start, (pause_every,) if isinstance(pause_every, int) else (*pause_every,)
     while done < steps:
-        ahead = [every - done % every for every in (log_every, *pauses)]
+        ahead = [pause - done % pause for pause in (log_every, *pauses)]
         ahead += [step - done for step in (*pause_at, steps) if step > done]
         n = 1 if done == 0 else min(population.pace, *ahead)
         values = population.advance(done, n)

@@ -255,7 +255,7 @@ class Model:
         for name, weight in self.modules.named_parameters():
             tensors[name] = weight
             key = loss_of(name)
-            for prefix, kept in moments_of(self.member.optims[key]).items():
-                tensors[prefix + name] = self.optimizers[key].state[weight][kept]
+            for prefix, key_in_torch in moments_of(self.member.optims[key]).items():
+                tensors[prefix + name] = self.optimizers[key].state[weight][key_in_torch]
         averages = self.average.named_parameters() if self.average else ()
         return {**tensors, **{f"ema.{name}": average for name, average in averages}}

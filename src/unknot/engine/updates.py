@@ -143,10 +143,10 @@ def torch_optimizer(weights: dict[str, nn.Parameter], settings: Optimizer) -> to
     Its learning rate is set at each step.
     """
     parameters = [*weights.values()]
-    made: torch.optim.Optimizer
+    optimizer: torch.optim.Optimizer
     if isinstance(settings, Adam):
         betas = settings.beta1, settings.beta2
-        made = torch.optim.Adam(parameters, lr=1.0, betas=betas, eps=settings.eps, fused=True)
+        optimizer = torch.optim.Adam(parameters, lr=1.0, betas=betas, eps=settings.eps, fused=True)
     elif isinstance(settings, AdamW):
         shrinks = {name: decays(name, w.ndim) for name, w in weights.items()}
         groups = [
@@ -157,9 +157,9 @@ def torch_optimizer(weights: dict[str, nn.Parameter], settings: Optimizer) -> to
             for decay in (True, False)
         ]
         betas = settings.beta1, settings.beta2
-        made = torch.optim.AdamW(groups, lr=1.0, betas=betas, eps=settings.eps, fused=True)
+        optimizer = torch.optim.AdamW(groups, lr=1.0, betas=betas, eps=settings.eps, fused=True)
     elif isinstance(settings, RMSprop):
-        made = torch.optim.RMSprop(
+        optimizer = torch.optim.RMSprop(
             parameters,
             lr=1.0,
             alpha=settings.alpha,
@@ -168,17 +168,17 @@ def torch_optimizer(weights: dict[str, nn.Parameter], settings: Optimizer) -> to
             centered=settings.centered,
         )
     elif isinstance(settings, Adagrad):
-        made = torch.optim.Adagrad(parameters, lr=1.0, eps=settings.eps)
+        optimizer = torch.optim.Adagrad(parameters, lr=1.0, eps=settings.eps)
     else:
-        made = torch.optim.SGD(
+        optimizer = torch.optim.SGD(
             parameters, lr=1.0, momentum=settings.momentum, nesterov=settings.nesterov
         )
     for p in parameters:
-        made.state[p] = {
+        optimizer.state[p] = {
             "step": torch.zeros((), device=p.device),
             **{key: torch.zeros_like(p) for key in moments_of(settings).values()},
         }
-    return made
+    return optimizer
 
 
 def weights_of(optimizer: torch.optim.Optimizer) -> list[nn.Parameter]:

@@ -9,7 +9,7 @@ from unknot.runs.description import check_images
 from unknot.runs.states import check_tensors
 from unknot.runs.training import Training
 
-BESIDE = ("curves", "seen", "best.")
+OTHERS = ("curves", "seen", "best.")
 """How tensors of a checkpoint begin that are not the population's."""
 
 
@@ -42,7 +42,7 @@ def restore(training: Training, saved: Checkpoint, source: Path) -> None:
         raise StoreError(f"The checkpoint in {source} belongs to another run.")
     seen = saved.facts.get("images")
     check_images(training.context.dataset, seen, f"the checkpoint in {source}")
-    state = {n: t for n, t in saved.tensors.items() if not n.startswith(BESIDE)}
+    state = {n: t for n, t in saved.tensors.items() if not n.startswith(OTHERS)}
     check_tensors(training.population.state(), state, source)
     training.population.load(state)
     stopped = {int(member): step for member, step in saved.facts.get("stopped", {}).items()}
@@ -51,8 +51,8 @@ def restore(training: Training, saved: Checkpoint, source: Path) -> None:
     training.validation = Curves.from_tensors(saved.tensors, names[1], "seen", stopped)
     if saved.facts["ids"] != training.ids:  # the last step of the shorter run was out of turn
         spec = training.specs[0]
-        training.curves = training.curves.each(spec.log_every, first=True)
-        training.validation = training.validation.each(spec.validate_every or 1)
+        training.curves = training.curves.thin(spec.log_every, first=True)
+        training.validation = training.validation.thin(spec.validate_every or 1)
     training.stopped_early = stopped
     training.population.freeze(stopped)
     for name, look in (("best", training.best), ("patience", training.patience)):

@@ -179,8 +179,8 @@ def _source(kind: type, name: str, inner: dict[str, Any]) -> str | None:
     """The hash of the source of a user's own class, if it is the one that a file means."""
     if not user_classes.is_user_name(name):
         return None
-    source, meant = user_classes.source_hash(kind), inner.pop("source", None)
-    if meant is not None and source != meant:
+    source, wish = user_classes.source_hash(kind), inner.pop("source", None)
+    if wish is not None and source != wish:
         raise ConfigError(
             f"{name} was changed after the run was trained, so that it would be another run. "
             "Put the class back as it was, or train again."

@@ -51,9 +51,9 @@ class Curves:
         columns = {n: [v[i][index : index + 1] for i in rows] for n, v in self.values.items()}
         return Curves([self.steps[i] for i in rows], columns)
 
-    def each(self, every: int, *, first: bool = False) -> "Curves":
+    def thin(self, steps: int, *, first: bool = False) -> "Curves":
         """The rows of each so many steps, and of the first one where that is asked for."""
-        rows = [i for i, s in enumerate(self.steps) if s % every == 0 or (first and s == 1)]
+        rows = [i for i, s in enumerate(self.steps) if s % steps == 0 or (first and s == 1)]
         columns = {name: [logged[i] for i in rows] for name, logged in self.values.items()}
         return Curves([self.steps[i] for i in rows], columns, self.ended)
 

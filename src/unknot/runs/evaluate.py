@@ -172,10 +172,10 @@ def metric_names(names: Sequence[str]) -> list[str]:
         >>> metric_names(["mig", "sap", "mig"])
         ['mig', 'sap']
     """
-    known = [RECON, *model_metrics()]
+    metrics = [RECON, *model_metrics()]
     for name in names:
-        if name not in known:
-            raise ConfigError(f"There is no metric '{name}'{registry.nearest(str(name), known)}")
+        if name not in metrics:
+            raise ConfigError(f"There is no metric '{name}'{registry.nearest(str(name), metrics)}")
     return [*dict.fromkeys(names)]
 
 

@@ -214,7 +214,7 @@ class RunFolder:
     def save(self, training: Training) -> None:
         """Write weights and curves; the status comes last and says that all of it is there."""
         write_tensors(self.weights_file, training.weights(), NOTE)
-        for step, weights in training.kept.items():
+        for step, weights in training.step_weights.items():
             write_tensors(self.step_file(step), weights, NOTE)
         if training.best_weights:
             write_tensors(self.step_file("best"), training.best_weights, NOTE)
@@ -257,7 +257,7 @@ class RunFolder:
 
     def save_checkpoint(self, training: Training) -> None:
         """Write what a training needs to be resumed."""
-        for step, weights in training.kept.items():  # of one that was in memory until now
+        for step, weights in training.step_weights.items():  # of one that was in memory until now
             write_tensors(self.step_file(step), weights, NOTE)
         checkpoint.save(self.checkpoints, checkpoints.pack(training))
         if not training.finished:  # or `save` says so, when all of it is there

@@ -56,7 +56,7 @@ def extend(training: Training, spec: TrainSpec) -> Training:
     longer = Training.start([spec], str(training.context.runtime.device), training.context.dataset)
     longer.continues = {"ids": training.ids, "step": training.step}
     checkpoints.restore(longer, checkpoints.pack(training), Path("memory"))
-    longer.kept = {**training.kept, old.updates: training.weights()}
+    longer.step_weights = {**training.step_weights, old.updates: training.weights()}
     return longer
 
 

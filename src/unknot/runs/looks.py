@@ -43,8 +43,8 @@ def look(
 
 
 def _validates(training: "Training") -> bool:
-    every, last = training.specs[0].validate_every, training.specs[0].updates
-    return every is not None and (training.step % every == 0 or training.step == last)
+    pause, last = training.specs[0].validate_every, training.specs[0].updates
+    return pause is not None and (training.step % pause == 0 or training.step == last)
 
 
 def _judge(training: "Training", seen: Mapping[str, Tensor]) -> None:

@@ -91,9 +91,9 @@ def data_of_run(source: Any, choice: Choice) -> FactorDataset | None:
         moved = config.data({**choice.table(), "path": str(source)})
         dataset: FactorDataset = moved.settings.load()
         return replace(dataset, origin=moved)
-    made = isinstance(source, FactorDataset | str | Path) or getattr(source, "ndim", 0) == 2
+    is_finished = isinstance(source, FactorDataset | str | Path) or getattr(source, "ndim", 0) == 2
     names = ("size", "channels", "standardize")
-    again = {} if made else {n: getattr(settings, n) for n in names if hasattr(settings, n)}
+    again = {} if is_finished else {n: getattr(settings, n) for n in names if hasattr(settings, n)}
     dataset = as_dataset(source, again)
     content = getattr(dataset.origin.settings, "content", None)
     if dataset.origin != choice and (content is None or content != settings.content):

@@ -80,13 +80,13 @@ def keep_whole(folder: Path) -> int:
     """
     path = inside(folder, FILE)
     lines = path.read_text("utf-8", errors="replace").splitlines()
-    whole = []
+    sound = []
     for line in lines:
         with contextlib.suppress(ValueError, TypeError, AttributeError, RecursionError):
-            whole.append(_parse(line))
+            sound.append(_parse(line))
     write_whole(inside(folder, f"{FILE}.damaged"), path.read_bytes())
-    _write(folder, whole)
-    return len(lines) - len(whole)
+    _write(folder, sound)
+    return len(lines) - len(sound)
 
 
 def _parse(line: str) -> Record:

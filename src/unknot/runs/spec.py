@@ -88,8 +88,8 @@ class TrainSpec:
 
     def __post_init__(self) -> None:
         self._check_looks()
-        every = ("log_every", "checkpoint_every", "validate_every", "score_every")
-        for name in ("steps", "batch", *every):
+        pauses = ("log_every", "checkpoint_every", "validate_every", "score_every")
+        for name in ("steps", "batch", *pauses):
             if (value := getattr(self, name)) is not None and not 1 <= value < 2**63:
                 bound = "1 or more" if value < 1 else "below 2^63"
                 raise ConfigError(f"{name} must be {bound}; got {value}.")
@@ -160,8 +160,8 @@ class TrainSpec:
     @property
     def kept_steps(self) -> tuple[int, ...]:
         """Steps before the last whose weights are kept."""
-        every = range(self.score_every, self.updates, self.score_every) if self.score_every else ()
-        return tuple(sorted({*self.score_at, *every} - {self.updates}))
+        steps = range(self.score_every, self.updates, self.score_every) if self.score_every else ()
+        return tuple(sorted({*self.score_at, *steps} - {self.updates}))
 
     def _check_schedules(self) -> None:
         """Training that ends before a schedule does is another training than was asked for."""

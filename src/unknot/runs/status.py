@@ -96,8 +96,8 @@ def damage(folder: Path, record: Mapping[str, Any]) -> dict[str, str]:
 
 def way_back(folder: Path) -> str:
     """What to do about damage in a run folder, or in a population of a study."""
-    whole = folder.parent.parent if folder.parent.name == "populations" else folder
-    return f"Repair it with `unknot check {whole} --repair`."
+    place = folder.parent.parent if folder.parent.name == "populations" else folder
+    return f"Repair it with `unknot check {place} --repair`."
 
 
 def versions(threads: int | None = None) -> dict[str, Any]:

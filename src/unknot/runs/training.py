@@ -63,7 +63,7 @@ class Training:
     best: Best | None = None
     """Of each member, where the weights of its best step are kept."""
     best_weights: State = field(default_factory=dict)
-    kept: dict[int, State] = field(default_factory=dict)
+    step_weights: dict[int, State] = field(default_factory=dict)
     """Weights by step, where they are kept in memory."""
     step: int = 0
     seconds: float = 0.0
@@ -228,7 +228,7 @@ class Training:
                 if tick.step in spec.kept_steps and keep is not None:
                     keep(self)
                 elif tick.step in spec.kept_steps:
-                    self.kept[tick.step] = self.weights()
+                    self.step_weights[tick.step] = self.weights()
                 watch(Progress(tick.step, spec.updates, values, self.diverged))
                 self.stopped = stop()
                 if self.stopped or self.finished or tick.step % spec.checkpoint_every == 0:

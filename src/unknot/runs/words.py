@@ -26,10 +26,10 @@ def apply(table: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
         >>> apply({}, ["beta=2", "objective=vae", "objective=beta_vae", "lr=0.001"])
         {'objective': {'name': 'beta_vae', 'beta': 2}, 'optim': {'lr': 0.001}}
     """
-    whole = [word for word in words if "=" not in word or _is_whole(_path(word))]
-    short = [word for word in words if word not in whole]
-    result = config.assign(table, whole)
-    if any(_path(word) == "seeds" for word in whole) and isinstance(result["seeds"], str):
+    paths = [word for word in words if "=" not in word or _is_whole(_path(word))]
+    short = [word for word in words if word not in paths]
+    result = config.assign(table, paths)
+    if any(_path(word) == "seeds" for word in paths) and isinstance(result["seeds"], str):
         result["seeds"] = config.seeds(result["seeds"])
     for word in short:
         path, _, value = word.partition("=")
