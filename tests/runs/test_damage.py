@@ -11,7 +11,8 @@ from safetensors.torch import load_file, save_file
 import unknot
 from unknot.cli.main import app
 from unknot.core.errors import DamageError, StoreError
-from unknot.runs import repair, training
+from unknot.engine import checkpoint
+from unknot.runs import records, repair, status, training
 from unknot.runs.folder import RunFolder
 
 FINAL = ("weights.safetensors", "curves.safetensors", "curves.csv", "status.json")
@@ -47,6 +48,24 @@ def test_a_flipped_byte_is_noticed_and_mended(run, whole, name, place):
     assert "\n" not in str(said.value)
     unknot.resume(run, device="cpu")
     assert content(run) == content(whole)
+
+
+@pytest.mark.parametrize("text", ["[" * 10_000, '{"step": ' + "9" * 5_000 + "}"], ids=len)
+@pytest.mark.parametrize("name", ["status.json", "scores.jsonl"])
+def test_json_out_of_bounds_is_damage_in_one_short_line(run, name, text):
+    (run / name).write_text(text)
+    with pytest.raises(
+        DamageError, match=r"damaged: .*(more than 64 deep|40 digits).*--repair"
+    ) as e:
+        (status if name == "status.json" else records).read(run)
+    assert len(str(e.value)) < len(str(run)) * 2 + 300
+
+
+def test_a_checkpoint_of_json_out_of_bounds_is_none(run):
+    newest = max((run / "checkpoints").iterdir())
+    (newest / "state.json").write_text("[" * 10_000)
+    with pytest.raises(StoreError, match="more than 64 deep"):
+        checkpoint.load(newest)
 
 
 @pytest.mark.parametrize("name", FINAL)

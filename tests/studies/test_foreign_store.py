@@ -54,6 +54,9 @@ DAMAGE = {
     "scores of no measure": "DELETE FROM measures",
     "scores in words": "UPDATE scores SET value = 'good'",
     "options of no JSON": "UPDATE measures SET options = ''",
+    "options without end": f"UPDATE measures SET options = '{'[' * 10_000}'",
+    "settings of 5,000 digits": f"UPDATE configurations SET spec = '{{\"steps\": {'9' * 5_000}}}' "
+    "WHERE number = 1",
 }
 
 

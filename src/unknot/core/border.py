@@ -118,7 +118,7 @@ def check_name(name: Any, what: str) -> str:
         raise ConfigError(
             f"{what} has {len(name):,} characters; at most {LONGEST_NAME} are read: {shown(name)}."
         )
-    if any(map(is_control, name)):
+    if not name.isprintable() and any(map(is_control, name)):
         raise ConfigError(
             f"{what} has a line break or another control character: {shown(name)}; remove it."
         )
@@ -137,16 +137,17 @@ def clean_name(name: str) -> str:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """What a JSON text says.
+    """What a JSON text says; every file and database of ours is read by this function.
 
     Raises:
         ValueError: It is not JSON, or deeper or longer than what is read.
     """
     try:
-        return check_value(json.loads(text))
-    except (RecursionError, ConfigError) as error:
-        reason = str(error) if isinstance(error, ConfigError) else f"more than {DEEPEST} deep"
-        raise ValueError(reason.rstrip(".")) from error
+        return check_value(json.loads(text, parse_int=parse_number))
+    except RecursionError as error:
+        raise ValueError(f"it is nested more than {DEEPEST} deep") from error
+    except ConfigError as error:
+        raise ValueError(str(error).rstrip(".")) from error
 
 
 def parse_number(text: str) -> int | float | None:

@@ -14,6 +14,7 @@ from safetensors.torch import load as read_tensors
 from safetensors.torch import save as pack_tensors
 from torch import Tensor
 
+from unknot.core.border import parse_json
 from unknot.core.errors import StoreError, WriteError
 from unknot.core.files import atomic_path, write_whole
 
@@ -79,7 +80,7 @@ def latest(folder: Path) -> Checkpoint | None:
 def load(path: Path) -> Checkpoint:
     """Read one checkpoint and check that it is what was written."""
     try:
-        facts = json.loads((path / "state.json").read_text(encoding="utf-8"))
+        facts = parse_json((path / "state.json").read_bytes())
         data = (path / "state.safetensors").read_bytes()
         checksum = facts.pop("sha256")
         altered = checksum != _checksum(data, facts)

@@ -15,6 +15,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from unknot.core import noise
+from unknot.core.border import parse_json
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factor_table import FactorTable, as_table, fill_grid
@@ -76,7 +77,7 @@ def _described(plain: Arrays, arrays: dict[str, np.ndarray], path: Path) -> Arra
     factors, codes = arrays["factors"], torch.from_numpy(arrays["codes"])
     try:
         names, kinds = (tuple(arrays[name].tolist()) for name in ("names", "kinds"))
-        levels = json.loads(str(arrays["levels"]))
+        levels = parse_json(str(arrays["levels"]))
         tables = [
             FactorTable(names, kinds, tuple(map(tuple, levels)), torch.from_numpy(array).long())
             for array in (factors, *(plain.test[1:] if plain.test else ()))

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unknot.core.border import parse_json
 from unknot.core.checksums import facts_sum
 from unknot.core.errors import DamageError
 from unknot.core.files import inside, write_whole
@@ -66,7 +67,7 @@ def read(folder: Path) -> list[Record]:
         return []
     try:
         return [_parse(line) for line in path.read_text("utf-8").splitlines()]
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise DamageError(f"{path} is damaged: {error}. {way_back(folder)}") from error
 
 
@@ -82,7 +83,7 @@ def keep_whole(folder: Path) -> int:
     lines = path.read_text("utf-8", errors="replace").splitlines()
     sound = []
     for line in lines:
-        with contextlib.suppress(ValueError, TypeError, AttributeError, RecursionError):
+        with contextlib.suppress(ValueError, TypeError, AttributeError):
             sound.append(_parse(line))
     write_whole(inside(folder, f"{FILE}.damaged"), path.read_bytes())
     _write(folder, sound)
@@ -91,7 +92,7 @@ def keep_whole(folder: Path) -> int:
 
 def _parse(line: str) -> Record:
     """A record from its line; lines written before there were checksums have none."""
-    facts = json.loads(line)
+    facts = parse_json(line)
     check = facts.pop("check", None)
     if check is not None and check != facts_sum(facts)[:CHECK]:
         raise ValueError("a line is not what was written")

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 import unknot
+from unknot.core.border import parse_json
 from unknot.core.checksums import bytes_sum, facts_sum, file_sum
 from unknot.core.errors import DamageError, StoreError
 from unknot.core.files import inside, write_whole
@@ -23,13 +24,14 @@ def read(folder: Path) -> dict[str, Any]:
     if not file.exists():
         return {}
     try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
+        facts = parse_json(file.read_bytes())
         _ = [(member["id"], member["diverged_at"]) for member in facts["members"]]
         number, checksum = facts.get("format", 1), facts.pop("sha256", None)
         files = facts.get("files", {})
         _ = [(str(name), files[name]["sha256"], int(files[name]["bytes"])) for name in files]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise DamageError(f"{file} is damaged: {error!r}. {way_back(folder)}") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = str(error) if isinstance(error, OSError | ValueError) else "it is no status"
+        raise DamageError(f"{file} is damaged: {reason}. {way_back(folder)}") from error
     if number != FORMAT:
         raise StoreError(f"{file} has format {number}; this version reads format {FORMAT}.")
     if checksum is not None and checksum != facts_sum(facts):

@@ -1,7 +1,8 @@
 """Omissions: runs that a study file asks for and its records have not, as files were missing."""
 
-import json
 from collections.abc import Mapping
+
+from unknot.core.border import parse_json
 
 FACT = "omissions"
 """What the records call them."""
@@ -9,7 +10,7 @@ FACT = "omissions"
 
 def read_omissions(facts: Mapping[str, str]) -> dict[str, int]:
     """Runs that the records of a study omit, by dataset."""
-    return dict(json.loads(facts.get(FACT, "{}")))
+    return dict(parse_json(facts.get(FACT, "{}")))
 
 
 def describe_omissions(omissions: Mapping[str, int]) -> str:

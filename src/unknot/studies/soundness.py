@@ -4,12 +4,12 @@ A file from somewhere else may hold anything: views that never end, names that l
 folder, values that nobody can read. So it is looked through before any of it is used.
 """
 
-import json
 import re
 import sqlite3
 from collections.abc import Callable
 from typing import Any
 
+from unknot.core.border import parse_json
 from unknot.studies.omissions import FACT as OMISSIONS
 
 KEY = re.compile(r"[0-9a-f]{12}")
@@ -157,8 +157,8 @@ def _is_numbers(text: Any) -> bool:
 def _json(text: Any, kind: Any) -> tuple[Any, ...]:
     """A value of a kind in a tuple, or nothing if the text is not JSON of it."""
     try:
-        value = json.loads(text)
-    except (TypeError, ValueError, RecursionError):
+        value = parse_json(text)
+    except (TypeError, ValueError):
         return ()
     return (value,) if isinstance(value, kind) else ()
 

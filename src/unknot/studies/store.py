@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from unknot.core.border import parse_json
 from unknot.core.checksums import file_sum
 from unknot.core.errors import DamageError, StoreError, WriteError
 from unknot.core.files import inside, refuse_links, write_whole
@@ -208,12 +209,12 @@ class Store:
         measures = {
             number: (
                 "" if protocol == facts["protocol"] else f"@{protocol}",
-                json.loads(options).get("seed") in (None, int(facts["score_seed"])),
+                parse_json(options).get("seed") in (None, int(facts["score_seed"])),
             )
             for number, protocol, options in self._rows(
                 "SELECT number, protocol, options FROM measures"
             )
-            if (json.loads(options).get("step"), json.loads(options).get("part")) == (step, None)
+            if (parse_json(options).get("step"), parse_json(options).get("part")) == (step, None)
         }
         rows = self._rows("SELECT run, measure, name, value FROM scores ORDER BY measure")
         rows = [row for row in rows if row[1] in measures]
@@ -228,7 +229,7 @@ class Store:
     def scored_steps(self) -> list[int]:
         """Steps before the last that have scores."""
         options = self._rows("SELECT DISTINCT options FROM measures")
-        steps = {json.loads(text).get("step") for (text,) in options}
+        steps = {parse_json(text).get("step") for (text,) in options}
         return sorted(step for step in steps if step is not None)
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:

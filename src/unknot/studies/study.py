@@ -16,13 +16,12 @@ run = study.run(best["id"])          # the model itself
 ```
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unknot.core import dotted
-from unknot.core.border import check_type
+from unknot.core.border import check_type, parse_json
 from unknot.core.errors import DamageError, StoreError
 from unknot.core.registry import nearest
 from unknot.runs import lock
@@ -98,7 +97,7 @@ class Study:
             if not (run.current or dropped):
                 continue
             if run.configuration not in settings:
-                settings[run.configuration] = flat(json.loads(run.spec))
+                settings[run.configuration] = flat(parse_json(run.spec))
             row = {
                 "id": run.id,
                 "seed": run.seed,
@@ -215,7 +214,7 @@ class Study:
     def setting_names(self) -> list[str]:
         """Names of the columns of the table that hold settings."""
         specs = dict.fromkeys(run.spec for run in self.store.runs())
-        return [*dict.fromkeys(path for spec in specs for path in flat(json.loads(spec)))]
+        return [*dict.fromkeys(path for spec in specs for path in flat(parse_json(spec)))]
 
     def baselines(self) -> tuple[str, ...]:
         """What the study file wants scores to be compared with, in words."""
@@ -225,7 +224,7 @@ class Study:
 
 
 def _last(text: str) -> dict[str, float | None]:
-    return {k: v for k, v in json.loads(text).items() if not k.endswith(".weight")}
+    return {k: v for k, v in parse_json(text).items() if not k.endswith(".weight")}
 
 
 def flat(spec: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from unknot.core.border import parse_json
 from unknot.core.errors import WriteError
 from unknot.core.files import atomic_path
 from unknot.data.parts import cache
@@ -48,7 +49,7 @@ def recall(key: str, room: str = USERS) -> Entry | None:
     """An entry that is there and sound."""
     try:
         path = cache.folder() / room / key
-        facts = json.loads((path / FACTS).read_text(encoding="utf-8"))
+        facts = parse_json((path / FACTS).read_bytes())
         if facts["digest"] != _digest(path / PIXELS):
             return None
         pixels = np.memmap(path / PIXELS, facts["dtype"], "r").reshape(facts["shape"])
@@ -105,7 +106,7 @@ def recall_facts(key: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]
     """
     try:
         path = _folder(USERS) / f"{key}.json"
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record: dict[str, Any] = parse_json(path.read_bytes())
     except (OSError, ValueError, WriteError):
         record = find()
         try:

@@ -5,6 +5,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
+from unknot.core.border import parse_json
 from unknot.core.errors import DataError, WriteError
 from unknot.core.files import write_whole
 from unknot.data.parts.sources import Source
@@ -93,7 +94,7 @@ def write_record(path: Path, sha256: str) -> None:
 def read_note(path: Path) -> dict[str, object]:
     """A small note of ours; empty if it is not there or not whole."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = parse_json(path.read_bytes())
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -3,7 +3,6 @@
 Beside it stands a page with the full settings of a study's runs, a block for each configuration.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import unknot
 from unknot.analysis import Results
 from unknot.analysis.configurations import Columns
+from unknot.core.border import parse_json
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import DamageError
 from unknot.core.files import file_stem, write_whole
@@ -250,7 +250,7 @@ def settings_blocks(study: Study) -> list[SettingsBlock]:
     for run in study.store.runs():
         if run.current:
             if run.configuration not in specs:
-                specs[run.configuration] = without_folders(json.loads(run.spec))
+                specs[run.configuration] = without_folders(parse_json(run.spec))
             runs.setdefault(run.configuration, []).append((run.id, run.seed))
     paths = {number: flat(spec) for number, spec in specs.items()}
     apart = varying_settings([*paths.values()])

@@ -14,7 +14,7 @@ finds them by the notes that are kept of them.
 
 ```
 <study>/slurm/
-  <key>.job.json        which job has the population, and what it was told
+  <key>.job.json        which job has the population, and a checksum of what it was told
   <key>.answer.json     what came of it
   <job>_*               of submitit: what was sent, and what the job printed
 ```
@@ -38,6 +38,8 @@ from types import FrameType
 from typing import Any
 
 import unknot
+from unknot.core.border import parse_json
+from unknot.core.checksums import bytes_sum
 from unknot.core.errors import ConfigError, StoreError, UnknotError
 from unknot.core.files import write_whole
 from unknot.runs.folder import RunFolder
@@ -281,7 +283,7 @@ class SlurmPool:
                 f"{message.strip()} (see --backend-option). Nothing is lost."
             ) from error
         for task, job in zip(tasks, jobs, strict=True):
-            note = {"job": job.job_id, "task": task.json()}
+            note = {"job": job.job_id, "task": bytes_sum(task.json().encode())}
             write_whole(self.folder / f"{task.key}.job.json", json.dumps(note).encode())
         return jobs
 
@@ -295,7 +297,7 @@ class SlurmPool:
             if not note:
                 continue
             there = note["job"] in queue or (self.folder / f"{task.key}.answer.json").exists()
-            if there and note["task"] == task.json():
+            if there and note["task"] == bytes_sum(task.json().encode()):
                 yield task, importlib.import_module("submitit").SlurmJob(self.folder, note["job"])
             elif note["job"] in queue:
                 _run("scancel", note["job"])
@@ -373,7 +375,7 @@ def _last_words(job: Any) -> str:
 def _read(path: Path) -> dict[str, Any]:
     """A file of ours; nothing where there is none."""
     try:
-        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        facts: dict[str, Any] = parse_json(path.read_bytes())
     except (OSError, ValueError):
         return {}
     return facts

@@ -8,6 +8,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from unknot.core.border import parse_json
 from unknot.core.errors import StoreError
 from unknot.runs import config
 from unknot.runs.spec import TrainSpec
@@ -104,9 +105,9 @@ def from_store(
     return Task(
         population,
         str(store.place(population).absolute()),
-        [json.loads(spec) for spec in specs],
+        [parse_json(spec) for spec in specs],
         [{"id": run.id, "seed": run.seed, "configuration": specs.index(run.spec)} for run in runs],
-        json.loads(facts["metrics"]),
+        parse_json(facts["metrics"]),
         facts["protocol"],
         int(facts["score_seed"]),
         device,
