@@ -19,7 +19,7 @@ NUMBERS := $(addprefix tests/objectives/test_,curves.py l_vae.py vae.py) \
 	$(addprefix tests/metrics/test_,aggregate_posterior.py beta_vae.py boosting.py dci.py \
 	distances_datasets.py docs.py efficiency.py explicitness.py factor_vae.py golden.py infomec.py \
 	peer_defects.py representations.py)
-PROGRAMS := tests/api tests/cli tests/docs tests/report tests/runs tests/studies tests/torture $(NUMBERS)
+PROGRAMS := tests/api tests/cli tests/docs tests/fuzz tests/report tests/runs tests/studies tests/torture $(NUMBERS)
 
 test: .venv/dev
 	$(PYTEST) --durations=10 $(addprefix --ignore=,$(PROGRAMS))

@@ -21,6 +21,14 @@ settings.register_profile("long", max_examples=2_000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Say how many cases of fuzzing there were."""
+    reports = [r for kind in ("passed", "failed") for r in terminalreporter.stats.get(kind, [])]
+    counts = [n for r in reports for name, n in r.user_properties if name == "fuzz cases"]
+    if counts:
+        terminalreporter.write_line(f"{sum(counts):,} fuzz cases")
+
+
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
     """A 4 x 4 x 4 grid of 8 x 8 images, as a file that the dataset ``arrays`` reads."""

@@ -46,6 +46,7 @@ DAMAGE = {
     "no settings": "DELETE FROM configurations",
     "a status of no name": "UPDATE populations SET status = 'lost'",
     "steps in words": "UPDATE populations SET steps = 'many'",
+    "members without end": "UPDATE populations SET members = 4611686018427387904",
     "a member twice": "UPDATE plan SET member = 0",
     "last values of no JSON": "UPDATE runs SET last = 'x'",
     "last values in words": 'UPDATE runs SET last = \'{"loss": "low"}\'',

@@ -117,7 +117,8 @@ def _fault_of_populations(db: sqlite3.Connection, runs: list[tuple[Any, ...]]) -
             return f"its population {key} has the status {status!r:.20} in {phase!r:.20}"
         if not all(isinstance(n, int) for n in numbers) or not isinstance(error, str | None):
             return f"its population {key} has values of other types"
-        if sorted(members.get(key, [])) != [*range(numbers[1])]:
+        there = members.get(key, [])
+        if len(there) != numbers[1] or sorted(there) != [*range(len(there))]:
             return f"its population {key} has other members than the plan"
     return None
 

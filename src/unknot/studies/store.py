@@ -25,6 +25,8 @@ FORMAT = "2"
 FILE = "study.db"
 SEAL = "study.db.sha256"
 """The checksum of the file while nobody writes to it."""
+DAMAGE = (sqlite3.Error, UnicodeDecodeError)
+"""What reading damaged records raises; the second if the message of the first is damaged too."""
 WAIT = 30.0
 """Seconds that a reader or the writer waits for the other."""
 
@@ -444,7 +446,7 @@ def open_to_read(folder: Path) -> Store:
             db.execute("SELECT 1 FROM sqlite_master").fetchall()
         except sqlite3.OperationalError:
             continue
-        except sqlite3.Error:
+        except DAMAGE:
             break
         store = _checked(Store(folder, db))
         _check_seal(folder)
@@ -499,5 +501,5 @@ def _explained(folder: Path, verb: str) -> Iterator[None]:
             (StoreError, "") if verb == "read" else (WriteError, " Stored results are intact.")
         )
         raise kind(f"Could not {verb} the records in {folder / FILE}: {error}.{end}") from error
-    except sqlite3.Error as error:
+    except DAMAGE as error:
         raise DamageError(f"{folder / FILE} is damaged: {error}. {_way_back(folder)}") from error

@@ -73,7 +73,10 @@ def read_labels(
     elif partial:
         columns = {name: column[:count] for name, column in columns.items()}
     if isinstance(source, str | Path):
-        columns = {name: [_parse(cell) for cell in cells] for name, cells in columns.items()}
+        try:
+            columns = {name: [*map(_parse, column)] for name, column in columns.items()}
+        except ValueError as error:
+            raise DataError(f"Cannot read the labels {where}: {error}.") from error
     notes = [by_row, changes and f"in {where} {changes}"]
     table = tabulate(columns, parse_kinds(kinds))
     if table.size != count:

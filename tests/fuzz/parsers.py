@@ -1,0 +1,194 @@
+"""Every parser of what others may have written: what it is given, and how often in each CI run."""
+
+import json
+import sqlite3
+import warnings
+from collections.abc import Callable
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fuzz import wholes
+from fuzz.inputs import PLAIN, SCALARS, TABLES, TEXT, VALUES, WORDS, damaged, nested
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from unknot.core.border import parse_json
+from unknot.core.csv_files import csv_text, read_table
+from unknot.core.errors import UnknotError
+from unknot.core.text import is_control
+from unknot.core.toml import edit_toml, parse_toml, parse_value, to_toml
+from unknot.data.arrays import Arrays
+from unknot.data.parts.labels import read_labels
+from unknot.data.vectors import Vectors
+from unknot.engine import checkpoint
+from unknot.losses.overlap import read_kernel
+from unknot.report.study import source
+from unknot.runs import arrays, config, records, status
+from unknot.studies import store
+from unknot.studies.file.study_file import StudyFile, read_study
+
+
+class Parser(NamedTuple):
+    """A parser."""
+
+    name: str
+    cases: int
+    """In a CI run."""
+    inputs: SearchStrategy[Any]
+    read: Callable[[Path, Any], object]
+    """Reads an input, with a folder for files."""
+
+
+@contextmanager
+def only_ours():
+    """What is inside succeeds, or fails as we mean it to: with one line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        except UnknotError as error:
+            message = str(error)
+            assert len(message.splitlines()) == 1
+            assert not any(map(is_control, message))
+
+
+def fuzz(parser, folder, cases, **options):
+    """Try so many inputs; how many were tried.
+
+    Args:
+        parser: To try.
+        folder: For files.
+        cases: How many.
+        options: Further settings of hypothesis.
+    """
+    count = 0
+
+    @settings(max_examples=cases, deadline=None, suppress_health_check=[*HealthCheck], **options)
+    @given(parser.inputs)
+    def once(value):
+        nonlocal count
+        count += 1
+        with only_ours():
+            parser.read(folder, value)
+
+    once()
+    return count
+
+
+def put(folder, name, data):
+    """A file of some bytes or some text."""
+    file = folder / name
+    file.write_bytes(data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass"))
+    return file
+
+
+def round_toml(_, text):
+    table = parse_toml(text, "x.toml")
+    assert str(parse_toml(edit_toml(text, table), "x.toml")) == str(table)
+
+
+def read_grid(_, words):
+    axis, seeds = words
+    assert read_study(None, grid=[f"objective.{axis}"], seeds=seeds).sweep.settings
+
+
+def read_tensors(folder, data):
+    file = put(folder, "kernel.safetensors", data)
+    with only_ours():
+        checkpoint.unpack_tensors(data, file)
+    read_kernel(str(file))
+
+
+def read_runs(folder, rows):
+    file = put(folder, "t.csv", csv_text(rows).encode("utf-8", "replace"))
+    source.read(file).results.summaries()
+
+
+def read_status(folder, data):
+    put(folder, status.FILE, data)
+    record = status.read(folder)
+    status.lacks(folder, record)
+    status.damage(folder, record)
+
+
+def read_scores(folder, data):
+    put(folder, records.FILE, data)
+    with only_ours():
+        records.read(folder)
+    records.keep_whole(folder)
+    records.read(folder)
+
+
+def read_checkpoint(folder, data):
+    put(folder, "state.safetensors", wholes.TENSORS)
+    put(folder, "state.json", data)
+    checkpoint.load(folder)
+
+
+def read_bounded_json(_, text):
+    try:
+        parse_json(text)
+    except ValueError as error:  # as every reader of our files has it
+        raise UnknotError(str(error)) from error
+
+
+def look_through(opened):
+    with closing(opened.db):
+        opened.facts(), opened.runs(), opened.counts(), opened.scores(), opened.scored_steps()
+
+
+def read_store(folder, data):
+    put(folder, store.FILE, data)
+    look_through(store.open_to_read(folder))
+
+
+def read_edited_store(folder, change):
+    (table, column), value = change
+    file = put(folder, store.FILE, wholes.STORE)
+    with closing(sqlite3.connect(file)) as db, db:
+        try:
+            db.execute(f"UPDATE {table} SET {column} = ?", [value])
+        except (sqlite3.Error, OverflowError, UnicodeEncodeError):
+            return
+    look_through(store.open_to_read(folder))
+
+
+CELLS = (
+    st.none() | st.integers() | st.floats() | TEXT | st.binary(max_size=9) | VALUES.map(json.dumps)
+)
+RUN_COLUMNS = ("objective", "seed", "mig", "data", "status", "id", "objective.beta", "dci")
+JSON_LINES = st.lists(VALUES, max_size=3).map(lambda lines: "\n".join(map(json.dumps, lines)))
+SEEDS = TEXT | st.text(alphabet="0123456789.,- ", max_size=12)
+PARSERS = [
+    Parser("TOML", 2_000, TEXT, round_toml),
+    Parser("a value of a flag", 2_000, TEXT, lambda _, text: parse_value(text)),
+    Parser("--set", 2_000, st.lists(TEXT, max_size=3),
+           lambda _, words: config.spec(config.assign({"data": "xysquares"}, words))),
+    Parser("settings", 1_500, TABLES, lambda _, table: config.spec({**table, "data": "xysquares"})),
+    Parser("--seeds", 2_000, SEEDS, lambda _, text: config.seeds(text)),
+    Parser("--grid", 1_500, st.tuples(TEXT, TEXT), read_grid),
+    Parser("a study file", 1_500, st.dictionaries(WORDS, nested(PLAIN), max_size=5),
+           lambda _, table: StudyFile.parse(to_toml(table))),
+    Parser("JSON", 2_600, TEXT | VALUES.map(json.dumps), read_bounded_json),
+    Parser("CSV", 1_500, st.binary(max_size=60) | TEXT,
+           lambda folder, data: read_table(put(folder, "t.csv", data))),
+    Parser("a table of runs", 500, st.lists(st.fixed_dictionaries(
+        {}, optional=dict.fromkeys(RUN_COLUMNS, SCALARS | TEXT)), max_size=4), read_runs),
+    Parser("labels", 500, TEXT,
+           lambda folder, text: read_labels(put(folder, "l.csv", f"a,b\n{text}"), count=2)),
+    Parser("a table of numbers", 300, TEXT,
+           lambda folder, text: Vectors(str(put(folder, "v.csv", f"a,b\n1,2\n{text}"))).load()),
+    Parser("codes in npz", 700, damaged(wholes.CODES),
+           lambda folder, data: arrays.read(put(folder, "codes.npz", data))),
+    Parser("images in npz", 500, damaged(wholes.IMAGES),
+           lambda folder, data: Arrays(str(put(folder, "images.npz", data))).load()),
+    Parser("safetensors", 1_000, damaged(wholes.TENSORS) | st.binary(max_size=40), read_tensors),
+    Parser("status.json", 1_000, damaged(wholes.STATUS) | VALUES.map(json.dumps), read_status),
+    Parser("scores.jsonl", 400, damaged(wholes.SCORES) | JSON_LINES | TEXT, read_scores),
+    Parser("a checkpoint", 500, damaged(wholes.STATE) | VALUES.map(json.dumps), read_checkpoint),
+    Parser("bytes of study.db", 500, damaged(wholes.STORE), read_store),
+    Parser("cells of study.db", 500, st.tuples(st.sampled_from(wholes.CELLS), CELLS),
+           read_edited_store),
+]  # fmt: skip
