@@ -1,12 +1,14 @@
 """Fronts of a score and its cost: what is on them, and how sure that is."""
 
+import math
+
 import numpy as np
 import pytest
 from analysis.tables import front, run, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unknot.analysis.ranking import undominated
+from unknot.analysis.fronts import undominated
 from unknot.core.errors import DataError
 
 
@@ -27,18 +29,22 @@ def test_undominated_by_comparing_all_pairs(seed, n):
 
 def test_a_front_and_how_sure_it_is():
     rows = [
-        *seeds([0.1, 0.1], objective__beta=1),
-        *seeds([0.5, 0.5], objective__beta=2),
-        *seeds([0.2, 0.2], objective__beta=3),
+        *seeds([0.1] * 10, objective__beta=1),
+        *seeds([0.5] * 10, objective__beta=2),
+        *seeds([0.2] * 10, objective__beta=3),
     ]
     rows = [{**r, "recon": float(r["objective.beta"])} for r in rows]
-    rows[4]["recon"] = 0.5  # one seed of beta 3, mean 1.75: below 2 but above 1
+    for row in rows[20:26]:
+        row["recon"] = 0.5  # six seeds of beta 3, mean 1.5: below 2 but above 1
     found = front(rows, "mig", draws=4000)
     assert found.on.tolist() == [True, True, True]
-    # Its mean is 3, 1.75 or 0.5 in a quarter, a half and a quarter; at 0.5 it also beats beta 1.
-    assert found.share == pytest.approx([0.75, 1, 0.75], abs=0.03)
+    # With k of ten draws its mean is 3 - k / 4: below 2 for k > 4, and it beats beta 1 for k > 7.
+    below, beats = (sum(math.comb(10, k) * 0.6**k * 0.4 ** (10 - k) for k in range(least, 11))
+                    for least in (5, 8))  # fmt: skip
+    assert found.share == pytest.approx([1 - beats, 1, below], abs=0.03)
     assert [r["on_front"] for r in found.rows()] == [True] * 3
-    assert found.rows()[2]["recon"] == 1.75
+    assert found.rows()[2]["recon"] == 1.5
+    assert np.isnan(front([r for r in rows if r["seed"] < 9], "mig").share).all()
 
 
 def test_fronts_of_scores_of_which_less_is_better_and_of_nothing():

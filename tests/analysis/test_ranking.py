@@ -1,6 +1,5 @@
 """Ranks of objectives and best strengths: ties, which way is better, and how sure they are."""
 
-import itertools
 import math
 
 import numpy as np
@@ -8,8 +7,15 @@ import pytest
 from analysis.tables import best_values, front, ranking, run, seeds
 
 from unknot.analysis import Results
+from unknot.analysis.intervals import mean_interval
 from unknot.core.errors import ConfigError
 from unknot.metrics import lower_is_better
+
+SWEPT = {
+    1: [0.1, 0.4, 0.6, 0.6, 0.4] * 2,
+    4: [0.2, 0.3, 0.5, 0.5, 0.3] * 2,
+    9: [0.0, 0.0, 0.1, 0.0, 0.1] * 2,
+}
 
 # Ranks
 
@@ -28,7 +34,6 @@ def test_ranks_wins_and_ties():
     assert found.mean_rank.tolist() == pytest.approx([5.5 / 3, 2, 6.5 / 3])
     assert found.winners("sap") == ("a", "b", "c")
     assert found.wins() == {"a": (1, 1), "b": (1, 1), "c": (0, 1)}
-    assert found.first[:, 1] == pytest.approx([1 / 3] * 3)
     assert found.rows()[0]["recon.rank"] == 1
 
 
@@ -64,15 +69,23 @@ def test_strengths_weigh_the_same_whatever_their_seeds():
     assert found.means[:, 0] == pytest.approx([0.5, 0.4])
 
 
-def test_how_often_an_objective_is_first_by_counting_all_draws():
-    a, b = [0.1, 0.4, 0.6], [0.2, 0.3, 0.5]
-    means = [[np.mean(t) for t in itertools.product(s, repeat=3)] for s in (a, b)]
-    apart = np.array([x - y for x, y in itertools.product(*means)]).round(9)
+def test_how_often_an_objective_is_first():
+    a, b = SWEPT[1], SWEPT[4]
+    means = [_means_of_draws(s) for s in (a, b)]
+    apart = np.subtract.outer(*means).round(9)
     chance = ((apart > 0) + 0.5 * (apart == 0)).mean()
     found = ranking([*seeds(a, "a"), *seeds(b, "b")], draws=40_000)
     assert found.first[:, 0] == pytest.approx([chance, 1 - chance], abs=0.01)
     assert found.mean_rank_low.tolist() == [1, 1]
     assert found.mean_rank_high.tolist() == [2, 2]
+    few = ranking([*seeds(a[:9], "a"), *seeds(b, "b")])
+    assert np.isnan(few.first).all()
+    assert np.isnan(few.mean_rank_low).all()
+
+
+def _means_of_draws(values):
+    """Of many ways to draw as many with replacement, each rounded."""
+    return np.random.default_rng(0).choice(values, (2000, len(values))).mean(1).round(9)
 
 
 def test_a_score_that_an_objective_lacks_has_no_rank_there():
@@ -97,29 +110,31 @@ def test_levels_of_two_datasets_are_not_averaged():
 
 def test_the_best_strength_and_how_sure_it_is():
     rows = [
-        *seeds([0.1, 0.4, 0.6], objective__beta=1),
-        *seeds([0.2, 0.3, 0.5], objective__beta=4),
-        *seeds([0.0, 0.0, 0.1], objective__beta=9),
+        {**r, "recon": beta}
+        for beta, values in SWEPT.items()
+        for r in seeds(values, objective__beta=beta)
     ]
-    rows = [{**r, "recon": r["objective.beta"]} for r in rows]
     mig, recon = best_values(rows, draws=40_000, lower=["recon"])
     assert (mig.swept_value, mig.axis) == (1, "objective.beta")
-    assert mig.mean == pytest.approx(1.1 / 3)
+    assert mig.mean == pytest.approx(0.42)
+    assert (mig.mean_low, mig.mean_high) == pytest.approx(mean_interval(np.array(SWEPT[1]), 0.95))
     assert sum(mig.shares.values()) == pytest.approx(1)
-    every = [np.array([np.mean(t) for t in itertools.product(s, repeat=3)]).round(9)
-             for s in ([0.1, 0.4, 0.6], [0.2, 0.3, 0.5], [0.0, 0.0, 0.1])]  # fmt: skip
-    tops = np.array([
-        np.equal(t, max(t)) / np.equal(t, max(t)).sum() for t in itertools.product(*every)
-    ])  # fmt: skip
-    assert list(mig.shares.values()) == pytest.approx(tops.mean(0), abs=0.01)
+    first, second = (_means_of_draws(SWEPT[beta]) for beta in (1, 4))  # beta 9 is never first
+    apart = np.subtract.outer(first, second)
+    chance = ((apart > 0) + 0.5 * (apart == 0)).mean()
+    assert list(mig.shares.values()) == pytest.approx([chance, 1 - chance, 0], abs=0.01)
     assert mig.share == mig.shares[1]
     assert mig.likely == (1, 4)
     assert (recon.swept_value, recon.share, recon.likely) == (1, 1, (1,))
     assert recon.row()["likely"] == "1.0"
 
 
-def test_strengths_of_one_seed_have_no_interval():
-    rows = [*seeds([0.1], objective__beta=1), *seeds([0.3], objective__beta=2)]
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_strengths_of_few_seeds_have_no_interval(n):
+    rows = [
+        *seeds([0.1] * n, objective__beta=1),
+        *seeds([0.3, 0.2, 0.4, 0.3][:n], objective__beta=2),
+    ]
     (best,) = best_values([*rows, run("ae", seed=0)], ["mig"])
     assert (best.swept_value, best.likely) == (2, ())
     assert math.isnan(best.share)

@@ -71,7 +71,7 @@ def test_what_no_number_of_seeds_shows():
     found = seeds_needed(values, values + 1e-4, most=20)
     assert found.needed is None
     assert found.probability[-1] < 0.6
-    equal = seeds_needed([0.5] * 6, [0.5] * 6, most=3)
+    equal = seeds_needed([0.5] * 10, [0.5] * 10, most=3)
     assert equal.probability == [0.5] * 3
     assert equal.remarks == ("the means are equal: no number of seeds shows an order",)
     assert repr(equal).startswith("difference +0.0000: more than 3 seeds")

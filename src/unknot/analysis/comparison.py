@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from unknot.analysis.statistics import NAN, Summary
+from unknot.analysis.intervals import NAN
+from unknot.analysis.statistics import Summary
 from unknot.core.text import setting_text
 
 FAR = 3.0

@@ -1,15 +1,15 @@
-"""Which objectives and configurations are best, at which score and price, and how sure that is."""
+"""Which objectives and configurations are best at which score, and how sure that is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from unknot.analysis.configurations import Configuration
-from unknot.analysis.statistics import NAN, tails
-from unknot.core.errors import DataError
+from unknot.analysis.intervals import NAN, SPARSE, mean_interval
+from unknot.analysis.statistics import tails
 
 DIGITS = 12
 """Means that agree to so many places are equal; what is beyond is rounding."""
@@ -29,6 +29,11 @@ class Means:
     """Of the intervals."""
 
 
+def has_enough_seeds(configurations: Iterable[Configuration], score: str) -> bool:
+    """Whether all have enough seeds to say by resampling what others would give."""
+    return all(len(c.sample(score).values) >= SPARSE for c in configurations)
+
+
 @dataclass(frozen=True, eq=False)
 class Ranking:
     """Objectives by scores; rank 1 is best, and equals share the mean of their ranks."""
@@ -39,8 +44,8 @@ class Ranking:
     """Mean over an objective's configurations of their means; each weighs the same."""
     ranks: Float[np.ndarray, "o s"]
     first: Float[np.ndarray, "o s"]
-    """Share of resampled studies in which the objective is first; ties share. With one seed of each
-    configuration nothing can be resampled, and this and the interval below are NaN."""
+    """Share of resampled studies in which the objective is first; ties share. This and the interval
+    below are NaN where a configuration has too few seeds."""
     mean_rank: Float[np.ndarray, " o"]
     """Over scores."""
     mean_rank_low: Float[np.ndarray, " o"]
@@ -96,12 +101,12 @@ def ranking(means: Means) -> Ranking:
         1, keepdims=True
     )
     share = (first / np.maximum(first.sum(1, keepdims=True), 1)).mean(0)
-    several = any(len(c.sample(name).values) > 1 for c in configurations for name in scores)
+    enough = all(has_enough_seeds(_having(configurations, name), name) for name in scores)
     complete = ~np.isnan(ranks).any(0)
     mean_rank, ends = np.full(len(objectives), NAN), np.full((2, len(objectives)), NAN)
     if complete.any():
         mean_rank = ranks[:, complete].mean(1)
-    if complete.any() and several:
+    if complete.any() and enough:
         ends = np.quantile(resampled_ranks[:, :, complete].mean(2), tails(means.level), axis=0)
     missing = [name for name, all_there in zip(scores, complete, strict=True) if not all_there]
     return Ranking(
@@ -109,7 +114,7 @@ def ranking(means: Means) -> Ranking:
         tuple(scores),
         mean,
         ranks,
-        share if several else np.full_like(share, NAN),
+        share if enough else np.full_like(share, NAN),
         mean_rank,
         ends[0],
         ends[1],
@@ -129,10 +134,10 @@ class Best:
     mean_low: float
     mean_high: float
     share: float
-    """Of resampled studies in which this value is best; NaN where it has a single run."""
+    """Of resampled studies in which this value is best; NaN where some value has too few seeds."""
     likely: tuple[float | str, ...]
     """The fewest values, the likeliest first, of which one is best at the level; none where
-    nothing can be resampled."""
+    some value has too few seeds."""
     shares: dict[float | str, float]
 
     def row(self) -> dict[str, Any]:
@@ -156,12 +161,11 @@ def best_values(means: Means) -> list[Best]:
                 continue
             place = there[int(np.argmax(sign * values[there]))]
             share = first_share(_ranks(sign * draws[:, there], 1))
-            ends = np.quantile(draws[:, place], tails(level))
             best = configurations[place]
-            alone = len(best.sample(score).values) < 2
+            enough = has_enough_seeds((configurations[i] for i in there), score)
             by_share = np.argsort(-share, kind="stable")
-            enough = int(np.searchsorted(share[by_share].cumsum(), level - 1e-9)) + 1
-            likely = (configurations[there[i]].swept_value for i in by_share[:enough])
+            count = int(np.searchsorted(share[by_share].cumsum(), level - 1e-9)) + 1
+            likely = (configurations[there[i]].swept_value for i in by_share[:count])
             best_values.append(
                 Best(
                     objective,
@@ -169,9 +173,9 @@ def best_values(means: Means) -> list[Best]:
                     best.axis,
                     best.swept_value,
                     float(values[place]),
-                    *((NAN, NAN) if alone else (float(ends[0]), float(ends[1]))),
-                    NAN if alone else float(share[there.index(place)]),
-                    () if alone else tuple(likely),
+                    *mean_interval(best.sample(score).values, level),
+                    float(share[there.index(place)]) if enough else NAN,
+                    tuple(likely) if enough else (),
                     {
                         configurations[i].swept_value: float(s)
                         for i, s in zip(there, share, strict=True)
@@ -192,9 +196,9 @@ class Winner:
     mean: float
     low: float
     high: float
-    """Ends of the interval of its mean; NaN where nothing can be resampled."""
+    """Ends of the interval of its mean; NaN where it has too few seeds."""
     share: float
-    """Of resampled studies in which it is best again; NaN where nothing can be resampled."""
+    """Of resampled studies in which it is best again; NaN where some have too few seeds."""
     worst: Configuration
     worst_mean: float
 
@@ -216,23 +220,27 @@ def winners(means: Means) -> list[Winner]:
         worst = int(there[np.argmin(sign * values[there])])
         tied = int((values[there].round(DIGITS) == values[place].round(DIGITS)).sum())
         share = first_share(-sign * draws[:, there])[int(np.flatnonzero(there == place)[0])]
-        low, high = np.quantile(draws[:, place], tails(means.level)).tolist()
-        if not np.ptp(draws[:, place]):
-            low = high = share = NAN
+        best = means.configurations[place]
+        low, high = mean_interval(best.sample(score).values, means.level)
+        enough = has_enough_seeds(_having(means.configurations, score), score)
         result.append(
             Winner(
                 score,
-                means.configurations[place],
+                best,
                 tied,
                 float(values[place]),
                 low,
                 high,
-                float(share),
+                float(share) if enough else NAN,
                 means.configurations[worst],
                 float(values[worst]),
             )
         )
     return result
+
+
+def _having(configurations: Iterable[Configuration], score: str) -> list[Configuration]:
+    return [c for c in configurations if c.has(score)]
 
 
 def first_share(ranks: Float[np.ndarray, "draws c"]) -> Float[np.ndarray, " c"]:
@@ -248,81 +256,3 @@ def _ranks(values: Float[np.ndarray, "*n"], axis: int) -> Float[np.ndarray, "*n"
 
     ranks: np.ndarray = stats.rankdata(-values.round(DIGITS), axis=axis, nan_policy="omit")
     return ranks
-
-
-@dataclass(frozen=True, eq=False)
-class Front:
-    """Configurations by what they gain and cost on average."""
-
-    score: str
-    cost: str
-    configurations: tuple[Configuration, ...]
-    """Those that have both."""
-    gain: Float[np.ndarray, " c"]
-    price: Float[np.ndarray, " c"]
-    on: Bool[np.ndarray, " c"]
-    """Whether no other gains more for no higher price, or as much for a lower one."""
-    share: Float[np.ndarray, " c"]
-    """Of resampled studies in which it is on the front."""
-    remarks: tuple[str, ...] = ()
-
-    def rows(self) -> list[dict[str, Any]]:
-        """As plain rows, a configuration each."""
-        return [
-            {
-                "objective": c.objective,
-                "swept_value": c.swept_value,
-                self.cost: float(self.price[i]),
-                self.score: float(self.gain[i]),
-                "on_front": bool(self.on[i]),
-                "share": float(self.share[i]),
-            }
-            for i, c in enumerate(self.configurations)
-        ]
-
-
-def front(means: Means) -> Front:
-    """The configurations that are worth their price, from the means of a score and of a cost.
-
-    Raises:
-        DataError: No configuration has both.
-    """
-    (score, cost), sign = means.scores, means.sign[0]
-    there = np.isfinite(means.values).all(1)
-    if not there.any():
-        raise DataError(f"No configuration has both '{score}' and '{cost}'.")
-    gain, price = means.values[there].T
-    on = undominated(sign * gain, price)
-    again = [undominated(sign * study[there, 0], study[there, 1]) for study in means.draws]
-    left = int((~there).sum())
-    return Front(
-        score,
-        cost,
-        tuple(c for c, both in zip(means.configurations, there, strict=True) if both),
-        gain,
-        price,
-        on,
-        np.mean(again, axis=0),
-        (f"{left} configurations without both were left out",) if left else (),
-    )
-
-
-def undominated(
-    gain: Float[np.ndarray, " c"], cost: Float[np.ndarray, " c"]
-) -> Bool[np.ndarray, " c"]:
-    """What nothing else beats: in gain at no higher cost, or in cost at no lower gain.
-
-    Example:
-        >>> undominated(np.array([0.1, 0.3, 0.2, 0.3]), np.array([1.0, 2.0, 3.0, 4.0])).tolist()
-        [True, True, False, False]
-    """
-    # From cheap to dear, of equals the better first: what does not rise above all before it is
-    # beaten, unless it is the very same.
-    order = np.lexsort((-gain, cost))
-    mask = np.zeros(len(gain), dtype=bool)
-    best, best_cost = -np.inf, np.nan
-    for i in order:
-        if gain[i] > best:
-            best, best_cost = gain[i], cost[i]
-        mask[i] = gain[i] == best and cost[i] == best_cost
-    return mask

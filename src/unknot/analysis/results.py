@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from unknot.analysis import fronts, seeds, statistics
 from unknot.analysis import ranking as ranks
-from unknot.analysis import seeds, statistics
 from unknot.analysis.agreements import ScoreAgreement, agreement
 from unknot.analysis.configurations import (
     Columns,
@@ -23,9 +23,10 @@ from unknot.analysis.configurations import (
     score_names,
     setting_names,
 )
+from unknot.analysis.intervals import LEVEL
 from unknot.analysis.lines import Line, setting_lines
 from unknot.analysis.plain_table import PlainTable, column, keep, numbers, split_table
-from unknot.analysis.statistics import DRAWS, LEVEL, Summary, VarianceShares, variance_shares
+from unknot.analysis.statistics import DRAWS, Summary, VarianceShares, variance_shares
 from unknot.core.errors import ConfigError, DataError
 
 Means = tuple[Float[np.ndarray, "c s"], Float[np.ndarray, "draws c s"]]
@@ -83,7 +84,7 @@ class Results:
         self._scores = None if scores is None else self.choose(scores)
         self._summaries: dict[str, list[Summary]] = {}
         self._means: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        self._fronts: dict[tuple[str, str], ranks.Front] = {}
+        self._fronts: dict[tuple[str, str], fronts.Front] = {}
 
     # The table
 
@@ -199,17 +200,16 @@ class Results:
     def summaries(self, scores: Sequence[str] | None = None) -> list[Summary]:
         """Each score of each configuration: counts, mean, median, spread and intervals.
 
-        Intervals are percentiles of the bootstrap over seeds. Those of few seeds are too short: of
-        normal scores, 95 % of five seeds cover the truth in 84 of 100 studies, and of fifty in 94.
-        Runs that diverged, or that have no number, are counted and not averaged.
+        Intervals are of five seeds or more; `unknot.analysis.intervals` says what they assume, and
+        how often they hold the truth. Runs that diverged, or that have no number, are counted and
+        not averaged.
         """
         names = self.choose(scores)
         missing = [name for name in dict.fromkeys(names) if name not in self._summaries]
         new: dict[str, list[Summary]] = {name: [] for name in missing}
         for configuration in self.configurations if missing else ():
-            again = statistics.resampled(configuration, missing, self.draws, self.seed)
-            for name, draws in zip(missing, again, strict=True):
-                new[name].append(statistics.summary(configuration, name, self.level, draws))
+            for name in missing:
+                new[name].append(statistics.summary(configuration, name, self.level))
         self._summaries |= new
         places = range(len(self.configurations))
         return [self._summaries[name][i] for i in places for name in names]
@@ -242,7 +242,8 @@ class Results:
     def ranking(self) -> ranks.Ranking:
         """Objectives ranked at each score by the mean over their configurations.
 
-        The interval of the mean rank is of resampled seeds, with these scores and configurations.
+        The interval of the mean rank is of resampled seeds, with these scores and configurations;
+        it takes ten seeds of each.
 
         Raises:
             ConfigError: There are several datasets.
@@ -259,8 +260,8 @@ class Results:
     def best_values(self) -> list[ranks.Best]:
         """For each objective and score the best swept value, and how often seeds would agree.
 
-        The interval of the mean is that of the configuration which was chosen for its mean, so that
-        its lower end is the one to trust.
+        How often takes ten seeds of each value. The interval of the mean is that of the
+        configuration which was chosen for its mean, so that its lower end is the one to trust.
 
         Raises:
             ConfigError: There are several datasets.
@@ -280,7 +281,7 @@ class Results:
         sign = np.array([self.sign(name) for name in scores])
         return ranks.Means(self.configurations, scores, sign, *self.means(scores), self.level)
 
-    def front(self, score: str, cost: str | None = None) -> ranks.Front:
+    def front(self, score: str, cost: str | None = None) -> fronts.Front:
         """The configurations that no other beats in a score without a higher cost.
 
         Raises:
@@ -294,7 +295,7 @@ class Results:
         """
         pair = score, cost or self.cost
         if pair not in self._fronts:
-            self._fronts[pair] = ranks.front(self._compared(self.choose(pair)))
+            self._fronts[pair] = fronts.front(self._compared(self.choose(pair)))
         return self._fronts[pair]
 
     # How scores hang together, and where differences come from

@@ -10,14 +10,13 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from unknot.analysis.configurations import Configuration
+from unknot.analysis.intervals import FEW, SPARSE
 from unknot.analysis.statistics import bootstrap_indices, tails
 from unknot.core.errors import ConfigError, DataError
 
 SEED_COUNTS = (1, 3, 5, 10)
 """Numbers of seeds that tables of pairs have."""
 PAIR_DRAWS = 2_000
-FEW = 5
-"""From fewer seeds than this nothing can be learnt about their spread."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -69,7 +68,7 @@ def seeds_needed(
         DataError: A configuration has fewer than two scores, or one that is not finite.
 
     Example:
-        >>> seeds_needed([0.26, 0.31, 0.05, 0.35, 0.30], [0.07, 0.11, 0.03, 0.08, 0.09])
+        >>> seeds_needed([0.26, 0.31, 0.05, 0.35, 0.30] * 2, [0.07, 0.11, 0.03, 0.08, 0.09] * 2)
         difference +0.1780: 2 seeds for 95 %
     """
     if not 0.5 < level < 1:
@@ -88,7 +87,7 @@ def seeds_needed(
     remarks = []
     if abs(difference) <= near:
         remarks.append("the means are equal: no number of seeds shows an order")
-    if (few := min(len(a), len(b))) < FEW:
+    if (few := min(len(a), len(b))) < SPARSE:
         remarks.append(f"a guess: {few} seeds say little about the spread over seeds")
     return SeedCount(
         difference,
@@ -125,7 +124,7 @@ def contrasts(
     """Pairs of configurations that people ask about, the better first.
 
     Of each objective its best and its weakest; then the best of each objective and the next best
-    objective's.
+    objective's. Configurations of fewer than `FEW` seeds are in none.
     """
 
     def value(configuration: Configuration) -> float:
@@ -133,7 +132,7 @@ def contrasts(
 
     by_objective: dict[str, list[Configuration]] = {}
     for configuration in configurations:
-        if len(configuration.sample(score).values) > 1:
+        if len(configuration.sample(score).values) >= FEW:
             by_objective.setdefault(configuration.objective, []).append(configuration)
     tops = [max(group, key=value) for group in by_objective.values()]
     inside = [
@@ -153,11 +152,11 @@ def every_pair(
     seed_counts: Sequence[int] = SEED_COUNTS,
     draws: int = PAIR_DRAWS,
 ) -> list[dict[str, Any]]:
-    """A row for each two configurations with two runs or more, the better first.
+    """A row for each two configurations with `FEW` runs or more, the better first.
 
     The same numbers as `seeds_needed` gives, which resamples for each pair.
     """
-    several = [c for c in configurations if len(c.sample(score).values) > 1]
+    several = [c for c in configurations if len(c.sample(score).values) >= FEW]
     several.sort(
         key=lambda configuration: -sign * float(np.mean(configuration.sample(score).values))
     )

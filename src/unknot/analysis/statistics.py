@@ -8,13 +8,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from unknot.analysis.configurations import Configuration
+from unknot.analysis.intervals import NAN, mean_interval, median_interval
 from unknot.analysis.plain_table import PlainTable, columns, labels, numbers
 from unknot.core.errors import DataError
 from unknot.core.philox import WORD, philox, stream_number
 
 DRAWS = 2_000
-LEVEL = 0.95
-NAN = float("nan")
 NUMBERS = (
     "mean", "median", "sd", "q1", "q3", "low", "high",
     "mean_low", "mean_high", "median_low", "median_high",
@@ -118,10 +117,8 @@ def resampled(
         yield values[index[n]]
 
 
-def summary(
-    configuration: Configuration, score: str, level: float, draws: Float[np.ndarray, "draws n"]
-) -> Summary:
-    """The numbers of one score; ``draws`` is what `resampled` gave for it."""
+def summary(configuration: Configuration, score: str, level: float) -> Summary:
+    """The numbers of one score."""
     sample = configuration.sample(score)
     values, n = sample.values, len(sample.values)
     figures = dict.fromkeys(NUMBERS, NAN)
@@ -131,9 +128,8 @@ def summary(
         figures["mean"] = float(values.mean())
     if n > 1:
         figures["sd"] = float(values.std(ddof=1))
-        for name, again in (("mean", draws.mean(1)), ("median", np.median(draws, axis=1))):
-            ends = np.quantile(again, tails(level)).tolist()
-            figures[f"{name}_low"], figures[f"{name}_high"] = ends
+    figures["mean_low"], figures["mean_high"] = mean_interval(values, level)
+    figures["median_low"], figures["median_high"] = median_interval(values, level)
     return Summary(
         data=configuration.data, objective=configuration.objective,
         swept_value=configuration.swept_value, axis=configuration.axis,

@@ -2,6 +2,7 @@
 
 import math
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 LONGEST_SHOWN = 120
@@ -125,6 +126,16 @@ def setting_label(name: str) -> str:
     """
     parts = name.removeprefix("objective.").split(".")
     return parts[0] if parts[-1] in ("end", "value") else ".".join(parts)
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names as a list in a sentence.
+
+    Example:
+        >>> joined(["mig", "sap", "cbd"])
+        'mig, sap and cbd'
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def is_control(character: str) -> bool:

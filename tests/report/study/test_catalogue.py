@@ -29,7 +29,7 @@ def over(results):
 
 @pytest.fixture(scope="module")
 def found():
-    results = Results(study(4), ["mig", "dci.disentanglement"])
+    results = Results(study(5), ["mig", "dci.disentanglement"])
     return given(results, baselines=baselines(results, ["beta_vae"]))
 
 
@@ -63,7 +63,7 @@ def test_figures_have_numbers_titles_and_captions(found):
     assert captions["cumulative"].startswith("Counted as below all others: 1 diverged.")
     assert captions["trade-off-mig"] == "Baselines, dashed: beta_vae."
     assert captions["rate-distortion"].startswith("1 runs that diverged or lack one of the two")
-    assert captions["correlations"].startswith("Over 23 runs.")
+    assert captions["correlations"].startswith("Over 29 runs.")
     assert captions["shares"] == "1 runs that diverged were left out"
 
 

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import same_color
 from report.study.test_figures import boxes, overlaps
 from report.study_pages import rows, write
@@ -85,7 +86,7 @@ def test_lines_that_are_more_than_models_have_the_colours():
 def test_the_axis_is_the_spacing_and_says_so():
     drawn = figures.swept_value.draw(Results(crossed()), ["mig"])
     (axes,) = drawn.figure.axes
-    assert drawn.figure.get_suptitle() == "Scores over spacing, mean and 95% interval"
+    assert drawn.figure.get_suptitle() == "Scores over spacing"
     assert axes.get_xlabel() == "spacing"
     assert [label.get_text() for label in ticks(axes)] == list("12345678")
     assert names(drawn)[:2] == ["beta_vae, beta 1.37", "beta_vae, beta 4.31"]
@@ -95,6 +96,17 @@ def test_the_axis_is_the_spacing_and_says_so():
     assert {(r["axis"], r["swept_value"]) for r in drawn.rows} == {
         ("data.spacing", float(n)) for n in range(1, 9)
     }
+
+
+@pytest.mark.parametrize("seeds", [1, 3, 5, 10])
+def test_few_seeds_are_dots_and_five_have_intervals(seeds):
+    axes = figures.swept_value.draw(Results(crossed(seeds)), ["mig"]).figure.axes[0]
+    runs = [c for c in axes.collections if isinstance(c, PathCollection)]
+    assert sum(len(dots.get_offsets()) for dots in runs) == (32 * seeds if 1 < seeds < 10 else 0)
+    lines = [c.get_segments() for c in axes.collections if isinstance(c, LineCollection)]
+    assert sum(len(bar) > 0 for line in lines for bar in line) == (32 if seeds >= 5 else 0)
+    title = axes.figure.get_suptitle()
+    assert title.endswith("mean and 95% interval") == (seeds >= 5)
 
 
 @pytest.mark.parametrize("scores", [1, 3])

@@ -142,5 +142,5 @@ def test_a_study_without_scores_shows_its_losses(tiny, tmp_path):
     made = small_study.train(tmp_path / "study", tiny, metrics="[]", **small)
     study_page.report(made.path, tmp_path / "page")
     page = Page((tmp_path / "page" / "index.html").read_text())
-    assert "has the best mean of recon" in page.text
+    assert "has the lowest recon" in page.text
     assert "could not be drawn" not in page.text

@@ -14,8 +14,8 @@ KINDS = ("png", "svg", "csv")
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Six settings of four seeds, one of which diverged."""
-    return write(study(4), tmp_path_factory.mktemp("whole"))
+    """Six settings of five seeds, one of which diverged."""
+    return write(study(5), tmp_path_factory.mktemp("whole"))
 
 
 def test_everything_the_page_names_is_there(whole):
@@ -43,19 +43,19 @@ def test_figures_come_as_pictures_and_numbers(whole):
     for name in drawn:
         assert {f"{name}.{kind}" for kind in KINDS} <= files
         assert rows(out, name), "the numbers behind a figure are never empty"
-    assert len(rows(out, "runs")) == 6 * 4
+    assert len(rows(out, "runs")) == 6 * 5
 
 
 def test_what_is_missing_is_counted(whole):
     page, _ = whole
-    assert "24 runs: 2 objectives in 6 configurations, 4 seeds each, on dsprites." in page.text
-    assert "1 diverged of 24 runs: counted and shown, but not in the means." in page.text
+    assert "30 runs: 2 objectives in 6 configurations, 5 seeds each, on dsprites." in page.text
+    assert "1 diverged of 30 runs: counted and shown, but not in the means." in page.text
     (summary,) = (
         row
         for row in rows(whole[1], "summary")
         if (row["objective"], row["swept_value"], row["score"]) == ("dip_vae_i", "16.0", "mig")
     )
-    assert (summary["runs"], summary["n"], summary["diverged"]) == ("4", "3", "1")
+    assert (summary["runs"], summary["n"], summary["diverged"]) == ("5", "4", "1")
     assert float(summary["high"]) < 1
 
 
@@ -70,10 +70,8 @@ def test_findings_name_the_best_cell(whole):
             )
             means.setdefault(key, []).append(float(row["mig"]))
     objective, strength = max(means, key=lambda key: np.mean(means[key]))
-    sentence = re.search(
-        rf"{objective} \w+ {float(strength):g} has the best mean of ([^.]*)", page.text
-    )
-    assert "mig" in sentence.group(1)
+    said = rf"which configuration has the highest mig: {objective} \w+ {float(strength):g} \("
+    assert re.search(said, page.text), "of which one seed diverged, so that four are left"
 
 
 def test_settings_that_tie_are_not_distinct_texts(tmp_path):
@@ -83,7 +81,8 @@ def test_settings_that_tie_are_not_distinct_texts(tmp_path):
         for seed in range(2)
     ]
     page, _ = write(table, tmp_path)
-    assert "2 configurations alike have the best mean of mig." in page.text
+    assert "2 configurations alike" in page.text
+    assert "The seeds do not show which configuration has the highest mig" in page.text
 
 
 def test_a_table_of_one_run(tmp_path):
@@ -112,15 +111,37 @@ def test_one_seed_of_each_setting_claims_nothing_about_chance(tmp_path):
     assert "could not be drawn" not in page.text
 
 
+@pytest.mark.parametrize("seeds", [2, 4])
+def test_few_seeds_have_ranges_and_values_and_no_probabilities(tmp_path, seeds):
+    page, out = write(study(seeds)[:-1], tmp_path)
+    assert "the range of the seeds, too few for an interval" in page.text
+    assert "values of fewer than 10 seeds" in page.text
+    for claim in ("95% interval", "probability", "How many seeds it takes", "The seed alone",
+                  "Simulated with"):  # fmt: skip
+        assert claim not in page.text, claim
+    assert not (out / "figures" / "seeds.csv").exists()
+    assert not (out / "figures" / "shares.png").exists()
+    assert not any(row["mean_low"] for row in rows(out, "summary"))
+    assert not any(row["share"] for row in rows(out, "best-values"))
+    assert {row["mean_rank_low"] for row in rows(out, "ranking")} == {""}
+
+
+def test_five_seeds_have_intervals_and_what_they_assume(tmp_path):
+    page, _ = write(study(5)[:-1], tmp_path)
+    assert "Intervals are Student's and assume about normal scores over seeds." in page.text
+    assert "95% (normal), 82% (skewed), 66% (bimodal) of them hold the true mean." in page.text
+    assert "values of fewer than 10 seeds" in page.text, "the points beside the interval"
+
+
 @pytest.mark.slow
 def test_scores_that_some_cells_lack(tmp_path):
-    table = study(3)
+    table = study(6)
     for row in table:
         if row["objective"] == "beta_vae":
             row["mig"] = None
         row.pop("recon")
     page, out = write(table, tmp_path, ["mig", "dci.disentanglement"])
-    assert "9 scores of finished runs are undefined." in page.text
+    assert "18 scores of finished runs are undefined." in page.text
     assert not list((out / "figures").glob("trade-off*"))
     assert {row["better"].split()[0] for row in rows(out, "seeds") if row["score"] == "mig"} == {
         "dip_vae_i"
@@ -128,7 +149,7 @@ def test_scores_that_some_cells_lack(tmp_path):
 
 
 def test_a_score_that_never_varies(tmp_path):
-    table = [{**row, "mig": 0.5} for row in study(3)]
+    table = [{**row, "mig": 0.5} for row in study(5)]
     page, out = write(table, tmp_path, ["mig"])
     assert "could not be drawn" not in page.text
     assert (out / "index.html").exists()
@@ -191,7 +212,7 @@ def test_settings_of_two_axes_have_a_line_for_each_value_of_the_other(tmp_path):
         ("vae, lr 0.2", "2.0"): pytest.approx(0.405),
     }
     assert "Configurations that also differ in something else have lines of their own." in page.text
-    assert "vae beta 2, optim.lr 0.2 has the best mean of mig." in page.text
+    assert "vae beta 2, optim.lr 0.2 has the highest mig in every seed: 0.400 to 0.410" in page.text
 
 
 def test_words_from_outside_are_no_code(tmp_path):

@@ -10,6 +10,7 @@ from typing import Any
 
 import unknot
 from unknot.analysis import Results
+from unknot.analysis.claims import claims
 from unknot.analysis.configurations import Columns
 from unknot.core.border import parse_json
 from unknot.core.csv_files import csv_text
@@ -171,7 +172,7 @@ def _page_of(part: Part, keep: FigureKeeper) -> dict[str, Any]:
     if part.baselines:
         rows = [row for baseline in part.baselines for row in baseline.rows()]
         keep.folder.table(f"{prefix}baselines", rows)
-    return {"findings": text.findings(results), "sections": sections(part, keep)}
+    return {"findings": claims(results), "sections": sections(part, keep)}
 
 
 def _models(

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from unknot.report.study import figures, tables
+from unknot.analysis.intervals import SPARSE
+from unknot.report.study import best_tables, figures, tables
 from unknot.report.study.blocks import (
     Figure,
     FigureFolder,
@@ -57,6 +58,16 @@ def _trade_offs_text(part: Part) -> str:
     return "Information in the codes (rate) against reconstruction loss (distortion)."
 
 
+def _best_values_text(part: Part) -> str:
+    text = "For each objective and score, the swept value (e.g. of β) with the best mean."
+    if max(c.size for c in part.results.configurations) < SPARSE:
+        return f"{text} So few seeds do not show whether it would be best again."
+    return (
+        f"{text} Shading: bootstrap probability that this value is best again. Pale means "
+        "uncertain."
+    )
+
+
 def _all_configurations(part: Part, _: FigureFolder) -> list[Grid | More]:
     results, prefix = part.results, part.prefix
     blocks = [tables.overview(results, f"{prefix}summary.csv")]
@@ -76,10 +87,10 @@ def _published(part: Part, _: FigureFolder) -> list[Grid | More]:
 SECTIONS = (
     Kind(
         "best",
-        "Best configuration by each score",
+        "Best mean of each score",
         "Configurations are compared by their mean over seeds. The best one is selected by that "
         "mean, so the mean is biased: expect worse from new seeds.",
-        lambda part, _: tables.winners(part.results),
+        lambda part, _: best_tables.winners(part.results),
     ),
     Kind(
         "configurations",
@@ -108,17 +119,16 @@ SECTIONS = (
     Kind(
         "best-values",
         "Which swept value is best",
-        "For each objective and score, the swept value (e.g. of β) with the best mean. Shading: "
-        "bootstrap probability that this value is best again. Pale means uncertain.",
-        lambda part, folder: tables.best_values(part.results, folder, part.prefix),
+        _best_values_text,
+        lambda part, folder: best_tables.best_values(part.results, folder, part.prefix),
     ),
     Kind(
         "ranking",
         "Which objective ranks first",
         "For each score, objectives are ranked by their mean over all configurations, good and bad "
         "ones alike, so a rank describes the whole grid. Mean rank: over scores. Wins: scores on "
-        "which the objective alone ranks first. The interval is over seeds.",
-        lambda part, folder: tables.ranks(part.results, folder, part.prefix),
+        "which the objective alone ranks first. An interval is over seeds.",
+        lambda part, folder: best_tables.ranks(part.results, folder, part.prefix),
     ),
     Kind(
         "agreement",
@@ -149,7 +159,7 @@ SECTIONS = (
         "bootstrap, so it assumes that these seeds are typical. Rows: the best against the worst "
         "value of each objective, then the best configurations of objectives with neighbouring "
         "ranks. The CSV file has all pairs.",
-        lambda part, folder: tables.seed_counts(part.results, folder, part.prefix),
+        lambda part, folder: best_tables.seed_counts(part.results, folder, part.prefix),
     ),
     Kind(
         "published",

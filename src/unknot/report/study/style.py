@@ -135,9 +135,21 @@ def maybe_log(axes: Axes, which: str, values: np.ndarray) -> None:
     number_ticks(axis)
 
 
-def draw_means(axes: Axes, lines: Sequence[MeansLine], looks: Iterable[Look]) -> None:
-    """Lines of means and their intervals, side by side where intervals would hide others."""
-    several = any(low == low for *_, lows, _ in lines for low in lows)
+def draw_means(
+    axes: Axes,
+    lines: Sequence[MeansLine],
+    looks: Iterable[Look],
+    runs: Sequence[Sequence[Sequence[float]]] = (),
+) -> None:
+    """Lines of means and their intervals, side by side where these would hide others.
+
+    Args:
+        axes: A panel.
+        lines: Of means.
+        looks: Of the lines.
+        runs: For each line the values behind each of its means, where they are to be seen.
+    """
+    several = any(low == low for *_, lows, _ in lines for low in lows) or bool(runs)
     for i, ((x, mean, low, high), look) in enumerate(zip(lines, looks, strict=True)):
         (line,) = axes.plot(
             x, mean, color=look.color, linestyle=look.dash, marker=look.marker, markersize=3.8,
@@ -149,6 +161,12 @@ def draw_means(axes: Axes, lines: Sequence[MeansLine], looks: Iterable[Look]) ->
         shifted = offset_copy(axes.transData, axes.get_figure(root=True), x=shift, units="points")
         line.set_transform(shifted)
         bars.set_transform(shifted)
+        if runs and any(map(len, runs[i])):
+            places = np.repeat(x, [len(values) for values in runs[i]])
+            axes.scatter(
+                places, np.concatenate(runs[i]), s=5, color=look.color, alpha=0.45, linewidth=0,
+                transform=shifted,
+            )  # fmt: skip
 
 
 def label_points(

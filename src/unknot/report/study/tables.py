@@ -1,44 +1,33 @@
-"""Tables of a study's page: configurations, bests, ranks, numbers of seeds, published values."""
+"""Tables of a study's page: configurations, single scores, baselines, published values."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import numpy as np
-
-from unknot.analysis import Results, seeds_needed
+from unknot.analysis import Results
 from unknot.analysis.comparison import FAR, Comparison, Difference
-from unknot.analysis.ranking import Winner
-from unknot.analysis.seeds import PAIR_DRAWS, SEED_COUNTS
-from unknot.analysis.statistics import LEVEL, Summary
-from unknot.core.text import decimals, setting_label, setting_text
+from unknot.analysis.intervals import FEW, LEVEL, SPARSE, describe_coverage
+from unknot.analysis.statistics import Summary
+from unknot.core.text import decimals
 from unknot.report.study.baselines import Baseline
 from unknot.report.study.blocks import (
     NOTHING,
     Cell,
-    FigureFolder,
     Grid,
-    More,
     count_cell,
     interval_cell,
     interval_text,
     number_cell,
-    share_cell,
     text_cell,
 )
 from unknot.report.study.style import swept_text
 
 T = TypeVar("T")
-AGAIN = "probability of being best again"
 INTERVAL = f"{LEVEL:.0%} interval"
-MOST_SEEDS = 30
-"""Seeds of each configuration to look at, at most."""
-MOST_PAIRED = 100
-"""Configurations of which the file of seed counts has all pairs."""
 
 
-def _grid(
+def grid(
     items: Sequence[T],
     columns: Mapping[str, Callable[[T], Cell]],
     *,
@@ -79,8 +68,8 @@ def overview(results: Results, file: str) -> Grid:
             ]
         )
     lower = [s for s in scores if s in results.lower]
-    note = f"Mean over seeds, and below it its {INTERVAL}. Darker is better"
-    note += f" (for {', '.join(lower)}, lower is better)." if lower else "."
+    note = "Darker is better" + (f" (for {', '.join(lower)}, lower is better)." if lower else ".")
+    note = f"{_describe_spread(summaries)} {note}"
     head = ["configuration", "runs", *scores, "missing"]
     if not any(row[-1].text for row in rows):
         head, rows = head[:-1], [row[:-1] for row in rows]
@@ -91,8 +80,27 @@ def _heat(summary: Summary, means: Sequence[float], lower: bool) -> Cell:
     numbers = [mean for mean in means if not math.isnan(mean)]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
     share = (summary.mean - low) / (high - low) if high > low else 0.0
-    small = interval_text(summary.mean_low, summary.mean_high)
-    return number_cell(summary.mean, small=small, share=1 - share if lower else share)
+    return number_cell(summary.mean, small=_spread(summary), share=1 - share if lower else share)
+
+
+def _spread(summary: Summary) -> str:
+    """The interval of a mean; of few seeds their range, and nothing of one."""
+    if summary.n >= FEW:
+        return interval_text(summary.mean_low, summary.mean_high) or "all equal"
+    return interval_text(summary.low, summary.high) if summary.n > 1 else ""
+
+
+def _describe_spread(summaries: Sequence[Summary]) -> str:
+    """What stands below means, and what it assumes."""
+    counts = {summary.n for summary in summaries}
+    many, few = {n for n in counts if n >= FEW}, {n for n in counts if 1 < n < FEW}
+    if not many | few:
+        return "One seed each."
+    below = f"its {INTERVAL}" if many else "the range of the seeds, too few for an interval"
+    if many and few:
+        below += f", or the range of fewer than {FEW} seeds"
+    text = f"Mean over seeds, and below it {below}."
+    return f"{text} {describe_coverage(min(many), LEVEL)}" if many else text
 
 
 def baseline_table(baselines: Sequence[Baseline], scores: Sequence[str], file: str) -> Grid:
@@ -113,119 +121,30 @@ def details(results: Results, score: str) -> Grid:
         "median": lambda summary: number_cell(summary.median),
         f"{INTERVAL} ": lambda summary: interval_cell(summary.median_low, summary.median_high),
         "sd": lambda summary: number_cell(summary.sd),
+        f"values of fewer than {SPARSE} seeds": _values_cell,
         "lowest": lambda summary: number_cell(summary.low),
         "highest": lambda summary: number_cell(summary.high),
         "missing": lambda summary: text_cell(summary.missing),
     }
     summaries = results.summaries([score])
-    return _grid(summaries, columns, configuration=lambda summary: summary, title=score)
+    table = grid(summaries, columns, configuration=lambda summary: summary, title=score)
+    return without_empty_columns(table)
 
 
-def winners(results: Results) -> list[Grid]:
-    """The best configuration of each score and how sure that is; none of a single one."""
-    if len(results.configurations) < 2:
-        return []
-    columns: dict[str, Callable[[Winner], Cell]] = {
-        "score": lambda winner: text_cell(winner.score),
-        "best configuration": lambda winner: text_cell(winner.label),
-        "mean": lambda winner: number_cell(winner.mean),
-        INTERVAL: lambda winner: interval_cell(winner.low, winner.high),
-        AGAIN: lambda winner: share_cell(winner.share),
-        "worst configuration": lambda winner: text_cell(winner.worst.label),
-        "mean ": lambda winner: number_cell(winner.worst_mean),
-    }
-    note = (
-        f"{AGAIN.capitalize()}: share of bootstrap resamples of the seeds in which it is best. "
-        "With few seeds it is too confident."
-    )
-    return [_grid(results.winners, columns, note=note)]
+def _values_cell(summary: Summary) -> Cell:
+    """The single values of few seeds."""
+    if not 1 < summary.n < SPARSE:
+        return NOTHING
+    return Cell(" · ".join(map(decimals, sorted(summary.values))), repr(summary.low))
 
 
-def ranks(results: Results, folder: FigureFolder, prefix: str) -> list[Grid]:
-    """Objectives by their mean rank over the scores."""
-    ranking = results.ranking
-    if (~np.isnan(ranking.ranks)).sum(0).max() < 2:
-        return []
-    wins, last = ranking.wins(), max(len(ranking.objectives) - 1, 1)
-
-    def rank_cell(rank: float, mean: float) -> Cell:
-        if math.isnan(rank):
-            return NOTHING
-        return Cell(f"{rank:g}", repr(rank), decimals(mean), 1 - (rank - 1) / last)
-
-    rows = [
-        [
-            text_cell(objective),
-            number_cell(float(ranking.mean_rank[i]), digits=2),
-            interval_cell(ranking.mean_rank_low[i], ranking.mean_rank_high[i], 2),
-            count_cell(wins[objective][0]),
-            *map(rank_cell, ranking.ranks[i].tolist(), ranking.means[i].tolist()),
-        ]
-        for i, objective in enumerate(ranking.objectives)
+def without_empty_columns(table: Grid) -> Grid:
+    """A table without the columns that have nothing in any row."""
+    places = [
+        i for i in range(len(table.head)) if any(row[i].text not in ("", "–") for row in table.rows)
     ]
-    rows.sort(key=lambda row: float(row[1].key or "inf"))
-    head = ["objective", "mean rank", INTERVAL, "wins", *ranking.scores]
-    note = "; ".join(
-        ("Rank by each score, 1 is best; below it the mean over configurations", *ranking.remarks)
-    )
-    file = folder.table(f"{prefix}ranking", ranking.rows())
-    return [Grid(head, rows, heat=True, note=f"{note}.", file=file)]
-
-
-def best_values(results: Results, folder: FigureFolder, prefix: str) -> list[Grid]:
-    """The best swept value of each objective for each score."""
-    best_by_score = results.best_values
-    if len(results.configurations) < 2 or all(len(best.shares) < 2 for best in best_by_score):
-        return []
-    rows = []
-    for objective in dict.fromkeys(best.objective for best in best_by_score):
-        by_score = {best.score: best for best in best_by_score if best.objective == objective}
-        axis = next((setting_label(best.axis) for best in by_score.values() if best.axis), "")
-        row = [text_cell(objective), text_cell(axis)]
-        for score in results.scores:
-            if (best := by_score.get(score)) is None:
-                row.append(NOTHING)
-                continue
-            value = best.swept_value
-            key = repr(value) if isinstance(value, float) else value
-            share = () if math.isnan(best.share) else (f"{best.share:.0%}", best.share)
-            row.append(Cell(setting_text(value), key, *share))
-        rows.append(row)
-    file = folder.table(f"{prefix}best-values", [best.row() for best in best_by_score])
-    return [Grid(["objective", "setting", *results.scores], rows, heat=True, file=file)]
-
-
-def seed_counts(results: Results, folder: FigureFolder, prefix: str) -> list[Grid | More]:
-    """How likely n seeds show which of two configurations is better."""
-    seeds = [f"{n} {'seed' if n == 1 else 'seeds'}" for n in SEED_COUNTS]
-    head = ["better", "worse", "difference", *seeds, f"seeds for {LEVEL:.0%}"]
-    grids = []
-    for score in results.scores:
-        rows, remarks = [], dict[str, None]()
-        for better, worse in results.contrasts(score):
-            samples = (c.sample(score).values for c in (better, worse))
-            count = seeds_needed(*samples, most=MOST_SEEDS, draws=PAIR_DRAWS)
-            remarks |= dict.fromkeys(count.remarks)
-            rows.append(
-                [
-                    text_cell(better.label),
-                    text_cell(worse.label),
-                    number_cell(count.difference),
-                    *(number_cell(count.probability[n - 1], digits=2) for n in SEED_COUNTS),
-                    Cell(f"over {MOST_SEEDS}", repr(1e9))
-                    if count.needed is None
-                    else count_cell(count.needed),
-                ]
-            )
-        if rows:
-            note = f"{'; '.join(remarks)}.".capitalize() if remarks else ""
-            grids.append(Grid(head, rows, note=note, title=score))
-    if not grids:
-        return []
-    pairs = [row for s in results.scores for row in results.seed_pairs(s, first=MOST_PAIRED)]
-    first, *others = grids
-    more = [More("By the other scores", others)] if others else []
-    return [replace(first, file=folder.table(f"{prefix}seeds", pairs)), *more]
+    rows = [[row[i] for i in places] for row in table.rows]
+    return replace(table, head=[table.head[i] for i in places], rows=rows)
 
 
 def describe_published(comparison: Comparison | None) -> str:
@@ -253,4 +172,4 @@ def published_values(comparison: Comparison, file: str) -> Grid:
     }
     note = f"z: the difference in standard errors, by one spread for both; beyond {FAR:g} marked."
     differences = comparison.differences
-    return _grid(differences, columns, configuration=lambda d: d.ours, note=note, file=file)
+    return grid(differences, columns, configuration=lambda d: d.ours, note=note, file=file)

@@ -1,22 +1,15 @@
 """What a study's page says in sentences: what was run, on what, and what came of it."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from unknot.analysis import Results
-from unknot.analysis.agreements import ScoreAgreement
 from unknot.analysis.configurations import Columns, has_diverged
-from unknot.core.errors import DamageError, UnknotError
-from unknot.core.text import decimals, duration, setting_text, value_text
+from unknot.core.errors import DamageError
+from unknot.core.text import duration, joined, setting_text, value_text
 from unknot.studies.study import Study
 
-FEW_RUNS = 10
-"""Correlations of fewer runs are not worth a sentence."""
 LONG = 6
 """Values of a setting that are listed; of more, the first and the last."""
 
@@ -143,54 +136,6 @@ def missing(counts: RunCounts) -> str:
     if counts.undefined:
         text += f" {counts.undefined} scores of finished runs are undefined."
     return text.strip()
-
-
-def findings(results: Results) -> list[str]:
-    """What came out, in sentences; each is a count or a number of the tables below."""
-    sentences, several = list[str](), len(results.configurations) > 1
-    if several:
-        scores: dict[str, list[str]] = {}
-        for winner in results.winners:
-            scores.setdefault(winner.label, []).append(winner.score)
-        for label in sorted(scores, key=lambda label: -len(scores[label])):
-            verb = "have" if label.endswith("alike") else "has"
-            sentences.append(f"{label} {verb} the best mean of {joined(scores[label])}.")
-    try:
-        chance = {
-            shares.score: list(shares.shares.values())[-1] for shares in results.variance_shares()
-        }
-    except UnknotError:
-        chance = {}
-    if chance and several:
-        least, most = min(chance, key=chance.__getitem__), max(chance, key=chance.__getitem__)
-        low, high = f"{chance[least]:.0%}", f"{chance[most]:.0%}"
-        ends = f"{low} ({least}) to {high} ({most})" if low != high else low
-        sentences.append(
-            f"The seed alone accounts for {ends} of the variance of scores between runs."
-        )
-    if len(results.scores) > 2 and len(results.table["objective"]) >= FEW_RUNS:
-        sentences.append(_describe_agreement(results.agreement()))
-    return sentences
-
-
-def _describe_agreement(agreement: ScoreAgreement) -> str:
-    names, pairs = agreement.names, list(combinations(range(len(agreement.names)), 2))
-    values = [float(agreement.spearman[pair]) for pair in pairs]
-    ends = [
-        f"{decimals(values[k], 2)} ({names[pairs[k][0]]} and {names[pairs[k][1]]})"
-        for k in (int(np.argmin(values)), int(np.argmax(values)))
-    ]
-    return f"Scores order runs with rank correlations from {ends[0]} to {ends[1]}."
-
-
-def joined(names: Sequence[str]) -> str:
-    """Names as a list in a sentence.
-
-    Example:
-        >>> joined(["mig", "sap", "cbd"])
-        'mig, sap and cbd'
-    """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _listed(table: Columns, name: str, text: str) -> str:

@@ -12,7 +12,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from unknot.analysis import Results
 from unknot.analysis.configurations import Configuration
-from unknot.analysis.statistics import NAN, tails
+from unknot.analysis.intervals import pooled_interval
 from unknot.core.errors import DataError
 from unknot.core.text import number
 from unknot.report.study.blocks import Figure, Part
@@ -81,9 +81,8 @@ def draw(results: Results) -> DataFigure:
     """Accuracy over the number of labels, a panel for each learner of the score ``efficiency``.
 
     A line for each configuration, or where there are more than eight for each objective: the mean
-    of the means of its configurations, so that each weighs the same. Intervals are of seeds
-    resampled within configurations, as those of a ranking. Configurations without a number are in
-    no mean; the rows say how many have one.
+    of the means of its configurations, so that each weighs the same. Configurations without a
+    number are in no mean; the rows say how many have one.
 
     Args:
         results: Of one dataset.
@@ -154,9 +153,9 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """The points of lines, each over the configurations that have a number; none where none has.
 
-    The ends of intervals are NaN without a second seed.
+    The ends of intervals are NaN where some configuration has too few seeds.
     """
-    means, resampled = results.means([*learner.columns.values()])
+    means, _ = results.means([*learner.columns.values()])
     rows = []
     for line, places in groups.items():
         configurations = [results.configurations[i] for i in places]
@@ -164,9 +163,8 @@ def _rows(
             there = [i for i in places if not np.isnan(means[i, k])]
             if not there:
                 continue
-            ends = np.quantile(resampled[:, there, k].mean(1), tails(results.level)).tolist()
-            if max(len(c.sample(score).values) for c in configurations) < 2:
-                ends = [NAN, NAN]
+            samples = [results.configurations[i].sample(score).values for i in there]
+            low, high = pooled_interval(samples, results.level)
             rows.append(
                 {
                     "data": results.configurations[0].data,
@@ -177,8 +175,8 @@ def _rows(
                     "settings": len(there),
                     "n": _count(configurations, score),
                     "mean": float(means[there, k].mean()),
-                    "low": ends[0],
-                    "high": ends[1],
+                    "low": low,
+                    "high": high,
                 }
             )
     return rows

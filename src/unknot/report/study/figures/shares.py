@@ -6,6 +6,7 @@ from functools import partial
 from matplotlib.patches import Patch
 
 from unknot.analysis import Results
+from unknot.analysis.intervals import FEW
 from unknot.core.errors import DataError
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.style import DataFigure, legend, panels
@@ -16,11 +17,10 @@ LOOKS = ((ACCENT, ""), (ALARM, "////"), (RULE, "...."))
 
 
 def applies(part: Part) -> Iterator[Figure]:
-    """Where scores vary over two configurations, one of which has two seeds."""
+    """Where scores vary over two configurations with seeds enough to know their spread."""
     results, configurations = part.results, part.results.configurations
     varied = [score for score in results.panels if results.varies(score)]
-    several = any(len(c.sample(s).values) > 1 for c in configurations for s in varied)
-    if len(configurations) > 1 and several:
+    if varied and len(configurations) > 1 and min(c.size for c in configurations) >= FEW:
         yield Figure("shares", "shares", partial(draw, results, varied))
 
 

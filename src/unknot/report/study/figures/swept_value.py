@@ -11,6 +11,7 @@ from matplotlib.ticker import LogLocator
 
 from unknot.analysis import Results
 from unknot.analysis.configurations import hashable
+from unknot.analysis.intervals import FEW, SPARSE
 from unknot.analysis.lines import Line
 from unknot.core.errors import ConfigError
 from unknot.core.text import setting_label, value_text
@@ -90,8 +91,10 @@ def describe_lines(lines: Sequence[Line]) -> str:
         >>> describe_lines([Line("vae", "", "data.spacing", {}, (1.0, 8.0), two)])
         'One run per configuration, from the smallest to the largest spacing.'
     """
-    several = any(c.size > 1 for line in lines for c in line.configurations)
-    text = "Means over seeds with 95% intervals" if several else "One run per configuration"
+    sizes = {c.size for line in lines for c in line.configurations}
+    text = "Means over seeds" if max(sizes) > 1 else "One run per configuration"
+    text += " with 95% intervals" if max(sizes) >= FEW else ""
+    text += "; dots are runs" if 1 < min(sizes) < SPARSE else ""
     axis = axis_name(lines)
     if axis == "strength":
         text += ", from the weakest to the strongest regularisation of each objective."
@@ -117,6 +120,8 @@ def draw(
     baselines: Sequence[Baseline] = (),
 ) -> DataFigure:
     """Mean score over swept values, lines of each objective or dataset, with 95% intervals.
+
+    Intervals take five seeds; of fewer than ten seeds each run is a dot.
 
     Where configurations differ in several settings, the one that makes the fewest lines is the
     axis, and every other has a line for each of its values; see
@@ -146,10 +151,11 @@ def draw(
     apart = [_apart(line, selected) for line in selected]
     looked, labels = _looks(groups, apart), _labels(groups, apart, selected)
     summaries = [[results.summary(c, names) for c in line.configurations] for line in selected]
-    several = any(point[score].n > 1 for points in summaries for point in points for score in names)
+    counts = {point[score].n for points in summaries for point in points for score in names}
+    interval = ", mean and 95% interval" if max(counts) >= FEW else ""
     figure, all_axes = panels(
         len(names), most=MOST_ACROSS, size=(2.9, 2.1), head=1.0,
-        title=f"Scores over {axis_name(selected)}{', mean and 95% interval' if several else ''}",
+        title=f"Scores over {axis_name(selected)}{interval}",
     )  # fmt: skip
     room = float(figure.get_size_inches()[0]) / across(len(names), MOST_ACROSS) - MARGIN
     for score, axes in zip(names, all_axes, strict=True):
@@ -160,7 +166,11 @@ def draw(
                 for name in ("mean", "mean_low", "mean_high")
             )
             curves.append((_places(line, selected), mean, low, high))
-        draw_means(axes, curves, looked)
+        runs = [
+            [point[score].values if 1 < point[score].n < SPARSE else () for point in points]
+            for points in summaries
+        ]
+        draw_means(axes, curves, looked, runs)
         draw_baselines(axes, baselines, score, "y")
         set_panel(axes, score)
         _label_axis(axes, selected, room)

@@ -1,0 +1,196 @@
+"""Claims: what a page says of its runs in sentences, each by a rule for when to say nothing.
+
+A verdict calls a configuration best only where seeds tell it from all others. Where two have `FEW`
+seeds or more, that takes Welch's one-sided t-test, at a level divided by the number of others. Of
+fewer seeds it takes ranges that do not overlap, and no probability is mentioned. One seed decides
+nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from jaxtyping import Float
+
+from unknot.analysis.configurations import Configuration
+from unknot.analysis.intervals import FEW, mean_interval, welch_probability
+from unknot.analysis.results import Results
+from unknot.core.errors import DataError
+from unknot.core.text import decimals, joined
+
+FEW_RUNS = 10
+"""Correlations of fewer runs are not worth a sentence."""
+MOST_NAMED = 3
+"""Configurations that a sentence names; of more it has the number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """The configuration with the best mean of a score, and those that may be as good."""
+
+    score: str
+    best: Configuration
+    second: Configuration
+    """The next best mean."""
+    rivals: tuple[Configuration, ...]
+    """Those that the seeds do not tell from it, the best mean first."""
+    text: str = ""
+
+    @property
+    def decided(self) -> bool:
+        """Whether the seeds tell the best from all others."""
+        return not self.rivals
+
+
+def claims(results: Results) -> list[str]:
+    """All that the page of one dataset claims, the most important first."""
+    verdicts = [v for score in results.scores if (v := verdict(results, score))]
+    sentences = [verdicts[0].text, *_other_verdicts(verdicts)] if verdicts else []
+    return [*sentences, *_seed_share(results), *_agreement(results)]
+
+
+def verdict(results: Results, score: str) -> Verdict | None:
+    """Which configuration is best by a score, and whether the seeds show it; None of a single one.
+
+    Example:
+        >>> rows = [("vae", 0.2), ("vae", 0.3), ("ada_gvae", 0.9), ("ada_gvae", 0.8)]
+        >>> results = Results([{"objective": name, "mig": mig} for name, mig in rows])
+        >>> verdict(results, "mig").decided
+        True
+    """
+    sign = results.sign(score)
+    group = [c for c in results.configurations if c.has(score)]
+    if len(group) < 2:
+        return None
+    group.sort(key=lambda c: -sign * _mean(c, score))
+    best, *others = group
+    top, *rest = [sign * c.sample(score).values for c in group]
+    level = 1 - (1 - results.level) / len(others)
+    apart = [_is_higher(top, values, level) for values in rest]
+    rivals = tuple(c for c, lower in zip(others, apart, strict=True) if not lower)
+    bare = Verdict(score, best, others[0], rivals)
+    return replace(bare, text=_sentence(bare, "lowest" if sign < 0 else "highest", results.level))
+
+
+def _is_higher(
+    first: Float[np.ndarray, " n"], second: Float[np.ndarray, " m"], level: float
+) -> bool:
+    """Whether seeds show that the first mean is higher."""
+    fewest = min(len(first), len(second))
+    if fewest < FEW or np.ptp(first) == np.ptp(second) == 0:
+        return fewest > 1 and float(first.min()) > float(second.max())
+    return welch_probability(first, second) > level
+
+
+def _sentence(verdict: Verdict, extreme: str, level: float) -> str:
+    n = len(verdict.best.sample(verdict.score).values)
+    if n >= FEW:
+        return _of_interval(verdict, extreme, level)
+    return _of_range(verdict, extreme) if n > 1 else _of_one_seed(verdict, extreme)
+
+
+def _of_one_seed(verdict: Verdict, extreme: str) -> str:
+    return (
+        f"{verdict.best.label} has the {extreme} {verdict.score}, "
+        f"{decimals(_mean(verdict.best, verdict.score))}, with one seed: another seed may give "
+        "another order."
+    )
+
+
+def _of_range(verdict: Verdict, extreme: str) -> str:
+    best, score = verdict.best, verdict.score
+    if verdict.decided:
+        return (
+            f"{best.label} has the {extreme} {score} in every seed: {_range(best, score)} in "
+            f"{len(best.sample(score).values)} seeds; next is {verdict.second.label} with "
+            f"{_range(verdict.second, score)}. So few seeds give no interval."
+        )
+    rivals = _names(verdict.rivals, lambda c: f"{c.label} ({_range(c, score)})")
+    return (
+        f"The seeds do not show which configuration has the {extreme} {score}: {best.label} "
+        f"({_range(best, score)}) overlaps with {rivals}."
+    )
+
+
+def _of_interval(verdict: Verdict, extreme: str, level: float) -> str:
+    best, score = verdict.best, verdict.score
+    values = best.sample(score).values
+    low, high = mean_interval(values, level)
+    interval = (
+        "" if np.isnan(low) else f"{level:.0%} interval {decimals(low)} to {decimals(high)}, "
+    )
+    others = (
+        "The seeds separate it from all others."
+        if verdict.decided
+        else f"The seeds do not separate it from {_names(verdict.rivals, lambda c: c.label)}."
+    )
+    return (
+        f"{best.label} has the {extreme} mean {score}: {decimals(_mean(best, score))} ({interval}"
+        f"{len(values)} seeds). {others}"
+    )
+
+
+def _other_verdicts(verdicts: Sequence[Verdict]) -> list[str]:
+    """The verdicts after the first in as few sentences as it takes."""
+    first, *others = verdicts
+    clear: dict[str, list[str]] = {}
+    for other in others:
+        if other.decided:
+            clear.setdefault(other.best.label, []).append(other.score)
+    sentences = [
+        f"By {joined(scores)}, {label} is {'clearly best too' if same else 'clearly best'}."
+        for label, scores in clear.items()
+        for same in [first.decided and label == first.best.label]
+    ]
+    if open_scores := [other.score for other in others if not other.decided]:
+        sentences.append(f"By {joined(open_scores)}, the seeds do not show which is best.")
+    return sentences
+
+
+def _seed_share(results: Results) -> list[str]:
+    """How much of the variance is the seed's; silent where some configuration has few seeds."""
+    configurations = results.configurations
+    if len(configurations) < 2 or min(c.size for c in configurations) < FEW:
+        return []
+    try:
+        shares = {s.score: list(s.shares.values())[-1] for s in results.variance_shares()}
+    except DataError:  # of all configurations one run is left
+        return []
+    if not shares:
+        return []
+    least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
+    low, high = f"{shares[least]:.0%}", f"{shares[most]:.0%}"
+    ends = f"{low} ({least}) to {high} ({most})" if low != high else low
+    return [f"The seed alone accounts for {ends} of the variance of scores between runs."]
+
+
+def _agreement(results: Results) -> list[str]:
+    """How scores order runs; silent of two scores or few runs."""
+    if len(results.scores) < 3 or len(results.table["objective"]) < FEW_RUNS:
+        return []
+    agreement = results.agreement()
+    names, pairs = agreement.names, list(combinations(range(len(agreement.names)), 2))
+    values = [float(agreement.spearman[pair]) for pair in pairs]
+    ends = [
+        f"{decimals(values[k], 2)} ({names[pairs[k][0]]} and {names[pairs[k][1]]})"
+        for k in (int(np.argmin(values)), int(np.argmax(values)))
+    ]
+    return [f"Scores order runs with rank correlations from {ends[0]} to {ends[1]}."]
+
+
+def _mean(configuration: Configuration, score: str) -> float:
+    return float(configuration.sample(score).values.mean())
+
+
+def _range(configuration: Configuration, score: str) -> str:
+    values = configuration.sample(score).values
+    low, high = decimals(float(values.min())), decimals(float(values.max()))
+    return f"{low} to {high}" if low != high else low
+
+
+def _names(configurations: Sequence[Configuration], name: Callable[[Configuration], str]) -> str:
+    """Some configurations in a sentence, and how many more."""
+    named = [name(c) for c in configurations[:MOST_NAMED]]
+    more = len(configurations) - len(named)
+    return joined([*named, f"{more} more"] if more else named)

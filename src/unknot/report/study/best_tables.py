@@ -1,0 +1,155 @@
+"""Tables of a study's page that say which is best: configurations, objectives, swept values."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from unknot.analysis import Results, seeds_needed
+from unknot.analysis.claims import verdict
+from unknot.analysis.intervals import FEW, LEVEL
+from unknot.analysis.ranking import Winner
+from unknot.analysis.seeds import PAIR_DRAWS, SEED_COUNTS
+from unknot.core.text import decimals, setting_label, setting_text
+from unknot.report.study.blocks import (
+    NOTHING,
+    Cell,
+    FigureFolder,
+    Grid,
+    More,
+    count_cell,
+    interval_cell,
+    number_cell,
+    share_cell,
+    text_cell,
+)
+from unknot.report.study.tables import INTERVAL, grid, without_empty_columns
+
+AGAIN = "probability of being best again"
+MOST_SEEDS = 30
+"""Seeds of each configuration to look at, at most."""
+MOST_PAIRED = 100
+"""Configurations of which the file of seed counts has all pairs."""
+
+
+def winners(results: Results) -> list[Grid]:
+    """The best configuration of each score and how sure that is; none of a single one."""
+    if len(results.configurations) < 2:
+        return []
+    columns: dict[str, Callable[[Winner], Cell]] = {
+        "score": lambda winner: text_cell(winner.score),
+        "best mean": lambda winner: text_cell(winner.label),
+        "separated from all others": lambda winner: _told_apart(results, winner.score),
+        "mean": lambda winner: number_cell(winner.mean),
+        INTERVAL: lambda winner: interval_cell(winner.low, winner.high),
+        AGAIN: lambda winner: share_cell(winner.share),
+        "worst configuration": lambda winner: text_cell(winner.worst.label),
+        "mean ": lambda winner: number_cell(winner.worst_mean),
+    }
+    table = without_empty_columns(grid(results.winners, columns))
+    note = (
+        f"Separated: where both have {FEW} seeds, by Welch's t-test at {LEVEL:.0%}, corrected for "
+        "the number of configurations; else where ranges do not overlap."
+    )
+    if AGAIN in table.head:
+        note += (
+            f" {AGAIN.capitalize()}: share of bootstrap resamples of the seeds in which it is best."
+        )
+    return [replace(table, note=note)]
+
+
+def _told_apart(results: Results, score: str) -> Cell:
+    """Whether the seeds tell the best configuration from all others, and else from how many not."""
+    result = verdict(results, score)
+    if result is None:
+        return NOTHING
+    n = len(result.rivals)
+    return text_cell("yes" if result.decided else f"no: {n} may be as good")
+
+
+def ranks(results: Results, folder: FigureFolder, prefix: str) -> list[Grid]:
+    """Objectives by their mean rank over the scores."""
+    ranking = results.ranking
+    if (~np.isnan(ranking.ranks)).sum(0).max() < 2:
+        return []
+    wins, last = ranking.wins(), max(len(ranking.objectives) - 1, 1)
+
+    def rank_cell(rank: float, mean: float) -> Cell:
+        if math.isnan(rank):
+            return NOTHING
+        return Cell(f"{rank:g}", repr(rank), decimals(mean), 1 - (rank - 1) / last)
+
+    rows = [
+        [
+            text_cell(objective),
+            number_cell(float(ranking.mean_rank[i]), digits=2),
+            interval_cell(ranking.mean_rank_low[i], ranking.mean_rank_high[i], 2),
+            count_cell(wins[objective][0]),
+            *map(rank_cell, ranking.ranks[i].tolist(), ranking.means[i].tolist()),
+        ]
+        for i, objective in enumerate(ranking.objectives)
+    ]
+    rows.sort(key=lambda row: float(row[1].key or "inf"))
+    head = ["objective", "mean rank", INTERVAL, "wins", *ranking.scores]
+    note = "; ".join(
+        ("Rank by each score, 1 is best; below it the mean over configurations", *ranking.remarks)
+    )
+    file = folder.table(f"{prefix}ranking", ranking.rows())
+    return [without_empty_columns(Grid(head, rows, heat=True, note=f"{note}.", file=file))]
+
+
+def best_values(results: Results, folder: FigureFolder, prefix: str) -> list[Grid]:
+    """The best swept value of each objective for each score."""
+    best_by_score = results.best_values
+    if len(results.configurations) < 2 or all(len(best.shares) < 2 for best in best_by_score):
+        return []
+    rows = []
+    for objective in dict.fromkeys(best.objective for best in best_by_score):
+        by_score = {best.score: best for best in best_by_score if best.objective == objective}
+        axis = next((setting_label(best.axis) for best in by_score.values() if best.axis), "")
+        row = [text_cell(objective), text_cell(axis)]
+        for score in results.scores:
+            if (best := by_score.get(score)) is None:
+                row.append(NOTHING)
+                continue
+            value = best.swept_value
+            key = repr(value) if isinstance(value, float) else value
+            share = () if math.isnan(best.share) else (f"{best.share:.0%}", best.share)
+            row.append(Cell(setting_text(value), key, *share))
+        rows.append(row)
+    file = folder.table(f"{prefix}best-values", [best.row() for best in best_by_score])
+    return [Grid(["objective", "setting", *results.scores], rows, heat=True, file=file)]
+
+
+def seed_counts(results: Results, folder: FigureFolder, prefix: str) -> list[Grid | More]:
+    """How likely n seeds show which of two configurations is better."""
+    seeds = [f"{n} {'seed' if n == 1 else 'seeds'}" for n in SEED_COUNTS]
+    head = ["better", "worse", "difference", *seeds, f"seeds for {LEVEL:.0%}"]
+    grids = []
+    for score in results.scores:
+        rows, remarks = [], dict[str, None]()
+        for better, worse in results.contrasts(score):
+            samples = (c.sample(score).values for c in (better, worse))
+            count = seeds_needed(*samples, most=MOST_SEEDS, draws=PAIR_DRAWS)
+            remarks |= dict.fromkeys(count.remarks)
+            rows.append(
+                [
+                    text_cell(better.label),
+                    text_cell(worse.label),
+                    number_cell(count.difference),
+                    *(number_cell(count.probability[n - 1], digits=2) for n in SEED_COUNTS),
+                    Cell(f"over {MOST_SEEDS}", repr(1e9))
+                    if count.needed is None
+                    else count_cell(count.needed),
+                ]
+            )
+        if rows:
+            note = f"{'; '.join(remarks)}.".capitalize() if remarks else ""
+            grids.append(Grid(head, rows, note=note, title=score))
+    if not grids:
+        return []
+    pairs = [row for s in results.scores for row in results.seed_pairs(s, first=MOST_PAIRED)]
+    first, *others = grids
+    more = [More("By the other scores", others)] if others else []
+    return [replace(first, file=folder.table(f"{prefix}seeds", pairs)), *more]

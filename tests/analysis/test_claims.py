@@ -1,0 +1,123 @@
+"""Claims of a page: what is said where seeds show it, and nothing where they do not."""
+
+import numpy as np
+import pytest
+from analysis.tables import run, seeds
+
+from unknot.analysis import Results
+from unknot.analysis.claims import claims, verdict
+
+LOW, HIGH = [0.20, 0.22, 0.21, 0.23, 0.19, 0.22], [0.80, 0.82, 0.81, 0.83, 0.79, 0.82]
+
+
+def of(first, second, **options):
+    """What is said of two configurations."""
+    rows = [*seeds(first, objective__beta=1), *seeds(second, objective__beta=4)]
+    return verdict(Results(rows, **options), "mig")
+
+
+# The best configuration
+
+
+def test_one_configuration_is_not_best():
+    assert verdict(Results(seeds(HIGH)), "mig") is None
+    assert claims(Results(seeds(HIGH))) == []
+
+
+def test_one_seed_decides_nothing():
+    said = of([0.1], [0.9])
+    assert not said.decided
+    assert said.text == (
+        "beta_vae beta 4 has the highest mig, 0.900, with one seed: another seed may give another "
+        "order."
+    )
+    assert not of(LOW, [0.9]).decided
+    assert not of([0.9], LOW).decided
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_few_seeds_are_told_apart_by_ranges_and_no_probability_is_said(n):
+    said = of(LOW[:n], HIGH[:n])
+    assert said.decided
+    assert "beta_vae beta 4 has the highest mig in every seed" in said.text
+    assert f"0.800 to {max(HIGH[:n]):.3f} in {n} seeds" in said.text
+    assert "So few seeds give no interval" in said.text
+    assert "%" not in said.text
+    overlap = of([*LOW[: n - 1], 0.9], HIGH[:n])
+    assert not overlap.decided
+    assert overlap.text.startswith("The seeds do not show which configuration has the highest mig")
+
+
+def test_five_seeds_have_an_interval():
+    said = of(LOW, HIGH)
+    assert said.decided
+    assert "0.812 (95% interval 0.796 to 0.827, 6 seeds). The seeds separate it" in said.text
+    close = of(LOW, [value + 0.005 for value in LOW])
+    assert not close.decided
+    assert "The seeds do not separate it from beta_vae beta 1." in close.text
+
+
+def test_lower_may_be_better():
+    said = of(LOW, HIGH, lower=["mig"])
+    assert said.decided
+    assert said.text.startswith("beta_vae beta 1 has the lowest mean mig: 0.212")
+
+
+def test_equal_scores_decide_nothing():
+    assert not of([0.5] * 5, [0.5] * 5).decided
+    assert not of([0.5] * 3, [0.5] * 3).decided
+
+
+def test_diverged_runs_are_no_seeds():
+    rows = [*seeds(LOW, objective__beta=1), *seeds(HIGH[:1], objective__beta=4)]
+    rows += [run(objective__beta=4, seed=s, status="diverged", mig=0.9) for s in range(1, 6)]
+    assert not verdict(Results(rows), "mig").decided
+
+
+def test_a_best_of_many_that_are_alike_is_hardly_ever_declared():
+    """Twenty configurations without a difference: at most one study in twenty names a best."""
+    generator, declared = np.random.default_rng(0), 0
+    for _ in range(200):
+        rows = [
+            row
+            for beta in range(20)
+            for row in seeds(generator.normal(size=5).tolist(), objective__beta=beta)
+        ]
+        declared += verdict(Results(rows, draws=1), "mig").decided
+    assert declared <= 10
+
+
+def test_many_rivals_are_counted_not_listed():
+    rows = [row for beta in range(9) for row in seeds([0.1, 0.2, 0.3], objective__beta=beta)]
+    assert "and 5 more." in verdict(Results(rows), "mig").text
+
+
+# Other sentences
+
+
+def several(n, scores=("mig", "sap", "cbd")):
+    generator = np.random.default_rng(1)
+    return [
+        run(objective__beta=beta, seed=seed, **{s: beta + generator.normal() for s in scores})
+        for beta in (1, 8)
+        for seed in range(n)
+    ]
+
+
+def test_other_scores_are_said_in_few_sentences():
+    said = claims(Results(several(6)))
+    assert said[0].startswith("beta_vae beta 8 has the highest mean mig")
+    assert said[1] == "By sap and cbd, beta_vae beta 8 is clearly best too."
+
+
+@pytest.mark.parametrize(("n", "spoken"), [(2, False), (4, False), (5, True)])
+def test_the_share_of_the_seed_takes_five_of_them(n, spoken):
+    said = " ".join(claims(Results(several(n))))
+    assert ("The seed alone accounts for" in said) == spoken
+
+
+def test_rank_correlations_take_ten_runs_and_three_scores():
+    assert not any("rank correlations" in text for text in claims(Results(several(4))))
+    assert any("rank correlations" in text for text in claims(Results(several(5))))
+    two = Results(several(5, ("mig", "sap")))
+    assert not any("rank correlations" in text for text in claims(two))
