@@ -61,7 +61,7 @@ def _trade_offs_text(part: Part) -> str:
 def _best_values_text(part: Part) -> str:
     text = "For each objective and score, the swept value (e.g. of β) with the best mean."
     if max(c.size for c in part.results.configurations) < SPARSE:
-        return f"{text} So few seeds do not show whether it would be best again."
+        return f"{text} New seeds may give another: these are too few to say."
     return (
         f"{text} Shading: bootstrap probability that this value is best again. Pale means "
         "uncertain."
