@@ -21,6 +21,7 @@ from places import filled
 
 from unknot.analysis import Results, published
 from unknot.analysis.comparison import Comparison, Difference, compare
+from unknot.analysis.replication import Replication, replicate
 from unknot.core.csv_files import csv_text, read_csv
 from unknot.report.study.figures import published as figure
 from unknot.report.style import png
@@ -115,6 +116,25 @@ def verdict(found: Comparison, drawn: dict[str, float]) -> Iterator[str]:
     )
 
 
+def controls(found: Replication) -> Iterator[str]:
+    """What agrees, beside the same count for runs that replicate and for runs that do not."""
+    yield "| agrees | ours | published seeds, 5 to 95 % | wrong settings |"
+    yield "|---|---|---|---|"
+    for count in found.counts:
+        same = "" if count.same is None else f"{count.same[1]:.0f} to {count.same[2]:.0f}"
+        yield f"| {count.name} | {count.ours} of {count.total} | {same} | {count.wrong} |"
+
+
+def equivalence(found: Replication) -> Iterator[str]:
+    """Each score over all configurations, and what could have been seen."""
+    yield "| score | difference | 90 % interval | verdict | visible |"
+    yield "|---|---|---|---|---|"
+    for one in found.pooled:
+        low, high = one.interval
+        numbers = f"| {one.difference:+.2f} | {low:+.2f} to {high:+.2f} |".replace("-", "−")
+        yield f"| {SCORES[one.score]} {numbers} {one.verdict} | {one.visible:.2f} |"
+
+
 def contrasts(found: Comparison) -> Iterator[str]:
     """Whether our means show what three published runs a side nearly always show."""
     by = {(d.ours.label, d.ours.score): d for d in found.differences}
@@ -199,7 +219,10 @@ def beside(file: str | Path) -> Comparison:
 def made(page: str, found: Comparison) -> str:
     """The page with its tables."""
     drawn = draw_variance()
+    replication = replicate(found, row_variance=drawn)
     parts = {
+        "controls": controls(replication),
+        "equivalence": equivalence(replication),
         "verdict": verdict(found, drawn),
         "contrasts": contrasts(found),
         "order": order(found),

@@ -9,6 +9,7 @@ everything else that holds numbers is a score.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -33,6 +34,8 @@ class Sample:
 
     values: Float[np.ndarray, " n"]
     """Of runs that finished and have the score, in the order of the table."""
+    seeds: tuple[Any, ...]
+    """Of the same runs; None where the table has none."""
     runs: int
     diverged: int
     undefined: int
@@ -208,6 +211,7 @@ def sample(runs: Columns, score: str) -> Sample:
     scored = there & ~np.isnan(values)
     return Sample(
         values[scored],
+        tuple(compress(runs.get("seed", [None] * len(values)), scored)),
         len(values),
         int(gone.sum()),
         int((there & ~scored).sum()),

@@ -51,6 +51,8 @@ class Summary:
     settings: dict[str, Any]
     values: tuple[float, ...]
     """Of the ``n`` runs."""
+    seeds: tuple[Any, ...] = ()
+    """Of the same runs; None where nobody says."""
 
     @property
     def se(self) -> float:
@@ -71,7 +73,7 @@ class Summary:
     def row(self) -> dict[str, Any]:
         """As plain values of one line of a table; settings are columns of their own."""
         flat = asdict(self)
-        del flat["values"]
+        del flat["values"], flat["seeds"]
         return {**flat.pop("settings"), **flat}
 
 
@@ -136,6 +138,7 @@ def summary(configuration: Configuration, score: str, level: float) -> Summary:
         settings=configuration.settings,
         score=score, runs=sample.runs, n=n, diverged=sample.diverged, undefined=sample.undefined,
         unfinished=sample.unfinished, values=tuple(values.tolist()),
+        seeds=sample.seeds,
         **figures,
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from unknot.report.study.blocks import (
 )
 from unknot.report.study.figures.swept_value import axis_name, describe_lines, ordered_lines
 from unknot.report.study.figures.trade_off import scores_with_cost
+from unknot.report.study.replication import replication_tables
 
 Tables = Callable[[Part, FigureFolder], Sequence[Grid | More]]
 
@@ -78,10 +79,14 @@ def _all_configurations(part: Part, _: FigureFolder) -> list[Grid | More]:
     return [*blocks, More("Each score by itself: mean, median, intervals and spread", details)]
 
 
-def _published(part: Part, _: FigureFolder) -> list[Grid | More]:
+def _published(part: Part, folder: FigureFolder) -> list[Grid | More]:
     if part.comparison is None or not part.comparison.differences:
         return []
-    return [tables.published_values(part.comparison, f"{part.prefix}published.csv")]
+    values = tables.published_values(part.comparison, f"{part.prefix}published.csv")
+    return [
+        *replication_tables(part.comparison, folder, part.prefix),
+        More("Each value and the published one", [values]),
+    ]
 
 
 SECTIONS = (
