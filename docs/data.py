@@ -38,7 +38,12 @@ unknot data remove shapes3d --yes
 - **Cut downloads** resume, also in a later call and from another address. Proxies of the
   environment are used.
 - **Decoded once.** Images are written to a memory map in the cache folder (`UNKNOT_CACHE`), which
-  all processes share.
+  all processes share. A progress bar shows how far it is; if it is interrupted, nothing is left,
+  and the next command starts again.
+- **Labels without a grid.** `celeba` has a table of 40 attributes, `mnist` and `fashion_mnist` one
+  of classes. Metrics and samplers read them as they read labels of your own images, and
+  `split = {kind = "published"}` holds out the parts of the authors
+  ([training](training.md#rows-held-out)).
 
 ## Labels
 
@@ -88,11 +93,10 @@ def matrix(entries: dict[str, Published]) -> str:
     ]
     for name, facts in entries.items():
         channels, height, width = facts.shape
-        factors = (
-            ", ".join(f"{n} {s}" for n, s in zip(facts.space.names, facts.space.sizes, strict=True))
-            if facts.space and not facts.space.stands_in
-            else "none on a grid"
-        )
+        space = facts.space
+        factors = f"no grid; {facts.labels}" if facts.labels else "none"
+        if space and not space.stands_in:
+            factors = ", ".join(f"{n} {s}" for n, s in zip(space.names, space.sizes, strict=True))
         images = f"{facts.images:,} of {height} × {width} × {channels}"
         lines.append(
             f"| [`{name}`](#{name}) | {images} | {factors} | {facts.licence} | "

@@ -7,8 +7,10 @@ import threading
 from functools import partial
 
 import pytest
+from data import cases, layouts
 
 from unknot.core import registry
+from unknot.data import shapes3d
 from unknot.data.parts.sources import Source
 from unknot.data.shapes3d import Shapes3D
 
@@ -156,3 +158,24 @@ def test_a_study_names_all_files_that_it_lacks_before_it_writes_anything(folders
         assert part in err
     assert "xysquares" not in err
     assert not out.exists()
+
+
+@pytest.mark.parametrize("verb", ["train", "show"])
+def test_files_are_decoded_under_a_bar_the_first_time_only(verb, folders, unknot, monkeypatch):
+    monkeypatch.setattr("unknot.cli.screen.PATIENCE", 0)
+    layouts.write_shapes3d_mirror(folders, (2, 2, 2, 2, 2, 2))
+    cases.shrink("shapes3d", (2, 2, 2, 2, 2, 2), monkeypatch)
+    monkeypatch.setattr(shapes3d, "ROWS", 16)
+    place = f"data.path={folders / 'shapes3d.npz'}"
+    command = {
+        "train": ["train", "--data", "shapes3d", "--net", "linear", "--steps", "1"],
+        "show": ["data", "show", "shapes3d"],
+    }[verb]
+    out = ["--out", str(folders / "out")]
+    first = unknot(*command, "--set", place, *out)
+    assert first[0] == 0
+    assert "read 16/64 images" in first[2]
+    assert "read 64/64 images" in first[2]
+    second = unknot(*command, "--set", place, "--out", str(folders / "again"))
+    assert second[0] == 0
+    assert "read 16/64" not in second[2]

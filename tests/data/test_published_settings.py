@@ -15,8 +15,10 @@ from data.cases import Case, load, loader, resized, shown, write
 from data.drawn import digits, read, read_bits
 from PIL import Image
 
+import unknot
 from unknot.core import registry
-from unknot.core.errors import DataError
+from unknot.core.errors import ConfigError, DataError
+from unknot.samplers.parts.split import PublishedSplit, rows_in_part
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -74,6 +76,14 @@ def test_celebas_parts_and_attributes(part, tmp_path, monkeypatch):
     attributes = image_layouts.celeba_attributes(9)[list(rows[part])]
     assert [*labels] == [f"Attribute_{column}" for column in range(40)]
     assert np.array_equal(np.stack([*labels.values()], 1), attributes > 0)
+    assert (data.space.names, {*data.space.kinds}) == (tuple(labels), {"nominal"})
+    assert np.array_equal(data.space.values.numpy(), attributes > 0)
+    if part == "all":
+        for name, numbers in [*rows.items()][1:]:
+            assert rows_in_part(PublishedSplit(), data.space, name).tolist() == [*numbers]
+    else:
+        with pytest.raises(ConfigError, match="published no parts, or only one"):
+            rows_in_part(PublishedSplit(), data.space, "train")
 
 
 def test_celebas_faces_are_cropped_in_the_middle(tmp_path, monkeypatch):
@@ -96,12 +106,42 @@ def test_digits_of_the_test_part_and_labels(name, packed, tmp_path, monkeypatch)
     for part, rows in (("train", range(12)), ("test", range(5000, 5006))):
         dataset = registry.get("datasets", name)(path=str(tmp_path), part=part)
         assert [read(x)[:4] for x in levels(dataset.load())] == [digits(row) for row in rows]
-        assert dataset.labels().tolist() == [row * 7 % 10 for row in rows]
+        labels = [row * 7 % 10 for row in rows]
+        assert dataset.labels().tolist() == dataset.load().space.values[:, 0].tolist() == labels
+    both = registry.get("datasets", name)(path=str(tmp_path), part="all").load()
+    rows = [*range(12), *range(5000, 5006)]
+    assert [read(x)[:4] for x in levels(both)] == [digits(row) for row in rows]
+    assert rows_in_part(PublishedSplit(), both.space, "train").tolist() == [*range(12)]
+    assert rows_in_part(PublishedSplit(), both.space, "test").tolist() == [*range(12, 18)]
     wide = registry.get("datasets", name)(path=str(tmp_path), side=32).load()
     expected = np.pad(written.pictures[:12], ((0, 0), (2, 2), (2, 2), (0, 0)))
     assert np.array_equal(levels(wide).round(), expected)
     large = registry.get("datasets", name)(path=str(tmp_path), side=64).load()
     assert np.array_equal(levels(large).round(), expected.repeat(2, 1).repeat(2, 2))
+
+
+def test_labelled_digits_are_trained_split_and_scored(tmp_path, monkeypatch):
+    """A category sampler and metrics read the classes, and the parts are the authors'."""
+    layouts.write_mnist(tmp_path, (120,))
+    cases.shrink("mnist", (120,), monkeypatch)
+    monkeypatch.setattr("unknot.data.parts.digits.TEST_ROWS", 60)
+    data = unknot.dataset("mnist", path=str(tmp_path), part="all")
+    triplets = {"name": "triplets", "order": "category", "factor": "digit"}
+    run = unknot.train(
+        data, "tvae", net="linear", steps=2, split={"kind": "published"}, sampler=triplets
+    )
+    assert run.rows("test").tolist() == [*range(120, 180)]
+    (score,) = run.score("explicitness", part="test")
+    assert score.metric == "explicitness"
+    assert 0 <= score.values["explicitness"] <= 1
+
+
+def test_labels_that_are_no_classes_are_refused(tmp_path, monkeypatch):
+    layouts.write_mnist(tmp_path, (12,))
+    wrong = layouts.idx(np.full(12, 10, np.uint8))
+    (tmp_path / "train-labels-idx1-ubyte.gz").write_bytes(layouts.gzip.compress(wrong))
+    with pytest.raises(DataError, match="numbers from 0 to 9"):
+        load(cases.MNIST, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("label", ["falcor3d", "isaac3d_folder", "coil20", "coil20_zip"])

@@ -12,6 +12,7 @@ from unknot.cli.options import (
     Kinds,
     Labels,
     SkipBroken,
+    decode_files,
     override,
     parse_folder,
     split_words,
@@ -138,6 +139,7 @@ def train(
     table = apply_words(table, [*settings, *(set_ or [])])
     with counting_bar("read", "images") as update:
         spec = config.spec(table, on_progress=update)
+        decode_files(spec.data.settings, update)
     name = f"{spec.objective.name.rpartition(':')[2]}-{spec.data.title}"
     with nullcontext(out) if out else free_folder(name) as folder:
         print_result(train_with_bar(spec, folder, device, quiet=json), json)

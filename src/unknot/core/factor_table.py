@@ -28,6 +28,8 @@ class FactorTable:
         kinds: As of `FactorSpace`, or ``continuous``: real numbers, each value a level.
         levels: The values of each factor, in order.
         values: The number of its level for each row and factor, -1 where it is missing.
+        parts: For each row, whether its authors put it into the training (0), validation (1) or
+            test part (2); None where they made no parts.
 
     Example:
         >>> table = FactorTable(
@@ -44,6 +46,7 @@ class FactorTable:
     kinds: tuple[Kind, ...]
     levels: tuple[tuple[Level, ...], ...]
     values: Int[Tensor, "n f"]
+    parts: Int[Tensor, " n"] | None = None
     is_grid: ClassVar[bool] = False
     stands_in: ClassVar[bool] = False
 
@@ -130,7 +133,8 @@ class FactorTable:
 
     def take(self, index: Int[Tensor, " n"]) -> "FactorTable":
         """Some rows, their levels numbered as here."""
-        return FactorTable(self.names, self.kinds, self.levels, self.factors(index))
+        parts = None if self.parts is None else self.parts[index.long().cpu()]
+        return FactorTable(self.names, self.kinds, self.levels, self.factors(index), parts)
 
     def require_grid(self, who: str) -> NoReturn:
         """Refuse: there is none.

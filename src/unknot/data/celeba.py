@@ -11,6 +11,8 @@ from PIL import Image
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
+from unknot.core.factor_table import FactorTable
+from unknot.core.factors import Kind
 from unknot.core.files import os_reason
 from unknot.core.places import Place
 from unknot.data.parts.archived_pictures import decode_rows, small_color
@@ -56,9 +58,10 @@ FILES = (
 
 @dataclass(frozen=True)
 class CelebA(PublishedImages):
-    """CelebA: faces of celebrities, 64 x 64 in colour, no factors (download: 1.5 GB).
+    """CelebA: faces of celebrities, 64 x 64 in colour, labelled (download: 1.5 GB).
 
-    `labels` gives the 40 attributes of each picture. They do not fill a grid.
+    The labels are 40 attributes, 0 or 1, which do not fill a grid. ``split = {kind = "published"}``
+    divides all pictures into the parts of the authors.
 
     Paper: Liu et al. 2015, "Deep learning face attributes in the wild".
 
@@ -81,6 +84,7 @@ class CelebA(PublishedImages):
         "research only, no passing on",
         (3, SIDE, SIDE),
         without_factors(202_599),
+        labels="40 attributes of 2 values",
         resize="from 178 x 218 by Pillow's bicubic filter, whole or its middle square",
         private=True,
     )
@@ -97,11 +101,20 @@ class CelebA(PublishedImages):
             DataError: Files are missing, damaged or others.
         """
         rows, stored = self._rows(), self.decode().stored
+        attributes = self.labels()
+        nominal: Kind = "nominal"
+        table = FactorTable(
+            tuple(attributes),
+            (nominal,) * len(attributes),
+            ((0, 1),) * len(attributes),
+            torch.from_numpy(np.stack([*attributes.values()], axis=1)),
+            torch.from_numpy(self._parts()) if self.part == "all" else None,
+        )
         # The authors' parts are slices, which need no copy in memory.
         start, stop = int(rows[0]), int(rows[-1]) + 1
         is_slice = stop - start == len(rows)
         images = Bytes(stored[start:stop] if is_slice else stored[torch.from_numpy(rows)])
-        return self.assemble(without_factors(len(rows)), images)
+        return self.assemble(table, images)
 
     def chunks(self, files: list[Path]) -> Chunks:
         """Pictures in the order of their numbers."""
@@ -130,12 +143,19 @@ class CelebA(PublishedImages):
 
     def _rows(self) -> Int64[np.ndarray, " rows"]:
         """Rows of the part, as the table of parts has them."""
-        file = locate(self)[2]
-        parts = self._table(file, 1, header=False)[1][:, 0]
+        parts = self._parts()
         rows = np.flatnonzero(np.isin(parts, PARTS.get(self.part, parts)))
         if not len(rows):
-            raise DataError(f"'{file}' names no picture of the part '{self.part}'.")
+            raise DataError(f"'{FILES[2].file}' names no picture of the part '{self.part}'.")
         return rows
+
+    def _parts(self) -> Int64[np.ndarray, " rows"]:
+        """The part of each picture."""
+        file = locate(self)[2]
+        parts = self._table(file, 1, header=False)[1][:, 0]
+        if not np.isin(parts, [*PARTS.values()]).all():
+            raise DataError(f"'{file}' should name the parts 0, 1 and 2; it has others.")
+        return parts
 
     def _table(
         self, file: Path, columns: int, *, header: bool

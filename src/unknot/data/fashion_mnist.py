@@ -20,9 +20,9 @@ FILES = digit_sources(
 
 @dataclass(frozen=True)
 class FashionMNIST(Digits):
-    """Fashion-MNIST: clothes and shoes, 28 x 28 in gray, no factors (download: 31 MB).
+    """Fashion-MNIST: clothes and shoes, 28 x 28 in gray, labelled (download: 31 MB).
 
-    `labels` gives the number of the kind of clothing of each image.
+    The one label is the kind of clothing, ``class``.
 
     Paper: Xiao et al. 2017, "Fashion-MNIST: a novel image dataset for benchmarking machine learning
     algorithms".
@@ -30,7 +30,8 @@ class FashionMNIST(Digits):
     Args:
         path: A folder with the four files, packed (``.gz``) or not; where `unknot data get` put
             them unless set.
-        part: ``train`` (60,000 images) or ``test`` (10,000).
+        part: ``train`` (60,000 images), ``test`` (10,000) or ``all``, which
+            ``split = {kind = "published"}`` divides again.
         side: 28, 32 (with two black pixels on each side) or 64 (those doubled) pixels.
     """
 
@@ -38,6 +39,11 @@ class FashionMNIST(Digits):
     part: Part = "train"
     side: Side = 28
 
+    label: ClassVar[str] = "class"
+    classes: ClassVar[tuple[str, ...]] = (
+        "T-shirt", "trouser", "pullover", "dress", "coat",
+        "sandal", "shirt", "sneaker", "bag", "ankle boot",
+    )  # fmt: skip
     published: ClassVar[Published] = Published(
-        "fashion_mnist", FILES, "MIT", (1, 28, 28), SPACE, resize=RESIZE
+        "fashion_mnist", FILES, "MIT", (1, 28, 28), SPACE, labels="class 10", resize=RESIZE
     )

@@ -20,16 +20,17 @@ FILES = digit_sources(
 
 @dataclass(frozen=True)
 class MNIST(Digits):
-    """MNIST: handwritten digits, 28 x 28 in gray, no factors (download: 12 MB).
+    """MNIST: handwritten digits, 28 x 28 in gray, labelled (download: 12 MB).
 
-    `labels` gives the digit of each image.
+    The one label is the ``digit``.
 
     Paper: LeCun et al. 1998, "Gradient-based learning applied to document recognition".
 
     Args:
         path: A folder with the four files, packed (``.gz``) or not; where `unknot data get` put
             them unless set.
-        part: ``train`` (60,000 images) or ``test`` (10,000).
+        part: ``train`` (60,000 images), ``test`` (10,000) or ``all``, which
+            ``split = {kind = "published"}`` divides again.
         side: 28, 32 (with two black pixels on each side) or 64 (those doubled) pixels.
     """
 
@@ -37,6 +38,8 @@ class MNIST(Digits):
     part: Part = "train"
     side: Side = 28
 
+    label: ClassVar[str] = "digit"
+    classes: ClassVar[tuple[str, ...]] = tuple("0123456789")
     published: ClassVar[Published] = Published(
-        "mnist", FILES, "none stated", (1, 28, 28), SPACE, resize=RESIZE
+        "mnist", FILES, "none stated", (1, 28, 28), SPACE, labels="digit 10", resize=RESIZE
     )

@@ -48,7 +48,7 @@ def _published_row(name: str, entry: Any) -> dict[str, Any]:
 
     facts = entry.published
     there = files_there(data_folder() / name, facts.files)
-    row = _facts(name, facts.images, facts.shape, facts.space, "")
+    row = _facts(name, facts.images, facts.shape, facts.labels or facts.space, "")
     return row | {
         "files": f"{len(there)} of {len(facts.files)}",
         "there": [path.name for path in there],

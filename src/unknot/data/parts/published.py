@@ -28,6 +28,7 @@ class Published:
         shape: Channels, height and width, as usually loaded.
         space: The factors, as usually loaded; row numbers where they fill no grid. None for what
             has no images.
+        labels: What a table of labels has, where factors fill no grid.
         resize: How images came to their size; empty where files have them so.
         private: Whether the licence forbids passing files on, so that users are asked first.
         verified: How the loader was checked against the real file; empty if it was not.
@@ -38,6 +39,7 @@ class Published:
     licence: str
     shape: tuple[int, int, int]
     space: FactorSpace | None
+    labels: str = ""
     resize: str = ""
     private: bool = False
     verified: str = ""

@@ -137,7 +137,23 @@ class RangeSplit:
         return 1 + spots.floor().long()
 
 
-Split: TypeAlias = RowSplit | CombinationSplit | RangeSplit
+@dataclass(frozen=True)
+class PublishedSplit:
+    """The parts that the authors of a dataset have published, such as those of CelebA."""
+
+    kind: ClassVar[str] = "published"
+
+    def parts(self, space: Space) -> Int[Tensor, " size"]:
+        """The part of each row, by its place among `PARTS`."""
+        if not isinstance(space, FactorTable) or space.parts is None:
+            raise ConfigError(
+                "The authors of this data have published no parts, or only one is loaded; take "
+                "another split, such as kind 'rows'."
+            )
+        return space.parts
+
+
+Split: TypeAlias = RowSplit | CombinationSplit | RangeSplit | PublishedSplit
 
 
 @dataclass(frozen=True)
@@ -191,9 +207,7 @@ def is_in_part(split: Split, space: Space, part: Part) -> Bool[Tensor, " size"]:
     """Whether each row is in a part."""
     inside = _parts(split, space) == PARTS.index(part)
     if not bool(inside.any()):
-        raise ConfigError(
-            f"The split leaves no row of {space.size:,} for {part}; give it a larger share."
-        )
+        raise ConfigError(f"The split leaves no row of {space.size:,} for {part}; choose another.")
     return inside
 
 
