@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unknot.api.progress import bar, say
@@ -16,6 +17,7 @@ from unknot.runs.training import Watcher
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from unknot.report.explorer.forms import Form
     from unknot.report.picture import Picture
 
 
@@ -245,6 +247,40 @@ class Run(run.Run):
             },
             index=[f"z{z}" for z in measured.order],
         )
+
+    def explorer(
+        self,
+        path: str | Path,
+        *,
+        other: "Run | None" = None,
+        member: int = 0,
+        images: bool = True,
+        form: "Form | None" = None,
+    ) -> Path:
+        """Write one HTML file in which people move the latents; it needs no server and no network.
+
+        Args:
+            path: The file; one that is there is overwritten.
+            other: Another run on the same data, to compare under the same sliders.
+            member: Which model, if there are several.
+            images: Put some images of the data and their codes into it.
+            form: ``float16`` or ``int8`` puts the weights of the decoder into it, ``frames``
+                pictures alone; what fits when None.
+
+        Raises:
+            ConfigError: The model diverged, or the other run is of other data.
+            ShapeError: The data is a table.
+            StoreError: The path is a folder.
+        """
+        from unknot.report.explorer.forms import check_form
+        from unknot.report.explorer.model import explorer_model
+        from unknot.report.explorer.page import check_path, explorer
+
+        check_path(path := Path(path))
+        check_form(form)
+        runs = [self] if other is None else [self, other]
+        models = [explorer_model(run, member) for run in runs]
+        return explorer(models, images=images, form=form).write(path)
 
     def score(
         self,

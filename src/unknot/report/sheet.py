@@ -36,11 +36,7 @@ def pixels(dataset: FactorDataset, x: Float[Tensor, "*n c h w"]) -> UInt8[np.nda
     Images of more channels, or of two, are shown channel by channel, side by side. Pixels that are
     not numbers become orange: a broken model must not pass for a black image.
     """
-    if dataset.columns:
-        raise ShapeError(
-            f"{dataset.name} is a table of {len(dataset.columns)} columns and has no images to be "
-            "drawn; use its codes: unknot encode, unknot evaluate, run.codes()."
-        )
+    check_pictures(dataset)
     unit = dataset.unit(x).double().cpu()
     if unit.shape[-3] not in (1, 3):
         unit = unit.movedim(-3, -2).flatten(-2).unsqueeze(-3)
@@ -48,6 +44,15 @@ def pixels(dataset: FactorDataset, x: Float[Tensor, "*n c h w"]) -> UInt8[np.nda
     colors = (unit.nan_to_num(0.0).clamp(0, 1) * 255).round().byte().numpy()
     colors[unit.isnan().any(-1).numpy()] = MISSING
     return colors
+
+
+def check_pictures(dataset: FactorDataset) -> None:
+    """Refuse a table, of which there is nothing to be drawn."""
+    if dataset.columns:
+        raise ShapeError(
+            f"{dataset.name} is a table of {len(dataset.columns)} columns and has no images to be "
+            "drawn; use its codes: unknot encode, unknot evaluate, run.codes()."
+        )
 
 
 def enlargement(height: int) -> int:

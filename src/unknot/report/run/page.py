@@ -105,7 +105,9 @@ def page(run: Run, *, scores: Sequence[Mapping[str, float]] = ()) -> str:
         healthy=healthy,
         facts=describe.facts(run),
         terms=_terms(run, latents, healthy),
-        scores=_grouped({name: [scores[p].get(name, math.nan) for p in healthy] for name in names}),
+        scores=grouped_scores(
+            {name: [scores[p].get(name, math.nan) for p in healthy] for name in names}
+        ),
         remarks=stored_remarks(run) if names else {},
         formula=describe.formula(run),
         members=[_member(run, p, latents[p], scores[p]) for p in range(len(seeds))],
@@ -136,7 +138,7 @@ def _is_part(name: str, names: Iterable[str]) -> bool:
     return "." in name and name.partition(".")[0] in names
 
 
-def _grouped(scores: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
+def grouped_scores(scores: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
     """Scores over the members, each with its parts."""
     summaries = {name: _summary(name, values, reading(name)) for name, values in scores.items()}
     return [

@@ -1,0 +1,82 @@
+"""Models of random weights, and a browser that opens their pages from the disk."""
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+import unknot
+from unknot.report.explorer.model import explorer_model
+from unknot.report.explorer.page import explorer
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def small_images(shape, count=8, seed=0):
+    """Random bytes ``[n, h, w, c]``."""
+    c, h, w = shape
+    return np.random.default_rng(seed).integers(0, 256, (count, h, w, c), dtype=np.uint8)
+
+
+@pytest.fixture
+def make_model():
+    """A model after one step on random images, with weights that give pictures of some contrast."""
+
+    def make(net, shape, objective="vae", **settings):
+        data = unknot.dataset(small_images(shape), **settings)
+        run = unknot.train(data, objective, net, steps=1, batch=2, device="cpu", progress=False)
+        state = run.training.population.state()
+        last = [name for name in state if name.startswith("decoder.") and "weight" in name][-1]
+        spread = run.decoder(torch.randn(64, run.spec.net.settings.latents)).std().item()
+        run.training.population.load({**state, last: state[last] * 2 / spread})
+        return run
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine")
+    with playwright.sync_playwright() as started:
+        # The sandbox needs rights that containers do not give; the only page is our own.
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """Write the explorer of runs, open it from the disk without a network; nothing may complain."""
+    contexts, complaints = [], []
+
+    def open_(*runs, width=1280, height=900, **options):
+        path = tmp_path / f"explorer-{len(contexts)}.html"
+        explorer([explorer_model(run) for run in runs], **options).write(path)
+        context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: complaints.append(said.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: _note_request(request, complaints))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def _note_request(request, complaints):
+    if not request.url.startswith(("file:", "data:")):
+        complaints.append(request.url[:80])
+
+
+@pytest.fixture
+def random_codes():
+    return lambda latents, n=100: torch.from_numpy(
+        np.random.default_rng(0).normal(size=(n, latents)).astype(np.float32)
+    )
