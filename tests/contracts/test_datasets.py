@@ -16,7 +16,7 @@ OTHERS = [
 ]
 # A small sprite looks the same after a small turn, and all do after a full one; see below.
 STILL = {"dsprites": {"orientation"}}
-NEED_A_FILE = {"arrays", "images", "memory", "scream_dsprites", "vectors"}
+NEED_A_FILE = {"arrays", "images", "memory", "scream_dsprites", "signals", "vectors"}
 GENERATED = [
     (n, {})
     for n in registry.names("datasets")
@@ -62,7 +62,11 @@ def test_a_large_heart_looks_different_at_all_orientations_but_the_last():
 
 @pytest.mark.parametrize(
     "name",
-    [n for n in registry.names("datasets") if n not in {"arrays", "images", "memory", "vectors"}],
+    [
+        n
+        for n in registry.names("datasets")
+        if n not in {"arrays", "images", "memory", "signals", "vectors"}
+    ],
 )
 def test_a_dataset_names_its_paper(name):
     assert "\n    Paper: " in registry.get("datasets", name).__doc__

@@ -14,6 +14,9 @@ def test_contract(name):
     if name in ANY_SIZE:
         testing.check_net(kind(latents=4), (1, 5, 6))
         testing.check_net(kind(latents=1), (3, 4, 4))
+    elif name == "conv1d":
+        testing.check_net(kind(latents=4), (2, 1, 32))
+        testing.check_net(kind(latents=1, hidden=(16,), init="glorot"), (1, 1, 45))
     else:
         testing.check_net(kind())
         testing.check_net(kind(latents=1, init="glorot"), (3, 64, 64))

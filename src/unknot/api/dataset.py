@@ -32,7 +32,8 @@ def dataset(source: Any, **settings: Any) -> Dataset:
             Hugging Face; a `FactorDataset`; or settings, as
             ``unknot.data.XYSquares(spacing=4)``.
         settings: Its own settings, as in ``unknot data show NAME``. For images these are ``size``,
-            ``crop``, ``channels``, ``standardize`` and ``limit``; of objects also ``name``.
+            ``crop``, ``channels``, ``standardize`` and ``limit``; of objects also ``name``, and
+            ``signals=True`` for an array ``[n, channels, time]`` of signals.
 
     Raises:
         ConfigError: There is no such dataset or setting.

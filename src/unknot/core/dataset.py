@@ -121,9 +121,18 @@ class FactorDataset(Dataset[Tensor]):
         plural = "" if len(self) == 1 else "s"
         if self.columns:
             size = f"{len(self):,} row{plural} of {c:,} columns"
-            return f"{size}, {self.note}" if self.note else size
-        size = f"{len(self):,} image{plural}, {h} x {w} x {c}"
+        elif self.is_signals:
+            channels = f"{c:,} channel{'' if c == 1 else 's'}"
+            size = f"{len(self):,} signal{plural} of {w:,} points, {channels}"
+        else:
+            size = f"{len(self):,} image{plural}, {h} x {w} x {c}"
         return f"{size}, {self.note}" if self.note else size
+
+    @property
+    def is_signals(self) -> bool:
+        """Whether rows are signals, images of height 1."""
+        _, h, w = self.shape
+        return h == 1 < w and not self.columns
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -1,19 +1,18 @@
 """The user's own tables of numbers."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from unknot.core.dataset import FactorDataset
-from unknot.core.errors import ConfigError, DataError
 from unknot.core.places import NeededPlace, Place
-from unknot.data.parts.array_files import split_key
-from unknot.data.parts.labels import read_labels
-from unknot.data.parts.tables import Table, label_table, read_table, table_dataset
+from unknot.data.parts.number_file import NumberFile
+from unknot.data.parts.tables import Table, read_table, table_dataset
 
 
 @dataclass(frozen=True)
-class Vectors:
+class Vectors(NumberFile):
     """Your own table of numbers, one row each: a CSV, TSV, Parquet, npy, npz or HDF5 file.
 
     ``--data cells.csv`` is short for ``--data vectors --set data.path=cells.csv``. Columns that are
@@ -22,7 +21,8 @@ class Vectors:
 
     Args:
         path: The file; ``file.npz::name`` for one of several arrays.
-        standardize: Subtract each column's mean and divide by its standard deviation.
+        standardize: Subtract each column's mean and divide by its standard deviation; not done
+            under a likelihood of counts.
         limit: Take the first so many rows only.
         columns: How many there are; written down by a run.
         labels: Names of columns that are labels and no numbers to learn from, ``batch,dose``; or a
@@ -40,60 +40,21 @@ class Vectors:
     kinds: tuple[str, ...] | None = None
     content: str | None = None
 
-    def __post_init__(self) -> None:
-        if self.limit is not None and self.limit < 1:
-            raise ConfigError(f"data.limit must be 1 or more; got {self.limit}.")
-
-    @property
-    def title(self) -> str:
-        """What people call it: the name of the file."""
-        return split_key(self.path)[0].stem
-
-    @property
-    def unbounded(self) -> bool:
-        """Values may be any number."""
-        return True
-
     @property
     def shape(self) -> tuple[int, int, int] | None:
         """A channel for each column, one pixel; once that is known."""
         return None if self.columns is None else (self.columns, 1, 1)
 
-    def pin(self, on_progress: Callable[[int, int], None] = lambda *_: None) -> "Vectors":  # noqa: ARG002
-        """The same settings with what the file decides written down."""
-        if self.content is not None and self.columns is not None:
-            return self
-        table = self._read()
-        return replace(self, columns=len(table.columns), content=table.content)
+    def sizes(self, table: Table) -> Mapping[str, Any]:
+        """How many columns there are."""
+        return {"columns": len(table.columns)}
 
-    def load(self) -> FactorDataset:
-        """All rows.
+    def read(
+        self, path: Path, key: str, labels: Sequence[str] = ()
+    ) -> tuple[Table, Mapping[str, Any]]:
+        """The table of a file, and columns of labels, which are no part of it."""
+        return read_table(path, key, self.limit, labels)
 
-        Raises:
-            DataError: The file cannot be read, or is not as described.
-        """
-        table = self._read()
-        if self.content not in (None, table.content):
-            raise DataError(
-                f"The numbers in '{self.path}' are no longer those of the run; put those back, or "
-                "leave out data.content to take these."
-            )
+    def assemble(self, table: Table) -> FactorDataset:
+        """A dataset of the rows."""
         return table_dataset(table, self.title, standardize=self.standardize)
-
-    def _read(self) -> Table:
-        path, key = split_key(self.path)
-        if not path.is_file():
-            raise DataError(
-                f"There is no file '{path}'; if it was moved, say where it is with --data PATH "
-                "(in Python: data=PATH)."
-            )
-        kinds = self.kinds or ()
-        if self.labels is None:
-            return read_table(path, key, self.limit)[0]
-        if Path(self.labels).expanduser().is_file():
-            table, _ = read_table(path, key, self.limit)
-            rows, short = len(table.values), self.limit is not None
-            return label_table(table, *read_labels(self.labels, kinds, count=rows, partial=short))
-        names = [name for part in self.labels.split(",") if (name := part.strip())]
-        table, columns = read_table(path, key, self.limit, names)
-        return label_table(table, *read_labels(columns, kinds, count=len(table.values)))

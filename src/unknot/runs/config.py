@@ -15,7 +15,7 @@ from unknot.core.objective import sampler_of
 from unknot.core.optim import OPTIMIZERS, Optimizer
 from unknot.core.toml import parse_value
 from unknot.data.parts.entry import entry_for
-from unknot.data.vectors import Vectors
+from unknot.data.parts.number_file import NumberFile
 from unknot.losses.likelihood import is_of_counts
 from unknot.runs.fields import RENAMED, build, checked_fields, field_types
 from unknot.runs.spec import FORMAT, Choice, TrainSpec, settings_table
@@ -189,12 +189,14 @@ def _source(kind: type, name: str, inner: dict[str, Any]) -> str | None:
 
 
 def _net_for(shape: tuple[int, int, int]) -> str:
-    """`conv64` for its size, `conv` for others that it takes, and `mlp` for all else."""
+    """`conv64` for its size, `conv` or `conv1d` for others that they take, `mlp` for all else."""
     _, h, w = shape
     if h == w == 64:
         return "conv64"
     sides = registry.get("nets", "conv").sides
-    return "conv" if h in sides and w in sides else "mlp"
+    if h in sides and w in sides:
+        return "conv"
+    return "conv1d" if h == 1 and w in registry.get("nets", "conv1d").sides[1] else "mlp"
 
 
 def _suit(table: dict[str, Any], data: Any) -> dict[str, Any]:
@@ -212,8 +214,8 @@ def _suit(table: dict[str, Any], data: Any) -> dict[str, Any]:
     kind = registry.get("objectives", objective.get("name", DEFAULTS["objective"]))
     if data.unbounded and "likelihood" in field_types(kind)[1]:
         objective = {"likelihood": "gaussian", **objective}
-    if is_of_counts(objective.get("likelihood")) and isinstance(data, Vectors):
-        table["data"] = replace(table["data"], settings=replace(data, standardize=False))
+    if is_of_counts(objective.get("likelihood")) and isinstance(data, NumberFile):
+        table["data"] = replace(table["data"], settings=data.change(standardize=False))
     return {**table, "net": net, "objective": objective}
 
 

@@ -27,10 +27,11 @@ def as_images(images: Tensor | np.ndarray, dataset: FactorDataset) -> Float[Tens
         x = torch.from_numpy(np.require(images, requirements=["C", "W"]))
     else:
         x = images
-    if x.ndim == 2 and dataset.shape == (x.shape[1], 1, 1):  # rows of a table, as they stand there
+    if _are_numbers(x, dataset.shape):
+        x = x.reshape(len(x), *dataset.shape)
         if dataset.row_total is not None and bool(((x < 0) | (x != x.round())).any()):
             raise DataError("The run is of counts: rows must hold whole numbers from 0.")
-        return dataset.standardize(x.float()[..., None, None])
+        return dataset.standardize(x.float())
     x = _channels_first(x, dataset.shape)
     if x.dtype in (torch.uint8, torch.bool):
         return dataset.standardize(x.float() / (255 if x.dtype == torch.uint8 else 1))
@@ -52,6 +53,13 @@ def as_images(images: Tensor | np.ndarray, dataset: FactorDataset) -> Float[Tens
             "255, or hand over uint8."
         )
     return x
+
+
+def _are_numbers(x: Tensor, shape: tuple[int, int, int]) -> bool:
+    """Whether these are rows of a table or signals, as they stand in a file."""
+    channels, height, width = shape
+    rows = [(channels,)] if width == 1 else [(channels, width), *[(width,)] * (channels == 1)]
+    return height == 1 and tuple(x.shape[1:]) in rows
 
 
 def _channels_first(x: Tensor, shape: tuple[int, int, int]) -> Tensor:

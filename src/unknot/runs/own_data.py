@@ -17,7 +17,14 @@ from unknot.data.parts.assembly import assemble
 from unknot.data.parts.labels import label, read_labels
 from unknot.data.parts.objects import hash_dataset, read_object
 from unknot.data.parts.reading import Options
-from unknot.data.parts.tables import label_table, table_dataset, table_of, take_labels
+from unknot.data.parts.tables import (
+    label_table,
+    signal_dataset,
+    signals_of,
+    table_dataset,
+    table_of,
+    take_labels,
+)
 from unknot.data.vectors import Vectors
 from unknot.runs import config
 from unknot.runs.fields import build
@@ -33,6 +40,8 @@ def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
         settings: Of the dataset.
     """
     settings = dict(settings)
+    if isinstance(source, str | Path) and settings.pop("signals", False):
+        source, settings["path"] = "signals", str(source)
     if isinstance(source, np.ma.MaskedArray):
         check_mask(source, "the data")
     if isinstance(source, str | Path) and _in_memory(settings.get("labels")):
@@ -54,8 +63,8 @@ def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
         choice = config.data({**settings, "name": str(source)})
         loaded: FactorDataset = choice.settings.load()
         return replace(loaded, origin=choice)
-    elif getattr(source, "ndim", 0) == 2:
-        dataset = _table_dataset(source, settings)
+    elif settings.get("signals") or getattr(source, "ndim", 0) == 2:
+        dataset = _number_dataset(source, settings)
     elif not isinstance(source, FactorDataset):
         labels, kinds = settings.pop("labels", None), settings.pop("kinds", ())
         options, others = _options(settings)
@@ -94,6 +103,8 @@ def data_of_run(source: Any, choice: Choice) -> FactorDataset | None:
     is_finished = isinstance(source, FactorDataset | str | Path) or getattr(source, "ndim", 0) == 2
     names = ("size", "channels", "standardize")
     again = {} if is_finished else {n: getattr(settings, n) for n in names if hasattr(settings, n)}
+    if isinstance(settings, Memory) and settings.size[0] == 1 < settings.size[-1]:
+        again = {} if isinstance(source, FactorDataset) else {"signals": True}
     dataset = as_dataset(source, again)
     content = getattr(dataset.origin.settings, "content", None)
     if dataset.origin != choice and (content is None or content != settings.content):
@@ -104,10 +115,10 @@ def data_of_run(source: Any, choice: Choice) -> FactorDataset | None:
     return dataset
 
 
-def _table_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
-    """The rows of an array, a tensor or a data frame."""
+def _number_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
+    """The rows of an array, a tensor or a data frame; or signals, if it says so."""
     settings = dict(settings)
-    name = settings.pop("name", "data")
+    name, signals = settings.pop("name", "data"), settings.pop("signals", False)
     # Checked like those of a file, whose path and content they have not.
     labels, kinds = settings.pop("labels", None), settings.pop("kinds", ())
     checked = build(Vectors, {**settings, "path": ""}, "data")
@@ -117,10 +128,13 @@ def _table_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
         if not hasattr(source, "columns"):
             raise ConfigError("An array has no columns by name; give labels as a dict of columns.")
         source, labels = take_labels(source, labels, "the table")
-    table = table_of(source, "the table")
+    table = (
+        signals_of(np.asarray(source), "the array") if signals else table_of(source, "the table")
+    )
     if labels is not None:
         table = label_table(table, *read_labels(labels, kinds, count=len(source)))
-    return table_dataset(table, name, standardize=checked.standardize)
+    assemble_numbers = signal_dataset if signals else table_dataset
+    return assemble_numbers(table, name, standardize=checked.standardize)
 
 
 def _in_memory(labels: Any) -> bool:

@@ -8,6 +8,9 @@ from unknot.data.parts.reading import Reading
 from unknot.data.parts.stacks import measure_scale
 from unknot.data.parts.user_grid import without_factors
 
+MOST_CHANNELS = 16
+"""An array of floats ``[n, few, many]`` holds signals rather than images."""
+
 
 def assemble(reading: Reading, name: str, *, standardize: bool = False) -> FactorDataset:
     """A dataset of images as they were read, without a copy of them.
@@ -24,7 +27,10 @@ def assemble(reading: Reading, name: str, *, standardize: bool = False) -> Facto
     else:
         low, high, remark = measure_scale(reading.pixels)
         images = Levels(stored, low, high)
-        note = "; ".join(part for part in (note, remark) if part)
+        _, height, width = images.shape
+        signals = f"if these are signals of {height} channels, use the dataset signals"
+        like_signals = height <= MOST_CHANNELS and width >= 4 * height
+        note = "; ".join(filter(None, (note, remark, signals if remark and like_signals else "")))
     space = reading.space or without_factors(len(stored))
     mean, std = _moments(images) if standardize else ((), ())
     return FactorDataset(name, space, images, mean, std, note=note)

@@ -30,7 +30,8 @@ NAMES_SHOWN = 5
 class Table:
     """Numbers in named columns."""
 
-    values: Float32[np.ndarray, "n d"]
+    values: Float32[np.ndarray, "n ..."]
+    """``[n, columns]``, or of signals ``[n, channels, time]``."""
     columns: tuple[str, ...]
     content: str
     note: str = ""
@@ -108,9 +109,34 @@ def table_of(source: Any, name: str) -> Table:
             f"Column '{column}' of {name} has missing, infinite or too large values; "
             "fill them in or leave the column out."
         )
+    return Table(values, columns, _hash(values, columns), note)
+
+
+def signals_of(source: np.ndarray, name: str) -> Table:
+    """An array ``[n, channels, time]`` or ``[n, time]`` as a table without columns.
+
+    Raises:
+        DataError: It has another shape, or some numbers are missing.
+    """
+    if source.ndim not in (2, 3) or 0 in source.shape or source.dtype.kind not in "buif":
+        raise DataError(
+            f"Expected signals [n, channels, time] or [n, time] in {name}; got {source.dtype} "
+            f"{source.shape}."
+        )
+    values = np.ascontiguousarray(source, np.float32)
+    values = values[:, None] if values.ndim == 2 else values
+    if not (fine := np.isfinite(values).all((1, 2))).all():
+        raise DataError(
+            f"Signal {int(np.argmin(fine))} of {name} has missing, infinite or too large values; "
+            "fill them in or leave the signal out."
+        )
+    return Table(values, (), _hash(values, ()))
+
+
+def _hash(values: np.ndarray, columns: tuple[str, ...]) -> str:
     digest = hashlib.sha256(repr((columns, values.shape)).encode())
     digest.update(values.data)
-    return Table(values, columns, digest.hexdigest()[:32], note)
+    return digest.hexdigest()[:32]
 
 
 def table_dataset(table: Table, name: str, *, standardize: bool = True) -> FactorDataset:
@@ -122,21 +148,37 @@ def table_dataset(table: Table, name: str, *, standardize: bool = True) -> Facto
         standardize: Subtract the mean of each column and divide by its standard deviation; a
             column of one value is not divided.
     """
-    wide = table.values.astype(np.float64)
+    dataset = _dataset(table, table.values[..., None, None], name, standardize)
+    return replace(dataset, columns=table.columns)
+
+
+def signal_dataset(table: Table, name: str, *, standardize: bool = True) -> FactorDataset:
+    """A dataset of signals, as images of height 1.
+
+    Args:
+        table: The numbers.
+        name: What people call it.
+        standardize: Subtract the mean of each channel and divide by its standard deviation.
+    """
+    return _dataset(table, table.values[:, :, None], name, standardize)
+
+
+def _dataset(table: Table, values: np.ndarray, name: str, standardize: bool) -> FactorDataset:
+    """A dataset of numbers ``[n, c, h, w]``."""
+    wide = values.astype(np.float64)
     mean, std = np.zeros(wide.shape[1]), np.ones(wide.shape[1])
     if standardize:
-        mean, spread = wide.mean(0), wide.std(0)
+        mean, spread = wide.mean((0, 2, 3)), wide.std((0, 2, 3))
         std = np.where(spread > 1e-12 * np.abs(mean).clip(1e-300), spread, 1.0)
-    hint = HINT if look_like_counts(table.values) else ""
-    dataset = FactorDataset(
+    hint = HINT if look_like_counts(values) else ""
+    return FactorDataset(
         name,
         table.space or without_factors(len(wide)),
-        Values(as_tensor(table.values)[..., None, None]),
+        Values(as_tensor(values)),
         tuple(mean.tolist()),
         tuple(std.tolist()),
         note=", ".join(filter(None, (STANDARDIZED * standardize, hint, table.note))),
     )
-    return replace(dataset, columns=table.columns)
 
 
 def _read_frame(path: Path) -> Any:

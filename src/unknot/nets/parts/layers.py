@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
+from typing import TypeAlias
 
 from torch import nn
 
@@ -25,19 +26,25 @@ def check_hidden(hidden: Sequence[int]) -> None:
         raise ConfigError(f"net.hidden must be widths of 1 or more; got {list(hidden)}.")
 
 
-def check_image(net: str, image: Shape, sides: Sequence[int]) -> None:
+Sides: TypeAlias = Sequence[int] | tuple[range, range]
+"""Sides of the square images that a net takes; none means any size, a range that height and width
+may each be any of it, and two ranges that these are for height and width."""
+
+
+def check_image(net: str, image: Shape, sides: Sides) -> None:
     """Refuse a shape of image that a net cannot take.
 
     Args:
         net: The net's name, for the message.
         image: Channels, height, width.
-        sides: Sides of the square images that it takes; none means any size, and a range that
-            height and width may each be any of it.
+        sides: Of the images that it takes.
     """
     if min(image) >= 1 and _fits(image, sides):
         return
-    if isinstance(sides, range):
-        sizes = f"{sides[0]} to {sides[-1]} by {sides[0]} to {sides[-1]}"
+    if ranges := _ranges(sides):
+        sizes = " by ".join(
+            f"{some[0]} to {some[-1]}" if len(some) > 1 else f"{some[0]}" for some in ranges
+        )
     else:
         sizes = " or ".join(f"{side} x {side}" for side in sides) or "one or more"
     others = ", ".join(_nets_for(image))
@@ -48,15 +55,22 @@ def check_image(net: str, image: Shape, sides: Sequence[int]) -> None:
     )
 
 
-def _fits(image: Shape, sides: Sequence[int]) -> bool:
+def _ranges(sides: Sides) -> tuple[range, ...]:
+    """Of height and width, where these may differ."""
+    ranges = (sides, sides) if isinstance(sides, range) else sides
+    return tuple(some for some in ranges if isinstance(some, range))
+
+
+def _fits(image: Shape, sides: Sides) -> bool:
     _, h, w = image
-    square = h == w or isinstance(sides, range)
-    return not sides or (square and h in sides and w in sides)
+    if ranges := _ranges(sides):
+        return h in ranges[0] and w in ranges[1]
+    return not sides or (h == w and h in sides)
 
 
 def _nets_for(image: Shape) -> list[str]:
     """Nets that say that they take images of a shape, those for any shape last."""
-    nets: dict[str, Sequence[int]] = {}
+    nets: dict[str, Sides] = {}
     for name in registry.names("nets"):
         with suppress(ConfigError, AttributeError):  # another package's net need not say it
             nets[name] = registry.get("nets", name).sides
