@@ -23,9 +23,10 @@ import torch.nn.functional as F
 
 from unknot.core.optim import Adam
 from unknot.data.dsprites import DSprites
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv64 import Conv64
 from unknot.objectives.beta_vae import BetaVAE

@@ -31,10 +31,11 @@ from unknot.core.factors import FactorSpace
 from unknot.core.optim import Adam
 from unknot.data.parts.images import Bits
 from unknot.engine import stacked as engine
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.kernels.configs import TUNED, Config, Shape, block, config, extent
 from unknot.engine.layers import Conv, ConvTranspose
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.nets.conv64 import Conv64
 from unknot.objectives.beta_vae import BetaVAE
 

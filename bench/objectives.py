@@ -16,9 +16,10 @@ import torch
 from unknot.core import registry
 from unknot.core.optim import Adam
 from unknot.data.dsprites import DSprites
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.nets.conv64 import Conv64
 
 BASE = "beta_vae"

@@ -15,9 +15,10 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.objective import Adversarial, views_of
 from unknot.core.optim import Adam
 from unknot.engine import stacked as engine
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.encode import encode
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.nets.conv64 import Conv64
 
 OBJECTIVES = ("beta_tcvae", "factor_vae", "annealed_vae", "dip_vae_ii", "l_vae")

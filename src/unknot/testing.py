@@ -43,10 +43,11 @@ from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.core.toml import to_toml
 from unknot.data.parts.images import Bytes
+from unknot.engine.context import Context, State
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
 from unknot.engine.modules import stack_module
-from unknot.engine.population import Context, Member, State
+from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.nets.parts.weights import initial_weights, initialize

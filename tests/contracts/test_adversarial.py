@@ -11,9 +11,10 @@ from unknot import testing
 from unknot.core.hyper import Hyper
 from unknot.core.objective import Adversarial, Net, Step, Term
 from unknot.core.optim import Adam
+from unknot.engine.context import Context
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 from unknot.losses import bernoulli, kl_normal
 from unknot.samplers.singles import Singles

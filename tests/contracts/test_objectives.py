@@ -17,9 +17,10 @@ from unknot.core.objective import Objective
 from unknot.core.optim import Adam
 from unknot.core.toml import to_toml
 from unknot.data.parts.images import Bits
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv64 import Conv64
 from unknot.runs import config

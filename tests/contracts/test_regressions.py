@@ -20,10 +20,11 @@ from unknot.core.posterior import Posterior
 from unknot.core.representation import Representation
 from unknot.core.toml import to_toml
 from unknot.data.parts.images import Bytes
+from unknot.engine.context import Context
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
 from unknot.engine.modules import stack_module
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 from unknot.runs.fields import build
 from unknot.runs.spec import settings_table

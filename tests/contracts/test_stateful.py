@@ -23,9 +23,10 @@ from unknot.core.objective import (
 )
 from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
+from unknot.engine.context import Context
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member, populate
+from unknot.engine.population import Member, populate
 from unknot.engine.stacked import Stacked
 from unknot.losses import bernoulli, kl_normal
 

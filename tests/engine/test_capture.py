@@ -20,9 +20,10 @@ from unknot.core.factors import FactorSpace
 from unknot.core.optim import Adam
 from unknot.data.parts.images import Bytes
 from unknot.engine import capture, kernels
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.kernels import SlowerWarning
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.objectives.beta_vae import BetaVAE

@@ -6,9 +6,10 @@ from unknot import testing
 from unknot.core.objective import Term
 from unknot.core.optim import Adam
 from unknot.engine import stacked
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 from unknot.objectives.factor_vae import FactorVAE
 

@@ -7,9 +7,10 @@ from unknot.core.optim import Adam
 from unknot.data.arrays import Arrays
 from unknot.data.xysquares import XYSquares
 from unknot.engine import encode as encoding
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.nets.conv64 import Conv64
 from unknot.nets.linear import Linear
 from unknot.nets.locatello import Locatello

@@ -9,10 +9,11 @@ from unknot.core.factors import FactorSpace
 from unknot.core.optim import Adam
 from unknot.data.parts.images import Bits
 from unknot.data.xysquares import XYSquares
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.encode import encode
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member, populate
+from unknot.engine.population import Member, populate
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv64 import Conv64
 from unknot.objectives.beta_vae import BetaVAE

@@ -8,9 +8,10 @@ import torch
 from unknot import testing
 from unknot.core import registry
 from unknot.core.optim import Adam
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 
 pytestmark = [

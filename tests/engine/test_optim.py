@@ -5,9 +5,10 @@ import torch
 
 from unknot.core.errors import ConfigError
 from unknot.core.optim import SGD, Adagrad, Adam, AdamW, RMSprop
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 from unknot.engine.updates import clip_gradients, moments_of, update
 from unknot.objectives.beta_vae import BetaVAE

@@ -9,10 +9,11 @@ from unknot.core.errors import ConfigError
 from unknot.core.hyper import Cosine, LinearSchedule
 from unknot.core.optim import Adam
 from unknot.data.arrays import Arrays
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.loop import fit
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member, groups, populate
+from unknot.engine.population import Member, groups, populate
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv64 import Conv64
 from unknot.nets.ozcan_mlp import OzcanMLP

@@ -13,9 +13,10 @@ from unknot.core.hyper import Hyper
 from unknot.core.objective import MultiView, Note, Term
 from unknot.core.optim import Adam
 from unknot.data.parts.images import Bytes
+from unknot.engine.context import Context
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member, populate
+from unknot.engine.population import Member, populate
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.samplers.pairs import Pairs

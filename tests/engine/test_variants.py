@@ -11,9 +11,10 @@ from unknot.core.factors import FactorSpace
 from unknot.core.objective import Note, Term, views_of
 from unknot.core.optim import Adam
 from unknot.data.parts.images import Bytes
+from unknot.engine.context import Context
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.objectives.ada_gvae import AdaGVAE

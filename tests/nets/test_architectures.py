@@ -15,7 +15,7 @@ from unknot.core.architecture import Architecture, Init
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.nets.parts.weights import initial_weights
 
-NETS = registry.names("nets")
+NETS = [name for name in registry.names("nets") if name != "modules"]  # which come from a user
 HEIGHTS = {name: 1 if name == "conv1d" else 64 for name in NETS}
 """Of images that a net takes: signals have height 1."""
 STACKABLE = (

@@ -17,9 +17,10 @@ from unknot.core.factors import FactorSpace
 from unknot.core.hyper import over_run
 from unknot.core.optim import Adam
 from unknot.data.parts.images import Bytes
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.nets.linear import Linear
 
 CURVES = Path(__file__).with_name("curves.json")

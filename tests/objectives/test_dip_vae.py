@@ -13,8 +13,9 @@ from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Step, total
 from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
+from unknot.engine.context import Context
 from unknot.engine.device import Runtime
-from unknot.engine.population import Context, Member, populate
+from unknot.engine.population import Member, populate
 from unknot.objectives import dip_vae_i, dip_vae_ii
 from unknot.objectives.dip_vae_i import DIPVAEI
 from unknot.objectives.dip_vae_ii import DIPVAEII

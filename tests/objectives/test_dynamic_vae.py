@@ -11,9 +11,10 @@ from unknot.core.objective import Carry, Net, Step, total
 from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
+from unknot.engine.context import Context
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.nets.linear import Linear
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.dynamic_vae import PRESETS, DynamicVAE

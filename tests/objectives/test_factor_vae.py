@@ -13,9 +13,10 @@ from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Step, total
 from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
+from unknot.engine.context import Context
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member, populate
+from unknot.engine.population import Member, populate
 from unknot.engine.stacked import Stacked
 from unknot.objectives.factor_vae import PRESETS, FactorVAE
 from unknot.objectives.vae import VAE

@@ -13,9 +13,10 @@ from unknot.core.objective import Net, Step, total
 from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
+from unknot.engine.context import Context
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.objectives.flow_vae import FlowVAE

@@ -14,9 +14,10 @@ from unknot.core.objective import Net, Step, total
 from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
+from unknot.engine.context import Context
 from unknot.engine.device import Runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.nets.linear import Linear
 from unknot.objectives.iwae import IWAE, log_loss
 from unknot.objectives.vae import VAE

@@ -16,9 +16,10 @@ from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.optim import Adam
 from unknot.core.toml import to_toml
 from unknot.data.xysquares import XYSquares
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 from unknot.losses import bernoulli, gaussian, reconstruction
 from unknot.losses.likelihood import Likelihood

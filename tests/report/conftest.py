@@ -12,8 +12,8 @@ from unknot.core.factors import FactorSpace
 from unknot.core.posterior import Posterior
 from unknot.data.arrays import Arrays
 from unknot.data.parts.images import Bytes
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
-from unknot.engine.population import Context
 from unknot.nets.linear import Linear
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.report.study import blocks as study_blocks

@@ -7,8 +7,8 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.data.arrays import Arrays
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
-from unknot.engine.population import Context
 from unknot.nets.linear import Linear
 from unknot.objectives.ada_gvae import AdaGVAE
 from unknot.objectives.tvae import TVAE

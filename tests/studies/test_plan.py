@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unknot.core.errors import ConfigError
-from unknot.engine.population import Context, populate
+from unknot.engine.context import Context
+from unknot.engine.population import populate
 from unknot.runs import config
 from unknot.runs.context import training_context
 from unknot.studies import estimate as estimates

@@ -1,11 +1,9 @@
 """Model: an objective of unknot in a training loop of one's own."""
 
-import warnings
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
+from unknot.api.own_net import question_logits
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.hyper import at, endless
 from unknot.core.objective import (
@@ -27,8 +25,9 @@ from unknot.core.optim import Adam, Optimizer
 from unknot.core.posterior import Posterior
 from unknot.engine.population import carried, loss_of, recode
 from unknot.engine.updates import move_weights, torch_optimizer
-from unknot.losses.likelihood import activate, likelihood_of, pixel_likelihood
+from unknot.losses.likelihood import activate, likelihood_of
 from unknot.nets.parts.dispersion import with_dispersion
+from unknot.nets.parts.given_modules import split_encoding
 from unknot.nets.parts.weights import initialize
 
 
@@ -119,7 +118,7 @@ class Model(nn.Module):
         with torch.no_grad():
             self.eval()
             mean = self.posterior(x[:2]).mean
-            self._question(self.decoder(mean))
+            question_logits(self.decoder(mean), self.objective)
             self.train(was)
         z, seeds = mean.shape[-1], torch.tensor([self.seed], device=device)
         if isinstance(self.objective, Adversarial):
@@ -205,16 +204,7 @@ class Model(nn.Module):
 
     def posterior(self, x: Tensor) -> Posterior:
         """What the encoder says of images."""
-        encoded: Any = self.encoder(x)
-        if isinstance(encoded, tuple | list):
-            mean, logvar = encoded
-        elif encoded.shape[-1] % 2:
-            raise ShapeError(
-                "The encoder must give means and log-variances side by side, [n, 2 z], or a pair "
-                f"of tensors; got {tuple(encoded.shape)}."
-            )
-        else:
-            mean, logvar = encoded.chunk(2, dim=-1)
+        mean, logvar = split_encoding(self.encoder(x))
         return Posterior(mean, logvar)
 
     @torch.no_grad()
@@ -257,16 +247,3 @@ class Model(nn.Module):
         if part == "critic" and isinstance(self.objective, Adversarial):
             return self.objective.critic_optim
         return self.optim
-
-    def _question(self, decoded: Tensor) -> None:
-        """Decoders that end in a sigmoid are a common slip, and nothing else would tell."""
-        bounded = pixel_likelihood(likelihood_of(self.objective)) in (
-            "bernoulli",
-            "sigmoid_gaussian",
-        )
-        if bounded and decoded.numel() > 30 and bool(((decoded > 0) & (decoded < 1)).all()):
-            warnings.warn(
-                "All outputs of the decoder lie between 0 and 1. It should give logits: leave out "
-                "a sigmoid at its end.",
-                stacklevel=4,
-            )

@@ -42,7 +42,7 @@ def choice_table(
             raise ConfigError(
                 "net is a name, or an instance of a dataclass with latents, init, encoder(image) "
                 f"and decoder(image) that make modules; got {type(thing).__name__}. Modules that "
-                "are made already train in a loop: unknot.Model(objective, encoder, decoder)."
+                "are made already train alone: unknot.train(net=(encoder, decoder))."
             )
         raise ConfigError(
             f"{word} is a name, or an instance of a dataclass whose fields are its settings; got "

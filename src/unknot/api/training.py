@@ -7,6 +7,7 @@ from typing import Any, SupportsIndex, TypeAlias
 
 from unknot.api.arguments import check_arguments, seed_list
 from unknot.api.objects import choice_table, give_classes, is_dataset_settings
+from unknot.api.own_net import give_modules, holds_modules, question_logits, try_modules
 from unknot.api.progress import bar
 from unknot.api.run import Run
 from unknot.core import registry
@@ -65,7 +66,9 @@ def train(
         objective: An objective by name, or an object: one of `unknot.objectives`, or an instance
             of a class of your own.
         net: An architecture by name or as an object, likewise; ``conv64`` when None, or one that
-            fits your own data.
+            fits your own data. Or modules of PyTorch, ``(encoder, decoder)``, or an object that has
+            both: the encoder gives ``(mean, logvar)`` or ``[n, 2 z]``, the decoder logits. Copies
+            of them are trained. A function that makes the pair gives each seed its own weights.
         steps: Training steps.
         batch: Images per step and member.
         lr: Learning rate, a number or a schedule; the optimiser's own when None, 1e-4 for Adam.
@@ -115,16 +118,26 @@ def train(
         },
     )
     loaded, data_table = _data(data, data_settings or {})
+    seed_numbers, decoded = seed_list(seeds), None
+    if holds_modules(net):
+        if net_settings:
+            raise ConfigError("net is modules already; net_settings are for a net by name.")
+        loaded = config.data(data_table).settings.load() if loaded is None else loaded
+        net_table, decoded = try_modules(net, loaded, several=isinstance(seed_numbers, list))
+    elif net is None:
+        net_table = dict(net_settings or {})
+    else:
+        net_table = choice_table("nets", net, net_settings)
     own_settings = {**settings, **(objective_settings or {})}
     objective_table = choice_table("objectives", objective, own_settings)
     table: dict[str, Any] = {
         "data": data_table,
-        "net": dict(net_settings or {}) if net is None else choice_table("nets", net, net_settings),
+        "net": net_table,
         "objective": objective_table,
         "optim": _optim_table(optimizer, lr),
         "steps": steps,
         "batch": batch,
-        "seeds": seed_list(seeds),
+        "seeds": seed_numbers,
         "precision": precision,
         "log_every": log_every,
         "checkpoint_every": checkpoint_every,
@@ -162,6 +175,8 @@ def train(
                 f"objective_settings={{'{word}': ...}}."
             ) from error
         raise
+    if decoded is not None:
+        question_logits(decoded, spec.objective.settings)
     with bar(spec.updates, show=progress, watch=watch) as move:
         see = None if callback is None else _with_verbs(callback)
         trained = verbs.train(spec, out=out, device=device, watch=move, data=loaded, callback=see)
@@ -187,14 +202,14 @@ def resume(
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         data: The images, if they were given in Python or have moved, as in `load`.
         objective: The class of the objective, if it is your own and its module is not imported.
-        net: The class of the net, likewise.
+        net: The class of the net, likewise; or the modules that it was trained with.
         watch: Called after every few steps with the progress.
         progress: Show a bar, in a terminal or a notebook.
 
     Raises:
         StoreError: There is no run, or its checkpoints cannot be read.
     """
-    give_classes(path, objective=objective, net=net)
+    _give(path, objective, net)
     with bar(None, show=progress, watch=watch) as move:
         trained = verbs.resume(path, device=device, data=data, watch=move)
     return Run.wrap(trained, say=progress)
@@ -222,14 +237,22 @@ def load(
             when None.
         objective: The class of the objective, if it is your own and its module is not imported:
             no folder causes an import.
-        net: The class of the net, likewise.
+        net: The class of the net, likewise; or the modules that it was trained with.
 
     Raises:
         DataError: The images are not those of the run.
         StoreError: There is no finished run, or its files are damaged.
     """
-    give_classes(path, objective=objective, net=net)
+    _give(path, objective, net)
     return Run.wrap(verbs.load(path, device=device, data=data, step=step))
+
+
+def _give(path: str | Path, objective: Any, net: Any) -> None:
+    """Let a run folder find the classes and modules that it was trained with."""
+    if holds_modules(net):
+        give_modules(path, net)
+        net = None
+    give_classes(path, objective=objective, net=net)
 
 
 def _with_verbs(callback: Callback) -> verbs.Callback:

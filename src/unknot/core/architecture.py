@@ -33,3 +33,15 @@ class Architecture(Protocol):
     def decoder(self, image: Shape) -> nn.Module:
         """Codes ``[n, latents]`` to logits or means ``[n, c, h, w]``, never activated."""
         ...
+
+
+@runtime_checkable
+class Premade(Architecture, Protocol):
+    """Modules that come with weights of their own, and may draw at random or keep buffers.
+
+    They train one after the other, unless they can be stacked.
+    """
+
+    def start(self, seed: int) -> tuple[nn.Module, nn.Module]:
+        """Encoder and decoder of a member before its first step."""
+        ...

@@ -18,8 +18,8 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.errors import UnknotError
 from unknot.core.objective import Objective, Step
+from unknot.engine.context import Rows, State
 from unknot.engine.kernels import first_line, slower
-from unknot.engine.population import Rows, State
 from unknot.losses.overlap import learnt_kernel
 
 Losses: TypeAlias = Callable[[State, State, Objective, Step], tuple[Tensor, State, State]]

@@ -1,30 +1,26 @@
 """The backend that trains one member after the other, as ordinary PyTorch modules."""
 
 import copy
+import itertools
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from typing import cast
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from unknot.core.architecture import Premade
 from unknot.core.hyper import at
 from unknot.core.objective import Adversarial, Net, Step, Terms, no_critic, total
 from unknot.core.posterior import Posterior
+from unknot.engine.context import Context, Rows, State
 from unknot.engine.device import Runtime
 from unknot.engine.memory import hold_freed_memory
-from unknot.engine.population import (
-    Context,
-    Member,
-    Rows,
-    State,
-    carried,
-    log_of,
-    loss_of,
-    mean_logs,
-    recode,
-)
+from unknot.engine.population import Member, carried, log_of, loss_of, mean_logs, recode
 from unknot.engine.updates import moments_of, move_weights, torch_optimizer, weights_of
+from unknot.nets.parts.given_modules import named_tensors, seeded
 
 
 @dataclass(eq=False)
@@ -127,14 +123,12 @@ class Model:
         """A model with the initial weights of its seed."""
         device, dtype = context.runtime.device, context.runtime.dtype
         parts = context.modules(member.objective)
-        weights = context.weights(parts, torch.tensor([member.seed]))
+        weights = context.weights(member.objective, parts, torch.tensor([member.seed]))
         extra = context.extra_state(member.objective, torch.tensor(member.seed))
-        modules = nn.ModuleDict(parts)
-        modules.to_empty(device=device)
-        # No overload of PyTorch's has both, though the call does.
-        modules.to(dtype=dtype, memory_format=torch.channels_last)  # type: ignore[call-overload]
-        for name, parameter in modules.named_parameters():
-            parameter.data.copy_(weights[name][0])
+        modules = nn.ModuleDict(parts).to_empty(device=device).to(dtype)
+        for name, tensor in named_tensors(modules).items():
+            layout = torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
+            tensor.data = tensor.data.contiguous(memory_format=layout).copy_(weights[name][0])
         modules["extra"] = nn.ParameterDict(extra.learnt)
         named = dict(modules.named_parameters())
         optimizers = {
@@ -162,6 +156,7 @@ class Model:
     def advance(self, start: int, steps: int) -> dict[str, Tensor]:
         """Train for some steps; the loss and its terms at the last of them."""
         dataset, dtype = self.context.dataset, self.context.runtime.dtype
+        self.modules.train()
         ticks = torch.arange(start, start + steps, device=self.seed.device)
         for optimizer in self.optimizers.values():
             for moments in optimizer.state.values():
@@ -169,7 +164,7 @@ class Model:
         for t, index in zip(ticks, self.rows(self.order, ticks), strict=True):
             x = dataset.at(index).to(dtype=dtype, memory_format=torch.channels_last)
             step = Step(x, self.seed, t, self.context.n_data)
-            losses = self._losses(self.net(self.context.runtime), step)
+            losses = self._losses(self.net(self.context.runtime, self.modules, t), step)
             self.carried.update(carried(losses, self.carried))
             # All gradients are taken before any weight moves, and each only of its own weights.
             for name, terms in losses.items():
@@ -211,6 +206,14 @@ class Model:
         pairs = zip(self.average.parameters(), self.modules.parameters(), strict=True)
         for average, weight in pairs:
             average.data.lerp_(weight.data, share)
+        self._copy_buffers()
+
+    def _copy_buffers(self) -> None:
+        """Let the averaged modules have the buffers of the others: they are averages already."""
+        if self.average is not None:
+            pairs = zip(self.average.buffers(), self.modules.buffers(), strict=True)
+            for average, buffer in pairs:
+                average.copy_(buffer)
 
     def state(self) -> State:
         """Weights and moments."""
@@ -223,20 +226,32 @@ class Model:
         with torch.no_grad():
             for name, tensor in self._tensors().items():
                 tensor.copy_(state[name])
+        self._copy_buffers()
         for name, value in self.carried.items():
             self.carried[name] = state[f"carried.{name}"].to(value)
 
     def trained(self, runtime: Runtime) -> Net:
         """The net whose codes and images are looked at: with averaged weights, where there are."""
-        return self.net(runtime, self.average)
+        modules = self.modules if self.average is None else self.average
+        modules.eval()
+        return self.net(runtime, modules, torch.zeros_like(self.seed))
 
-    def net(self, runtime: Runtime, modules: nn.ModuleDict | None = None) -> Net:
-        """The modules as an objective sees them: in the chosen precision, results in full."""
-        modules = modules or self.modules
+    def net(self, runtime: Runtime, modules: nn.ModuleDict, t: Tensor) -> Net:
+        """The modules as an objective sees them: in the chosen precision, results in full.
+
+        Modules that a user gave may draw at random: each call has numbers of its own, from the
+        seed and the step.
+        """
+        calls = itertools.count() if isinstance(self.context.net, Premade) else None
 
         def run(name: str, x: Tensor) -> Tensor:
             bf16 = runtime.compute is torch.bfloat16
-            with torch.autocast(runtime.device.type, dtype=runtime.compute, enabled=bf16):
+            chance = (
+                nullcontext()
+                if calls is None
+                else seeded(self.seed, f"modules/{next(calls)}", t, runtime.device)
+            )
+            with chance, torch.autocast(runtime.device.type, dtype=runtime.compute, enabled=bf16):
                 y: Tensor = modules[name](x)
             return y.to(runtime.dtype)
 
@@ -247,7 +262,8 @@ class Model:
             return run("decoder", z)
 
         critic = (lambda z: run("critic", z)) if "critic" in modules else no_critic
-        return Net(encode, decode, critic, {**dict(modules["extra"].items()), **self.carried})  # type: ignore[operator]
+        extra = cast(nn.ParameterDict, modules["extra"])
+        return Net(encode, decode, critic, {**dict(extra.items()), **self.carried})
 
     def _tensors(self) -> dict[str, Tensor]:
         """Weights with what the optimisers keep of them, and averages, by their names in states."""
@@ -257,5 +273,6 @@ class Model:
             key = loss_of(name)
             for prefix, key_in_torch in moments_of(self.member.optims[key]).items():
                 tensors[prefix + name] = self.optimizers[key].state[weight][key_in_torch]
+        tensors |= dict(self.modules.named_buffers())
         averages = self.average.named_parameters() if self.average else ()
         return {**tensors, **{f"ema.{name}": average for name, average in averages}}

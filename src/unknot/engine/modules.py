@@ -8,7 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unknot.engine.kernels import first_line
 from unknot.engine.layers import Conv, ConvTranspose, Layer, Linear
+from unknot.nets.parts.weights import RANDOM
 
 Weights: TypeAlias = Mapping[str, Tensor]
 Call: TypeAlias = Callable[[Weights, Tensor], Tensor]
@@ -44,6 +46,27 @@ def stack_module(module: nn.Module, *, kernels: bool = False) -> StackedModule:
     children = list(module.named_children())
     stacked = _Plan(children, kernels).stack() if type(module) is nn.Sequential else None
     return stacked or _vmap_module(module)
+
+
+def why_not_stacked(
+    encoder: nn.Module, decoder: nn.Module, image: tuple[int, int, int], latents: int
+) -> str | None:
+    """Why modules that a user gave cannot train side by side; None where they can."""
+    for word, module, shape in (("encoder", encoder, image), ("decoder", decoder, (latents,))):
+        if buffers := [name for name, _ in module.named_buffers()]:
+            return f"the {word} has buffers ({', '.join(buffers)})"
+        if chance := [type(part).__name__ for part in module.modules() if isinstance(part, RANDOM)]:
+            return f"the {word} draws at random ({', '.join(chance)})"
+        stacked = stack_module(module)
+        weights = {
+            name: stacked.pack(name, torch.stack([weight.detach()] * 2))
+            for name, weight in module.named_parameters()
+        }
+        try:
+            stacked.run(weights, torch.zeros(2, 2, *shape))
+        except Exception as error:  # whatever a user's module does
+            return f"the {word} cannot be stacked: {first_line(error)}"
+    return None
 
 
 def _vmap_module(module: nn.Module) -> StackedModule:

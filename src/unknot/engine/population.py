@@ -6,48 +6,32 @@ and trains all members in one pass: the fastest way on a GPU. Which of them runs
 known nowhere else; their states are interchangeable.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
-from unknot.core import noise
-from unknot.core.architecture import Architecture
-from unknot.core.dataset import FactorDataset, NuisanceVariants
+from unknot.core.architecture import Premade
 from unknot.core.errors import ConfigError
-from unknot.core.hyper import at, endless, shape_key
+from unknot.core.hyper import endless, shape_key
 from unknot.core.objective import (
     Adversarial,
     Batchwise,
     Carry,
-    ExtraState,
     Net,
     Note,
     Objective,
     Recoding,
-    Stateful,
     Term,
     Terms,
     total,
-    views_of,
 )
 from unknot.core.optim import Optimizer
 from unknot.core.posterior import Posterior
-from unknot.engine.device import Runtime
-from unknot.losses.likelihood import likelihood_of
-from unknot.nets.parts.dispersion import with_dispersion
-from unknot.nets.parts.weights import initialize
-from unknot.samplers.parts.sampler import Sampler, inside_part, sampler_for
-from unknot.samplers.parts.split import Part, Split, rows_in_part
-
-State: TypeAlias = dict[str, Tensor]
-"""Weights and optimiser moments by name, in PyTorch's own layouts, members first."""
-Rows: TypeAlias = Callable[[Tensor, Tensor], Tensor]
-"""Order seeds and steps to the row numbers of a batch, all views of it, with their variants."""
+from unknot.engine.context import Context, State
 
 
 @dataclass(frozen=True)
@@ -71,108 +55,6 @@ class Member:
     def group(self) -> tuple[object, ...]:
         """Members whose groups are equal can train in one population."""
         return shape_key(self.objective), shape_key(self.optim)
-
-
-@dataclass(frozen=True)
-class Context:
-    """The training context: what all models of a population share."""
-
-    dataset: FactorDataset
-    net: Architecture
-    batch: int
-    runtime: Runtime
-    sampler: Sampler | None = None
-    """Which images form a pair or triplet; what the objective names when None."""
-    ema: float | None = None
-    """The share that stays of the moving average of weights at each step; None keeps no average.
-    With one, codes and images are those of the averaged weights."""
-    split: Split | None = None
-    """Which rows are held out; training sees the others alone."""
-    blank: bool = False
-    """Whether weights are zeros until others are given; to draw them takes long."""
-
-    @cached_property
-    def n_data(self) -> int:
-        """How many rows there are to train on."""
-        if self.split is None:
-            return len(self.dataset)
-        return len(rows_in_part(self.split, self.dataset.space, "train"))
-
-    def rows(self, objective: Objective, part: Part = "train") -> Rows:
-        """Which images come next; of rows that have nuisance variants, one drawn for each image."""
-        sampler = sampler_for(objective, self.sampler)
-        if self.split is not None:
-            sampler = inside_part(sampler, self.split, part)
-        bound = sampler.bind(self.dataset, self.runtime.device)
-        samples = self.batch * views_of(objective) // sampler.views
-        images, size = self.dataset.images, len(self.dataset)
-        if not isinstance(images, NuisanceVariants):
-            return lambda order, t: bound(order, t, samples)
-        variants = images.variants
-
-        def fresh(order: Tensor, t: Tensor) -> Tensor:
-            # At the end: samplers compare factors, which a variant has not.
-            row = bound(order, t, samples)
-            return row + size * noise.integers(order, "nuisance", t, row.shape[-1], high=variants)
-
-        return fresh
-
-    def validation_rows(self, objective: Objective, most: int) -> Int[Tensor, "batches n"]:
-        """Fixed rows of the validation part in batches, the same for all members and runs."""
-        if self.split is None or sampler_for(objective, self.sampler).views > 1:
-            return self._validation_views(objective, most)
-        if views_of(objective) > 1:
-            return self._validation_views(objective, most)
-        rows = rows_in_part(self.split, self.dataset.space, "validation")
-        rows = rows[noise.permutation(0, "validation", 0, len(rows), 1)[:most, 0]]
-        batch = min(self.batch, len(rows))
-        return rows[: len(rows) // batch * batch].reshape(-1, batch).to(self.runtime.device)
-
-    def _validation_views(self, objective: Objective, most: int) -> Int[Tensor, "batches n"]:
-        rows, device = self.rows(objective, "validation"), self.runtime.device
-        batches = torch.arange(max(1, most // self.batch), device=device)
-        return rows(torch.zeros((), dtype=torch.int64, device=device), batches)
-
-    def modules(self, objective: Objective) -> dict[str, nn.Module]:
-        """Encoder, decoder and, where the objective has one, critic: shapes without memory."""
-        image = self.dataset.shape
-        with torch.device("meta"):
-            modules = {"encoder": self.net.encoder(image), "decoder": self.net.decoder(image)}
-            if likelihood_of(objective) == "negative_binomial":
-                modules["decoder"] = with_dispersion(modules["decoder"], image)
-            if isinstance(objective, Adversarial):
-                modules["critic"] = objective.critic(image, self.net.latents)
-        return modules
-
-    def weights(self, modules: Mapping[str, nn.Module], seeds: Int[Tensor, " p"]) -> State:
-        """Initial weights of the seeds, by name."""
-        dtype = self.runtime.dtype
-        if self.blank:
-            return {
-                f"{part}.{name}": seeds.new_zeros(len(seeds), *weight.shape, dtype=dtype)
-                for part, module in modules.items()
-                for name, weight in module.named_parameters()
-            }
-        weights: State = {}
-        for part, module in modules.items():
-            head = self.net.latents if part == "encoder" else None
-            weights |= initialize(module, part, self.net.init, seeds, head=head, dtype=dtype)
-        return weights
-
-    def extra_state(self, objective: Objective, seeds: Int[Tensor, "*p"]) -> ExtraState:
-        """The objective's extra state before the first step, in the precision of the weights."""
-        if not isinstance(objective, Stateful):
-            return ExtraState()
-        start = torch.zeros((), dtype=torch.int64, device=seeds.device)
-        extra = at(objective, start, self.runtime.dtype).extra_state(self.net.latents, seeds)
-        names = [*extra.learnt, *extra.carried]
-        if len({*names}) < len(names) or any("." in name for name in names):
-            raise ConfigError(f"{type(objective).__name__} must name its tensors apart: {names}.")
-        to = self.runtime.device, self.runtime.dtype
-        return ExtraState(
-            {name: value.to(*to) for name, value in extra.learnt.items()},
-            {name: value.to(*to) for name, value in extra.carried.items()},
-        )
 
 
 @runtime_checkable
@@ -301,5 +183,20 @@ def populate(context: Context, members: Sequence[Member]) -> Population:
     from unknot.engine.looped import Looped
     from unknot.engine.stacked import Stacked
 
-    backend = Looped if context.runtime.device.type == "cpu" else Stacked
-    return backend.fresh(context, members)
+    if context.runtime.device.type == "cpu" or _train_in_turn(context, members):
+        return Looped.fresh(context, members)
+    return Stacked.fresh(context, members)
+
+
+def _train_in_turn(context: Context, members: Sequence[Member]) -> bool:
+    """Whether modules that a user gave cannot be stacked; where that is slower, it says why."""
+    if not isinstance(context.net, Premade):
+        return False
+    from unknot.engine.kernels import slower
+    from unknot.engine.modules import why_not_stacked
+
+    net, image = context.net, context.dataset.shape
+    reason = why_not_stacked(net.encoder(image), net.decoder(image), image, net.latents)
+    if reason and len(members) > 1 and not context.blank:
+        slower(f"Models train one after the other, because {reason}.")
+    return reason is not None

@@ -14,19 +14,10 @@ from unknot.core.objective import Adversarial, Net, Objective, Step, total
 from unknot.core.optim import Optimizer
 from unknot.core.posterior import Posterior
 from unknot.engine.capture import Parts, fastest
+from unknot.engine.context import Context, Rows, State
 from unknot.engine.device import Runtime
 from unknot.engine.kernels import ready
-from unknot.engine.population import (
-    Context,
-    Member,
-    Rows,
-    State,
-    carried,
-    log_of,
-    loss_of,
-    mean_logs,
-    recode,
-)
+from unknot.engine.population import Member, carried, log_of, loss_of, mean_logs, recode
 from unknot.engine.stacked_net import StackedNet, detach_net
 from unknot.engine.updates import decays, moments_of, update
 
@@ -68,7 +59,7 @@ class Stacked:
         orders = [m.seed if m.order_seed is None else m.order_seed for m in members]
         objective = stack([m.objective for m in members], device, dtype)
         parts = context.modules(objective)
-        weights = context.weights(parts, seeds)
+        weights = context.weights(objective, parts, seeds)
         kernels = device.type == "cuda" and ready(device)
         modules = StackedNet.from_modules(parts, kernels=kernels)
         extra = context.extra_state(objective, seeds)

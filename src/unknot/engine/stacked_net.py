@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 from unknot.core.objective import Net, no_critic
 from unknot.core.posterior import Posterior
+from unknot.engine.context import State
 from unknot.engine.device import Runtime
 from unknot.engine.modules import StackedModule, stack_module
-from unknot.engine.population import State
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from torch import Tensor
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.data.parts.counts import as_counts
+from unknot.engine.context import Context
 from unknot.engine.device import runtime, to_read
-from unknot.engine.population import Context
 from unknot.losses.likelihood import is_of_counts, likelihood_of, pixel_likelihood
 from unknot.losses.overlap import Overlap
 from unknot.runs.spec import TrainSpec

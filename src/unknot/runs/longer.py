@@ -53,7 +53,8 @@ def longer_spec(spec: TrainSpec, steps: int, *, keep_schedule: bool = False) -> 
 def extend(training: Training, spec: TrainSpec) -> Training:
     """A training in memory as the beginning of a longer one."""
     old = training.specs[0]
-    longer = Training.start([spec], str(training.context.runtime.device), training.context.dataset)
+    device, dataset = str(training.context.runtime.device), training.context.dataset
+    longer = Training.start([spec], device, dataset, blank=True)
     longer.continues = {"ids": training.ids, "step": training.step}
     checkpoints.restore(longer, checkpoints.pack(training), Path("memory"))
     longer.step_weights = {**training.step_weights, old.updates: training.weights()}
@@ -107,7 +108,8 @@ def train_longer(
         stop: Asked after every few steps.
     """
     spec = longer_spec(folder.spec(), steps, keep_schedule=keep_schedule)
-    training = Training.start([spec], device, data)  # what fails here leaves the folder as it is
+    # What fails here leaves the folder as it is.
+    training = Training.start([spec], device, data, blank=True)
     with folder.lock():
         extend_folder(folder, spec)
         folder.complete(training, watch=watch, stop=stop)

@@ -1,7 +1,9 @@
 """Encoder and decoder of a trained model as plain modules."""
 
+import torch
 from torch import nn
 
+from unknot.nets.parts.given_modules import named_tensors
 from unknot.runs.training import Training
 
 
@@ -15,11 +17,8 @@ def trained_module(training: Training, part: str) -> nn.Module:
     context = training.context
     module = context.modules(training.specs[0].objective.settings)[part]
     module = module.to_empty(device=context.runtime.device).to(dtype=context.runtime.dtype)
-    prefix = f"{part}."
-    weights = {
-        name.removeprefix(prefix): stacked[0].clone()
-        for name, stacked in training.weights().items()
-        if name.startswith(prefix)
-    }
-    module.load_state_dict(weights)
+    weights = training.weights()
+    with torch.no_grad():
+        for name, tensor in named_tensors(module).items():
+            tensor.copy_(weights[f"{part}.{name}"][0])
     return module.eval()

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 from unknot.core.errors import StoreError
-from unknot.engine.population import State
+from unknot.engine.context import State
 from unknot.engine.updates import is_moment
 
 REALS = {torch.float32, torch.float64}

@@ -12,9 +12,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
+from unknot.engine.context import Context, State
 from unknot.engine.device import threads
 from unknot.engine.loop import fit
-from unknot.engine.population import Context, Population, State, populate
+from unknot.engine.population import Population, populate
 from unknot.runs.context import training_context
 from unknot.runs.curves import Curves
 from unknot.runs.looks import look, validation_rows
@@ -80,7 +81,12 @@ class Training:
 
     @classmethod
     def start(
-        cls, specs: Sequence[TrainSpec], device: str = "auto", data: FactorDataset | None = None
+        cls,
+        specs: Sequence[TrainSpec],
+        device: str = "auto",
+        data: FactorDataset | None = None,
+        *,
+        blank: bool = False,
     ) -> "Training":
         """A fresh population.
 
@@ -88,8 +94,10 @@ class Training:
             specs: What to train: one spec of all seeds, or one for each member.
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
             data: The dataset, if it is loaded already.
+            blank: Draw no weights, for who restores a checkpoint.
         """
         context, spec = training_context(specs[0], device, data=data), specs[0]
+        context = replace(context, blank=blank)
         training = cls(tuple(specs), context, _populate(context, specs))
         training.best = Best(spec.keep_rule) if spec.keep else None
         training.patience = Best(spec.stop) if spec.stop else None

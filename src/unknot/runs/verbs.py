@@ -83,7 +83,8 @@ def resume(
     damage = folder.damage()
     if not damage and folder.is_trained:
         return load(path, device=device, data=data)
-    training = Training.start([spec], device, data_of_run(data, spec.data))
+    resumes = not damage and any(folder.checkpoints.glob("step-*"))
+    training = Training.start([spec], device, data_of_run(data, spec.data), blank=resumes)
     with stop_on_signal() as stop:
         return _train_in(folder, training, watch, stop.is_set, damage)
 

@@ -1,0 +1,116 @@
+"""An encoder and a decoder as modules, in place of the name of a net."""
+
+import inspect
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unknot.core.dataset import FactorDataset
+from unknot.core.errors import ConfigError, ShapeError
+from unknot.core.objective import Objective
+from unknot.losses.likelihood import likelihood_of, pixel_likelihood
+from unknot.nets.modules import Modules
+from unknot.nets.parts import given_modules
+from unknot.nets.parts.given_modules import (
+    Pair,
+    as_modules,
+    copy_pair,
+    find_modules,
+    make_pair,
+    seeded,
+    split_encoding,
+)
+from unknot.runs.folder import RunFolder
+from unknot.runs.spec import settings_table
+
+
+def holds_modules(net: Any) -> bool:
+    """Whether a net is given as modules: a pair, an object that has them, or a function."""
+    return inspect.isfunction(net) or find_modules(net) is not None
+
+
+def try_modules(
+    net: Any, dataset: FactorDataset, *, several: bool
+) -> tuple[dict[str, Any], Tensor]:
+    """Try modules on two images, and make them known in this process.
+
+    Args:
+        net: A pair ``(encoder, decoder)``, an object with both, or a function that makes a pair.
+        dataset: What they are for.
+        several: Whether several models are trained.
+
+    Returns:
+        What a run writes down of them, and what the decoder gives.
+    """
+    pair = _copy(net)
+    if several and pair.make is None:
+        warnings.warn(
+            "All models begin with the weights of these modules, and differ in noise and batches "
+            "alone. For weights of their own give a function that makes the modules: "
+            "net=lambda: (Encoder(), Decoder()).",
+            stacklevel=3,
+        )
+    images = dataset.batch(torch.arange(min(2, len(dataset)))).cpu()
+    encoded = _call("encoder", pair.encoder, images)
+    pair = pair if isinstance(encoded, Tensor) else pair.side_by_side()
+    mean, _ = split_encoding(encoded)
+    decoded = _call("decoder", pair.decoder, mean)
+    if not isinstance(decoded, Tensor) or decoded.shape != images.shape:
+        got = tuple(decoded.shape) if isinstance(decoded, Tensor) else type(decoded).__name__
+        raise ShapeError(f"The decoder must give {tuple(images.shape)} for two images; got {got}.")
+    given_modules.give(pair)
+    settings = Modules(mean.shape[-1], pair.structure, pair.weights_hash)
+    return {"name": "modules", **settings_table(settings)}, decoded
+
+
+def question_logits(decoded: Tensor, objective: Objective) -> None:
+    """Decoders that end in a sigmoid are a common slip, and nothing else would tell."""
+    bounded = pixel_likelihood(likelihood_of(objective)) in ("bernoulli", "sigmoid_gaussian")
+    if bounded and decoded.numel() > 30 and bool(((decoded > 0) & (decoded < 1)).all()):
+        warnings.warn(
+            "All outputs of the decoder lie between 0 and 1. It should give logits: leave out "
+            "a sigmoid at its end.",
+            stacklevel=4,
+        )
+
+
+def give_modules(path: str | Path, net: Any) -> None:
+    """Let a run folder find the modules that it was trained with.
+
+    Args:
+        path: The folder.
+        net: As in `unknot.train`.
+
+    Raises:
+        ConfigError: They are others.
+    """
+    structure = RunFolder(Path(path)).table().get("net", {}).get("structure")
+    pair = _copy(net)
+    matches = [p for p in (pair, pair.side_by_side()) if p.structure == structure]
+    if not matches:
+        raise ConfigError(
+            "The modules are not those of the run: their layers, settings or source differ. Put "
+            "them back as they were, or train again."
+        )
+    given_modules.give(matches[0])
+
+
+def _copy(net: Any) -> Pair:
+    return make_pair(net, 0) if inspect.isfunction(net) else copy_pair(*as_modules(net))
+
+
+@torch.no_grad()
+def _call(word: str, module: nn.Module, x: Tensor) -> Any:
+    """What a module gives, as it will be used; PyTorch's generator stays as it was."""
+    mode = module.training
+    try:
+        with seeded(0, "modules", 0):
+            return module.eval()(x)
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ShapeError(f"The {word} does not take {tuple(x.shape)}: {reason}.") from error
+    finally:
+        module.train(mode)
