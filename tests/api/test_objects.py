@@ -138,11 +138,6 @@ def test_what_is_no_objective_is_refused(objective, settings, message):
         unknot.train(IMAGES, objective, "linear", **settings, **TINY)
 
 
-def test_modules_that_are_made_already_are_led_to_the_loop():
-    with pytest.raises(ConfigError, match=r"unknot\.Model"):
-        unknot.train(IMAGES, net=(nn.Linear(64, 6), nn.Linear(3, 64)), **TINY)
-
-
 def test_catalogues_offer_their_classes():
     for module, name in (
         (unknot.objectives, "FactorVAE"),
