@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo gallery test clusters torture lint check format bench clean
+.PHONY: demo gallery test clusters torture release-check lint check format bench clean
 
 demo: .venv/core
 	$(BIN)/unknot demo
@@ -53,6 +53,11 @@ format: .venv/dev
 
 bench: .venv/core
 	$(BIN)/python bench/cpu.py
+
+# What a release would publish: built twice, installed alone, and used. OPTIONS=--without-address
+# builds while the repository has no public address.
+release-check: .venv/bin/python
+	$(BIN)/python tools/release.py $(OPTIONS)
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

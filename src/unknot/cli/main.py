@@ -19,6 +19,7 @@ from unknot.cli import (
     data,
     demo,
     distances,
+    doctor,
     encode,
     evaluate,
     explore,
@@ -65,7 +66,7 @@ PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "gallery": gallery.gallery,
         "study": study.app,
     },
-    "Datasets and lists": {"list": list_.list_, "data": data.app},
+    "Datasets and lists": {"list": list_.list_, "data": data.app, "doctor": doctor.doctor},
 }
 for panel, verbs in PANELS.items():
     for name, verb in verbs.items():

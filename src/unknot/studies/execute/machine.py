@@ -1,10 +1,9 @@
 """How a study is spread over this machine."""
 
-import os
 from dataclasses import dataclass
 
 from unknot.core.errors import ConfigError
-from unknot.engine.device import runtime
+from unknot.engine.device import cores, runtime
 from unknot.studies.plan import members_for
 
 
@@ -82,16 +81,6 @@ def device_elsewhere(device: str, *, auto: str | None) -> str:
             "which GPU of a node a task gets is the cluster's choice."
         )
     return name
-
-
-def cores() -> int:
-    """Those that this process may use.
-
-    Example:
-        >>> cores() >= 1
-        True
-    """
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def threads_in(threads: int | None) -> dict[str, str]:

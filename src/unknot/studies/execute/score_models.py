@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from unknot.core.factors import FactorSpace
+from unknot.engine.device import cores
 from unknot.metrics import facts
 from unknot.metrics.parts.score import Score
 from unknot.runs import evaluate
@@ -24,7 +25,7 @@ from unknot.runs.records import Record
 from unknot.runs.training import Stopped
 from unknot.studies.execute.events import Failed, Progress, Scored, Warned
 from unknot.studies.execute.local import LocalPool, NoWorkersError
-from unknot.studies.execute.machine import cores, threads_in
+from unknot.studies.execute.machine import threads_in
 from unknot.studies.execute.task import ScoreTask
 
 ReportProgress: TypeAlias = Callable[[str, int], None]
