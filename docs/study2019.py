@@ -135,6 +135,18 @@ def equivalence(found: Replication) -> Iterator[str]:
         yield f"| {SCORES[one.score]} {numbers} {one.verdict} | {one.visible:.2f} |"
 
 
+def strict(found: Comparison) -> Iterator[str]:
+    """What differs if the samples of rows are taken to be without error."""
+    differ = [SCORES[one.score] for one in replicate(found, draws=0).pooled if one.differs]
+    below = [d.difference < 0 for d in found.differences if d.ours.score not in ("recon", "kl")]
+    yield textwrap.fill(
+        "If the samples of rows had no error of their own, these would differ: "
+        f"{', '.join(differ) or 'none'}. Of {len(below)} single scores, {sum(below)} lie below the "
+        "published mean.",
+        120,
+    )
+
+
 def contrasts(found: Comparison) -> Iterator[str]:
     """Whether our means show what three published runs a side nearly always show."""
     by = {(d.ours.label, d.ours.score): d for d in found.differences}
@@ -223,6 +235,7 @@ def made(page: str, found: Comparison) -> str:
     parts = {
         "controls": controls(replication),
         "equivalence": equivalence(replication),
+        "strict": strict(found),
         "verdict": verdict(found, drawn),
         "contrasts": contrasts(found),
         "order": order(found),
