@@ -21,15 +21,18 @@ def small_images(shape, count=8, seed=0):
 
 @pytest.fixture
 def make_model():
-    """A model after one step on random images, with weights that give pictures of some contrast."""
+    """A model after one step on random images, with codes and pictures of some contrast."""
 
     def make(net, shape, objective="vae", **settings):
         data = unknot.dataset(small_images(shape), **settings)
         run = unknot.train(data, objective, net, steps=1, batch=2, device="cpu", progress=False)
         state = run.training.population.state()
-        last = [name for name in state if name.startswith("decoder.") and "weight" in name][-1]
         spread = run.decoder(torch.randn(64, run.spec.net.settings.latents)).std().item()
-        run.training.population.load({**state, last: state[last] * 2 / spread})
+        gains = {"encoder": 20.0, "decoder": 2 / spread}
+        for part, gain in gains.items():
+            last = [name for name in state if name.startswith(part) and "weight" in name][-1]
+            state = {**state, last: state[last] * gain}
+        run.training.population.load(state)
         return run
 
     return make
@@ -52,12 +55,14 @@ def open_page(browser, tmp_path):
     """Write the explorer of runs, open it from the disk without a network; nothing may complain."""
     contexts, complaints = [], []
 
-    def open_(*runs, width=1280, height=900, **options):
+    def open_(*runs, width=1280, motion="reduce", touch=False, **options):
         path = tmp_path / f"explorer-{len(contexts)}.html"
         explorer([explorer_model(run) for run in runs], **options).write(path)
-        context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
+        window = {"viewport": {"width": width, "height": 900}, "has_touch": touch}
+        context = browser.new_context(**window, reduced_motion=motion, offline=True)
         contexts.append(context)
         page = context.new_page()
+        page.set_default_timeout(10_000)
         page.on("console", lambda said: complaints.append(said.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda request: _note_request(request, complaints))

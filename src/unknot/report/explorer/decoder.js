@@ -3,8 +3,6 @@
 // A model lists its layers with the shape that each gives; weights lie in one block of bytes. All
 // layers work on planes: values of channel, row and column, one after the other.
 
-"use strict";
-
 const ACTIVATIONS = {
   relu: (x) => (x > 0 ? x : 0),
   leaky_relu: (x, slope) => (x > 0 ? x : slope * x),

@@ -3,8 +3,6 @@
 // Each start has a sheet: in its first row the reconstruction, then a row for each active slider
 // with a frame for each stop.
 
-"use strict";
-
 // A function that paints a point onto a canvas, once its sheet is there.
 function makeFrames({ sheets, sliders, stops, width, height }) {
   const images = sheets.map((address) => Object.assign(new Image(), { src: address }));
@@ -12,7 +10,7 @@ function makeFrames({ sheets, sliders, stops, width, height }) {
   function place({ start, moves }) {
     const i = moves.findIndex((move) => Math.abs(move) > 1e-6), row = sliders.indexOf(i);
     if (row < 0) return [0, 0];
-    const share = (basePosition(i, { start, end: start, share: 0 }) + moves[i] + REACH) / (2 * REACH);
+    const share = (basePosition(i, pointOf(start)) + moves[i] + REACH) / (2 * REACH);
     return [Math.min(stops - 1, Math.max(0, Math.round(share * (stops - 1)))), row + 1];
   }
 

@@ -1,18 +1,19 @@
 // Show a state, keep it in the address, and start.
 
-"use strict";
-
+const QUIET = 300; // milliseconds without a change before the address follows
 let waiting = false;
+let timer = 0;
 
-function show(changes, { playing: whilePlaying = false } = {}) {
-  if (playing && !whilePlaying) stop();
+function show(changes, { fromPlay = false } = {}) {
+  if (playing && !fromPlay) stopPlaying();
   Object.assign(state, changes);
   if (waiting) return;
   waiting = true;
   requestAnimationFrame(() => {
     waiting = false;
     paintAll();
-    if (!playing) history.replaceState(null, "", toHash());
+    clearTimeout(timer);
+    if (!playing) timer = setTimeout(() => history.replaceState(null, "", toHash()), QUIET);
   });
 }
 
@@ -26,35 +27,43 @@ function paintAll() {
 }
 
 // From the disk only the file's name: folders are nobody's business.
-function link() {
+function linkToState() {
   const { protocol, href, pathname } = location;
   const name = decodeURIComponent(pathname.split("/").pop());
   return protocol === "file:" ? name + toHash() : href.split("#")[0] + toHash();
 }
 
-function copyLink() {
-  const field = document.getElementById("link");
+async function copyLink() {
+  const field = document.getElementById("link"), button = document.getElementById("copy");
   field.hidden = false;
-  field.value = link();
+  field.value = linkToState();
   field.select();
-  const done = () => { document.getElementById("copy").textContent = "Copied"; };
-  if (navigator.clipboard) navigator.clipboard.writeText(field.value).then(done, () => document.execCommand("copy") && done());
-  else if (document.execCommand("copy")) done();
-  setTimeout(() => { document.getElementById("copy").textContent = "Copy link"; }, 2000);
+  try {
+    await navigator.clipboard.writeText(field.value);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Press Ctrl-C"; // the field is selected
+  }
+  setTimeout(() => { button.textContent = "Copy link"; }, 2000);
 }
 
-fromHash(location.hash);
-state.slider = active[0] ?? 0;
-state.axes = [active[0] ?? 0, active[1] ?? state.axes[1]];
-setupStage();
-setupStarts();
-if (live) {
-  setupMap();
-  setupPair();
-}
-document.getElementById("copy").addEventListener("click", copyLink);
-window.addEventListener("hashchange", () => {
+function begin() {
   fromHash(location.hash);
-  show({});
-});
-paintAll();
+  setupStage();
+  setupStarts();
+  if (live) {
+    setupMap();
+    setupPair();
+  }
+  document.getElementById("copy").addEventListener("click", copyLink);
+  document.addEventListener("pointerdown", (event) => playing && event.target !== playButton && stopPlaying());
+  window.addEventListener("hashchange", () => {
+    fromHash(location.hash);
+    show({});
+  });
+  paintAll();
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  if (!location.hash && !calm && active.length) startPlaying();
+}
+
+begin();

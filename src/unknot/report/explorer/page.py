@@ -131,6 +131,7 @@ def slider_view(slider: Slider, models: Sequence[ExplorerModel]) -> dict[str, An
     follows = " / ".join(dict.fromkeys(side["label"] for side in sides if side["label"]))
     return {
         "name": name,
+        "key": "-".join(dict.fromkeys(numbers)),
         "title": f"{name} {follows}".strip(),
         "latents": slider.latents,
         "signs": slider.signs,
@@ -143,6 +144,7 @@ def model_view(model: ExplorerModel) -> dict[str, Any]:
     """A model as the page describes it."""
     seed = f"seed {model.run.spec.seed_list[0]}"
     return {
+        "name": f"{model.run.spec.objective.name} on {model.run.dataset.name}",
         "title": f"{title(model.run)}, {seed}",
         "short": f"{model.run.spec.objective.name}, {seed}",
         "scores": grouped_scores({name: [value] for name, value in model.scores.items()}),

@@ -1,7 +1,5 @@
 // Painting: which picture goes where, the nearest first and none for longer than a moment.
 
-"use strict";
-
 const BUDGET = 12; // milliseconds of work between two frames of the screen
 const queues = new Map(); // pictures that wait, by what they belong to
 
