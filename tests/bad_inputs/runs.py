@@ -25,7 +25,7 @@ COMMANDS = [
     bad("explore {run} --out {d}/taken", "is a folder; name a file", ""),
     bad("explore {run} --out {d}/file", "already exists; choose another file", ""),
     bad("explore {run} --out {d}/pipe", "already exists", ""),
-    bad("explore {run} --member 9 --out out.html", "members 0 .. 0; got 9", ""),
+    bad("explore {run} --member 9 --out out.html", "The number of a model", ""),
     bad("explore {run} --frames --int8 --out out.html", "use one of them", ""),
     bad("explore {run} {d}/nothing --out out.html", "no run", ""),
     bad("show {d}/taken", "no run", ""),

@@ -16,7 +16,6 @@ CALLS = [
     Call("unknot.train(net=['conv64'])", "net", "traceback"),
     Call("unknot.train(device=0)", "device", "traceback"),
     Call("unknot.train(device='cpu:7')", "cpu", "silent"),
-    Call("unknot.train(device=torch.device('cpu'))", "device", "traceback"),
     Call("unknot.train(out=3)", "out", "traceback"),
     Call("unknot.train(out='')", "out", "silent"),
     Call("unknot.train(data_settings=3)", "data_settings", "traceback"),

@@ -77,6 +77,27 @@ def test_seeds_may_be_numbers_of_numpy(tiny, seeds):
     assert [*run.spec.seed_list] == [*np.atleast_1d(seeds)]
 
 
+def test_settings_may_be_numbers_and_devices_of_other_libraries(tiny):
+    settings = {"data": "arrays", "data_settings": {"path": str(tiny)}, "net": "linear"}
+    numbers = {"steps": np.int64(1), "batch": torch.tensor(4), "beta": np.float32(2)}
+    run = library.train(**settings, **numbers, device=torch.device("cpu"))
+    assert run.spec.ids() == library.train(**settings, steps=1, batch=4, beta=2).spec.ids()
+
+
+def test_an_array_may_run_backwards():
+    images = np.arange(8 * 16 * 16, dtype="uint8").reshape(8, 16, 16)
+    backwards = library.train(images[::-1], net="linear", steps=1, batch=4)
+    straight = library.train(images[::-1].copy(), net="linear", steps=1, batch=4)
+    assert backwards.spec.ids() == straight.spec.ids()
+
+
+def test_a_number_of_steps_that_is_none_leaves_the_run_as_it_is(run):
+    before = {path.name: path.read_bytes() for path in run.glob("*.*")}
+    with pytest.raises(UnknotError):
+        library.load(run).train_more(1.5)
+    assert {path.name: path.read_bytes() for path in run.glob("*.*")} == before
+
+
 def test_a_run_may_be_written_into_an_empty_folder_that_one_is_in(train, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, _, err = train(out=".")

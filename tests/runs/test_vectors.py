@@ -92,3 +92,14 @@ def test_what_is_refused(tmp_path):
         unknot.train(FRAME, net="conv", steps=1, device="cpu")
     with pytest.raises(ConfigError, match="likelihood bernoulli does not allow"):
         unknot.train(FRAME, likelihood="bernoulli", steps=1, device="cpu")
+
+
+def test_rows_of_a_data_frame_are_encoded_by_the_names_of_their_columns():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=[*"abc"])
+    run = unknot.train(frame, steps=2, batch=4, progress=False)
+    codes = run.encode(frame.to_numpy())
+    assert torch.equal(run.encode(frame[["c", "a", "b"]]), codes)
+    with pytest.raises(DataError, match="no column 'b'"):
+        run.encode(frame[["a", "c"]])
+    with pytest.raises(DataError, match="missing or infinite"):
+        run.encode(frame.assign(b=np.nan))

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from operator import index
-from pathlib import Path
 from typing import Any
 
-from unknot.core.border import check_type
+import torch
+
+from unknot.core.border import as_path, check_type
 from unknot.core.errors import ConfigError
 from unknot.core.text import shown
 from unknot.runs.config import MOST_SEEDS
@@ -17,7 +18,6 @@ SETTINGS = {"data_settings": "data", "net_settings": "net", "objective_settings"
 
 def check_arguments(
     *,
-    device: Any,
     out: Any,
     score_at: Any,
     functions: Mapping[str, Any],
@@ -26,7 +26,6 @@ def check_arguments(
     """Refuse arguments of `unknot.train` of a wrong type.
 
     Args:
-        device: A name.
         out: A path, or None.
         score_at: Steps.
         functions: What is called, by name; None for nothing.
@@ -35,8 +34,8 @@ def check_arguments(
     Raises:
         ConfigError: One has another type; the message has its name.
     """
-    check_type("device", device, str)
-    check_type("out", out, str, Path, type(None))
+    if out is not None:
+        as_path("out", out)
     check_type("score_at", score_at, Sequence)
     for name, function in functions.items():
         if function is not None and not callable(function):
@@ -45,6 +44,17 @@ def check_arguments(
         check_type(name, table, Mapping, type(None))
         if "name" in (table or {}):
             raise ConfigError(f"{name} has a name among its settings; use {SETTINGS[name]}='...'.")
+
+
+def device_name(device: Any) -> str:
+    """The name of a device, which may be one of PyTorch.
+
+    Example:
+        >>> device_name(torch.device("cpu"))
+        'cpu'
+    """
+    check_type("device", device, str, torch.device)
+    return str(device)
 
 
 def seed_list(seeds: Any) -> int | list[int]:

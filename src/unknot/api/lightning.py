@@ -41,8 +41,9 @@ class Module(LightningModule):
     ) -> None:
         super().__init__()
         self.automatic_optimization = False  # a critic's gradients are its own
-        self.model = Model(
-            objective, encoder, decoder, n_data=n_data or 0, seed=seed, optimizer=optimizer
+        self.n_data = n_data
+        self.model = Model(  # the loader says how many there are
+            objective, encoder, decoder, n_data=n_data or 1, seed=seed, optimizer=optimizer
         )
 
     def setup(self, stage: str) -> None:
@@ -53,7 +54,7 @@ class Module(LightningModule):
         data = getattr(self.trainer.train_dataloader, "dataset", None)
         if data is None or not hasattr(data, "__len__"):
             raise ConfigError("Lightning's loader has no dataset with a length; use a DataLoader.")
-        self.model.n_data = self.model.n_data or len(data)
+        self.model.n_data = self.n_data or len(data)
         first = data[0][0] if isinstance(data[0], tuple | list) else data[0]
         self.model.build(torch.stack([first, first]).to(self.device))
 

@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from unknot.api.own_net import question_logits
-from unknot.core.errors import ConfigError, ShapeError
+from unknot.core.border import check_type, check_whole
+from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.hyper import at, endless
 from unknot.core.objective import (
     Adversarial,
@@ -23,6 +24,7 @@ from unknot.core.objective import (
 )
 from unknot.core.optim import Adam, Optimizer
 from unknot.core.posterior import Posterior
+from unknot.core.text import shown
 from unknot.engine.population import carried, loss_of, recode
 from unknot.engine.updates import move_weights, torch_optimizer
 from unknot.losses.likelihood import activate, likelihood_of
@@ -87,6 +89,14 @@ class Model(nn.Module):
         optimizer: Optimizer | None = None,
     ) -> None:
         super().__init__()
+        if not hasattr(objective, "terms"):
+            raise ConfigError(
+                "objective is one of unknot.objectives, or an object with the method terms; got "
+                f"{shown(objective)}."
+            )
+        check_type("encoder", encoder, nn.Module)
+        check_type("decoder", decoder, nn.Module)
+        n_data = check_whole("n_data", n_data, 1)
         if names := endless(objective):
             raise ConfigError(
                 f"{type(objective).__name__}.{names[0]} lasts the whole run; in your own loop give "
@@ -112,14 +122,17 @@ class Model(nn.Module):
         """
         if self._built:
             return self
+        if not x.is_floating_point():
+            raise DataError(f"Images must be floats in [0, 1]; got {x.dtype}. Divide them by 255.")
         if likelihood_of(self.objective) == "negative_binomial":
             self.decoder = with_dispersion(self.decoder, (*x.shape[1:],)).to(x)
         was, device = self.training, x.device
         with torch.no_grad():
             self.eval()
             mean = self.posterior(x[:2]).mean
-            question_logits(self.decoder(mean), self.objective)
+            decoded = self.decoder(mean)
             self.train(was)
+        self._check_decoded(decoded, x[:2])
         z, seeds = mean.shape[-1], torch.tensor([self.seed], device=device)
         if isinstance(self.objective, Adversarial):
             with torch.device("meta"):
@@ -247,3 +260,13 @@ class Model(nn.Module):
         if part == "critic" and isinstance(self.objective, Adversarial):
             return self.objective.critic_optim
         return self.optim
+
+    def _check_decoded(self, decoded: Tensor, x: Tensor) -> None:
+        """Refuse another shape than that of images, and question outputs that are no logits."""
+        counts = likelihood_of(self.objective) == "negative_binomial"  # it gives dispersions, too
+        if not counts and decoded.shape != x.shape:
+            raise ShapeError(
+                f"The decoder must give images {tuple(x.shape)} for {len(x)} codes; got "
+                f"{tuple(decoded.shape)}."
+            )
+        question_logits(decoded, self.objective)

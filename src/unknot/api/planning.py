@@ -1,14 +1,17 @@
 """Plan a study in Python: the table that a study file would hold."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from unknot.api.arguments import seed_list
 from unknot.api.objects import choice_table, is_dataset_settings
 from unknot.api.study import Study
 from unknot.core import dotted
+from unknot.core.border import check_name, check_type
 from unknot.core.errors import ConfigError
+from unknot.core.text import shown
 from unknot.runs.own_data import as_dataset
 from unknot.runs.spec import plain_value
 from unknot.studies.file.study_file import StudyFile
@@ -56,7 +59,7 @@ def study(
         base["net"] = choice_table("nets", net)
     base |= {key: plain_value(value) for key, value in train.items()}
     objectives = [*objective] if isinstance(objective, list | tuple) else [objective]
-    axes = {path: [plain_value(v) for v in values] for path, values in (grid or {}).items()}
+    axes = {path: [plain_value(v) for v in values] for path, values in _axes(grid or {})}
     blocks = []
     for thing in objectives:
         block = {"objective": choice_table("objectives", thing)}
@@ -66,7 +69,7 @@ def study(
     names, wish = _split_protocol(metrics, protocol)
     table: dict[str, Any] = {
         "name": name,
-        "seeds": [*range(seeds)] if isinstance(seeds, int) else [int(seed) for seed in seeds],
+        "seeds": [*range(seeds)] if isinstance(seeds, int) else seed_list(seeds),
         "metrics": names,
         "protocol": wish,
         "train": base,
@@ -76,6 +79,16 @@ def study(
     planned = Study(Path(out) if out else Path("studies") / file.folder_name, file)
     planned.plan()  # a slip is found now, and not when it runs
     return planned
+
+
+def _axes(grid: Any) -> Iterator[tuple[str, Iterable[Any]]]:
+    """The paths of a grid, each with its values."""
+    check_type("grid", grid, Mapping)
+    for path, values in grid.items():
+        check_name(path, "The path of a setting in grid")
+        if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+            raise ConfigError(f"grid needs a list of values for {path}; got {shown(values)}.")
+        yield path, values
 
 
 def _data_table(data: Any) -> dict[str, Any]:
@@ -93,6 +106,8 @@ def _data_table(data: Any) -> dict[str, Any]:
 def _split_protocol(metrics: Sequence[str], protocol: str | None) -> tuple[Any, str]:
     if isinstance(metrics, str):
         metrics = re.split(r"\s*,\s*", metrics)
+    for metric in metrics:
+        check_type("metrics", metric, str)
     named = {metric.partition("@")[2] or protocol or "unknot" for metric in metrics}
     if len(named) > 1:
         raise ConfigError(

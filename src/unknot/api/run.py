@@ -1,14 +1,14 @@
 """Run: trained models as a notebook holds them."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unknot.api.progress import bar, say
 from unknot.api.scores import Scores
-from unknot.core.border import check_type
+from unknot.core.border import check_type, check_whole
 from unknot.runs import evaluate, longer, run, verbs
 from unknot.runs.folder import RunFolder
 from unknot.runs.signals import stop_on_signal
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
     from unknot.report.explorer.forms import Form
     from unknot.report.picture import Picture
+
+
+MOST_SAMPLES = 10_000
+"""Images of one picture."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +46,7 @@ class Run(run.Run):
         return len(self.training.ids)
 
     def __getitem__(self, index: int) -> "Run":
+        index = check_whole("The number of a model", index)
         if not -len(self) <= index < len(self):  # ends iteration, too
             raise IndexError(f"The run has models 0 .. {len(self) - 1}; got {index}.")
         return self if self.spec.lone else self.member(index % len(self))
@@ -112,7 +117,8 @@ class Run(run.Run):
             ConfigError: A schedule ends with the run.
             StoreError: The run is not finished, or its checkpoints are gone.
         """
-        total, device = self.spec.steps + steps, str(self.training.context.runtime.device)
+        total = self.spec.steps + check_whole("steps", steps, 1)
+        device = str(self.training.context.runtime.device)
         with bar(None, show=progress, watch=watch) as move, stop_on_signal() as stop:
             if self.path is not None:
                 training = longer.train_longer(
@@ -165,6 +171,7 @@ class Run(run.Run):
         from unknot.report.picture import Picture
         from unknot.report.sheet import Row, sheet
 
+        n = check_whole("n", n, 1, MOST_SAMPLES)
         images = pictures.prior_samples(self, member, n=n)
         across = math.ceil(math.sqrt(n)) if n < 64 else 8
         rows = [Row((), images[start : start + across]) for start in range(0, n, across)]
@@ -195,8 +202,8 @@ class Run(run.Run):
         from unknot.report.model import between
         from unknot.report.picture import Picture
 
-        numbers = [latents] if isinstance(latents, int) else [*latents]
-        return Picture(between.exchange(self, a, b, numbers))
+        numbers = latents if isinstance(latents, Iterable) else [latents]
+        return Picture(between.exchange(self, a, b, [*numbers]))
 
     def plot_curves(self) -> "Picture":
         """What training logged, a panel each; ``.figure`` is the figure of matplotlib."""

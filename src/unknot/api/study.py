@@ -8,6 +8,7 @@ from unknot.api.progress import bar, say
 from unknot.api.run import Run
 from unknot.api.study_bar import StudyBar, perform_here
 from unknot.core import dotted, user_classes
+from unknot.core.border import check_type, check_whole
 from unknot.core.errors import ConfigError, StoreError
 from unknot.core.registry import nearest
 from unknot.metrics.parts.facts import lower_is_better
@@ -122,6 +123,7 @@ class Study:
         """
         import pandas as pd
 
+        step = None if step is None else check_whole("step", step, 1)
         return pd.DataFrame(self.records.table(step=step))
 
     def status(self) -> dict[str, Any]:
@@ -135,6 +137,7 @@ class Study:
             run: Its id, or enough of its first digits.
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         """
+        check_type("run", run, str)
         return Run.wrap(self.records.run(run, device=device))
 
     def best(self, metric: str, *, device: str = "auto") -> Run:
@@ -228,6 +231,7 @@ class Study:
 
     def _column(self, name: str) -> "DataFrame":
         table = self.table()
+        check_type("A column", name, str)
         if name not in table:
             raise ConfigError(f"The study has no column '{name}'{nearest(name, [*table.columns])}")
         return table

@@ -5,7 +5,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeAlias
 
-from unknot.api.arguments import check_arguments, seed_list
+import torch
+
+from unknot.api.arguments import check_arguments, device_name, seed_list
 from unknot.api.objects import choice_table, give_classes, is_dataset_settings
 from unknot.api.own_net import give_modules, holds_modules, question_logits, try_modules
 from unknot.api.progress import bar
@@ -24,6 +26,9 @@ from unknot.runs.training import Watcher
 Callback: TypeAlias = Callable[[Run, Mapping[str, Any]], bool | None]
 """Sees the run so far and what was logged; True stops the training."""
 
+PLACES: dict[registry.Room, str] = {"nets": "net_settings", "datasets": "data_settings"}
+"""Arguments that hold settings by their own names; those of the objective are keywords."""
+
 
 def train(
     data: Any = "dsprites",
@@ -39,7 +44,7 @@ def train(
     order_seed: int | None = None,
     sampler: Any = None,
     split: Any = None,
-    device: str = "auto",
+    device: str | torch.device = "auto",
     precision: Precision = "float32",
     out: str | Path | None = None,
     log_every: int = 100,
@@ -106,8 +111,8 @@ def train(
     Raises:
         UnknotError: A setting does not make sense; the message says which and what to do.
     """
+    device = device_name(device)
     check_arguments(
-        device=device,
         out=out,
         score_at=score_at,
         functions={"watch": watch, "callback": callback},
@@ -158,6 +163,7 @@ def train(
     its_fields = ["preset", *(f.name for f in fields(registry.get("objectives", name)))]
     for setting in settings:
         if setting not in its_fields:
+            _check_place(setting)
             words = [*its_fields, *table, "lr", "optimizer", "device", "out"]
             hint = registry.nearest(setting, words)
             raise ConfigError(f"train and {name} have no setting '{setting}'{hint}")
@@ -186,7 +192,7 @@ def train(
 def resume(
     path: str | Path,
     *,
-    device: str = "auto",
+    device: str | torch.device = "auto",
     data: Any = None,
     objective: Any = None,
     net: Any = None,
@@ -211,14 +217,14 @@ def resume(
     """
     _give(path, objective, net)
     with bar(None, show=progress, watch=watch) as move:
-        trained = verbs.resume(path, device=device, data=data, watch=move)
+        trained = verbs.resume(path, device=device_name(device), data=data, watch=move)
     return Run.wrap(trained, say=progress)
 
 
 def load(
     path: str | Path,
     *,
-    device: str = "auto",
+    device: str | torch.device = "auto",
     data: Any = None,
     step: int | str | None = None,
     objective: Any = None,
@@ -244,7 +250,16 @@ def load(
         StoreError: There is no finished run, or its files are damaged.
     """
     _give(path, objective, net)
-    return Run.wrap(verbs.load(path, device=device, data=data, step=step))
+    return Run.wrap(verbs.load(path, device=device_name(device), data=data, step=step))
+
+
+def _check_place(setting: str) -> None:
+    """Say where a setting of nets or of datasets is given."""
+    for room, argument in PLACES.items():
+        if any(setting in registry.settings(room, name) for name in registry.names(room)):
+            raise ConfigError(
+                f"'{setting}' is a setting of {room}; use {argument}={{'{setting}': ...}}."
+            )
 
 
 def _give(path: str | Path, objective: Any, net: Any) -> None:

@@ -6,8 +6,11 @@ and of which types values may be is decided here and nowhere else.
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from operator import index
+from pathlib import Path
+from typing import Any, SupportsIndex
 
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.text import is_control, shown
@@ -89,6 +92,55 @@ def check_type(name: str, value: Any, *kinds: type) -> None:
         f"{name} must be of the type {names}; got {shown(value)}, of the type "
         f"{type(value).__name__}."
     )
+
+
+def as_path(name: str, value: Any) -> Path:
+    """A path that a function takes, unless it is of another type or has a NUL character in it."""
+    check_type(name, value, str, Path)
+    _check_scalar(str(value), name)
+    return Path(value)
+
+
+def check_whole(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
+    """A whole number of any type, NumPy's among them, within its limits.
+
+    Args:
+        name: Of the argument.
+        value: That came for it.
+        least: The smallest that it may be; any when None.
+        most: The largest, likewise.
+
+    Raises:
+        ConfigError: It is no such number.
+
+    Example:
+        >>> check_whole("n", 2.5, 1)
+        Traceback (most recent call last):
+        ...
+        unknot.core.errors.ConfigError: n must be a whole number, 1 or more; got 2.5.
+    """
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        with suppress(TypeError):  # arrays and tensors can be asked, and few of them are one number
+            number = index(value)
+            if (least is None or number >= least) and (most is None or number <= most):
+                return number
+    limits = "" if least is None else f", {least:,} or more"
+    limits = limits if most is None else f" from {least:,} to {most:,}"
+    raise ConfigError(f"{name} must be a whole number{limits}; got {shown(value)}.")
+
+
+def check_names(name: str, value: Any) -> list[Any]:
+    """Names that a function takes several of; a text is one of them, and there must be one.
+
+    Example:
+        >>> check_names("metrics", "mig")
+        ['mig']
+    """
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Iterable) and (names := [*value]):
+        return names
+    raise ConfigError(f"{name} must be one name or a list of names; got {shown(value)}.")
 
 
 def check_mask(array: Any, name: str) -> None:

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from unknot.core.border import check_whole
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factor_table import Space
 
@@ -110,6 +111,7 @@ class FactorDataset(Dataset[Tensor]):
 
     def __getitem__(self, row: int) -> Float[Tensor, "c h w"]:
         """One image, as `batch` gives it."""
+        row = check_whole("The number of a row", row)
         if not -len(self) <= row < len(self):
             raise IndexError(f"{self.name} has rows 0 to {len(self) - 1}; got {row}.")
         return self.batch(torch.tensor(row % len(self)))

@@ -185,8 +185,11 @@ def nearest(name: str, choices: list[str]) -> str:
         >>> nearest("q", ["alpha", "beta"])
         '; known: alpha, beta.'
     """
-    close = difflib.get_close_matches(name, choices, n=1)
-    return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(choices)}."
+    by_lower = {choice.lower(): choice for choice in choices}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    if close:
+        return f"; did you mean '{by_lower[close[0]]}'?"
+    return f"; known: {', '.join(choices)}."
 
 
 def _load(entry: EntryPoint) -> Any:

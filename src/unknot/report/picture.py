@@ -8,7 +8,10 @@ import numpy as np
 from jaxtyping import UInt8
 from matplotlib.figure import Figure
 
+from unknot.core.border import as_path
+from unknot.core.errors import ConfigError
 from unknot.core.files import write_whole
+from unknot.core.text import shown
 from unknot.report.style import png, svg
 
 
@@ -31,9 +34,16 @@ class Picture:
         return figure
 
     def save(self, path: str | Path) -> Path:
-        """Write it as a PNG file; figures also as SVG, if the name ends so."""
-        path = Path(path)
+        """Write it as a PNG file; figures also as SVG, if the name ends so.
+
+        Raises:
+            ConfigError: The name ends otherwise.
+        """
+        path = as_path("path", path)
         vector = path.suffix == ".svg" and isinstance(self.content, Figure)
+        if path.suffix != ".png" and not vector:
+            also = " or .svg" if isinstance(self.content, Figure) else ""
+            raise ConfigError(f"The name of a picture ends in .png{also}; got {shown(str(path))}.")
         write_whole(path, svg(self.figure) if vector else png(self.content))
         return path
 

@@ -44,6 +44,8 @@ def checked_fields(kind: Any, table: Mapping[str, Any], where: str = "") -> dict
 
 def _checked(name: str, kind: Any, value: Any) -> Any:
     """A value that fits its annotation; whole numbers are welcome where reals are wanted."""
+    if getattr(value, "ndim", None) == 0:  # a number of NumPy or PyTorch
+        value = value.item()
     if isinstance(value, dict) and (kinds := _tagged(kind)):
         return _build_tagged(name, kinds, value)
     if isinstance(value, list) and (item := _item(kind)):  # TOML has lists only
@@ -100,6 +102,10 @@ def _item(annotation: Any) -> Any:
 def _build_tagged(name: str, kinds: Mapping[str, Any], table: Mapping[str, Any]) -> Any:
     """The member of a tagged union that a table names as its ``kind``, from the rest of it."""
     choice = table.get("kind")
+    if choice is None:
+        raise ConfigError(
+            f"{name} as a table needs a kind, one of {', '.join(kinds)}; got {', '.join(table)}."
+        )
     if not isinstance(choice, str) or choice not in kinds:
         hint = registry.nearest(str(choice), [*kinds])
         raise ConfigError(f"{name}.kind has no choice {choice!r}{hint}")

@@ -1,5 +1,7 @@
 """Images that a user hands to a model, as the model takes them."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -7,18 +9,22 @@ from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError, ShapeError
+from unknot.core.registry import nearest
 
 ROUNDING = 1e-4
 """How far outside [0, 1] a resized image may be."""
 
 
-def as_images(images: Tensor | np.ndarray, dataset: FactorDataset) -> Float[Tensor, "n c h w"]:
+def as_images(images: Any, dataset: FactorDataset) -> Float[Tensor, "n c h w"]:
     """Images of NumPy or PyTorch as `dataset.batch` would give them.
 
     Args:
-        images: Whole numbers 0 .. 255 or floats in [0, 1], channels first or last.
+        images: Whole numbers 0 .. 255 or floats in [0, 1], channels first or last; for a model of
+            a table its rows ``[n, columns]``, or a data frame with its columns in any order.
         dataset: Of the model: their shape, and whether they are standardised.
     """
+    if dataset.columns and hasattr(images, "columns"):
+        images = _in_order(images, dataset.columns)
     if not isinstance(images, Tensor | np.ndarray):
         raise DataError(f"Images are arrays of NumPy or PyTorch; got {type(images).__name__}.")
     if isinstance(images, np.ndarray) and images.dtype.kind not in "uifb":
@@ -29,6 +35,8 @@ def as_images(images: Tensor | np.ndarray, dataset: FactorDataset) -> Float[Tens
         x = images
     if _are_numbers(x, dataset.shape):
         x = x.reshape(len(x), *dataset.shape)
+        if not bool(x.isfinite().all()):
+            raise DataError("Rows must not hold missing or infinite values; fill them in.")
         if dataset.row_total is not None and bool(((x < 0) | (x != x.round())).any()):
             raise DataError("The run is of counts: rows must hold whole numbers from 0.")
         return dataset.standardize(x.float())
@@ -60,6 +68,19 @@ def _are_numbers(x: Tensor, shape: tuple[int, int, int]) -> bool:
     channels, height, width = shape
     rows = [(channels,)] if width == 1 else [(channels, width), *[(width,)] * (channels == 1)]
     return height == 1 and tuple(x.shape[1:]) in rows
+
+
+def _in_order(frame: Any, columns: tuple[str, ...]) -> np.ndarray:
+    """Columns of a data frame by their names, in the order of the table that a model is of."""
+    there = {str(column): place for place, column in enumerate(frame.columns)}
+    for column in columns:
+        if column not in there:
+            raise DataError(f"The rows have no column '{column}'{nearest(column, [*there])}")
+    rows = frame.iloc[:, [there[column] for column in columns]]
+    try:
+        return np.asarray(rows.to_numpy(np.float64, na_value=np.nan))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"Columns of rows must be numbers: {error}.") from error
 
 
 def _channels_first(x: Tensor, shape: tuple[int, int, int]) -> Tensor:

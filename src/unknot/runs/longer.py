@@ -43,9 +43,10 @@ def longer_spec(spec: TrainSpec, steps: int, *, keep_schedule: bool = False) -> 
     off_validation = spec.validate_every is not None and spec.updates % spec.validate_every
     if (spec.stop or spec.keep) and (off_log or off_validation):
         raise ConfigError(
-            "The run looked at its last step out of turn, which decides about stopping and the "
-            "best step; only a run whose steps are a multiple of log_every and validate_every can "
-            "be trained for more."
+            "A run that stops early or keeps its best step can be trained for more only if its "
+            f"steps, {spec.updates:,}, are a multiple of log_every ({spec.log_every:,}) and "
+            "validate_every: else a longer run would not have looked at that step. Train again "
+            "with more steps."
         )
     return replace(spec, steps=steps)
 

@@ -15,7 +15,7 @@ from unknot.data.images import Images
 from unknot.data.memory import Memory
 from unknot.data.parts.assembly import assemble
 from unknot.data.parts.labels import label, read_labels
-from unknot.data.parts.objects import hash_dataset, read_object
+from unknot.data.parts.objects import as_array, hash_dataset, read_object
 from unknot.data.parts.reading import Options
 from unknot.data.parts.tables import (
     label_table,
@@ -122,7 +122,7 @@ def _number_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
     # Checked like those of a file, whose path and content they have not.
     labels, kinds = settings.pop("labels", None), settings.pop("kinds", ())
     checked = build(Vectors, {**settings, "path": ""}, "data")
-    source = source.detach().cpu().numpy() if isinstance(source, Tensor) else source
+    source = as_array(source) if isinstance(source, Tensor) else source
     source = source[: checked.limit]
     if isinstance(labels, list | tuple):
         if not hasattr(source, "columns"):

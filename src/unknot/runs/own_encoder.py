@@ -4,13 +4,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from unknot.core.border import check_whole
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache, Representation
+from unknot.core.text import shown
 from unknot.metrics.parts.evaluation import MetricFunction, Table
 from unknot.metrics.parts.evaluation import evaluate as evaluate_codes
 from unknot.runs.own_data import as_dataset
@@ -58,6 +61,12 @@ def evaluate(
         >>> evaluate(lambda x: x.mean(-1).flatten(1)[:, ::50], "xysquares", metrics=["mig"])["mig"]
         mig 0.0626 (protocol unknot v1, 10,000 rows, 6 % of the ceiling 1.000)
     """
+    if not callable(encoder):
+        raise ConfigError(
+            "encoder must be a module or a function of images; got "
+            f"{shown(encoder)}, of the type {type(encoder).__name__}."
+        )
+    batch = check_whole("batch", batch, 1)
     dataset = as_dataset(data, settings)
     with evaluating(encoder) as encode:
         latents, has_logvar = _probe(encode, dataset)
@@ -105,9 +114,12 @@ def _tables(output: Any, n: int) -> list[Tensor]:
     if isinstance(output, Posterior):
         output = (output.mean, output.logvar)
     listed = output if isinstance(output, tuple | list) else [output]
+    if not all(isinstance(table, Tensor | np.ndarray) for table in listed):
+        got = ", ".join(type(table).__name__ for table in listed)
+        raise ShapeError(f"The encoder must give a tensor of codes, or two; got {got}.")
     tables = [torch.as_tensor(table).detach().cpu().float() for table in listed]
     shapes = [tuple(table.shape) for table in tables]
-    if len(tables) > 2 or len({*shapes}) > 1 or len(shapes[0]) != 2 or shapes[0][0] != n:
+    if not 1 <= len(tables) <= 2 or len({*shapes}) > 1 or len(shapes[0]) != 2 or shapes[0][0] != n:
         raise ShapeError(
             f"The encoder must give codes [{n}, z] for {n} images, or means and log-variances of "
             f"that shape; got {shapes}."

@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from unknot.core.border import check_type
+from unknot.core.border import as_path, check_type
 from unknot.core.dataset import FactorDataset
-from unknot.core.errors import ConfigError, ShapeError
+from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache, Representation
 from unknot.engine import encode
@@ -163,6 +163,8 @@ class Run:
         members, latents = len(self.spec.seed_list), self.spec.net.settings.latents
         check_type("z", z, Tensor, np.ndarray)
         z = torch.as_tensor(z)
+        if not bool(z.isfinite().all()):
+            raise DataError("Codes must not hold NaN or infinite values.")
         if z.ndim == 2:
             z = z.expand(members, *z.shape)
         if z.ndim != 3 or z.shape[0] != members or z.shape[2] != latents:
@@ -229,7 +231,7 @@ class Run:
             StoreError: The folder holds something already.
             WriteError: A file could not be written.
         """
-        folder = RunFolder(Path(path))
+        folder = RunFolder(as_path("path", path))
         folder.claim(self.spec)
         if self.training.finished:
             folder.save(self.training)

@@ -155,7 +155,8 @@ def as_tensor(pixels: np.ndarray) -> Tensor:
     """A tensor that shares an array's memory, also that of a file that must not be written."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-        return torch.from_numpy(pixels)
+        # PyTorch takes no array that runs backwards.
+        return torch.from_numpy(pixels.copy() if min(pixels.strides, default=0) < 0 else pixels)
 
 
 def as_bytes(images: np.ndarray, source: str) -> Bytes:

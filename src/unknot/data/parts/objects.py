@@ -1,6 +1,7 @@
 """Images in objects of Python: arrays, tensors, and datasets of PyTorch and Hugging Face."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -35,15 +36,31 @@ def read_object(source: Any, options: Options, on_progress: Progress) -> Reading
         DataError: It is no such object, or its images do not go together.
     """
     if isinstance(source, Tensor):
-        source = source.detach().cpu().numpy()
+        source = as_array(source)
     if isinstance(source, np.ndarray):
         return read_stack(source, options, "the array")
-    if not (hasattr(source, "__len__") and hasattr(source, "__getitem__")) or len(source) == 0:
+    is_sequence = hasattr(source, "__len__") and hasattr(source, "__getitem__")
+    if not is_sequence or isinstance(source, str | bytes | Mapping) or len(source) == 0:
         raise DataError(
             "Expected a path, an array, a tensor or a dataset with a length and items; got "
             f"{type(source).__name__}."
         )
     return _read_items(source, options, on_progress)
+
+
+def as_array(tensor: Tensor) -> np.ndarray:
+    """The numbers of a tensor.
+
+    Raises:
+        DataError: It is sparse, or has a shape and no numbers.
+    """
+    try:
+        return tensor.detach().cpu().resolve_conj().resolve_neg().numpy()
+    except (TypeError, NotImplementedError, RuntimeError) as error:
+        raise DataError(
+            f"A tensor of the layout {tensor.layout} on the device {tensor.device} has no array of "
+            "numbers; make one with tensor.to_dense().float().cpu()."
+        ) from error
 
 
 def hash_dataset(dataset: FactorDataset) -> str:
@@ -118,7 +135,7 @@ def _image(item: Any, column: str | None) -> Any:
     elif isinstance(item, tuple | list) and len(item):
         item = item[0]
     if isinstance(item, Tensor):
-        item = item.detach().cpu().numpy()
+        item = as_array(item)
     if isinstance(item, np.ndarray):
         return as_rows(item[None], "the dataset")[0]
     if hasattr(item, "mode") and hasattr(item, "getexif"):

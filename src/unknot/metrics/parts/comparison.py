@@ -6,7 +6,10 @@ from html import escape
 from textwrap import fill
 from typing import Any
 
-from unknot.metrics.parts.evaluation import Table, evaluate
+from unknot.core.border import check_names
+from unknot.core.errors import ConfigError
+from unknot.core.registry import nearest
+from unknot.metrics.parts.evaluation import Table, code_metrics, evaluate
 from unknot.metrics.parts.given import GivenCodes, GivenFactors
 from unknot.metrics.parts.score import Score
 
@@ -95,13 +98,17 @@ def compare(
         irs differs in quantile 0.99 / 1.0; reference quantile / largest; weights equal / deviation;
         factor_bins – / 10
     """
+    wanted = None if metrics is None else check_names("metrics", metrics)
+    for name in wanted or ():
+        if name not in (known := code_metrics()):
+            raise ConfigError(f"There is no metric '{name}' of codes{nearest(str(name), known)}")
     tables = {}
-    for protocol in protocols:
+    for protocol in check_names("protocols", protocols):
         options: dict[str, Any] = {"logvar": logvar, "seed": seed, "test": test}
         table = evaluate(codes, factors, protocol=protocol, interval=interval, **options)
-        if metrics is not None:
-            kept = {name: table.scores[name] for name in metrics if name in table.scores}
-            table = Table(kept, {k: v for k, v in table.skipped.items() if k in metrics})
+        if wanted is not None:
+            kept = {name: table.scores[name] for name in wanted if name in table.scores}
+            table = Table(kept, {k: v for k, v in table.skipped.items() if k in wanted})
         tables[protocol] = table
     return Comparison(tables)
 

@@ -6,6 +6,7 @@ from textwrap import fill
 from typing import Any, TypeAlias
 
 from unknot.core import registry
+from unknot.core.border import check_names
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.representation import Representation
 from unknot.metrics.parts.facts import check_protocol, facts, protocols_for
@@ -100,13 +101,14 @@ def evaluate(
         irs             1.0000
     """
     check_protocol(protocol)
+    chosen = code_metrics() if metrics is None else check_names("metrics", metrics)
     inputs = Inputs(codes, factors, seed, logvar, test)
     has_factors = isinstance(codes, Representation) or factors is not None
     if not isinstance(codes, Representation):
         inputs.rows(samples=None, factors=has_factors)  # bad arrays are refused once, for all
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
-    for metric in metrics if metrics is not None else code_metrics():
+    for metric in chosen:
         if not isinstance(metric, str):
             score = measure_with(metric, inputs, has_factors=has_factors)
             scores[score.name] = score

@@ -28,7 +28,7 @@ def as_codes(codes: Any) -> Any:
     """
     if codes is None or isinstance(codes, Representation | Tensor):
         return codes
-    array = codes if isinstance(codes, np.ndarray) else np.asarray(codes)
+    array = codes if isinstance(codes, np.ndarray) else _rectangle(codes, "Codes")
     check_mask(array, "codes")
     if array.dtype.kind == "O":
         try:
@@ -64,7 +64,7 @@ def as_factors(factors: Any) -> Any:
     if hasattr(factors, "to_frame"):  # one column of it
         name = "factor 0" if factors.name is None else str(factors.name)
         return tabulate({clean_names([name])[0][0]: factors.tolist()})
-    array = factors if isinstance(factors, np.ndarray) else np.asarray(factors)
+    array = factors if isinstance(factors, np.ndarray) else _rectangle(factors, "Factors")
     if array.dtype.kind == "c":
         raise DataError("Factors must be real numbers or text; got complex numbers.")
     masked = isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array)
@@ -88,6 +88,14 @@ def as_factors_of_both(factors: Any, test: Any) -> tuple[Any, Any]:
     both = tabulate({name: [*column, *others[name]] for name, column in columns.items()})
     cut = len(next(iter(columns.values())))
     return as_table(both, torch.arange(cut)), as_table(both, torch.arange(cut, both.size))
+
+
+def _rectangle(rows: Any, what: str) -> np.ndarray:
+    """Lists as an array."""
+    try:
+        return np.asarray(rows)
+    except ValueError as error:
+        raise DataError(f"{what} must have as many columns in each row as in the first.") from error
 
 
 def _columns(table: Any) -> dict[str, list[Any]]:

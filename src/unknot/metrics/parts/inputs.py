@@ -5,9 +5,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from unknot.core.border import check_type, check_whole
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.factor_table import FactorTable, as_table
 from unknot.core.factors import KINDS, Kind
@@ -40,6 +42,8 @@ class Inputs:
         images: Images = None,
     ) -> None:
         codes, logvar = as_codes(codes), as_codes(logvar)
+        check_type("codes", codes, np.ndarray, Tensor, Representation)
+        seed = check_whole("seed", seed, 0)
         if test is None:
             factors = as_factors(factors)
         else:

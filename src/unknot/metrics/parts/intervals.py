@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 
 from unknot.core.errors import ConfigError
+from unknot.core.text import shown
 
 MOST_RESAMPLES, FEWEST_RESAMPLES = 200, 50
 SECONDS = 20.0
@@ -32,8 +33,8 @@ def half_sample_interval(
         level: Such as 0.95.
         count: How many half-samples.
     """
-    if not 0 < level < 1:
-        raise ConfigError(f"interval is a level between 0 and 1, such as 0.95; got {level}.")
+    if not isinstance(level, float | int) or not 0 < level < 1:
+        raise ConfigError(f"interval is a level between 0 and 1, such as 0.95; got {shown(level)}.")
     spread = torch.tensor([again(step) for step in range(count)], dtype=torch.float64)
     tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
     low, high = (value + (spread - spread.mean()).quantile(tails)).tolist()

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor
 
+from unknot.core.border import check_whole
 from unknot.core.errors import ConfigError
 from unknot.report.model.traversals import decode, title
 from unknot.report.sheet import Row, pixels, sheet
@@ -15,16 +16,18 @@ from unknot.runs.inputs import as_images
 from unknot.runs.run import Run
 
 STEPS = 9
+MOST_STEPS = 1_000
 
 
 def image_of(run: Run, source: Any) -> Float[Tensor, "1 c h w"]:
     """An image of the dataset by its row, or one that is given."""
-    if isinstance(source, int):
-        if not run.has_data:
-            raise ConfigError("The run's data is not here; give images instead of rows.")
-        return run.dataset[source][None]
-    image = torch.as_tensor(np.asarray(source) if not isinstance(source, Tensor) else source)
-    return as_images(image[None] if image.ndim < 4 else image, run.dataset)[:1]
+    image = source if isinstance(source, Tensor) else np.asarray(source)
+    if image.ndim:
+        return as_images(image[None] if image.ndim < 4 else image, run.dataset)[:1]
+    if not run.has_data:
+        raise ConfigError("The run's data is not here; give images instead of rows.")
+    rows = len(run.dataset)
+    return run.dataset[check_whole("The number of a row", source, -rows, rows - 1)][None]
 
 
 def interpolation(run: Run, a: Any, b: Any, *, steps: int = STEPS) -> UInt8[np.ndarray, "h w 3"]:
@@ -36,8 +39,7 @@ def interpolation(run: Run, a: Any, b: Any, *, steps: int = STEPS) -> UInt8[np.n
         b: The second.
         steps: Columns, the two ends counted.
     """
-    if steps < 2:
-        raise ConfigError(f"An interpolation has 2 steps or more; got {steps}.")
+    steps = check_whole("steps", steps, 2, MOST_STEPS)
     ends = torch.cat([image_of(run, a), image_of(run, b)])
     codes = run.encode(ends).reshape(len(run.spec.seed_list), 2, -1)
     share = torch.linspace(0, 1, steps, dtype=codes.dtype, device=codes.device)[:, None]
@@ -62,13 +64,14 @@ def exchange(run: Run, a: Any, b: Any, latents: Sequence[int]) -> UInt8[np.ndarr
         b: The second.
         latents: Numbers of the latents to exchange.
     """
-    count = run.spec.net.settings.latents
-    if outside := [z for z in latents if not 0 <= z < count]:
-        raise ConfigError(f"The net has latents 0 .. {count - 1}; got {outside}.")
+    most = run.spec.net.settings.latents - 1
+    latents = [check_whole("The number of a latent", z, 0, most) for z in latents]
+    if not latents:
+        raise ConfigError(f"Name one or more latents to exchange, from 0 to {most}; got none.")
     ends = torch.cat([image_of(run, a), image_of(run, b)])
     codes = run.encode(ends).reshape(len(run.spec.seed_list), 2, -1)
     mixed = codes.clone()
-    mixed[..., list(latents)] = codes.flip(1)[..., list(latents)]
+    mixed[..., latents] = codes.flip(1)[..., latents]
     names = ", ".join(f"z{z}" for z in latents)
     columns = [pixels(run.dataset, ends)]
     columns += [pixels(run.dataset, decode(run, z)[0]) for z in (codes, mixed)]

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.core.errors import ConfigError
+from unknot.core.border import check_whole
 from unknot.core.factor_table import Space
 from unknot.core.posterior import Posterior
 from unknot.engine.encode import encode
@@ -149,7 +149,4 @@ def explained_variance(
 
 def check_member(run: Run, member: int) -> int:
     """The member, if the run has it."""
-    members = len(run.spec.seed_list)
-    if not 0 <= member < members:
-        raise ConfigError(f"This run has members 0 .. {members - 1}; got {member}.")
-    return member
+    return check_whole("The number of a model", member, 0, len(run.spec.seed_list) - 1)
