@@ -31,7 +31,7 @@ clusters: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/studies/test_ray.py tests/studies/test_slurm.py \
 		tests/studies/test_tracking.py tests/cli/study/test_clusters.py
 
-# Kills, flipped bytes, two drivers and Ctrl-C at random for an hour, then one table of what held.
+# Kills, flipped bits, full disks, signals, bad inputs and fuzzing for an hour, then one table of what held.
 MINUTES ?= 60
 torture: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python tests/torture/run.py --minutes $(MINUTES)

@@ -61,3 +61,11 @@ def perform(words, log, cwd, prepare):
         prepare()
     sys.argv = ["unknot", *map(str, words)]
     main()
+
+
+def children(pid):
+    """Processes that a process started, such as workers of a driver."""
+    try:
+        return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []

@@ -1,14 +1,14 @@
 """Every bad input that was ever tried: one line, the right exit code, nothing written."""
 
-import signal
+import random
 
 import numpy as np
 import pytest
-import torch
 from bad_inputs import CALLS, COMMANDS, write_files
+from bad_inputs.checks import check_call, check_command, check_generated
+from bad_inputs.generated import SETTINGS
 
 import unknot as library
-from unknot.core.errors import UnknotError
 
 
 @pytest.fixture(scope="module")
@@ -26,48 +26,19 @@ def run(tmp_path_factory, tiny):
     return path
 
 
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch):
-    """Five seconds are forever for a line that says no."""
-
-    def wake(*_):
-        raise TimeoutError("it waits")
-
-    before = signal.signal(signal.SIGALRM, wake)
-    signal.alarm(20)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Windows has no alarm")
 @pytest.mark.parametrize("row", COMMANDS, ids=lambda row: ascii(" ".join(row.words))[1:60])
-def test_a_bad_command_gets_one_line(unknot, folder, run, tmp_path, monkeypatch, row):
-    monkeypatch.chdir(tmp_path)
-    code, _, err = unknot(
-        *(word.replace("{d}", str(folder)).replace("{run}", str(run)) for word in row.words)
-    )
-    assert code == row.code, err
-    assert "Traceback" not in err
-    assert "\x1b" not in err
-    if err.startswith("unknot:"):  # the parser of words draws a box around its own messages
-        assert err.count("\n") == 1
-        assert len(err) < 2_000
-    assert row.expected in " ".join(err.replace("│", " ").split())
-    assert [*tmp_path.iterdir()] == []
+def test_a_bad_command_gets_one_line(folder, run, row):
+    check_command(row, folder, run)
 
 
 @pytest.mark.parametrize("row", CALLS, ids=lambda row: row.code)
-def test_a_bad_call_raises_one_line(run, tmp_path, monkeypatch, row):
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    names = {"codes": rng.normal(size=(64, 3)), "factors": rng.integers(0, 4, (64, 2))}
-    with pytest.raises(UnknotError) as raised:
-        eval(row.code, {"unknot": library, "np": np, "torch": torch, "run": run, **names})
-    message = str(raised.value)
-    assert row.expected in message
-    assert len(message.splitlines()) == 1
-    assert [*tmp_path.iterdir()] == []
+def test_a_bad_call_raises_one_line(run, row):
+    check_call(row, run)
+
+
+def test_settings_with_values_of_another_kind_get_one_line(tiny):
+    for text in random.Random(5).sample(SETTINGS, 40):
+        check_generated(text, tiny)
 
 
 @pytest.mark.parametrize("seeds", [np.int64(3), np.array([3, 4]), (np.int32(1),), range(2)])

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import hypothesis
 from fuzz import wholes
 from fuzz.inputs import PLAIN, SCALARS, TABLES, TEXT, VALUES, WORDS, damaged, nested
 from hypothesis import HealthCheck, given, settings
@@ -54,18 +55,18 @@ def only_ours():
             assert not any(map(is_control, message))
 
 
-def fuzz(parser, folder, cases, **options):
+def fuzz(parser, folder, cases, seed=None):
     """Try so many inputs; how many were tried.
 
     Args:
         parser: To try.
         folder: For files.
         cases: How many.
-        options: Further settings of hypothesis.
+        seed: For other inputs than those of every run.
     """
     count = 0
 
-    @settings(max_examples=cases, deadline=None, suppress_health_check=[*HealthCheck], **options)
+    @settings(max_examples=cases, deadline=None, suppress_health_check=[*HealthCheck])
     @given(parser.inputs)
     def once(value):
         nonlocal count
@@ -73,7 +74,7 @@ def fuzz(parser, folder, cases, **options):
         with only_ours():
             parser.read(folder, value)
 
-    once()
+    (once if seed is None else hypothesis.seed(seed)(once))()
     return count
 
 

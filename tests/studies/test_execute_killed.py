@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import Command
+from processes import Command, children
 from studies.bars import CORES, kill, records, run_inline, study_text
 
 import unknot
@@ -23,14 +23,6 @@ from unknot.studies.study import Study
 def start(folder, *words):
     options = ("--device", "cpu", "--workers", CORES)
     return Command("study", "run", *words, *options, cwd=folder.parent)
-
-
-def children(pid):
-    """Workers of a driver."""
-    try:
-        return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
 
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")

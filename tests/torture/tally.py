@@ -2,6 +2,9 @@
 
 from collections import Counter
 
+MOST_WORDS = 500
+"""Characters of what is said of a trial that was lost."""
+
 
 class Tally:
     """Counts of trials by kind."""
@@ -10,14 +13,12 @@ class Tally:
         self.held, self.lost, self.words = Counter(), Counter(), []
 
     def add(self, kind, trial, *args):
-        """One trial: it holds unless it raises."""
+        """One trial, or as many as it says that it was; it holds unless it raises."""
         try:
-            trial(*args)
+            self.held[kind] += trial(*args) or 1
         except Exception as error:
             self.lost[kind] += 1
-            self.words.append(f"{kind} {args[1:]}: {type(error).__name__}: {error}"[:300])
-        else:
-            self.held[kind] += 1
+            self.words.append(f"{kind} {args[1:]}: {type(error).__name__}: {error}"[:MOST_WORDS])
 
     def __str__(self):
         kinds = dict.fromkeys([*self.held, *self.lost])
