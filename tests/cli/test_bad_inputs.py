@@ -4,11 +4,13 @@ import random
 
 import numpy as np
 import pytest
+import torch
 from bad_inputs import CALLS, COMMANDS, write_files
 from bad_inputs.checks import check_call, check_command, check_generated
 from bad_inputs.generated import SETTINGS
 
 import unknot as library
+from unknot.core.errors import UnknotError
 
 
 @pytest.fixture(scope="module")
