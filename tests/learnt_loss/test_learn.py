@@ -50,6 +50,15 @@ class Dots:
         return FactorDataset("dots", space, Bytes(images))
 
 
+@dataclass(frozen=True)
+class Alike:
+    """Four times the same image: all distances are equal."""
+
+    def load(self):
+        images = torch.full((4, 1, 2, 2), 255, dtype=torch.uint8)
+        return FactorDataset("alike", FactorSpace(("x",), (4,), ("ordered",)), Bytes(images))
+
+
 @pytest.fixture(scope="module")
 def learnt():
     return learn_loss(Dots(), QUICK, device="cpu")
@@ -109,6 +118,13 @@ def test_a_learnt_kernel_brings_the_order(learnt):
     assert learnt.kernel.min() >= 0
     # Symmetric but for what the few last steps of Adam leave.
     assert asymmetry(learnt.kernel) < 0.1 * learnt.kernel.mean()
+
+
+def test_equal_distances_move_only_what_regularisers_move():
+    """As small squares do at first, under a kernel wider than the images."""
+    settings = LossSettings(radius=1, steps=2, batch=4, pairs=20, symmetry=0.0, l2=0.0)
+    kernel = learn_loss(Alike(), settings, device="cpu").kernel
+    assert torch.equal(kernel, first_kernel(settings))
 
 
 def test_it_is_a_function_of_its_settings(learnt):

@@ -7,6 +7,8 @@ from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import beta_vae
+from unknot.metrics.parts.interventions import batches
+from unknot.metrics.parts.learners import class_margins
 
 SPACE = FactorSpace(("a", "b", "c", "d"), SIZES, ("ordered",) * 4)
 
@@ -71,7 +73,7 @@ def test_the_paper_takes_codes_as_they_are():
 def test_codes_beyond_the_classifier_are_refused():
     """Its solver would never end."""
     codes, values = get("perfect")
-    for protocol in ("study2019", "paper", "carbonneau"):
+    for protocol in ("study2019", "paper", "carbonneau", "kumar"):
         with pytest.raises(DataError, match="cannot be classified"):
             beta_vae(1e40 * codes, values, protocol=protocol)
     assert float(beta_vae(1e40 * codes, values)) == 1
@@ -82,3 +84,28 @@ def test_two_factors_are_classified_as_well():
     values = factors()[:, :2]
     noise = np.random.default_rng(0).normal(size=(len(values), 2))
     assert float(beta_vae(noise, values)) == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("perfect", 1.0), ("missing", 1.0), ("rotated", 0.75), ("noise", 0.25)]
+)
+def test_support_vector_machines_of_kumar(name, value):
+    score = beta_vae(*get(name), protocol="kumar")
+    assert float(score) == pytest.approx(value, abs=0.05)
+
+
+def test_each_factor_has_as_many_points():
+    counts = torch.zeros(3)
+    for factor, _ in batches(3, 3_300, 0, "any", balanced=True):
+        counts += factor.bincount(minlength=3)
+    assert counts.tolist() == [1_100] * 3
+
+
+def test_machines_are_those_of_one_factor_against_the_rest():
+    """The decision of three problems of two classes, each solved by itself."""
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 3
+    x = torch.from_numpy(np.eye(3)[y] + 0.5 * rng.normal(size=(300, 3)))
+    classes, margins, _ = class_margins(x, y, x, c=0.01, seed=0)
+    alone = [class_margins(x, (y == c).astype(int), x, c=0.01, seed=0)[1][:, 1] for c in classes]
+    torch.testing.assert_close(margins, torch.stack(alone, dim=1), atol=2e-3, rtol=0)

@@ -59,3 +59,20 @@ def test_it_is_blind_to_relations_that_neither_rise_nor_fall():
     values = np.arange(1000)[:, None] % 11
     codes = (values - 5.0) ** 2
     assert float(cbd(codes, values, protocol="paper")) == pytest.approx(0, abs=0.01)
+
+
+def test_the_largest_and_the_second_of_rows_and_columns():
+    parts = cbd(*get("missing"), protocol="paper").parts
+    for of, dim in (("code", 1), ("factor", 0)):
+        two = np.sort(parts["table"], axis=dim)
+        two = two if dim else two.T
+        np.testing.assert_allclose(parts[f"largest_of_{of}"], two[:, -1])
+        np.testing.assert_allclose(parts[f"second_of_{of}"], two[:, -2], atol=1e-15)
+    codes, values = get("perfect")
+    alone = cbd(codes[:, :1], values[:, :1], protocol="paper").parts
+    assert (alone["largest_of_code"], alone["second_of_code"]) == ([1.0], [0.0])
+
+
+def test_the_protocol_of_its_neighbours_is_that_of_the_paper():
+    ours = (dict(cbd(*get("rotated"), protocol=p).values) for p in ("paper", "carbonneau"))
+    assert next(ours) == next(ours)

@@ -7,6 +7,7 @@ import pytest
 from metrics.representations import ALIGNED, expected, get
 from unknot.metrics import dci
 from unknot.metrics.dci import Settings
+from unknot.metrics.parts.facts import lower_is_better
 
 # A factor that nothing predicts spreads its importance evenly over the three codes: each then
 # serves its own factor and a third of the missing one.
@@ -125,3 +126,11 @@ def test_bins_do_not_tear_clumps_apart():
     score = dci(factors + draw.normal(0, 0.01, (3000, 2)), factors)
     assert score["dci.informativeness"] == score["dci.train_informativeness"] == 1
     assert float(score) == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize(("protocol", "name"), [("unknot", "rotated"), ("paper", "missing")])
+def test_the_error_is_what_informativeness_lacks(protocol, name):
+    score = dci(*get(name), protocol=protocol)
+    assert score["dci.error"] == pytest.approx(1 - score["dci.informativeness"], abs=1e-3)
+    assert lower_is_better("dci.error")
+    assert not lower_is_better("dci.informativeness")

@@ -73,6 +73,12 @@ def test_its_parts_are_what_udr_asks_for():
     np.testing.assert_array_equal(score.parts["active"], [2, 2])
 
 
+def test_sigmas_are_mean_deviations():
+    logvar = np.log(np.tile([[1.0, 4.0], [1.0, 16.0]], (5, 1)))
+    sigma = kl_per_dimension(np.zeros((10, 2)), logvar=logvar).parts["sigma"]
+    np.testing.assert_allclose(sigma, [1, 3])
+
+
 def test_bad_input_is_one_clear_error():
     with pytest.raises(ConfigError, match="as `logvar`"):
         kl_per_dimension(np.zeros((20, 2)))

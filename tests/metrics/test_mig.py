@@ -9,7 +9,7 @@ from reference import metrics_information
 
 from metrics.representations import ALIGNED, expected, factors, get, perfect
 from unknot.metrics import mig
-from unknot.metrics.mig import Settings
+from unknot.metrics.mig import PROTOCOLS, Settings
 from unknot.metrics.parts import information
 
 
@@ -96,3 +96,12 @@ def test_the_interval_covers_the_value_and_narrows_with_rows():
 def test_one_code_and_one_factor():
     values = factors()[:, :1]
     assert float(mig(values.astype(float), values)) == pytest.approx(1)
+
+
+def test_a_gap_in_shares_of_all_information():
+    """Of two codes, one with all of a factor and one with its half, the first leads by a third."""
+    level = np.tile(np.arange(4), 200)[:, None]
+    codes = np.hstack([level, level // 2]).astype(float)
+    score = mig(codes, level, protocol=replace(PROTOCOLS["study2019"], normalizer="sum"))
+    assert float(score) == pytest.approx(1 / 3)
+    assert float(mig(codes, level, protocol="study2019")) == pytest.approx(1 / 2)

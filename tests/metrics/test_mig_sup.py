@@ -1,12 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import metrics_information
 
-from metrics.representations import ALIGNED, expected, get
-from unknot.metrics import mig_sup
+from metrics.representations import ALIGNED, SIZES, expected, get
+from unknot.metrics import mig, mig_sup
 from unknot.metrics.mig import Settings
+from unknot.metrics.mig_sup import PROTOCOLS
 from unknot.metrics.parts import information
 
 
@@ -32,3 +35,11 @@ def test_dead_codes_count_in_the_paper_and_the_ceiling_says_so():
     assert score.ceiling == pytest.approx(0.8)
     assert score.relative == pytest.approx(1)
     assert "left out" in mig_sup(*get("constant")).remarks[0]
+
+
+def test_without_a_normaliser_it_is_in_nats():
+    """A perfect code tells of its factor as much as there is to know."""
+    plain = replace(PROTOCOLS["paper"], normalizer="none")
+    score = mig_sup(*get("perfect"), protocol=plain)
+    assert float(score) == pytest.approx(np.mean(np.log(SIZES)))
+    assert float(mig(*get("perfect"), protocol=plain)) == pytest.approx(np.mean(np.log(SIZES)))

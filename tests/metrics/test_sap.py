@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
 from unknot.metrics import sap
+from unknot.metrics.sap import PROTOCOLS, correlated_groups
 
 
 @expected(
@@ -91,3 +94,36 @@ def test_codes_beyond_a_support_vector_machine_are_refused():
     with pytest.raises(DataError, match="cannot be fitted to codes above 1e\\+30"):
         sap(1e40 * codes, values, protocol="study2019")
     assert float(sap(1e40 * codes, values)) == pytest.approx(1)
+
+
+def test_a_threshold_of_variance_takes_codes_out():
+    """A code of deviation 0.1 leads by 1 until it counts as dead, under every estimator."""
+    codes, values = get("perfect")
+    codes = codes * [0.1, 1.0, 1.0, 1.0]
+    for protocol in ("paper", "unknot"):
+        kept, cut = (
+            sap(codes, values, protocol=replace(PROTOCOLS[protocol], dead=dead))
+            for dead in (0.0025, 0.04)
+        )
+        assert float(kept) == pytest.approx(1)
+        np.testing.assert_allclose(cut.parts["per_factor"], [0, 1, 1, 1], atol=1e-9)
+    study = replace(PROTOCOLS["study2019"], dead=0.04)
+    assert (sap(codes, values, protocol=study).parts["table"][0] == 0).all()
+
+
+def test_latents_that_share_a_factor_are_one_group():
+    """Kumar's remedy: a factor in two latents has a gap of 0 between them, and 1 between groups."""
+    score = sap(*get("duplicated"), protocol=replace(PROTOCOLS["unknot"], groups=0.5))
+    assert float(score) == pytest.approx(1, abs=1e-9)
+    assert score["sap.groups"] == 4
+    assert float(sap(*get("duplicated"))) == pytest.approx(0, abs=1e-9)
+    alone = sap(*get("rotated"), protocol=replace(PROTOCOLS["unknot"], groups=0.5))
+    assert alone["sap.groups"] == 4
+    assert float(alone) == pytest.approx(float(sap(*get("rotated"))))
+
+
+def test_a_chain_of_correlations_is_one_group():
+    a, b, c = np.random.default_rng(0).normal(size=(3, 500))
+    codes = torch.from_numpy(np.stack([a, b, a + c, c, -c - 0.5 * b], axis=1))
+    assert correlated_groups(codes, 0.6).tolist() == [0, 1, 0, 0, 0]
+    assert correlated_groups(codes, 0.99).tolist() == [0, 1, 2, 3, 4]

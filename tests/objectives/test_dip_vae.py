@@ -130,8 +130,9 @@ def test_weights_of_the_documents():
     ratios = {name: p.lambda_d / p.lambda_od for name, p in first.items()}
     assert ratios == {"kumar_celeba": 50, "kumar_shapes": 10, "study2019": 10}
     ratios = {name: p.lambda_d / p.lambda_od for name, p in second.items()}
-    assert ratios == {"kumar_celeba": 0.5, "kumar_shapes": 1, "mushom": 1, "study2019": 1}
-    assert {name for name, p in second.items() if p.lambda_3} == {"kumar_shapes"}
+    shapes = {"kumar_shapes": 1, "kumar_shapes_norm": 1}
+    assert ratios == {"kumar_celeba": 0.5, **shapes, "mushom": 1, "study2019": 1}
+    assert {name for name, p in second.items() if p.lambda_3} == set(shapes)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +141,7 @@ def test_weights_of_the_documents():
         DIPVAEI(decay=0.9),
         DIPVAEII(decay=0.5, lambda_3=2.0),
         DIPVAEII(third="sampled", lambda_3=2.0),
+        DIPVAEII(third="norm", lambda_3=2.0),
     ],
     ids=repr,
 )
@@ -163,6 +165,24 @@ def test_bad_settings_are_refused(kind):
     context = Context(testing.images(), testing.NET, 1, Runtime(testing.CPU, "float64"))
     with pytest.raises(ConfigError, match=f"^{name} compares the images of a batch and needs 2 or"):
         populate(context, [Member(0, kind(), Adam())])
+
+
+def test_the_paper_penalises_the_norm_of_third_moments(q):
+    """A norm of 0.1 costs 20 under its weight of 200, the square 2."""
+    means = Posterior(q.mean, q.logvar - math.inf)
+    size = terms(DIPVAEII(), means)["third"].value.sqrt()
+    scaled = Posterior(q.mean * (0.1 / size) ** (1 / 3), q.logvar - math.inf)
+    costs = [
+        terms(DIPVAEII(lambda_3=200.0, third=t), scaled)["third"] for t in ("norm", "analytic")
+    ]
+    assert [200 * c.value.item() for c in costs] == pytest.approx([20.0, 2.0])
+
+
+def test_the_norm_has_a_slope_where_there_are_no_third_moments():
+    mean = torch.tensor([[-1.0], [1.0]], dtype=torch.float64, requires_grad=True)
+    q = Posterior(mean, torch.zeros_like(mean))
+    total(terms(DIPVAEII(lambda_3=200.0, third="norm"), q)).backward()
+    assert bool(mean.grad.isfinite().all())
 
 
 def test_bad_third_moments_are_refused():

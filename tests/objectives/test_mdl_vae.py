@@ -14,7 +14,7 @@ from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
 from unknot.objectives.beta_vae import BetaVAE
-from unknot.objectives.mdl_vae import FORMS, choose_variant
+from unknot.objectives.mdl_vae import FORMS, WEIGHTS, choose_variant
 from unknot.objectives.mdl_vae import MdLVAE as AnyMdLVAE
 
 # The decoder's outputs are the means, so that a test can choose R.
@@ -92,6 +92,21 @@ def test_the_loss_is_the_printed_one(variant):
 
 
 @each_variant
+def test_a_variant_is_its_functions_by_name(variant):
+    own = torch.tensor(1.7, dtype=DOUBLE), torch.linspace(0.2, 2.3, len(KLS), dtype=DOUBLE)
+    form, given = FORMS[variant], constant(20.0, KLS, *own)
+    by_name = MdLVAE(f=form.weight, r=form.penalty, r_r=form.penalty_r)
+    assert torch.equal(total(by_name.terms(*given)), total(MdLVAE(variant).terms(*given)))
+
+
+def test_functions_by_name_settle_where_their_slopes_balance():
+    """1 / (1 + s^2) under ln(1 + s^2): KL / (1 + s^2)^2 = 1 / (1 + s^2), so s^2 = KL - 1."""
+    _, sigma = descended(MdLVAE(f="rational", r="log"), 20.0, KLS)
+    rest = (torch.tensor(KLS, dtype=DOUBLE) - 1).clamp_min(0)
+    torch.testing.assert_close(sigma.square(), rest, atol=1e-4, rtol=1e-4)
+
+
+@each_variant
 def test_the_sign_of_a_sigma_does_not_matter(variant):
     sigma = torch.linspace(0.2, 2.3, len(KLS), dtype=DOUBLE)
     losses = [
@@ -163,7 +178,7 @@ def test_sigmas_settle_at_the_closed_forms(variant):
 
 def test_the_weight_of_weak_at_rest_is_one_over_the_root_of_l_kl():
     _, sigma = descended(MdLVAE("weak"), 20.0, KLS)
-    weight = FORMS["weak"].weight(sigma.square())
+    weight = WEIGHTS["bounded"](sigma.square())
     expected = [1 / math.sqrt(max(7 * kl, 1.0)) for kl in KLS]
     assert weight.tolist() == pytest.approx(expected, rel=1e-3)
 
@@ -178,7 +193,7 @@ def test_strong_by_adam_is_zero_below_a_nat_and_the_thesiss_values_above():
 def test_the_effective_beta_of_a_latent_falls_with_what_it_says():
     """At R near 20: about 1.6 for a latent with sigma 0.76 and 2.3 for a dead one."""
     sigma_r, sigma = descended(MdLVAE(), 20.0, (3.344, 0.0))
-    weight = FORMS["strong"].weight
+    weight = WEIGHTS["bounded"]
     beta = weight(sigma.square()) / weight(sigma_r.square())
     assert beta.tolist() == pytest.approx([1.6, 2.3], abs=0.05)
     assert weight(sigma.square()).tolist() == pytest.approx([0.69, 1.0], abs=0.005)
@@ -261,6 +276,10 @@ def test_bad_settings_are_refused_in_one_line():
     wrong = MdLVAE()
     object.__setattr__(wrong, "variant", "week")  # past the tests' own check of types
     with pytest.raises(ConfigError, match=r"^MdLVAE.variant has no choice 'week'; did you mean 'w"):
+        wrong.__post_init__()
+    wrong = MdLVAE()
+    object.__setattr__(wrong, "f", "bound")
+    with pytest.raises(ConfigError, match=r"^MdLVAE.f has no choice 'bound'; did you mean 'bounde"):
         wrong.__post_init__()
 
 

@@ -57,8 +57,8 @@ Protocol = Annotated[
     str,
     typer.Option(
         help="Metric protocol (named settings): unknot (our choice), study2019 (Locatello et "
-        "al. 2019), study2019_fast (with DCI in float32), carbonneau (Carbonneau et al. 2022) "
-        "or paper (the paper that introduced the metric)."
+        "al. 2019), study2019_fast (with DCI in float32), carbonneau (Carbonneau et al. 2022), "
+        "kumar (Kumar et al. 2018) or paper (the paper that introduced the metric)."
     ),
 ]
 MetricSeed = Annotated[int, typer.Option("--seed", help="Random seed for the metrics.", min=0)]

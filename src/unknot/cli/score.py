@@ -25,7 +25,8 @@ def score(
         typer.Option(
             help="Metric protocols (named settings), separated by commas: unknot (our choice), "
             "study2019 (Locatello et al. 2019), study2019_fast (with DCI in float32), carbonneau "
-            "(Carbonneau et al. 2022), paper (the paper that introduced the metric)."
+            "(Carbonneau et al. 2022), kumar (Kumar et al. 2018), paper (the paper that "
+            "introduced the metric)."
         ),
     ] = "unknot",
     interval: Annotated[

@@ -252,7 +252,12 @@ def _features(x: Tensor, kernel: Tensor, pixels: bool) -> Float[Tensor, "n chann
 
 
 def _spread(values: Float[Tensor, " p"]) -> Float[Tensor, " p"]:
-    """Values with the standard deviation of their ranks."""
+    """Values with the standard deviation of their ranks; 0 where all are equal.
+
+    Equal distances have no order to learn, and their deviation no slope: a step moves nothing then.
+    """
+    if bool((values == values[0]).all()):
+        return values * 0
     deviation = values.std(correction=0).clamp_min(torch.finfo(values.dtype).tiny)
     return (values - values.mean()) / deviation * (len(values) / math.sqrt(12))
 

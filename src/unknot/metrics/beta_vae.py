@@ -1,9 +1,10 @@
 """The BetaVAE score: can a linear classifier name the factor that pairs share?"""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from unknot.core.errors import DataError
@@ -11,7 +12,7 @@ from unknot.metrics.parts.columns import to_unit_range
 from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import UNKNOT
 from unknot.metrics.parts.interventions import accuracy_values, batches, source
-from unknot.metrics.parts.learners import class_scores, versions
+from unknot.metrics.parts.learners import class_margins, class_scores, versions
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 from unknot.metrics.parts.tables import ratio
@@ -24,8 +25,9 @@ class Settings(RowSettings):
     points: int = 10_000
     eval_points: int = 5_000
     batch: int = 64
-    classifier: Literal["liblinear", "softmax"] = "liblinear"
-    """One class against the rest, or all classes together."""
+    classifier: Literal["liblinear", "softmax", "svm"] = "liblinear"
+    """Logistic regression, one class against the rest or all classes together; or support vector
+    machines, one class against the rest."""
     samples: int | None = 10_000
     """Rows that scale the codes, and whose groups stand in for a grid."""
     dead: Literal["counted", "left out"] = "counted"
@@ -33,9 +35,13 @@ class Settings(RowSettings):
     factor_bins: int | None = None
     rescaled: bool = False
     """Whether the score counts from chance instead of from 0."""
+    balanced: bool = False
+    """Whether each factor has as many points; else factors are drawn."""
     version: int = 1
 
 
+HINGE = 0.01
+"""Weight of the hinge loss of support vector machines."""
 LARGEST = 1e30
 """The classifier's solver never ends with larger differences."""
 
@@ -43,6 +49,7 @@ PROTOCOLS = {
     "study2019": Settings(),
     "paper": Settings(classifier="softmax"),
     "carbonneau": Settings(batch=200, classifier="softmax", factor_bins=10, rescaled=True),
+    "kumar": Settings(classifier="svm", balanced=True),
     "unknot": Settings(classifier="softmax", samples=None, dead="left out"),
 }
 
@@ -70,9 +77,11 @@ def beta_vae(rows: Rows, settings: Settings) -> Measured:
     Differs: logistic regression with its usual penalty for the classifier, where the paper trains
     one linear layer. ``study2019`` fits one class against the rest as scikit-learn did before its
     version 0.22; ``paper`` fits all classes together, on codes as they are, and has its numbers of
-    pairs and points from the study. ``unknot`` leaves dead latents out and divides the others by
-    their deviation, so that no penalty depends on their scale. Rows that are not a grid are grouped
-    by the value of the factor.
+    pairs and points from the study. ``kumar`` is Z-diff of Kumar et al. 2018: linear support vector
+    machines, one factor against the rest, with a weight of 0.01 on the hinge loss, and as many
+    points for each factor; the paper gives no number of points or pairs, so these are the study's.
+    ``unknot`` leaves dead latents out and divides the others by their deviation, so that no penalty
+    depends on their scale. Rows that are not a grid are grouped by the value of the factor.
     Note: ``beta_vae.rescaled`` is 0 for chance. Rotations of pairs of factors get nearly 1, so that
     only low scores are informative.
 
@@ -92,7 +101,8 @@ def beta_vae(rows: Rows, settings: Settings) -> Measured:
     def differences(n: int, stage: str) -> tuple[Tensor, Tensor]:
         """Mean differences of pairs, and the factor they share."""
         xs, ys = [], []
-        for factor, numbers in batches(k, n, rows.seed, f"metric/beta_vae/{stage}"):
+        stream = f"metric/beta_vae/{stage}"
+        for factor, numbers in batches(k, n, rows.seed, stream, balanced=settings.balanced):
             first, second = points.pairs(factor, settings.batch, numbers)
             xs.append(((first - second).abs() * scale).mean(1).cpu())
             ys.append(factor)
@@ -107,9 +117,7 @@ def beta_vae(rows: Rows, settings: Settings) -> Measured:
         )
     accuracies = [torch.tensor(1.0), torch.tensor(1.0)]
     if k > 1:
-        classes, *beliefs = class_scores(
-            x, y.numpy(), x_eval, classifier=settings.classifier, balanced=False
-        )
+        classes, *beliefs = _beliefs(x, y, x_eval, settings.classifier, rows.seed)
         accuracies = [
             (torch.from_numpy(classes)[belief.argmax(1)] == truth).double().mean()
             for belief, truth in zip(beliefs, (y, y_eval), strict=True)
@@ -119,3 +127,12 @@ def beta_vae(rows: Rows, settings: Settings) -> Measured:
     centers = torch.stack([x[y == c].mean(0) for c in range(k)], dim=1)
     record = versions() | ({"groups": points.groups} if points.groups else {})
     return Measured(values, {"differences": centers}, (*remarks, *points.remarks), record)
+
+
+def _beliefs(
+    x: Tensor, y: Tensor, x_eval: Tensor, classifier: str, seed: int
+) -> tuple[NDArray[Any], Tensor, Tensor]:
+    """The factors, and how much the classifier believes in each, for both tables of points."""
+    if classifier == "svm":
+        return class_margins(x, y.numpy(), x_eval, c=HINGE, seed=seed)
+    return class_scores(x, y.numpy(), x_eval, classifier=classifier, balanced=False)

@@ -36,6 +36,7 @@ class Settings(RowSettings):
 
 PROTOCOLS = {
     "paper": Settings(),
+    "carbonneau": Settings(),
     "unknot": Settings(correlation="spearman", dead="left out"),
 }
 
@@ -62,7 +63,8 @@ def cbd(rows: Rows, settings: Settings) -> Measured:
     codes; it calls the row part compactness and the column part modularity, others the reverse.
     Differs: a constant code correlates with nothing. ``unknot`` takes ranks, so that outliers and
     monotone maps of a code do not matter, and leaves codes without information out; under ``paper``
-    a dead latent counts as a gap of 0.
+    a dead latent counts as a gap of 0. The thesis sets it beside scores of the library of
+    Carbonneau et al.; ``carbonneau`` is ``paper``, so that one table can have them all.
     """
     table = rows.correlations(ranks=settings.correlation == "spearman").abs()
     alive = torch.ones_like(table[:, 0], dtype=torch.bool)
@@ -78,13 +80,18 @@ def cbd(rows: Rows, settings: Settings) -> Measured:
         "row": row,
         "column": column,
     }
+    of_code, of_factor = (t.topk(min(2, t.shape[1]), dim=1) for t in (table, table.T))
     parts = {
         "table": table,
         "per_code": per_code,
         "per_factor": per_factor,
         "best_factor": table.argmax(1),
-        "second_factor": table.topk(min(2, table.shape[1]), dim=1).indices[:, -1],
+        "second_factor": of_code.indices[:, -1],
         "best_code": table.argmax(0),
-        "second_code": table.topk(min(2, table.shape[0]), dim=0).indices[-1],
+        "second_code": of_factor.indices[:, -1],
+        "largest_of_code": of_code.values[:, 0],
+        "second_of_code": of_code.values[:, 0] - per_code,
+        "largest_of_factor": of_factor.values[:, 0],
+        "second_of_factor": of_factor.values[:, 0] - per_factor,
     }
     return Measured(values, parts, remarks)

@@ -98,7 +98,9 @@ PROTOCOLS = {
         ),
         "completeness": "1: each factor is predicted from one latent only. 0: from all equally.",
         "informativeness": "How well the factors can be predicted from all latents.",
+        "error": "How far predictions from all latents miss the factors; 0 is best.",
     },
+    lower_parts=("error",),
 )
 def dci(rows: Rows, settings: Settings) -> Measured:
     r"""Disentanglement, completeness and informativeness of codes that predict the factors.
@@ -107,12 +109,16 @@ def dci(rows: Rows, settings: Settings) -> Measured:
     divided by their sums,
     $$D = \sum_j \rho_j (1 - H_K(P_j)), \quad C = \sum_k \gamma_k (1 - H_D(Q_k)),$$
     $\rho$ and $\gamma$ the shares of all importance. ``dci`` is ``dci.disentanglement``;
-    ``dci.informativeness`` is the accuracy on test rows (trees) or $R^2$ (lasso).
+    ``dci.informativeness`` is the accuracy on test rows (trees) or $R^2$ (lasso), and ``dci.error``
+    what is wrong there: the share of wrong classes, or the squared error in units of the factor's
+    variance.
 
     Paper: Eastwood and Williams 2018, "A framework for the quantitative evaluation of disentangled
     representations".
-    Differs: ``study2019`` grows the trees of scikit-learn's gradient boosting with its defaults,
-    seeded here (`unknot.metrics.parts.boosting`; ``sklearn_boosting`` is theirs, for comparison);
+    Differs: informativeness is an error in the paper (and in Hartmann 2021), lower being better;
+    here, as in the 2019 study, it is higher for better codes, and ``dci.error`` is the error.
+    ``study2019`` grows the trees of scikit-learn's gradient boosting with its defaults, seeded here
+    (`unknot.metrics.parts.boosting`; ``sklearn_boosting`` is theirs, for comparison);
     ``study2019_fast`` does so in single precision. They fit noise with the later trees, so that D
     rises with the number of rows: compare at equal size. ``unknot`` is a forest whose leaves hold a
     hundredth of the rows, which stops before that; it cuts codes between 128 bins, which takes half
@@ -121,7 +127,8 @@ def dci(rows: Rows, settings: Settings) -> Measured:
     """
     fit = _lasso if settings.estimator == "lasso" else _trees
     fits = [fit(some, some.test_rows, settings) for some in rows.by_factor()]
-    importance, on_train, on_test = (np.concatenate(p, axis=-1) for p in zip(*fits, strict=True))
+    joined = (np.concatenate(part, axis=-1) for part in zip(*fits, strict=True))
+    importance, on_train, on_test, errors = joined
     table = torch.from_numpy(importance).clamp_min(0)
     per_code, per_factor = concentration(table, dim=1), concentration(table, dim=0)
     weights = table.sum(0) if settings.weights == "importance" else torch.ones_like(per_factor)
@@ -132,6 +139,7 @@ def dci(rows: Rows, settings: Settings) -> Measured:
         "completeness": c,
         "informativeness": float(on_test.mean()),
         "train_informativeness": float(on_train.mean()),
+        "error": float(errors.mean()),
     }
     parts = {
         "importance": table,
@@ -147,7 +155,10 @@ def dci(rows: Rows, settings: Settings) -> Measured:
     return Measured(values, parts, tuple(remarks), learner_record(rows))
 
 
-Fitted = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+Fitted = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Importances, informativeness on the rows to learn from and to test on, and the error there."""
+Predicted = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Importances, and the classes predicted for both tables of codes."""
 
 
 def _trees(train: Rows, test: Rows, s: Settings) -> Fitted:
@@ -166,13 +177,13 @@ def _trees(train: Rows, test: Rows, s: Settings) -> Fitted:
         importances.append(np.abs(importance))
         on_train.append(np.mean(predicted == level))
         on_test.append(np.mean(predicted_test == level_test))
-    return np.stack(importances, axis=1), np.array(on_train), np.array(on_test)
+    accuracy = np.array(on_test)
+    return np.stack(importances, axis=1), np.array(on_train), accuracy, 1 - accuracy
 
 
 def _boosted(
     x: NDArray[Any], level: NDArray[Any], x_test: NDArray[Any], s: Settings, seed: int
-) -> Fitted:
-    """Importances, and the classes predicted for both tables of codes."""
+) -> Predicted:
     tables = (torch.from_numpy(array) for array in (x, level, x_test))
     trees = boost(*tables, rounds=s.trees or 100, single=s.single, seed=seed)
     return trees.importance.numpy(), trees.train.numpy(), trees.test.numpy()
@@ -180,7 +191,7 @@ def _boosted(
 
 def _from_sklearn(
     x: NDArray[Any], level: NDArray[Any], x_test: NDArray[Any], s: Settings, seed: int
-) -> Fitted:
+) -> Predicted:
     from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
     model: Any
@@ -221,4 +232,4 @@ def _lasso(train: Rows, test: Rows, s: Settings) -> Fitted:
             [np.mean((model.predict(a) - b) ** 2) / unit for a, b in ((x, y), (x_test, y_test))]
         )
     on_train, on_test = np.maximum(1 - np.array(errors), 0).T
-    return np.stack(weights, axis=1), on_train, on_test
+    return np.stack(weights, axis=1), on_train, on_test, np.array(errors)[:, 1]

@@ -3,7 +3,8 @@
 from unknot.metrics.parts.decoding import DecodingSettings, PosteriorSamples, standard_error
 from unknot.metrics.parts.scoring import Measured, metric
 
-PROTOCOLS = {"paper": DecodingSettings(1), "unknot": DecodingSettings(8)}
+ONE, EIGHT = DecodingSettings(1), DecodingSettings(8)
+PROTOCOLS = {"study2019": ONE, "paper": ONE, "carbonneau": EIGHT, "kumar": EIGHT, "unknot": EIGHT}
 
 
 @metric(
@@ -26,8 +27,9 @@ def elbo(samples: PosteriorSamples, settings: DecodingSettings) -> Measured:  # 
     standard error over images. The prior is standard normal.
 
     Paper: Kingma and Welling 2014, "Auto-encoding variational Bayes", equation 10.
-    Differs: none. A Gaussian likelihood has variance 1/2, so that the squared error is its loss;
-    its constant is counted here, and is not in a training curve. No weight such as a beta enters.
+    Differs: none; ``carbonneau`` and ``kumar`` are ``unknot``, so that one table can have them all.
+    A Gaussian likelihood has variance 1/2, so that the squared error is its loss; its constant is
+    counted here, and is not in a training curve. No weight such as a beta enters.
     Note: at most 0 for binary images; densities of other images may exceed 1.
 
     Args:

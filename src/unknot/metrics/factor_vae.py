@@ -25,7 +25,8 @@ class Settings(RowSettings):
     samples: int | None = 10_000
     """Rows for the overall variances."""
     dead: float | Literal["uninformative"] = 0.05
-    """Codes of a smaller standard deviation are left out, or codes that tell nothing."""
+    """Codes of a smaller standard deviation are left out, or codes that tell nothing; 0 leaves
+    constant codes out alone."""
     factor_bins: int | None = None
     rescaled: bool = False
     """Whether the score counts from chance instead of from 0."""
@@ -61,9 +62,10 @@ def factor_vae(rows: Rows, settings: Settings) -> Measured:
 
     Paper: Kim and Mnih 2018, "Disentangling by factorising".
     Differs: ``paper`` is 800 votes of 200 points, evaluated on themselves; it drops codes by their
-    standard deviation, having no posteriors to see a collapse by.
-    ``unknot`` drops codes that tell nothing about any factor, whatever their scale; a constant code
-    is never voted for. Rows that are not a grid are grouped by the value of the factor.
+    standard deviation, having no posteriors to see a collapse by. ``unknot`` drops codes that tell
+    nothing about any factor, whatever their scale; a constant code is never voted for. Mushom 2020
+    mentions no codes that are left out: ``replace(PROTOCOLS["study2019"], dead=0.0)`` leaves none
+    out but constant ones. Rows that are not a grid are grouped by the value of the factor.
     Note: ``factor_vae.rescaled`` is 0 for chance. A factor spread over two latents costs nothing as
     long as one of them varies least.
     """

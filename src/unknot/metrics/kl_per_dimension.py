@@ -17,7 +17,7 @@ class Settings(RowSettings):
     version: int = 1
 
 
-PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
+PROTOCOLS = {name: Settings() for name in ("study2019", "paper", "carbonneau", "kumar", "unknot")}
 
 
 @metric(
@@ -38,8 +38,8 @@ def kl_per_dimension(rows: Rows, settings: Settings) -> Measured:
 
     $$\mathrm{KL}_j = \frac1n \sum_x \tfrac12 (\mu_j^2 + \sigma_j^2 - 1 - \ln \sigma_j^2)$$
     against a prior of independent standard normals. The score is the sum, ``per_code`` the part of
-    each latent, ``kl_per_dimension.active`` the number of latents above 0.01 nats. Factors are not
-    used.
+    each latent, ``sigma`` its mean $\sigma_j$, and ``kl_per_dimension.active`` the number of
+    latents above 0.01 nats. Factors are not used. All protocols are the same.
 
     Paper: Kingma and Welling 2014, "Auto-encoding variational Bayes", appendix B.
     Differs: none; the threshold is that of Duan et al. 2020 for latents that count.
@@ -61,6 +61,7 @@ def kl_per_dimension(rows: Rows, settings: Settings) -> Measured:
         >>> kl_per_dimension(np.tile([1.0, 0.0], (10, 1)), logvar=np.zeros((10, 2)))
         kl_per_dimension 0.5000 .active 1.0000 (protocol unknot v1, 10 rows)
     """
-    kl = Posterior(*rows.posteriors()).kl().mean(0)
+    mean, logvar = rows.posteriors()
+    kl = Posterior(mean, logvar).kl().mean(0)
     values = {"": kl.sum(), "active": (kl > settings.threshold).double().sum()}
-    return Measured(values, {"per_code": kl})
+    return Measured(values, {"per_code": kl, "sigma": (0.5 * logvar).exp().mean(0)})

@@ -1,7 +1,7 @@
 """MIG, the mutual information gap."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import torch
 from jaxtyping import Float
@@ -9,20 +9,31 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.metrics.parts.facts import RowSettings
-from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT, Counting, level_entropies
+from unknot.metrics.parts.information import (
+    CARBONNEAU,
+    STUDY,
+    UNKNOT,
+    Counting,
+    Information,
+    level_entropies,
+)
 from unknot.metrics.parts.mixtures import mixture_information
 from unknot.metrics.parts.neighbors import neighbor_information
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 from unknot.metrics.parts.tables import gap, ratio
 
+Normalizer: TypeAlias = Literal["factor", "code", "sum", "none"]
+
 
 @dataclass(frozen=True)
 class Settings(RowSettings):
-    """How information is counted, and whose entropy divides it."""
+    """How information is counted, and what divides it."""
 
     counting: Counting
-    normalizer: Literal["factor", "code"] = "factor"
+    normalizer: Normalizer = "factor"
+    """The entropy of the factor or of the code; the information of all codes about the factor, so
+    that gaps are shares of it; or nothing, and the score is in nats."""
 
     @property
     def samples(self) -> int | None:
@@ -83,11 +94,13 @@ def mig(rows: Rows, settings: Settings | Exact | Neighbors) -> Measured:
     Paper: Chen et al. 2018, "Isolating sources of disentanglement in VAEs".
     Differs: ``paper`` integrates over posteriors, $q(z_j) = \frac1N \sum_n q(z_j | x_n)$, with one
     point drawn from each. It is exact where the rows are all there are: among fewer, narrow
-    posteriors do not overlap, and information is overestimated. The others count codes, so that
-    a factor of more values than bins cannot reach 1 and the ceiling is reported. ``carbonneau``
+    posteriors do not overlap, and information is overestimated. The others count codes, so that a
+    factor of more values than bins cannot reach 1 and the ceiling is reported. ``carbonneau``
     divides by the entropy of the code as that library does, which is wrong: outliers lower that
-    entropy and so *raise* the score. `Neighbors` estimates information without bins (Ross 2014),
-    and has no ceiling below 1.
+    entropy and so *raise* the score. `Settings` with another ``normalizer`` divide by the sum of
+    the information of all codes about a factor (``sum``, as Michlo 2022 words it) or by nothing
+    (``none``, in nats). `Neighbors` estimates information without bins (Ross 2014), and has no
+    ceiling below 1.
     Note: 0.2 means that the best latent of a factor is ahead of the next by a fifth of the factor's
     entropy.
 
@@ -112,8 +125,18 @@ def mig(rows: Rows, settings: Settings | Exact | Neighbors) -> Measured:
 
 def _counted(rows: Rows, settings: Settings) -> Measured:
     info = rows.information(settings.counting)
-    normalizer = info.factors if settings.normalizer == "factor" else info.codes[:, None]
-    return _gaps(info.mutual, normalizer.expand_as(info.mutual), info.factors, info.remarks)
+    return _gaps(info.mutual, divisor(info, settings.normalizer), info.factors, info.remarks)
+
+
+def divisor(info: Information, normalizer: Normalizer) -> Float[Tensor, "z f"]:
+    """What divides the information of each code about each factor."""
+    by_name = {
+        "factor": info.factors,
+        "code": info.codes[:, None],
+        "sum": info.mutual.sum(0),
+        "none": torch.ones_like(info.factors),
+    }
+    return by_name[normalizer].expand_as(info.mutual)
 
 
 def _exact(rows: Rows, settings: Exact) -> Measured:

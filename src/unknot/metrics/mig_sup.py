@@ -1,6 +1,6 @@
 """MIG-sup, the gap seen from the codes."""
 
-from unknot.metrics.mig import Settings
+from unknot.metrics.mig import Settings, divisor
 from unknot.metrics.parts.information import CARBONNEAU, STUDY, UNKNOT
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
@@ -30,10 +30,10 @@ def mig_sup(rows: Rows, settings: Settings) -> Measured:
     representations".
     Differs: counted from codes, under ``paper`` in the 20 bins of the 2019 study. ``carbonneau``
     divides by the entropy of the code. Both count dead latents, so that five live latents of ten
-    reach half; ``unknot`` leaves dead latents out.
+    reach half; ``unknot`` leaves dead latents out. Moğultay Özcan 2024 prints it in nats, without a
+    normaliser: ``replace(PROTOCOLS["paper"], normalizer="none")``.
     """
     info = rows.information(settings.counting)
-    normalizer = info.factors if settings.normalizer == "factor" else info.codes[:, None]
-    gaps = gap(ratio(info.mutual, normalizer.expand_as(info.mutual)), dim=1)
+    gaps = gap(ratio(info.mutual, divisor(info, settings.normalizer)), dim=1)
     parts = {"per_code": gaps, "information": info.mutual, "alive": info.alive}
     return Measured({"": mean(gaps, info.alive.double())}, parts, info.remarks)

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from unknot.core.errors import DataError
-from unknot.metrics.parts.columns import midranks
+from unknot.metrics.parts.columns import correlation, midranks
 from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.learners import check_classes, columns, learner_record
 from unknot.metrics.parts.rows import Rows
@@ -28,6 +28,10 @@ class Settings(RowSettings):
     samples: int | None = None
     test_samples: int | None = 0
     """0 evaluates on the rows that were fitted."""
+    dead: float | None = None
+    """Codes of at most this variance predict nothing; None for constant codes alone."""
+    groups: float | None = None
+    """Codes whose rank correlation exceeds this, up to its sign, count as one, the best of them."""
     version: int = 1
 
     @property
@@ -53,8 +57,9 @@ LARGEST = 1e30
 
 PROTOCOLS = {
     "study2019": Settings("svm", 10_000, 5_000),
-    "paper": Settings("r2", version=2),
-    "carbonneau": Settings("r2", version=2),
+    "paper": Settings("r2", dead=1e-12, version=2),
+    "kumar": Settings("r2", dead=1e-12, version=2),
+    "carbonneau": Settings("r2", dead=1e-12, version=2),
     "unknot": Settings("rank r2", version=2),
 }
 
@@ -81,7 +86,11 @@ def sap(rows: Rows, settings: Settings) -> Measured:
     the best thresholds, both on the evaluated rows.
     Differs: ``study2019`` takes the test accuracy of a linear support vector machine for every
     factor. On one code it names few of 32 ordered values, so that a perfect code gets about 0.24.
-    ``unknot`` correlates ranks, which outliers cannot move.
+    ``unknot`` correlates ranks, which outliers cannot move. The paper gives no variance below which
+    a code is inactive: ``dead`` is 1e-12, as in the study's code, and ``dead=0.0025`` the deviation
+    of 0.05 of the FactorVAE score. ``groups=0.5`` is the remedy that its section 3 proposes for a
+    factor that two latents share: codes that correlate that much form a group, and the gap is one
+    between groups; ``sap.groups`` is their number.
     Note: nominal factors stay below 1, since any code names them as often as chance. 0.2 means that
     the best latent of a factor is ahead by a fifth of perfect prediction (not under ``study2019``).
 
@@ -103,24 +112,54 @@ def sap(rows: Rows, settings: Settings) -> Measured:
         if float(rows.codes.abs().max()) > LARGEST:
             raise DataError(f"A support vector machine cannot be fitted to codes above {LARGEST}.")
         tables = [_svm_accuracy(some, some.test_rows) for some in rows.by_factor()]
-        return _gaps(torch.cat(tables, dim=1), learner_record(rows))
-    ranks = settings.estimator == "rank r2"
-    table = rows.correlations(ranks=ranks).square()
-    if ranks:  # the variance of minute codes would be 0, that of constant ones a trace of rounding
-        alive = rows.codes.amax(0) > rows.codes.amin(0)
-    else:
-        alive = rows.codes.var(0, correction=0) > 1e-12
+        table = torch.cat(tables, dim=1)
+        if settings.dead is not None:
+            table = torch.where(_alive(rows, settings)[:, None], table, 0.0)
+        return _gaps(table, rows, settings, learner_record(rows))
+    table = rows.correlations(ranks=settings.estimator == "rank r2").square()
     for k, kind in enumerate(rows.kinds):
         if kind == "nominal":
             known = rows.levels[:, k] >= 0
             table[:, k] = threshold_accuracy(rows.codes[known], rows.levels[known, k])
-    return _gaps(torch.where(alive[:, None], table, 0.0))
+    return _gaps(torch.where(_alive(rows, settings)[:, None], table, 0.0), rows, settings)
 
 
-def _gaps(table: Float[Tensor, "z f"], record: Mapping[str, Any] | None = None) -> Measured:
+def _alive(rows: Rows, settings: Settings) -> Bool[Tensor, " z"]:
+    if settings.dead is None:  # minute codes have variance 0, constant ones a trace of rounding
+        return rows.codes.amax(0) > rows.codes.amin(0)
+    return rows.codes.var(0, correction=0) > settings.dead
+
+
+def _gaps(
+    table: Float[Tensor, "z f"],
+    rows: Rows,
+    settings: Settings,
+    record: Mapping[str, Any] | None = None,
+) -> Measured:
+    values: dict[str, Tensor | float] = {}
+    parts = {"table": table}
+    if settings.groups is not None:
+        parts["group"] = correlated_groups(rows.codes, settings.groups)
+        table = torch.stack([table[parts["group"] == g].amax(0) for g in parts["group"].unique()])
+        values["groups"] = len(table)
     gaps = gap(table, dim=0)
-    parts = {"per_factor": gaps, "table": table}
-    return Measured({"": gaps.mean()}, parts, record=record or {})
+    return Measured({"": gaps.mean(), **values}, {"per_factor": gaps, **parts}, record=record or {})
+
+
+def correlated_groups(codes: Float[Tensor, "n z"], least: float) -> Int[Tensor, " z"]:
+    """The number of each code's group: chains of codes whose ranks correlate more than ``least``.
+
+    Example:
+        >>> x, y = torch.tensor([[0.0, 1, 2, 3], [1, 0, 0, 1]]).double()
+        >>> correlated_groups(torch.stack([x, y, -(x**3)], dim=1), 0.5).tolist()
+        [0, 1, 0]
+    """
+    ranks = midranks(codes)
+    near = correlation(ranks, ranks).abs() > least
+    group = torch.arange(len(near), device=codes.device)
+    for _ in near:  # the least number of a chain is passed on from neighbour to neighbour
+        group = torch.where(near, group, len(near)).amin(1).minimum(group)
+    return group.unique(return_inverse=True)[1]
 
 
 def _svm_accuracy(train: Rows, test: Rows) -> Float[Tensor, "z f"]:

@@ -34,8 +34,8 @@ class AAE(Adversarial, Recoding):
 
     `stochastic` samples codes from the encoder's Gaussian; without it, as in the paper's results,
     the code is the mean, the variances are not trained and scores see none. `keep_kl` adds the
-    divergence of each posterior from the prior: Mushom 2020 prints the game on top of the whole
-    loss of the VAE, but lists it without in Table 4.1.
+    divergence of each posterior from the prior: Mushom 2020 plays the game on top of the whole loss
+    of the VAE, which the regularisers of its Table 4.1 are added to.
     """
 
     lambda_adversary: Hyper = 1.0

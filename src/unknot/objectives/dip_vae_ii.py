@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from jaxtyping import Int
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core.choices import check_choices
@@ -21,7 +22,7 @@ from unknot.objectives.parts.moments import (
     variances_of,
 )
 
-Third: TypeAlias = Literal["analytic", "sampled"]
+Third: TypeAlias = Literal["analytic", "sampled", "norm"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ class DIPVAEII(Stateful, Batchwise):
     concepts from unlabeled observations".
     Equation: 7; the third moments are in the text after it and have no number.
     Differs: The paper gives no estimator of the third moments; `third` takes those of the batch's
-    mixture of posteriors, or of one sample of z each, and their squares as for the covariance. With
+    mixture of posteriors ("analytic") or of one sample of z each ("sampled"), and their squares as
+    for the covariance. The paper penalises their l2 norm, without a square: "norm" is that of the
+    mixture. At a norm of 0.1 and $\lambda_3 = 200$ it costs 20, the square 2. With
     `decay` above 0 the covariance is a running mean over batches, which the paper tried (its
     footnote 4) and does not spell out; the gradient is that of the present batch.
     """
@@ -66,20 +69,28 @@ class DIPVAEII(Stateful, Batchwise):
         z = step.sample(q)
         means, noise = covariance(q.mean), q.logvar.exp().mean(-2)
         penalties = covariance_terms(self, means + diagonal_of(noise), net, step)
-        third = third_moments_of_mixture(q) if self.third == "analytic" else third_moments(z)
+        third = third_moments(z) if self.third == "sampled" else third_moments_of_mixture(q)
+        size = third.square().sum((-3, -2, -1))
         return {
             "recon": Term(reconstruction(self.likelihood, net.decode(z), step.x)),
             "kl": Term(kl_normal(q).sum(-1)),
             **penalties,
-            "third": Term(third.square().sum((-3, -2, -1)), self.lambda_3),
+            "third": Term(_root(size) if self.third == "norm" else size, self.lambda_3),
             "variance.means": Note(variances_of(means).mean(-1)),
             "variance.noise": Note(noise.mean(-1)),
         }
 
 
+def _root(square: Float[Tensor, "*p"]) -> Float[Tensor, "*p"]:
+    """The square root, with the slope 0 at 0 where its own is infinite."""
+    tiny = torch.finfo(square.dtype).tiny
+    return torch.where(square > tiny, square.clamp_min(tiny).sqrt(), 0.0)
+
+
 PRESETS = {
     "kumar_celeba": DIPVAEII(lambda_od=80.0, lambda_d=40.0, likelihood="gaussian"),
     "kumar_shapes": DIPVAEII(lambda_od=500.0, lambda_d=500.0, lambda_3=200.0),
+    "kumar_shapes_norm": DIPVAEII(lambda_od=500.0, lambda_d=500.0, lambda_3=200.0, third="norm"),
     "mushom": DIPVAEII(lambda_od=10.0, lambda_d=10.0),
     "study2019": DIPVAEII(lambda_od=10.0, lambda_d=10.0),
 }

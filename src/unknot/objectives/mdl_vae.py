@@ -15,36 +15,39 @@ from unknot.core.objective import ExtraState, Net, Note, Stateful, Step, Term, T
 from unknot.losses import Likelihood, kl_normal, reconstruction
 
 Variant: TypeAlias = Literal["strong", "weak", "v1", "v2", "v3"]
+Weight: TypeAlias = Literal["bounded", "reciprocal", "rational"]
+Penalty: TypeAlias = Literal["square", "log"]
+LatentPenalty: TypeAlias = Literal["square", "log", "shared_log"]
 Curve: TypeAlias = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class Form:
-    """A weight and two penalties, as functions of sigma squared."""
+    """The weight and the penalties of the reconstruction and of a latent, by name."""
 
-    weight: Curve
-    penalty_r: Curve
-    penalty: Curve
-    shared: bool = False
-    """Whether the penalty of a latent is divided by their number."""
-
-
-def bounded_weight(square: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    r"""The weight $1 / (1 + \ln(1 + \sigma^2))$, in (0, 1]."""
-    return 1 / (1 + square.log1p())
-
-
-def identity(square: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-    r"""The penalty $\sigma^2$."""
-    return square
+    weight: Weight
+    penalty_r: Penalty
+    penalty: LatentPenalty
 
 
 FORMS: dict[Variant, Form] = {
-    "strong": Form(bounded_weight, identity, identity),
-    "weak": Form(bounded_weight, identity, torch.log1p, shared=True),
-    "v1": Form(bounded_weight, torch.log1p, torch.log1p),
-    "v2": Form(torch.reciprocal, identity, identity),
-    "v3": Form(torch.reciprocal, torch.log1p, torch.log1p),
+    "strong": Form("bounded", "square", "square"),
+    "weak": Form("bounded", "square", "shared_log"),
+    "v1": Form("bounded", "log", "log"),
+    "v2": Form("reciprocal", "square", "square"),
+    "v3": Form("reciprocal", "log", "log"),
+}
+# Functions of sigma squared.
+WEIGHTS: dict[Weight, Curve] = {
+    "bounded": lambda square: 1 / (1 + square.log1p()),
+    "reciprocal": torch.reciprocal,
+    "rational": lambda square: 1 / (1 + square),
+}
+# Sums over all that the sigmas belong to.
+PENALTIES: dict[LatentPenalty, Curve] = {
+    "square": lambda square: square.sum(-1),
+    "log": lambda square: square.log1p().sum(-1),
+    "shared_log": lambda square: square.log1p().sum(-1) / square.shape[-1],
 }
 
 
@@ -65,6 +68,11 @@ class MdLVAE(Stateful):
 
     Differs: The printed sums have one term more than there are latents.
 
+    Other functions than a variant's are chosen by name, which the thesis leaves open (7.2, 8.1):
+    `f` is "bounded" ($1 / (1 + \ln(1 + \sigma^2))$), "reciprocal" ($1 / \sigma^2$) or "rational"
+    ($1 / (1 + \sigma^2)$); `r` and `r_r` are "square" ($\sigma^2$), "log" ($\ln(1 + \sigma^2)$) or
+    "shared_log", for latents alone (the same divided by $L$).
+
     Each sigma follows the divergence of its latent: strong settles where $(1 + \sigma^2)(1 +
     \ln(1 + \sigma^2))^2 = \mathrm{KL}_j$, and at 0 for a nat or less. It says how much a latent
     tells of an image; that such latents are the disentangled ones is the thesis's finding, not in
@@ -78,9 +86,12 @@ class MdLVAE(Stateful):
     variant: Variant = "strong"
     floor: Hyper = 0.0
     likelihood: Likelihood = "sigmoid_gaussian"
+    f: Weight | None = None
+    r: LatentPenalty | None = None
+    r_r: Penalty | None = None
 
     def __post_init__(self) -> None:
-        check_choices(self, "variant")
+        check_choices(self, "variant", "f", "r", "r_r")
         at_least(self, 0, "floor")
         if isinstance(self.floor, int | float) and self.floor >= 1:
             raise ConfigError(f"MdLVAE.floor must be below 1, the first sigma; got {self.floor}.")
@@ -103,16 +114,20 @@ class MdLVAE(Stateful):
         """Reconstruction and each latent's divergence under their weights, and the penalties."""
         q = net.encode(step.x)
         z = step.sample(q)
-        form, kl = FORMS[self.variant], kl_normal(q)
+        kl, form = kl_normal(q), FORMS[self.variant]
+        weight = WEIGHTS[self.f or form.weight]
+        penalty_r, penalty = (
+            PENALTIES[self.r_r or form.penalty_r],
+            PENALTIES[self.r or form.penalty],
+        )
         sigma_r, sigma = self.sigmas(net.extra["sigma_r"]), self.sigmas(net.extra["sigma"])
         square_r, square = sigma_r.square(), sigma.square()
-        of_latents = form.penalty(square).sum(-1) / (kl.shape[-1] if form.shared else 1)
         recon = reconstruction(self.likelihood, net.decode(z), step.x)
-        divergences = zip(kl.unbind(-1), form.weight(square).unbind(-1), strict=True)
+        divergences = zip(kl.unbind(-1), weight(square).unbind(-1), strict=True)
         return {
-            "recon": Term(recon, form.weight(square_r).squeeze(-1)),
+            "recon": Term(recon, weight(square_r).squeeze(-1)),
             **{f"kl.{j}": Term(value, weight) for j, (value, weight) in enumerate(divergences)},
-            "penalty": Term(form.penalty_r(square_r).squeeze(-1) + of_latents),
+            "penalty": Term(penalty_r(square_r) + penalty(square)),
             "kl": Note(kl.sum(-1)),
             "sigma_r": Note(sigma_r.squeeze(-1)),
             **{f"sigma.{j}": Note(value) for j, value in enumerate(sigma.unbind(-1))},

@@ -33,36 +33,43 @@ LARGEST_SHUFFLE = 10_000_000
 """Larger grids are drawn with replacement; one point in a hundred is then drawn twice at most."""
 
 
-def take(codes: Codes, factors: Factors = None, *, samples: int | None, seed: int) -> Rows:
+def take(
+    codes: Codes,
+    factors: Factors = None,
+    *,
+    samples: int | None,
+    seed: int,
+    distinct: bool = False,
+) -> Rows:
     """The rows a metric sees: at most so many of given rows, chosen by the seed, or of a grid.
 
-    A grid is drawn with replacement. Without ``samples`` these are all given rows, or 10,000
-    different grid points.
+    A grid is drawn with replacement, or in ``distinct`` points. Without ``samples`` these are all
+    given rows, or 10,000 different grid points.
     """
     if isinstance(codes, Representation):
         check_grid(codes, factors, None)
-        return _take_grid(codes, samples=samples, seed=seed)
+        return _take_grid(codes, samples=samples, seed=seed, distinct=distinct)
     rows = rows_of_arrays(codes, factors, None)
     if samples is not None and len(rows) > samples:
         rows = rows[_permutation(seed, len(rows))[:samples]]
     return rows.varying(len(rows))
 
 
-def _take_grid(codes: Representation, *, samples: int | None, seed: int) -> Rows:
+def _take_grid(codes: Representation, *, samples: int | None, seed: int, distinct: bool) -> Rows:
     """Rows of a grid, as `take` has them, whether or not it has factors."""
-    if samples is None:
-        index = _shuffled(codes.space, seed)[:GRID_SAMPLES]
+    if samples is None or distinct:
+        index = _shuffled(codes.space, seed)[: samples or GRID_SAMPLES]
     else:
         index = noise.integers(seed, "metric/rows", 0, samples, high=codes.space.size)
     return _from_grid(codes, index, len(index))
 
 
-def take_codes(codes: Codes, *, samples: int | None, seed: int) -> Rows:
+def take_codes(codes: Codes, *, samples: int | None, seed: int, distinct: bool = False) -> Rows:
     """The rows that other metrics see under the same seed, without factors; see `take`."""
     if isinstance(codes, Representation) and isinstance(codes.space, FactorTable):
         codes = codes.codes(table_rows(codes.space, seed))
     if isinstance(codes, Representation):
-        rows = _take_grid(codes, samples=samples, seed=seed)
+        rows = _take_grid(codes, samples=samples, seed=seed, distinct=distinct)
     else:
         check_type("codes", codes, np.ndarray, Tensor)
         # The number of a row stands in for its factors, so that codes are checked in one place.

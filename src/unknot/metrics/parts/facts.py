@@ -24,6 +24,7 @@ MEANINGS = {
     "study2019": "settings of Locatello et al. 2019; comparable with their 10,800 published models",
     "study2019_fast": "DCI of study2019 in single precision; D and C within 0.01 of it",
     "carbonneau": "settings of the review of Carbonneau et al. 2022 and of its published library",
+    "kumar": "settings of Kumar et al. 2018, the DIP-VAE paper",
     "paper": "as the paper that introduced the metric defines it",
     "unknot": "our default: bins that outliers cannot move, dead latents left out, ceilings",
 }

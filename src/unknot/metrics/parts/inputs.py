@@ -68,6 +68,7 @@ class Inputs:
         factors: bool = True,
         split: tuple[int | None, bool] | None = None,
         posteriors: str = "",
+        distinct: bool = False,
     ) -> Rows:
         """The rows that a metric sees, with its seed; see `take`.
 
@@ -78,11 +79,13 @@ class Inputs:
             split = None
         if not isinstance(self.codes, Representation) and samples is not None and not split:
             samples = None if self.codes.ndim and samples >= len(self.codes) else samples
-        key = (samples, factors, split, bool(posteriors))
+        key = (samples, factors, split, bool(posteriors), distinct)
         if key not in self._rows:
             grid = self.codes if isinstance(self.codes, Representation) else None
             rows = (
-                self._split(samples, *split) if split else self._take(samples, factors, posteriors)
+                self._split(samples, *split)
+                if split
+                else self._take(samples, factors, posteriors, distinct)
             )
             self._rows[key] = replace(rows, seed=self.seed, grid=grid)
         rows = self._rows[key]
@@ -99,12 +102,12 @@ class Inputs:
         )  # fmt: skip
         return train if test is train else replace(train, test=test)
 
-    def _take(self, samples: int | None, factors: bool, posteriors: str) -> Rows:
+    def _take(self, samples: int | None, factors: bool, posteriors: str, distinct: bool) -> Rows:
         codes = side_by_side(posteriors, self.codes, self.logvar) if posteriors else self.codes
         if factors:
-            rows = take(codes, self.factors, samples=samples, seed=self.seed)
+            rows = take(codes, self.factors, samples=samples, seed=self.seed, distinct=distinct)
         else:
-            rows = take_codes(codes, samples=samples, seed=self.seed)
+            rows = take_codes(codes, samples=samples, seed=self.seed, distinct=distinct)
         if not posteriors:
             return rows
         mean, logvar = rows.codes.chunk(2, dim=1)

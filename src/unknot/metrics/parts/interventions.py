@@ -167,12 +167,16 @@ def source(rows: Rows, factor_bins: int | None) -> Source:
 
 
 def batches(
-    factors: int, votes: int, seed: int, stream: str
+    factors: int, votes: int, seed: int, stream: str, *, balanced: bool = False
 ) -> Iterator[tuple[Int[Tensor, " v"], VoteNoise]]:
-    """Votes in chunks: the factor each vote holds, uniformly drawn, and its random numbers."""
+    """Votes in chunks: the factor each vote holds, and its random numbers.
+
+    Factors are drawn uniformly, or come in turn where they are ``balanced``.
+    """
     for first in range(0, votes, CHUNK):
         numbers = VoteNoise(seed, stream, torch.arange(first, min(first + CHUNK, votes)))
-        yield numbers.integers("factors", 1, factors)[:, 0], numbers
+        factor = numbers.integers("factors", 1, factors)[:, 0]
+        yield numbers.votes % factors if balanced else factor, numbers
 
 
 def accuracy_values(

@@ -82,6 +82,25 @@ def bin_codes(
     return tables
 
 
+def class_margins(
+    x: Float[Tensor, "n z"], level: Array, x_test: Float[Tensor, "m z"], *, c: float, seed: int
+) -> tuple[Array, Float[Tensor, "n c"], Float[Tensor, "m c"]]:
+    """The classes, and how far both tables lie on each one's side of a linear machine.
+
+    Support vector machines, one class against the rest, with so much weight on the hinge loss.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import LinearSVC
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine = LinearSVC(C=c, loss="hinge", random_state=seed).fit(x.cpu().numpy(), level)
+    margins = [torch.from_numpy(machine.decision_function(t.cpu().numpy())) for t in (x, x_test)]
+    if len(machine.classes_) == 2:  # one machine tells both
+        margins = [torch.stack([-margin, margin], dim=1) for margin in margins]
+    return machine.classes_, margins[0], margins[1]
+
+
 def class_scores(
     x: Float[Tensor, "n z"],
     level: Array,

@@ -32,6 +32,46 @@ def log_density(
     return torch.cat(chunks)
 
 
+def log_normal(
+    points: Float[Tensor, "*s"], mean: Float[Tensor, "*s"], logvar: Float[Tensor, "*s"]
+) -> Float[Tensor, "*s"]:
+    """Logarithm of the normal density, entry by entry."""
+    return -0.5 * ((points - mean).square() * (-logvar).exp() + logvar + math.log(2 * math.pi))
+
+
+def log_densities(
+    points: Float[Tensor, "s z"],
+    owner: Int[Tensor, " s"],
+    mean: Float[Tensor, "n z"],
+    logvar: Float[Tensor, "n z"],
+    size: int,
+) -> tuple[Float[Tensor, " s"], Float[Tensor, "s z"]]:
+    r"""Logarithms of the densities of points, and of each coordinate, under so many posteriors.
+
+    The mixture has ``size`` posteriors, of which ``n`` are given. The ``owner`` of a point is among
+    them for certain and weighs one of them; the others stand for all that are left.
+
+    Example:
+        >>> mean, logvar = torch.tensor([[-9.0], [9.0], [9.0]]).double(), torch.zeros(3, 1).double()
+        >>> joint, each = log_densities(mean[:1], torch.tensor([0]), mean, logvar, 12)
+        >>> [round(d.exp().item(), 4) for d in (joint, each)] == [round(0.39894 / 12, 4)] * 2
+        True
+    """
+    n = len(mean)
+    others = math.log((size - 1) / (size * (n - 1)))
+    mean, scale = mean.T[:, None].contiguous(), (-0.5 * logvar).exp().T[:, None] * math.sqrt(0.5)
+    height = (-0.5 * (logvar + math.log(2 * math.pi))).T[:, None]
+    joints, marginals = [], []
+    at_once = max(1, AT_ONCE // mean.numel())
+    for chunk, mine in zip(points.split(at_once), owner.split(at_once), strict=True):
+        weights = chunk.new_full((len(chunk), n), others)
+        weights[torch.arange(len(chunk)), mine] = -math.log(size)
+        density = (chunk.T[:, :, None] - mean).mul_(scale).square_().neg_().add_(height)
+        joints.append((density.sum(0) + weights).logsumexp(1))
+        marginals.append(density.add_(weights).logsumexp(2).T)
+    return torch.cat(joints), torch.cat(marginals)
+
+
 def mixture_information(
     points: Float[Tensor, "n z"],
     mean: Float[Tensor, "n z"],

@@ -145,7 +145,11 @@ class Metric(Base[S]):
         if "test" in self.options:
             split = taking.test_samples, taking.distinct
         rows = inputs.rows(
-            taking.samples, factors="factors" in needs, split=split, posteriors=reader
+            taking.samples,
+            factors="factors" in needs,
+            split=split,
+            posteriors=reader,
+            distinct=taking.distinct,
         )
         rows = rows if taking.gaps else rows.complete()
         sample: Sample = rows if self.sample is None else self.sample(rows, settings)
