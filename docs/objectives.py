@@ -31,6 +31,9 @@ models are the field's reference. Presets that begin with `mushom`, `ozcan` or `
 a thesis each: Mushom 2020 (MSc, five objectives on dSprites), Moğultay Özcan 2024 (PhD, L-VAE) and
 Michlo 2022 (dissertation, VAEs and distances between images).
 
+InfoGAN, StyleGAN, NVAE, Glow and diffusion models are not here; codes of theirs, as of any model,
+are scored from a file: `unknot score codes.npz` ([metrics](metrics.md)).
+
 The setting `likelihood` defines the decoder output and the reconstruction loss
 ([losses](losses.md)):
 

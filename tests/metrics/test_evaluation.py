@@ -94,7 +94,8 @@ def test_everything_on_rows():
     table = metrics.evaluate(*get("dead_first"))
     assert set(table) == set(SCORES)
     assert set(table.skipped) == set(OF_POSTERIORS)
-    for name in set(table) - set(UNSUPERVISED):
+    # A line does not cut the middle values of a factor out.
+    for name in set(table) - {*UNSUPERVISED, "attribute_accuracy"}:
         assert float(table[name]) == pytest.approx(1, abs=0.02), name
     assert all(np.isfinite(value) for value in table.values.values())
     assert all(key.split(".")[0] in table for key in table.values)

@@ -17,6 +17,8 @@ from unknot.metrics.parts.mixtures import log_density, mixture_information
 
 RNG = np.random.default_rng(3)
 MEAN, LOGVAR = RNG.normal(size=(40, 2)), RNG.normal(size=(40, 2))
+WITHOUT_POINTS = [name for name in OF_POSTERIORS if name != "kl_decomposition"]
+"""Scores that draw no points of posteriors, which would differ with the order of rows."""
 SPACE = FactorSpace(("a", "b"), (5, 8), ("ordered", "ordered"))
 
 
@@ -132,7 +134,7 @@ def test_information_lies_between_nothing_and_the_entropy_of_the_factor(seed, si
         assert bool((known[:, k] <= whole + 1e-12).all())
 
 
-@pytest.mark.parametrize("name", OF_POSTERIORS)
+@pytest.mark.parametrize("name", WITHOUT_POINTS)
 @given(
     permutation=st.permutations(range(3)),
     signs=st.lists(st.sampled_from([-1.0, 1.0]), min_size=3, max_size=3),
@@ -149,7 +151,7 @@ def test_order_and_sign_of_latents_do_not_matter(name, permutation, signs):
     assert float(score(3 * mean, logvar=logvar)) > float(before)
 
 
-@pytest.mark.parametrize("name", OF_POSTERIORS)
+@pytest.mark.parametrize("name", WITHOUT_POINTS)
 def test_arrays_of_any_kind_and_a_grid_score_alike(name):
     score = getattr(metrics, name)
     by_numpy = score(MEAN.astype(np.float32), logvar=LOGVAR.astype(np.float32), seed=3)

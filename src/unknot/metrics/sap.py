@@ -159,7 +159,8 @@ def correlated_groups(codes: Float[Tensor, "n z"], least: float) -> Int[Tensor, 
     group = torch.arange(len(near), device=codes.device)
     for _ in near:  # the least number of a chain is passed on from neighbour to neighbour
         group = torch.where(near, group, len(near)).amin(1).minimum(group)
-    return group.unique(return_inverse=True)[1]
+    numbered: Tensor = group.unique(return_inverse=True)[1]
+    return numbered
 
 
 def _svm_accuracy(train: Rows, test: Rows) -> Float[Tensor, "z f"]:
