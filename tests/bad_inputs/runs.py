@@ -28,6 +28,7 @@ COMMANDS = [
     bad("explore {run} --member 9 --out out.html", "The number of a model", ""),
     bad("explore {run} --frames --int8 --out out.html", "use one of them", ""),
     bad("explore {run} {d}/nothing --out out.html", "no run", ""),
+    bad("explore {d}/nothing --out out.html", "no run", ""),
     bad("show {d}/taken", "no run", ""),
     bad("check {d}/taken", "taken", ""),
     bad("check {d}/none", "none", ""),

@@ -1,21 +1,28 @@
 """``unknot explore``: one file in which people move the latents of a model."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unknot.cli.options import DataPlace, Device, Member, RunArgument
+from unknot.cli.options import DataPlace, Device, Member, output_folder
+
+if TYPE_CHECKING:
+    from unknot.report.explorer.forms import Form
 
 
 def explore(
-    run: RunArgument,
+    run: Annotated[Path, typer.Argument(help="Run folder, or study folder.")],
     other: Annotated[
         Path | None,
         typer.Argument(help="Another run on the same data, to compare under the same sliders."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Output file.", show_default="RUN/explorer.html")
+        Path | None,
+        typer.Option(
+            help="Output file; of a study, a folder.",
+            show_default="RUN/explorer.html, or STUDY/report",
+        ),
     ] = None,
     member: Member = 0,
     no_images: Annotated[
@@ -41,10 +48,15 @@ def explore(
     computes the pictures. Nets of other layers than linear ones, convolutions and activations get
     pictures that are decoded beforehand, as with --frames.
 
+    Of a study it writes a file for each objective, with the best model beside the median one, and
+    `unknot report` links to them.
+
     Examples:
     `unknot explore runs/faces --out faces.html`
 
     `unknot explore runs/vae runs/ada_gvae --out both.html`
+
+    `unknot explore studies/betas && unknot report studies/betas`
     """
     from unknot.cli.screen import say, stderr
     from unknot.core.errors import ConfigError, StoreError
@@ -54,6 +66,10 @@ def explore(
 
     if frames and int8:
         raise ConfigError("--frames stores no weights that --int8 could shorten; use one of them.")
+    form: "Form | None" = "frames" if frames else "int8" if int8 else None
+    if (run / "study.db").exists():
+        _explore_study(run, other, out, images=not no_images, form=form, device=device)
+        return
     path = out or run / "explorer.html"
     check_path(path)
     if path.exists() and not force:
@@ -61,11 +77,34 @@ def explore(
     folders = [run] if other is None else [run, other]
     with stderr.status("measuring latents"):
         models = [explorer_model(load(f, device=device, data=data), member) for f in folders]
-        page = explorer(
-            models, images=not no_images, form="frames" if frames else "int8" if int8 else None
-        )
+        page = explorer(models, images=not no_images, form=form)
     page.write(path)
     if page.reason:
         say(f"Pictures are decoded beforehand: {page.reason}.")
     say(f"{page.contents}")
     say("Open ", (str(path), "bold"), f" ({path.stat().st_size / 1e6:.1f} MB).")
+
+
+def _explore_study(
+    study: Path,
+    other: Path | None,
+    out: Path | None,
+    *,
+    images: bool,
+    form: "Form | None",
+    device: str,
+) -> None:
+    """Write the explorers of a study into the folder of its report."""
+    from unknot.cli.screen import say, stderr
+    from unknot.core.errors import ConfigError
+    from unknot.report.explorer.study import write_explorers
+
+    if other is not None:
+        raise ConfigError(
+            f"{study} is a study, whose models are compared already; leave out {other}."
+        )
+    folder = output_folder(out or study / "report")
+    with stderr.status("measuring latents"):
+        files = write_explorers(study, folder, images=images, form=form, device=device)
+    for file in files:
+        say(f"{file} ({file.stat().st_size / 1e6:.1f} MB)")

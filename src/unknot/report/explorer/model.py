@@ -28,6 +28,8 @@ class ExplorerModel:
     run: Run
     latents: Latents
     scores: Mapping[str, float]
+    role: str = ""
+    """Why it was chosen, in a few words."""
 
 
 def explorer_model(run: Run, member: int = 0) -> ExplorerModel:

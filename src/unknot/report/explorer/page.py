@@ -142,7 +142,7 @@ def slider_view(slider: Slider, models: Sequence[ExplorerModel]) -> dict[str, An
 
 def model_view(model: ExplorerModel) -> dict[str, Any]:
     """A model as the page describes it."""
-    seed = f"seed {model.run.spec.seed_list[0]}"
+    seed = ", ".join(filter(None, (f"seed {model.run.spec.seed_list[0]}", model.role)))
     return {
         "name": f"{model.run.spec.objective.name} on {model.run.dataset.name}",
         "title": f"{title(model.run)}, {seed}",

@@ -10,6 +10,7 @@ import numpy as np
 from unknot.analysis.configurations import Configuration, has_diverged
 from unknot.analysis.plain_table import numbers
 from unknot.core.errors import UnknotError
+from unknot.core.files import file_stem
 from unknot.metrics import lower_is_better
 from unknot.metrics.parts.distances import mean_matrices
 from unknot.objectives.parts.sharing import shared_latents
@@ -59,10 +60,18 @@ def typical_runs(configurations: Sequence[Configuration], score: str) -> list[Ty
         mean = sign * float(configuration.sample(score).values.mean())
         if configuration.objective not in best or mean > best[configuration.objective][0]:
             best[configuration.objective] = mean, configuration
-    return [_median(c, score, sign) for _, c in best.values()]
+    ranked = [_runs_by_score(configuration, score, sign) for _, configuration in best.values()]
+    return [runs[(len(runs) - 1) // 2] for runs in ranked]
 
 
-def _median(configuration: Configuration, score: str, sign: float) -> TypicalRun:
+def best_run(typical: TypicalRun, score: str) -> TypicalRun:
+    """Of the configuration of a typical run, the run with the best score."""
+    sign = -1.0 if lower_is_better(score) else 1.0
+    return _runs_by_score(typical.configuration, score, sign)[-1]
+
+
+def _runs_by_score(configuration: Configuration, score: str, sign: float) -> list[TypicalRun]:
+    """Runs that have a score, from the worst to the best."""
     values, diverged = numbers(configuration.runs, score), has_diverged(configuration.runs)
     there = [
         i
@@ -70,13 +79,20 @@ def _median(configuration: Configuration, score: str, sign: float) -> TypicalRun
         if status == "done" and not diverged[i] and not np.isnan(values[i])
     ]
     there.sort(key=lambda i: sign * values[i])
-    i = there[(len(there) - 1) // 2]
-    return TypicalRun(
-        configuration,
-        str(configuration.runs["id"][i]),
-        int(configuration.runs["seed"][i]),
-        float(values[i]),
-    )
+    return [
+        TypicalRun(
+            configuration,
+            str(configuration.runs["id"][i]),
+            int(configuration.runs["seed"][i]),
+            float(values[i]),
+        )
+        for i in there
+    ]
+
+
+def model_name(prefix: str, typical: TypicalRun) -> str:
+    """Start of the names of the files of an objective's model, and its anchor in the page."""
+    return f"{prefix}model-{file_stem(typical.configuration.objective)}"
 
 
 def show_model(run: Run, name: str, title: str, keep: FigureKeeper) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from unknot.analysis.configurations import Columns
 from unknot.core.border import parse_json
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import DamageError
-from unknot.core.files import file_stem, write_whole
+from unknot.core.files import write_whole
 from unknot.core.places import without_folders
 from unknot.core.text import cell_text
 from unknot.core.toml import edit_toml, parse_toml, read_text, to_toml
@@ -34,7 +34,7 @@ from unknot.report.study.blocks import (
     value_cell,
 )
 from unknot.report.study.sections import over_datasets, sections
-from unknot.report.study.source import Source, read
+from unknot.report.study.source import Source, file_prefix, read
 from unknot.studies.export import varying_settings
 from unknot.studies.study import Study, flat
 
@@ -79,7 +79,7 @@ def write_report(
     parts, pages = dict[str, Part](), dict[str, dict[str, Any]]()
     for data, of_data in results.by_data.items():
         say(f"drawing {data}" if data else "drawing")
-        parts[data] = _part(source, of_data, f"{file_stem(data)}-" if several else "", published)
+        parts[data] = _part(source, of_data, file_prefix(results, data), published)
         pages[data] = {"name": data, "several": several, **_page_of(parts[data], keep)}
     over = over_datasets(Part(results), keep) if several else None
     models = _models(study, parts, results.scores[0], device, keep, say) if study else []
@@ -180,12 +180,13 @@ def _models(
 ) -> list[dict[str, Any]]:
     """Pictures of one model for each objective and dataset."""
     from unknot.engine.device import threads
-    from unknot.report.study.models import TypicalRun, show_model, typical_runs
+    from unknot.report.study.models import TypicalRun, model_name, show_model, typical_runs
 
     def show(typical: TypicalRun, name: str, title: str) -> list[dict[str, Any]]:
         say(f"pictures of {title}")
         facts = {"title": title, "id": typical.id, "seed": typical.seed, "score": score,
-                 "value": typical.value, "name": name}  # fmt: skip
+                 "value": typical.value, "name": name,
+                 "explorer": (keep.folder.folder / f"{name}.html").exists()}  # fmt: skip
         # Small tensors: threads that wait for each other make it slower.
         with threads(1):
             run = study.run(typical.id, device=device)
@@ -195,7 +196,7 @@ def _models(
     for data, part in parts.items():
         for typical in typical_runs(part.results.configurations, score):
             title = typical.configuration.label + (f" on {data}" if part.prefix else "")
-            name = f"{part.prefix}model-{file_stem(typical.configuration.objective)}"
+            name = model_name(part.prefix, typical)
             models += keep.attempt(name, show, typical, name, title)
     return models
 

@@ -26,7 +26,7 @@ from unknot.core.border import LONGEST_TEXT
 from unknot.core.csv_files import read_table
 from unknot.core.dotted import is_setting
 from unknot.core.errors import ConfigError, DataError, StoreError
-from unknot.core.files import open_file
+from unknot.core.files import file_stem, open_file
 from unknot.core.places import without_common_folder
 from unknot.metrics import lower_is_better
 from unknot.report.study.baselines import baselines as find_baselines
@@ -80,6 +80,11 @@ class Source:
             "only what is scored by that one too is compared. "
         )
         return comparison, note if differ else ""
+
+
+def file_prefix(results: Results, data: str) -> str:
+    """Start of the names of a dataset's files, where there are several datasets."""
+    return f"{file_stem(data)}-" if len(results.by_data) > 1 else ""
 
 
 def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[str] = ()) -> Source:
