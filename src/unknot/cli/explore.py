@@ -56,7 +56,7 @@ def explore(
 
     `unknot explore runs/vae runs/ada_gvae --out both.html`
 
-    `unknot explore studies/betas && unknot report studies/betas`
+    `unknot explore studies/betas`
     """
     from unknot.cli.screen import say, stderr
     from unknot.core.errors import ConfigError, StoreError
