@@ -149,3 +149,12 @@ def test_catalogues_offer_their_classes():
         assert getattr(module, name).__name__ == name
         with pytest.raises(AttributeError):
             module.Nothing  # noqa: B018
+
+
+def test_a_keyword_that_the_objective_has_not_is_one_of_the_net():
+    run = unknot.train(IMAGES, "beta_vae", "mlp", latents=5, beta=2, **TINY | {"steps": 1})
+    assert (run.spec.net.settings.latents, run.spec.objective.settings.beta) == (5, 2)
+    with pytest.raises(ConfigError, match="given twice"):
+        unknot.train(IMAGES, net="mlp", latents=5, net_settings={"latents": 5}, **TINY)
+    with pytest.raises(ConfigError, match="did you mean 'latents'"):
+        unknot.train(IMAGES, net="mlp", latens=5, **TINY)

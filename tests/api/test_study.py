@@ -48,7 +48,8 @@ def study(images, tmp_path_factory):
     """Four runs of a user's class: in this process, which is quick."""
     made = unknot.study(
         "own classes", data=images, objective=Own(), grid={"objective.weight": [1, 8]},
-        seeds=2, metrics=["active_units", "mig"], out=tmp_path_factory.mktemp("s") / "x", **OPTIONS,
+        seeds=2, metrics=["active_units", "mig", "mig@study2019"],
+        out=tmp_path_factory.mktemp("s") / "x", **OPTIONS,
     )  # fmt: skip
     assert "not started" in repr(made)
     return made.run(device="cpu")
@@ -86,7 +87,7 @@ def test_its_table_has_a_row_for_each_run(study):
     table = study.table()
     assert len(table) == len(study) == 4
     assert (table["status"] == "done").all()
-    assert {"objective.weight", "active_units", "mig", "recon"} <= {*table.columns}
+    assert {"objective.weight", "active_units", "mig", "mig@study2019", "recon"} <= {*table.columns}
     assert "4 done" in repr(study)
     assert "own classes" in study._repr_html_()
 
@@ -127,7 +128,7 @@ def test_it_resumes_and_is_opened_again(study):
 def test_what_a_study_cannot_have_is_refused():
     with pytest.raises(ConfigError, match="from files"):
         unknot.study("x", data=np.zeros((9, 8, 8), np.uint8))
-    with pytest.raises(ConfigError, match="one protocol"):
-        unknot.study("x", data="xysquares", metrics=["mig", "dci@study2019"])
+    with pytest.raises(ConfigError, match="study2019"):
+        unknot.study("x", data="xysquares", metrics=["mig", "dci@study2109"])
     with pytest.raises(ConfigError, match="did you mean"):
         unknot.study("x", data="xysquares", grid={"objective.bta": [1]})

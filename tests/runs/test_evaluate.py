@@ -17,6 +17,7 @@ from unknot.metrics.parts import evaluation
 from unknot.runs import evaluate
 from unknot.runs import records as kept
 from unknot.runs.evaluate import ScoringRequest
+from unknot.runs.metric_names import model_metrics
 from unknot.runs.records import Record
 
 QUICK = ["mig", "kl_per_dimension", "aggregate_posterior", "elbo", "log_likelihood"]
@@ -64,7 +65,7 @@ def test_the_bounds_are_in_order_and_near_the_loss_of_training(options):
 def test_scores_that_do_not_apply_are_told_with_the_reason(options):
     run = unknot.train(**options)
     done = []
-    wanted = ScoringRequest(evaluate.model_metrics(), "carbonneau", strict=False)
+    wanted = ScoringRequest(model_metrics(), "carbonneau", strict=False)
     (model,) = evaluate.models(run.training, wanted)
     found = evaluate.score(model, wanted, on_score=lambda: done.append(None))
     skipped = by_name(record for record in found if not record.applies)

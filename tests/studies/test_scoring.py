@@ -23,6 +23,7 @@ from unknot.runs import evaluate
 from unknot.runs.evaluate import ScoringRequest
 from unknot.runs.folder import RunFolder
 from unknot.runs.loading import load_training
+from unknot.runs.metric_names import model_metrics
 from unknot.runs.training import Stopped
 from unknot.studies.execute import driver, local, score_models
 from unknot.studies.execute import run_task as tasks
@@ -120,7 +121,7 @@ def files(folder):
 @pytest.mark.slow
 def test_all_scores_are_the_same_bit_for_bit(copied, started):
     """In a thread, as a worker of a cluster may call it."""
-    names = [*evaluate.model_metrics(), "udr"]  # which compares several models
+    names = [*model_metrics(), "udr"]  # which compares several models
     alone, beside = copied("alone", metrics=names), copied("beside", metrics=names, processes=2)
     with threadpool_limits(1):
         expected = run_population_task(alone)
@@ -264,7 +265,7 @@ def test_a_failure_here_ends_the_workers(trained, started):
 def test_a_worker_leaves_with_whoever_started_it(trained, started):
     """In the middle of its work, where it would never look at its input."""
     inbox, request = queue.SimpleQueue(), ScoringRequest(["mig"])
-    worker = local.WorkerProcess(inbox, {})
+    worker = local.WorkerProcess(inbox, {}, None)
     worker.give(score_models.score_task(models(trained, request)[0], request, 0))
     while True:
         _, (fact, data) = inbox.get(timeout=60)

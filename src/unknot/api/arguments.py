@@ -1,19 +1,24 @@
 """Arguments of the first functions that a script calls: their types, looked at before anything."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from itertools import islice
 from operator import index
 from typing import Any
 
 import torch
 
+from unknot.core import registry
 from unknot.core.border import as_path, check_type
 from unknot.core.errors import ConfigError
 from unknot.core.text import shown
-from unknot.runs.config import MOST_SEEDS
+from unknot.runs.config import DEFAULTS, MOST_SEEDS
+from unknot.runs.spec import TrainSpec
 
 SETTINGS = {"data_settings": "data", "net_settings": "net", "objective_settings": "objective"}
 """Arguments that are tables of settings, and where the name of the thing belongs."""
+PLACES: dict[registry.Room, str] = {"nets": "net_settings", "datasets": "data_settings"}
+"""Arguments that hold settings by their own names; those of the objective are keywords."""
 
 
 def check_arguments(
@@ -55,6 +60,55 @@ def device_name(device: Any) -> str:
     """
     check_type("device", device, str, torch.device)
     return str(device)
+
+
+def share_settings(
+    settings: Mapping[str, Any],
+    objective: str,
+    its_fields: Sequence[str],
+    net: Any,
+    objective_settings: Mapping[str, Any] | None,
+    net_settings: Mapping[str, Any] | None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Keywords of `unknot.train` as settings of the objective and, where it has none, of the net.
+
+    Args:
+        settings: The keywords.
+        objective: The name of the objective.
+        its_fields: Names of its settings.
+        net: A net by name, or anything else.
+        objective_settings: Settings that are known to be the objective's.
+        net_settings: Settings that are known to be the net's.
+
+    Raises:
+        ConfigError: Neither has such a setting, or one is given twice.
+    """
+    shares = {
+        "objective_settings": dict(objective_settings or {}),
+        "net_settings": dict(net_settings or {}),
+    }
+    name = net if isinstance(net, str) else DEFAULTS["net"]
+    net_fields = registry.settings("nets", name) if net is None or isinstance(net, str) else {}
+    for setting, value in settings.items():
+        if setting not in its_fields and setting not in net_fields:
+            _check_place(setting)
+            words = [*its_fields, *net_fields, *(f.name for f in fields(TrainSpec))]
+            hint = registry.nearest(setting, [*words, "lr", "optimizer", "device", "out"])
+            raise ConfigError(f"train and {objective} have no setting '{setting}'{hint}")
+        place = "objective_settings" if setting in its_fields else "net_settings"
+        if setting in shares[place]:
+            raise ConfigError(f"'{setting}' is given twice, as a keyword and in {place}.")
+        shares[place][setting] = value
+    return shares["objective_settings"], shares["net_settings"]
+
+
+def _check_place(setting: str) -> None:
+    """Say where a setting of nets or of datasets is given."""
+    for room, argument in PLACES.items():
+        if any(setting in registry.settings(room, name) for name in registry.names(room)):
+            raise ConfigError(
+                f"'{setting}' is a setting of {room}; use {argument}={{'{setting}': ...}}."
+            )
 
 
 def seed_list(seeds: Any) -> int | list[int]:

@@ -40,8 +40,8 @@ def study(
         grid: Values to run by the path of a setting, ``{"objective.beta": [1, 4, 16]}``; axes
             multiply.
         seeds: How many, from 0 on, or which.
-        metrics: Names of metrics; a protocol may follow, ``dci@study2019``, the same for all.
-        protocol: Of the metrics; ``unknot`` when None.
+        metrics: Names of metrics; a protocol may follow, ``dci@study2019``.
+        protocol: Of metrics that name none; ``unknot`` when None.
         out: The study folder; ``studies/NAME`` when None.
         train: What all runs share, as in a settings file: ``steps=20_000``, ``batch=64``,
             ``split="rows"``.
@@ -66,12 +66,17 @@ def study(
         for path, values in axes.items():
             dotted.put(block, path, values)
         blocks.append(block)
-    names, wish = _split_protocol(metrics, protocol)
+    names = re.split(r"\s*,\s*", metrics) if isinstance(metrics, str) else [*metrics]
+    for metric in names:
+        check_type("metrics", metric, str)
+    protocols = {metric.partition("@")[2] for metric in names}
+    if protocol is None and len(protocols) == 1 and (protocol := protocols.pop()):
+        names = [metric.partition("@")[0] for metric in names]  # the study's own
     table: dict[str, Any] = {
         "name": name,
         "seeds": [*range(seeds)] if isinstance(seeds, int) else seed_list(seeds),
-        "metrics": names,
-        "protocol": wish,
+        "metrics": "all" if names == ["all"] else names,
+        "protocol": protocol or "unknot",
         "train": base,
         "grid": blocks,
     }
@@ -101,18 +106,3 @@ def _data_table(data: Any) -> dict[str, Any]:
             "images, numpy.savez('images.npz', images=...), and give the path."
         )
     return table
-
-
-def _split_protocol(metrics: Sequence[str], protocol: str | None) -> tuple[Any, str]:
-    if isinstance(metrics, str):
-        metrics = re.split(r"\s*,\s*", metrics)
-    for metric in metrics:
-        check_type("metrics", metric, str)
-    named = {metric.partition("@")[2] or protocol or "unknot" for metric in metrics}
-    if len(named) > 1:
-        raise ConfigError(
-            f"A study scores under one protocol; got {', '.join(sorted(named))}. Score its runs "
-            "under others afterwards: unknot evaluate."
-        )
-    names = [metric.partition("@")[0] for metric in metrics]
-    return "all" if names == ["all"] else names, next(iter(named), protocol or "unknot")

@@ -11,6 +11,7 @@ from unknot.api.scores import Scores
 from unknot.core.border import check_type, check_whole
 from unknot.runs import evaluate, longer, run, verbs
 from unknot.runs.folder import RunFolder
+from unknot.runs.metric_names import by_protocol, metric_names
 from unknot.runs.signals import stop_on_signal
 from unknot.runs.training import Watcher
 
@@ -314,14 +315,10 @@ class Run(run.Run):
         check_type("protocol", protocol, str)
         if not metrics:
             return self._score(None, part, protocol, seed)
-        by_protocol: dict[str, list[str]] = {}
-        for metric in metrics:
-            name, _, wish = metric.partition("@")
-            by_protocol.setdefault(wish or protocol, []).append(name)
         return Scores(
             record
-            for wish, names in by_protocol.items()
-            for record in self._score(evaluate.metric_names(names), part, wish, seed)
+            for wish, names in by_protocol(metrics, protocol).items()
+            for record in self._score(metric_names(names), part, wish, seed)
         )
 
     def _score(self, names: list[str] | None, part: str | None, protocol: str, seed: int) -> Scores:

@@ -79,8 +79,8 @@ class Study:
         """Run what is left of it, in processes of this machine; Ctrl-C stops with checkpoints.
 
         Args:
-            device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
-            workers: Processes; one for each core, or one on a GPU, when None.
+            device: ``auto``, ``cpu``, ``cuda`` for all GPUs, ``cuda:1`` or ``cuda:0,1``.
+            workers: Processes; one for each core, or one for each GPU, when None.
             update: Apply changes of the study to its folder; finished runs are kept.
             skip_missing: Leave out runs on published datasets whose files are not there.
             progress: Show a bar, in a terminal or a notebook.

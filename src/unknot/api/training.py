@@ -7,7 +7,7 @@ from typing import Any, SupportsIndex, TypeAlias
 
 import torch
 
-from unknot.api.arguments import check_arguments, device_name, seed_list
+from unknot.api.arguments import check_arguments, device_name, seed_list, share_settings
 from unknot.api.objects import choice_table, give_classes, is_dataset_settings
 from unknot.api.own_net import give_modules, holds_modules, question_logits, try_modules
 from unknot.api.progress import bar
@@ -25,9 +25,6 @@ from unknot.runs.training import Watcher
 
 Callback: TypeAlias = Callable[[Run, Mapping[str, Any]], bool | None]
 """Sees the run so far and what was logged; True stops the training."""
-
-PLACES: dict[registry.Room, str] = {"nets": "net_settings", "datasets": "data_settings"}
-"""Arguments that hold settings by their own names; those of the objective are keywords."""
 
 
 def train(
@@ -107,6 +104,7 @@ def train(
             which encodes, decodes and scores, and what was logged, by name. True stops training.
         progress: Show a bar, in a terminal or a notebook.
         settings: The objective's own settings, such as ``beta=4``; ``preset`` names a set of them.
+            What it has not may be a setting of the net, such as ``latents=6``.
 
     Raises:
         UnknotError: A setting does not make sense; the message says which and what to do.
@@ -122,23 +120,26 @@ def train(
             "objective_settings": objective_settings,
         },
     )
+    name = choice_table("objectives", objective)["name"]
+    its_fields = ["preset", *(f.name for f in fields(registry.get("objectives", name)))]
+    own_settings, net_settings = share_settings(
+        settings, name, its_fields, net, objective_settings, net_settings
+    )
     loaded, data_table = _data(data, data_settings or {})
     seed_numbers, decoded = seed_list(seeds), None
     if holds_modules(net):
         if net_settings:
-            raise ConfigError("net is modules already; net_settings are for a net by name.")
+            raise ConfigError(f"net is modules already, which have no {next(iter(net_settings))}.")
         loaded = config.data(data_table).settings.load() if loaded is None else loaded
         net_table, decoded = try_modules(net, loaded, several=isinstance(seed_numbers, list))
     elif net is None:
-        net_table = dict(net_settings or {})
+        net_table = net_settings
     else:
         net_table = choice_table("nets", net, net_settings)
-    own_settings = {**settings, **(objective_settings or {})}
-    objective_table = choice_table("objectives", objective, own_settings)
     table: dict[str, Any] = {
         "data": data_table,
         "net": net_table,
-        "objective": objective_table,
+        "objective": choice_table("objectives", objective, own_settings),
         "optim": _optim_table(optimizer, lr),
         "steps": steps,
         "batch": batch,
@@ -159,18 +160,6 @@ def train(
         "score_at": [*score_at] or None,
     }
     table |= {name: value for name, value in options.items() if value is not None}
-    name = objective_table["name"]
-    its_fields = ["preset", *(f.name for f in fields(registry.get("objectives", name)))]
-    for setting in settings:
-        if setting not in its_fields:
-            _check_place(setting)
-            words = [*its_fields, *table, "lr", "optimizer", "device", "out"]
-            hint = registry.nearest(setting, words)
-            raise ConfigError(f"train and {name} have no setting '{setting}'{hint}")
-        if setting in (objective_settings or {}):
-            raise ConfigError(
-                f"'{setting}' is given twice, as a keyword and in objective_settings."
-            )
     try:
         spec = config.spec(table)
     except ConfigError as error:
@@ -251,15 +240,6 @@ def load(
     """
     _give(path, objective, net)
     return Run.wrap(verbs.load(path, device=device_name(device), data=data, step=step))
-
-
-def _check_place(setting: str) -> None:
-    """Say where a setting of nets or of datasets is given."""
-    for room, argument in PLACES.items():
-        if any(setting in registry.settings(room, name) for name in registry.names(room)):
-            raise ConfigError(
-                f"'{setting}' is a setting of {room}; use {argument}={{'{setting}': ...}}."
-            )
 
 
 def _give(path: str | Path, objective: Any, net: Any) -> None:

@@ -71,12 +71,13 @@ def evaluate(
     from unknot.core.errors import StoreError
     from unknot.runs import evaluate as scores
     from unknot.runs import lock, records
+    from unknot.runs.metric_names import metric_names, model_metrics
     from unknot.runs.verbs import load
     from unknot.studies.execute.score_models import score_models, scoring_processes
 
     names = split_names(metrics)
     request = scores.ScoringRequest(
-        scores.metric_names(names) if names else scores.model_metrics(part),
+        metric_names(names) if names else model_metrics(part),
         protocol,
         seed,
         strict=names is not None,

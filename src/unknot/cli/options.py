@@ -1,5 +1,6 @@
 """Options and arguments that several commands share, and how their text is read."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from unknot.core.dataset import FactorDataset
+    from unknot.studies.file.study_file import StudyFile
 
 RunArgument = Annotated[Path, typer.Argument(help="Run folder.")]
 StudyArgument = Annotated[Path, typer.Argument(help="Study folder.")]
@@ -38,6 +40,10 @@ Kinds = Annotated[
 ]
 
 Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")]
+StudyDevice = Annotated[
+    str,
+    typer.Option("--device", help="Device: auto, cpu, cuda (all GPUs), cuda:1 or cuda:0,1."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 JsonOnly = Annotated[bool, typer.Option("--json", help="Print JSON instead of writing pictures.")]
 Member = Annotated[
@@ -67,9 +73,30 @@ Quick = Annotated[
     bool,
     typer.Option("--quick", help="Use the short version, defined under [quick] in the study file."),
 ]
+StudyWords = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[STUDY] [KEY=VALUE]...",
+        help="Study file (TOML), preset (see `unknot study list`) or study folder, and settings of "
+        "its runs such as steps=20000 or beta=4. Without a study, settings, --grid and --seeds "
+        "make one.",
+        show_default=False,
+    ),
+]
+StudyData = Annotated[
+    str | None,
+    typer.Option("--data", help="Dataset, or your own folder or file of images, of all runs."),
+]
+StudyObjective = Annotated[str | None, typer.Option("--objective", help="Objective of all runs.")]
+ScoreEvery = Annotated[
+    int | None,
+    typer.Option(
+        "--score-every", help="Score the weights of each multiple of so many steps as well.", min=1
+    ),
+]
 StudySet = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Set a value of the study file, e.g. train.steps=100. Repeatable."),
+    typer.Option("--set", help="The same as a word KEY=VALUE. Repeatable."),
 ]
 Grid = Annotated[
     list[str] | None,
@@ -104,7 +131,7 @@ SkipMissing = Annotated[
 ]
 StudyWorkers = Annotated[
     int | None,
-    typer.Option(help="Worker processes.", show_default="one per core; one on a GPU", min=1),
+    typer.Option(help="Worker processes.", show_default="one per core; one per GPU", min=1),
 ]
 
 
@@ -141,6 +168,45 @@ def split_words(words: Sequence[str]) -> tuple[Path | None, list[str]]:
             f"Expected one file, and settings such as beta=4; got {' and '.join(files)}."
         )
     return (Path(files[0]) if files else None), [word for word in words if word not in files]
+
+
+def read_study_flags(
+    words: Sequence[str] | None,
+    set_: Sequence[str] | None,
+    *,
+    data: str | None,
+    objective: str | None,
+    score_every: int | None,
+    **flags: Any,
+) -> "tuple[Path | None, StudyFile | None]":
+    """The folder of a study that is there, or the study of a file and flags; words are settings.
+
+    Args:
+        words: A file, preset or folder, and settings ``key=value``.
+        set_: More settings.
+        data: Of all runs.
+        objective: Of all runs.
+        score_every: Steps between weights that are scored.
+        flags: What else `read_study` takes.
+    """
+    from unknot.core.errors import ConfigError
+    from unknot.studies.file.study_file import read_study
+
+    study, settings = split_words(words or [])
+    options = {"data.name": data, "objective.name": objective}
+    # Quoted: a name is a text, also where it looks like a number.
+    quoted = {path: json.dumps(value) for path, value in options.items() if value is not None}
+    assignments = [f"train.{path}={value}" for path, value in quoted.items()]
+    assignments += [] if score_every is None else [f"score_every={score_every}"]
+    assignments += [*settings, *(set_ or ())]
+    if study is None or not study.is_dir():
+        return None, read_study(study, assignments=assignments, **flags)
+    if assignments or any(flags.values()):
+        raise ConfigError(
+            f"Flags apply to a study file, not to a study folder: edit {study}/study.toml, then "
+            "add --update."
+        )
+    return study, None
 
 
 def override(

@@ -8,24 +8,22 @@ import torch
 from torch import Tensor
 
 import unknot
-from unknot.core import noise, registry
+from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factor_table import Space, as_table
 from unknot.core.representation import CodeCache, Representation
 from unknot.engine.encode import encode
-from unknot.metrics import facts
 from unknot.metrics.parts import evaluation
 from unknot.metrics.parts.facts import Protocol, check_protocol, protocols_for
 from unknot.metrics.parts.inputs import Inputs
 from unknot.metrics.parts.score import Score
 from unknot.runs.context import part_rows
 from unknot.runs.decoding import decoding, reconstruction_errors
+from unknot.runs.metric_names import RECON, decodes, model_metrics
 from unknot.runs.records import Record, protocol_record
 from unknot.runs.run import Run
 from unknot.runs.training import Training
 
-RECON = "recon"
-"""The error of reconstructions, a record like that of a metric."""
 PART_ROWS = 20_000
 """Rows of a part that scores look at, at most."""
 LONGEST = 100
@@ -152,31 +150,6 @@ def compute(model: Model, request: ScoringRequest) -> Iterator[Record]:
             yield _plain_record(model, request, metric, remarks=[str(error)])
         else:
             yield replace(_record(model, score), part=request.part, step=model.step)
-
-
-def decodes(metric: str) -> bool:
-    """Whether a metric needs the decoder, and so is computed where the model is."""
-    return metric == RECON or "decoder" in facts(metric).needs
-
-
-def model_metrics(part: str | None = None) -> list[str]:
-    """Names of the metrics of one trained model; of a part of its data also `RECON`."""
-    names = [name for name in registry.names("metrics") if "models" not in facts(name).needs]
-    return names if part is None else [RECON, *names]
-
-
-def metric_names(names: Sequence[str]) -> list[str]:
-    """Checked names of metrics, each once.
-
-    Example:
-        >>> metric_names(["mig", "sap", "mig"])
-        ['mig', 'sap']
-    """
-    metrics = [RECON, *model_metrics()]
-    for name in names:
-        if name not in metrics:
-            raise ConfigError(f"There is no metric '{name}'{registry.nearest(str(name), metrics)}")
-    return [*dict.fromkeys(names)]
 
 
 def models(training: Training, request: ScoringRequest) -> list[Model]:

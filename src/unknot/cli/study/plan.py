@@ -1,35 +1,40 @@
 """``unknot study plan``: what a study would run, and for how long."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from unknot.cli.options import (
-    Device,
     Grid,
     Json,
     Quick,
+    ScoreEvery,
     SkipMissing,
+    StudyData,
+    StudyDevice,
     StudyMetrics,
+    StudyObjective,
     StudyProtocol,
     StudySeeds,
     StudySet,
+    StudyWords,
     StudyWorkers,
+    read_study_flags,
 )
 
 
 def plan(
-    file: Annotated[
-        Path | None, typer.Argument(help="Study file (TOML), or the name of a preset.")
-    ] = None,
+    words: StudyWords = None,
     quick: Quick = False,
     set_: StudySet = None,
+    data: StudyData = None,
+    objective: StudyObjective = None,
     grid: Grid = None,
     seeds: StudySeeds = None,
     metrics: StudyMetrics = None,
     protocol: StudyProtocol = None,
-    device: Device = "auto",
+    score_every: ScoreEvery = None,
+    device: StudyDevice = "auto",
     workers: StudyWorkers = None,
     estimate: Annotated[
         bool, typer.Option(help="Time a few steps of each population and estimate the total.")
@@ -50,11 +55,12 @@ def plan(
 
     `unknot study plan hartmann2021 --budget`
 
-    `unknot study plan --set train.steps=100 --grid objective.beta=1,2,4 --seeds 0..4`
+    `unknot study plan data=xysquares steps=100 --grid objective.beta=1,2,4 --seeds 0..4`
     """
     from unknot.cli.screen import print_json, say
     from unknot.cli.study.table import print_short
     from unknot.metrics import protocols_for
+    from unknot.runs.metric_names import by_protocol
     from unknot.studies import estimate as estimates
     from unknot.studies import export
     from unknot.studies.execute.machine import machine
@@ -65,17 +71,19 @@ def plan(
     from unknot.studies.plan import plan as plan_study
     from unknot.studies.study import flat
 
-    study = plan_study(
-        read_study(
-            file,
-            assignments=set_ or (),
-            grid=grid or (),
-            seeds=seeds,
-            metrics=metrics,
-            protocol=protocol,
-            quick=quick,
-        )
+    folder, file = read_study_flags(
+        words,
+        set_,
+        data=data,
+        objective=objective,
+        score_every=score_every,
+        grid=grid or (),
+        seeds=seeds,
+        metrics=metrics,
+        protocol=protocol,
+        quick=quick,
     )
+    study = plan_study(file or read_study(folder / "study.toml" if folder else None))
     gaps = find_gaps(study)
     if skip_missing:
         study = drop_missing(study)
@@ -121,10 +129,10 @@ def plan(
     )
     if study.doubles:
         say(f"{study.doubles:,} duplicate configurations are counted once.")
-    protocols = {metric: protocols_for(metric) for metric in sweep.metrics or ()}
-    without = [m for m, names in protocols.items() if names and sweep.protocol not in names]
-    if without:
-        say(f"Not scored (no protocol {sweep.protocol}): {', '.join(without)}.")
+    for name, metrics_of in by_protocol(sweep.metrics or (), sweep.protocol).items():
+        protocols = {metric: protocols_for(metric) for metric in metrics_of}
+        if without := [m for m, names in protocols.items() if names and name not in names]:
+            say(f"Not scored (no protocol {name}): {', '.join(without)}.")
     if study.omissions:
         say(f"{describe_omissions(study.omissions)}.")
     for gap in gaps:

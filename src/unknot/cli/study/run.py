@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unknot.cli.options import (
-    Device,
     Grid,
     Json,
     Quick,
+    ScoreEvery,
     SkipMissing,
+    StudyData,
+    StudyDevice,
     StudyMetrics,
+    StudyObjective,
     StudyProtocol,
     StudySeeds,
     StudySet,
+    StudyWords,
     StudyWorkers,
+    read_study_flags,
 )
 
 if TYPE_CHECKING:
@@ -24,23 +29,20 @@ if TYPE_CHECKING:
 
 
 def run(
-    study: Annotated[
-        Path | None,
-        typer.Argument(
-            help="Study file (TOML), preset (see `unknot study list`) or study folder. Without it, "
-            "the study is made from --set, --grid and --seeds."
-        ),
-    ] = None,
+    words: StudyWords = None,
     quick: Quick = False,
     out: Annotated[
         Path | None, typer.Option(help="Study folder.", show_default="studies/NAME")
     ] = None,
     set_: StudySet = None,
+    data: StudyData = None,
+    objective: StudyObjective = None,
     grid: Grid = None,
     seeds: StudySeeds = None,
     metrics: StudyMetrics = None,
     protocol: StudyProtocol = None,
-    device: Device = "auto",
+    score_every: ScoreEvery = None,
+    device: StudyDevice = "auto",
     workers: StudyWorkers = None,
     backend: Annotated[str, typer.Option(help="Where to run: local, ray or slurm.")] = "local",
     backend_option: Annotated[
@@ -69,7 +71,7 @@ def run(
 
     `unknot study run quickstart`
 
-    `unknot study run --set train.steps=5000 --grid objective.beta=1,4,16 --seeds 0..4`
+    `unknot study run data=xysquares steps=5000 --grid objective.beta=1,4,16 --seeds 0..4`
 
     `unknot study run studies/betas`
 
@@ -86,25 +88,23 @@ def run(
     from unknot.runs.training import Stopped
     from unknot.studies.execute import driver
     from unknot.studies.execute.backends import connect
-    from unknot.studies.file.study_file import read_study
 
-    file, folder = None, study
-    if study is None or not study.is_dir():
-        file = read_study(
-            study,
-            assignments=set_ or (),
-            grid=grid or (),
-            seeds=seeds,
-            metrics=metrics,
-            protocol=protocol,
-            quick=quick,
-        )
+    folder, file = read_study_flags(
+        words,
+        set_,
+        data=data,
+        objective=objective,
+        score_every=score_every,
+        grid=grid or (),
+        seeds=seeds,
+        metrics=metrics,
+        protocol=protocol,
+        quick=quick,
+    )
+    if file is not None:
         folder = out or Path("studies") / file.folder_name
-    elif set_ or grid or seeds or metrics or protocol or quick or out:
-        raise ConfigError(
-            f"Flags apply to a study file, not to a study folder: edit {study}/study.toml, then "
-            "add --update."
-        )
+    elif out is not None:
+        raise ConfigError(f"{folder} is a study folder already; --out is for a study file.")
     try:
         with (
             interrupts.heard(),

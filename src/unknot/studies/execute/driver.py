@@ -127,8 +127,8 @@ def run(
     Args:
         folder: Of the study.
         study: What to run; the study file of the folder when None.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
-        workers: Processes; one for each core, or one on a GPU, or what a cluster has room for,
+        device: ``auto``, ``cpu``, ``cuda`` for all GPUs, ``cuda:1`` or ``cuda:0,1``.
+        workers: Processes; one for each core, or one for each GPU, or what a cluster has room for,
             when None.
         update: Resume even where the file asks for something else than what is there.
         skip_missing: Plan without the runs whose files are missing; those that are planned already
@@ -243,7 +243,11 @@ def execute(
         for key in store.unfinished()
     ]
     here_alone = functools.partial(
-        local, workers=machine.workers, threads=machine.threads, stop=stop
+        local,
+        workers=machine.workers,
+        threads=machine.threads,
+        devices=machine.devices,
+        stop=stop,
     )
     events = (pool or here_alone)(tasks)
     progress: dict[str, tuple[str, int]] = {}

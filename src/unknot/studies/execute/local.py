@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
 from unknot.core.errors import UnknotError
@@ -40,8 +40,10 @@ class NoWorkersError(UnknotError):
 class WorkerProcess:
     """A worker as whoever started it sees it."""
 
-    def __init__(self, inbox: Inbox, environment: Mapping[str, str]) -> None:
+    def __init__(self, inbox: Inbox, environment: Mapping[str, str], device: str | None) -> None:
         self.task: Task | ScoreTask | None = None
+        self.device = device
+        """Of its tasks; as they say when None."""
         self.ready = False
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
         self.process = subprocess.Popen(
@@ -73,6 +75,8 @@ class WorkerProcess:
 
     def give(self, task: Task | ScoreTask) -> None:
         """Give it a task."""
+        if self.device is not None and isinstance(task, Task):
+            task = replace(task, device=self.device)
         self.task = task
         self.send({"kind": type(task).__name__, "task": asdict(task)})
 
@@ -102,8 +106,9 @@ class LocalPool:
         tasks: Each for one worker at a time.
         workers: The most processes.
         environment: Of the processes, beside this one's.
-        replace: Whether others take the place of the dead; else there are fewer and fewer, as is
-            wise where there may be too little memory for so many.
+        devices: GPUs to share out among the processes; tasks say themselves when there are none.
+        replace_dead: Whether others take the place of the dead; else there are fewer and fewer,
+            as is wise where there may be too little memory for so many.
         answer: Gives a worker the bytes that its task asks for; gets the task's key, and bytes.
         stop: Asked several times a second.
         grace: Seconds that workers have to save and leave.
@@ -115,13 +120,15 @@ class LocalPool:
         *,
         workers: int,
         environment: Mapping[str, str],
-        replace: bool = True,
+        devices: Sequence[str] = (),
+        replace_dead: bool = True,
         answer: Callable[[str, bytearray], bytes] = lambda _, __: b"",
         stop: Callable[[], bool] = lambda: False,
         grace: float = GRACE,
     ) -> None:
         self.waiting, self.left = collections.deque(tasks), len(tasks)
-        self.workers, self.environment, self.replace = workers, environment, replace
+        self.workers, self.environment, self.replace_dead = workers, environment, replace_dead
+        self.devices = devices
         self.answer, self.stop, self.grace = answer, stop, grace
         self.inbox: Inbox = queue.SimpleQueue()
         self.alive: set[WorkerProcess] = set()
@@ -137,7 +144,11 @@ class LocalPool:
 
     def _start(self) -> None:
         while len(self.alive) < min(self.workers, self.left):
-            self.alive.add(WorkerProcess(self.inbox, self.environment))
+            self.alive.add(WorkerProcess(self.inbox, self.environment, self._idlest_device()))
+
+    def _idlest_device(self) -> str | None:
+        busy = collections.Counter(worker.device for worker in self.alive)
+        return min(self.devices, key=lambda device: busy[device], default=None)
 
     def events(self) -> Iterator[Event]:
         """What becomes of the tasks, until all have come to an end."""
@@ -186,7 +197,7 @@ class LocalPool:
         self.alive.remove(worker)
         how = worker.death
         worker.close()
-        self.workers -= not self.replace
+        self.workers -= not self.replace_dead
         if worker.task is None:
             self.failed_starts += not worker.ready
             event = None
@@ -221,6 +232,7 @@ def local(
     *,
     workers: int,
     threads: int | None = None,
+    devices: Sequence[str] = (),
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Event]:
     """Perform tasks in processes of their own; closing the iterator stops them with a checkpoint.
@@ -229,7 +241,11 @@ def local(
         tasks: Each for one worker at a time.
         workers: The most processes.
         threads: Of each; as many as PyTorch likes when None.
+        devices: GPUs to share out among them; tasks say themselves when there are none.
         stop: Asked several times a second.
     """
-    with LocalPool(tasks, workers=workers, environment=threads_in(threads), stop=stop) as pool:
+    environment = threads_in(threads)
+    with LocalPool(
+        tasks, workers=workers, environment=environment, devices=devices, stop=stop
+    ) as pool:
         yield from pool.events()

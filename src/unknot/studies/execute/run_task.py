@@ -21,6 +21,7 @@ from unknot.runs import evaluate, lock, records
 from unknot.runs.evaluate import Model, ScoringRequest
 from unknot.runs.folder import RunFolder
 from unknot.runs.loading import load_training
+from unknot.runs.metric_names import by_protocol, model_metrics
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Stopped, Training
 from unknot.studies import store
@@ -92,15 +93,33 @@ def _scores(
     """Scores of each member that did not diverge; those that the folder has are not computed."""
     if task.metrics == []:
         return
-    metrics = evaluate.model_metrics() if task.metrics is None else task.metrics
-    # A score that does not apply to a run is a fact, not the study's end.
-    request = ScoringRequest(metrics, task.protocol, task.score_seed, strict=False)
+    done = 0
+
+    def count(scores: int) -> None:
+        tell("score", done + scores)
+
+    metrics = model_metrics() if task.metrics is None else task.metrics
+    for protocol, names in by_protocol(metrics, task.protocol).items():
+        # A score that does not apply to a run is a fact, not the study's end.
+        request = ScoringRequest(names, protocol, task.score_seed, strict=False)
+        yield from _scores_of(task, training, folder, request, count, stop)
+        done += len(names) * len(training.ids)
+
+
+def _scores_of(
+    task: Task,
+    training: Training,
+    folder: Path,
+    request: ScoringRequest,
+    on_score: Callable[[int], None],
+    stop: Callable[[], bool],
+) -> Iterator[dict[str, Any]]:
     everybody = score_models(
         _models(training, request),
         request,
         stored=records.read(folder),
         processes=processes_for(task, training),
-        on_score=lambda done: tell("score", done),
+        on_score=on_score,
         stop=stop,
     )
     with closing(everybody):

@@ -21,6 +21,7 @@ from unknot.metrics import facts
 from unknot.metrics.parts.score import Score
 from unknot.runs import evaluate
 from unknot.runs.evaluate import Model, ScoringRequest
+from unknot.runs.metric_names import decodes
 from unknot.runs.records import Record
 from unknot.runs.training import Stopped
 from unknot.studies.execute.events import Failed, Progress, Scored, Warned
@@ -160,14 +161,14 @@ def _side_by_side(
         workers=processes,
         # No GPU: what a worker needs of one is computed here.
         environment={**threads_in(1), "CUDA_VISIBLE_DEVICES": ""},
-        replace=False,
+        replace_dead=False,
         answer=answer,
         stop=stop,
         grace=0.0,  # they have nothing to save
     ) as pool:
         for key in board.models:  # while workers start
             missing = board.missing(key).metrics
-            decoding = [metric for metric in missing if evaluate.decodes(metric)]
+            decoding = [metric for metric in missing if decodes(metric)]
             board.compute(key, replace(request, metrics=decoding))
         yield from board.finished()
         try:
@@ -191,7 +192,7 @@ def _side_by_side(
 
 def score_task(model: Model, missing: ScoringRequest, place: int) -> ScoreTask:
     """The scores of codes as a worker is told them."""
-    metrics = [metric for metric in missing.metrics if not evaluate.decodes(metric)]
+    metrics = [metric for metric in missing.metrics if not decodes(metric)]
     # While the first has many rows encoded, which all have in common, the others compute.
     metrics.sort(key=lambda metric: (facts(metric).rows == "most") == (place > 0))
     space = [[*part] for part in (model.space.names, model.space.sizes, model.space.kinds)]

@@ -26,9 +26,9 @@ from unknot.core.border import check_name
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
 from unknot.core.toml import edit_toml, parse_toml, parse_value, read_text
-from unknot.runs import config
+from unknot.runs import config, words
 from unknot.studies.file import presets
-from unknot.studies.file.sweep import Sweep, baselines, expand
+from unknot.studies.file.sweep import KEYS, Sweep, baselines, expand
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def read_study(
 
     Args:
         file: A TOML file, or the name of a preset; None to build a study from flags alone.
-        assignments: Such as ``train.steps=100``.
+        assignments: Words such as ``train.steps=100``, ``steps=100``, ``beta=4`` or ``name=mine``.
         grid: Axes such as ``objective.beta=1,2,4``; they multiply every grid of the file.
         seeds: Such as ``0..4``.
         metrics: Names with commas between, or ``all``.
@@ -105,17 +105,26 @@ def read_study(
     table.setdefault("name", file.stem if file else "study")
     if quick:
         table = _with_quick(table, shorter)
-    table = config.assign(table, assignments)
+    table = _with_words(table, assignments)
     if grid:
         table["across"] = _with_axes(table.get("across", {}), grid)
     if seeds is not None:
         table["seeds"] = config.seeds(seeds)
-    if metrics is not None:
-        names = [name.strip() for name in metrics.split(",")]
+    if isinstance(listed := table.get("metrics") if metrics is None else metrics, str):
+        names = [name.strip() for name in listed.split(",")]
         table["metrics"] = "all" if names == ["all"] else names
     if protocol is not None:
         table["protocol"] = protocol
     return StudyFile(table, source)
+
+
+def _with_words(table: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
+    """A study's table with words such as ``steps=100``, which are settings of its runs."""
+    own = [word for word in assignments if re.split(r"[.=]", word.strip())[0] in KEYS]
+    result = config.assign(table, own)
+    if rest := [word for word in assignments if word not in own]:
+        result["train"] = words.apply(result.get("train", {}), rest)
+    return result
 
 
 def find_file(file: Path) -> Path:

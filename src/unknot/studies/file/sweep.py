@@ -33,7 +33,8 @@ from unknot.core import dotted, registry
 from unknot.core.border import check_name
 from unknot.core.errors import ConfigError
 from unknot.metrics.parts.facts import check_protocol
-from unknot.runs import config, evaluate
+from unknot.runs import config
+from unknot.runs.metric_names import metric_names
 from unknot.studies.file.formula import compute, is_formula
 
 KEYS = (
@@ -248,8 +249,13 @@ def _metrics(value: Any) -> tuple[str, ...] | None:
     if value == "all":
         return None
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise ConfigError(f'metrics look like ["mig", "sap"], or "all"; got {value!r}.')
-    return tuple(evaluate.metric_names(value))
+        raise ConfigError(f'metrics look like ["mig", "dci@study2019"], or "all"; got {value!r}.')
+    for name in value:
+        metric, mark, protocol = name.partition("@")
+        metric_names([metric])
+        if mark:
+            check_protocol(protocol)
+    return tuple(dict.fromkeys(value))
 
 
 def baselines(value: Any) -> tuple[str, ...]:

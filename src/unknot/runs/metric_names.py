@@ -1,0 +1,49 @@
+"""Names of the metrics of a trained model."""
+
+from collections.abc import Sequence
+
+from unknot.core import registry
+from unknot.core.errors import ConfigError
+from unknot.metrics import facts
+
+RECON = "recon"
+"""The error of reconstructions, a record like that of a metric."""
+
+
+def decodes(metric: str) -> bool:
+    """Whether a metric needs the decoder, and so is computed where the model is."""
+    return metric == RECON or "decoder" in facts(metric).needs
+
+
+def model_metrics(part: str | None = None) -> list[str]:
+    """Names of the metrics of one trained model; of a part of its data also `RECON`."""
+    names = [name for name in registry.names("metrics") if "models" not in facts(name).needs]
+    return names if part is None else [RECON, *names]
+
+
+def metric_names(names: Sequence[str]) -> list[str]:
+    """Checked names of metrics, each once.
+
+    Example:
+        >>> metric_names(["mig", "sap", "mig"])
+        ['mig', 'sap']
+    """
+    metrics = [RECON, *model_metrics()]
+    for name in names:
+        if name not in metrics:
+            raise ConfigError(f"There is no metric '{name}'{registry.nearest(str(name), metrics)}")
+    return [*dict.fromkeys(names)]
+
+
+def by_protocol(metrics: Sequence[str], protocol: str) -> dict[str, list[str]]:
+    """Names of metrics by protocol, which a name may have behind it.
+
+    Example:
+        >>> by_protocol(["mig", "dci@study2019", "sap"], "unknot")
+        {'unknot': ['mig', 'sap'], 'study2019': ['dci']}
+    """
+    names: dict[str, list[str]] = {}
+    for metric in metrics:
+        name, _, wish = metric.partition("@")
+        names.setdefault(wish or protocol, []).append(name)
+    return names
