@@ -153,7 +153,7 @@ def test_modules_that_do_not_fit_are_refused():
     tied = nn.Sequential(nn.Flatten(), shared, nn.Linear(64, 6))
     with pytest.raises(ConfigError, match="share weights"):
         unknot.train(IMAGES, net=(tied, nn.Sequential(nn.Linear(3, 64), shared)), **TINY)
-    with pytest.raises(ConfigError, match="net_settings"):
+    with pytest.raises(ConfigError, match="modules already"):
         unknot.train(IMAGES, net=plain(), net_settings={"latents": 3}, **TINY)
     with pytest.raises(ConfigError, match="train alone"):
         unknot.study("modules", data="xysquares", net=plain())

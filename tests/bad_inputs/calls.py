@@ -35,7 +35,7 @@ CALLS = [
     Call(f"{RUN}.plot_curves().save('x.pdf')", "ends in .png or .svg", "silent"),
     Call(f"{RUN}.traverse().save(5)", "path must be of the type str or Path", "traceback"),
     Call(f"{RUN}.decode(torch.full((2, 10), float('nan')))", "NaN", "silent"),
-    Call(f"unknot.train({IMAGES}, latents=4)", "net_settings={'latents': ...}", "words"),
+    Call(f"unknot.train({IMAGES}, spacing=4)", "data_settings={'spacing': ...}", "words"),
     Call(f"unknot.train({IMAGES}, labels={{}})", "data_settings={'labels': ...}", "words"),
     Call(f"unknot.train({IMAGES}, steps=np.float32(2))", "steps", ""),
     Call(f"unknot.train({IMAGES}, device=torch.device('meta'))", "Devices are auto", ""),
