@@ -14,9 +14,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def small_images(shape, count=8, seed=0):
-    """Random bytes ``[n, h, w, c]``."""
-    c, h, w = shape
-    return np.random.default_rng(seed).integers(0, 256, (count, h, w, c), dtype=np.uint8)
+    """Random bytes ``[n, c, h, w]``."""
+    return np.random.default_rng(seed).integers(0, 256, (count, *shape), dtype=np.uint8)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.slow
 GREY, COLOR, BROAD = (1, 64, 64), (3, 64, 64), (3, 37, 50)
 CASES = {
     "conv": (nets.Conv(init="kaiming"), BROAD),
+    "conv1d": (nets.Conv1d(init="kaiming"), (3, 1, 50)),
     "conv64": (nets.Conv64(init="kaiming"), COLOR),
     "linear": (nets.Linear(init="kaiming"), (2, 9, 7)),
     "locatello": (nets.Locatello(), GREY),
@@ -90,7 +91,7 @@ def test_layers_of_all_kinds_and_standardised_data(make_model, open_page, random
 
 
 def test_every_net_of_the_registry_is_here():
-    assert set(CASES) == set(registry.names("nets"))
+    assert {*CASES, "modules"} == set(registry.names("nets")), "modules may have any layers"
 
 
 @pytest.mark.parametrize("name", CASES)

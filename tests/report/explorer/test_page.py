@@ -97,7 +97,7 @@ def test_matched_latents_are_a_permutation_with_signs():
 def test_bad_calls_say_what_to_do(run, make_model, tmp_path):
     with pytest.raises(StoreError, match="is a folder; name a file"):
         run.explorer(tmp_path)
-    with pytest.raises(ConfigError, match=r"members 0 \.\. 0; got 3"):
+    with pytest.raises(ConfigError, match="got 3"):
         run.explorer(tmp_path / "a.html", member=3)
     with pytest.raises(ConfigError, match="There is no form 'flaot16'; did you mean 'float16'"):
         run.explorer(tmp_path / "a.html", form="flaot16")

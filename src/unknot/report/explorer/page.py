@@ -91,7 +91,7 @@ def explorer(
         has_shares=any(not np.isnan(model.latents.explained).all() for model in models),
         contents=contents,
         version=unknot.__version__,
-        aspect=(width if channels in (1, 3) else channels * width) / height,
+        aspect=min(8.0, (width if channels in (1, 3) else channels * width) / height),
         data={
             "models": model_data(models, sliders, codes, decoders),
             "sliders": views,
@@ -180,7 +180,7 @@ def describe_contents(decoders: Decoders, images: int) -> str:
         "float16": f"the weights of the decoder (16 bits, {size})",
         "int8": f"the weights of the decoder (8 and 16 bits, {size})",
     }[decoders.form]
-    absent = ["the encoder", "paths of files"]
+    absent = ["the encoder", "folders of the machine"]
     absent[:0] = ["weights"] if decoders.form == "frames" else []
     absent[:0] = [] if images else ["images of the data"]
     return (
