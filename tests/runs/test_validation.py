@@ -110,3 +110,35 @@ def test_options_survive_a_file(settings):
         **{**settings, "steps": 1}, stop={"patience": 3}, keep="best", score_at=[1], score_every=9
     )
     assert config.spec(run.spec.table()) == run.spec
+
+
+def test_a_metric_decides_who_stops_and_which_step_is_best(options, tmp_path):
+    """The best step and the end are those that scores of the kept weights give."""
+    settings = {**options, "steps": 60, "score_every": 6, "log_every": 30, "lr": 1e-2}
+    rule = {"metric": "mig", "patience": 2}
+    run = unknot.train(**settings, stop=rule, keep="best", seeds=[0, 1, 2], out=tmp_path / "run")
+    for i, entry in enumerate(RunFolder(tmp_path / "run").record()["members"]):
+        end = entry.get("stopped_at", 60)
+        steps = [*range(6, end, 6)]
+        scores = [
+            unknot.load(tmp_path / "run", step=step, device="cpu")[i].score("mig")[0].values["mig"]
+            for step in steps
+        ]
+        scores.append(run[i].score("mig")[0].values["mig"])
+        best = max(range(len(scores)), key=lambda j: scores[j])  # the first of them
+        assert entry["best_at"] == [*steps, end][best]
+        if "stopped_at" in entry:
+            assert end == entry["best_at"] + 12
+    alone = unknot.train(**settings, stop=rule, seeds=1)
+    assert alone.step == run.training.stopped_early.get(1, 60)
+    assert torch.equal(alone.codes(), run[1].codes())
+    assert alone.spec.ids() != unknot.train(**{**settings, "steps": 1}).spec.ids()
+
+
+def test_a_metric_needs_steps_at_which_it_is_scored(options):
+    with pytest.raises(ConfigError, match="score_every=N"):
+        unknot.train(**options, stop={"metric": "mig"})
+    with pytest.raises(ConfigError, match="did you mean 'dci"):
+        unknot.train(**options, keep="dci.disentanglemnt", score_every=10)
+    assert Stop.create("gaussian_tc").better == Stop.create("validation.loss").better == "lower"
+    assert Stop.create("dci.disentanglement@study2019").better == "higher"

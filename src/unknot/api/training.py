@@ -90,9 +90,10 @@ def train(
         log_every: Steps between two rows of the curves.
         checkpoint_every: Steps between two checkpoints.
         validate_every: Steps between two looks at the validation part of the split.
-        stop: Stop early, ``{"metric": "validation.loss", "patience": 10}``.
+        stop: Stop early, ``{"metric": "validation.loss", "patience": 10}``, or by a metric that is
+            scored every ``score_every`` steps, ``{"metric": "mig", "patience": 3}``.
         keep: Keep the weights of the ``best`` step as well, or of the best step by a logged value,
-            such as ``validation.recon``.
+            such as ``validation.recon``, or by a metric.
         score_at: Steps whose weights are kept, to be scored like those of the last.
         score_every: The same for each multiple of so many steps.
         data_settings: The dataset's own settings.

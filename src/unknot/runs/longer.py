@@ -41,12 +41,15 @@ def longer_spec(spec: TrainSpec, steps: int, *, keep_schedule: bool = False) -> 
                 )
     off_log = spec.updates % spec.log_every
     off_validation = spec.validate_every is not None and spec.updates % spec.validate_every
-    if (spec.stop or spec.keep) and (off_log or off_validation):
+    off_scores = spec.score_every is None or spec.updates % spec.score_every
+    rules = [spec.stop, spec.keep_rule if spec.keep else None]
+    scores = any(rule is not None and rule.scores for rule in rules)
+    if any(rules) and (off_log or off_validation or (scores and off_scores)):
         raise ConfigError(
             "A run that stops early or keeps its best step can be trained for more only if its "
-            f"steps, {spec.updates:,}, are a multiple of log_every ({spec.log_every:,}) and "
-            "validate_every: else a longer run would not have looked at that step. Train again "
-            "with more steps."
+            f"steps, {spec.updates:,}, are a multiple of log_every ({spec.log_every:,}), "
+            "validate_every and, where a metric decides, score_every: else a longer run would not "
+            "have looked at that step. Train again with more steps."
         )
     return replace(spec, steps=steps)
 

@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from unknot.core.errors import ConfigError
+from unknot.core.registry import nearest
 from unknot.runs.stopping import hide
 
 if TYPE_CHECKING:
@@ -37,6 +40,8 @@ def look(
         named = hide(named, training.stopped_early)
         training.validation.append(training.step, named)
         seen = {**seen, **named}
+    if scores := _scores(training):
+        seen = {**seen, **hide(scores, training.stopped_early)}
     if seen and (training.best or training.patience):
         _judge(training, seen)
     return seen or None
@@ -47,13 +52,43 @@ def _validates(training: "Training") -> bool:
     return pause is not None and (training.step % pause == 0 or training.step == last)
 
 
+def _scores(training: "Training") -> dict[str, Tensor]:
+    """Scores of the metrics that decide who is best and who stops, at the steps of scores.
+
+    Each member is scored by itself, as it would be alone.
+    """
+    spec = training.specs[0]
+    rules = [look.rule for look in (training.best, training.patience) if look is not None]
+    names = {rule.metric for rule in rules if rule.scores}
+    if not names or training.step not in (*spec.kept_steps, spec.updates):
+        return {}
+    from unknot.runs import evaluate
+
+    members = {*range(len(training.ids))} - {*training.stopped_early, *training.diverged}
+    values = {name: torch.full((len(training.ids),), torch.nan).double() for name in names}
+    for name, column in values.items():
+        metric, _, protocol = name.partition("@")
+        request = evaluate.ScoringRequest([metric.partition(".")[0]], protocol or "unknot")
+        for i in members:
+            (model,) = evaluate.models(training.member(i), request)
+            (record,) = evaluate.score(model, request)
+            if metric not in record.values:
+                raise ConfigError(
+                    f"No value '{metric}' is scored{nearest(metric, [*record.values])}"
+                )
+            column[i] = record.values[metric]
+    return values
+
+
 def _judge(training: "Training", seen: Mapping[str, Tensor]) -> None:
     """Keep the weights of members that are at their best, and freeze those that should stop."""
     ended = {*training.stopped_early, *training.diverged}
     for look in (training.best, training.patience):
-        if look is not None and not look.rule.metric.startswith("validation."):
+        if look is None or look.rule.scores:
+            continue
+        if not look.rule.metric.startswith("validation."):
             look.check_name(training.curves.values)
-        elif look is not None and training.validation.steps:
+        elif training.validation.steps:
             look.check_name(training.validation.values)
     if training.best and (members := training.best.look(training.step, seen, ended)):
         weights = training.weights()

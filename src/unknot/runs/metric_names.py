@@ -35,6 +35,16 @@ def metric_names(names: Sequence[str]) -> list[str]:
     return [*dict.fromkeys(names)]
 
 
+def is_metric(name: str) -> bool:
+    """Whether a name is that of a metric or of one of its values, perhaps with a protocol.
+
+    Example:
+        >>> is_metric("mig"), is_metric("dci.disentanglement@study2019"), is_metric("recon")
+        (True, True, False)
+    """
+    return name.partition("@")[0].partition(".")[0] in registry.names("metrics")
+
+
 def by_protocol(metrics: Sequence[str], protocol: str) -> dict[str, list[str]]:
     """Names of metrics by protocol, which a name may have behind it.
 

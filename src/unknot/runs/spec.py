@@ -139,8 +139,15 @@ class TrainSpec:
                 "validate_every looks at rows that are held out for validation; add a split, such "
                 "as --set split.kind=rows."
             )
-        names = [] if self.stop is None else [self.stop.metric]
-        names += [] if self.keep is None else [self.keep_rule.metric]
+        rules = [self.stop, *([] if self.keep is None else [self.keep_rule])]
+        names = [rule.metric for rule in rules if rule is not None]
+        if not (self.score_every or self.score_at):
+            for rule in rules:
+                if rule is not None and rule.scores:
+                    raise ConfigError(
+                        f"{rule.metric} is a metric, which is scored at chosen steps; add --set "
+                        "score_every=N, or name a logged value, such as loss."
+                    )
         if self.validate_every is None and any(name.startswith("validation.") for name in names):
             raise ConfigError(
                 f"{names[0]} is logged at validation steps alone; add --set validate_every=N and a "
@@ -155,7 +162,7 @@ class TrainSpec:
         if self.keep in (None, "best"):
             return self.stop or Stop()
         same = self.stop is not None and self.stop.metric == self.keep
-        return replace(self.stop, least=0.0) if self.stop and same else Stop(metric=str(self.keep))
+        return replace(self.stop, least=0.0) if self.stop and same else Stop.create(str(self.keep))
 
     @property
     def kept_steps(self) -> tuple[int, ...]:
@@ -227,7 +234,8 @@ class TrainSpec:
         unimportant = {"format", "seeds", *dotted.WRITTEN_DOWN}
         if self.stop is not None:  # when a member stops depends on when it is looked at
             seen_at_validation = self.stop.metric.startswith("validation.")
-            unimportant -= {"validate_every" if seen_at_validation else "log_every"}
+            logged = {"validate_every" if seen_at_validation else "log_every"}
+            unimportant -= {"score_at", "score_every"} if self.stop.scores else logged
         table = {name: value for name, value in table.items() if name not in unimportant}
         texts = [json.dumps({**table, "seed": s}, sort_keys=True) for s in self.seed_list]
         return [hashlib.blake2b(t.encode(), digest_size=6).hexdigest() for t in texts]

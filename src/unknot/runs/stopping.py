@@ -7,17 +7,20 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from unknot.core.choices import check_choices
+from unknot.core.choices import Creatable, check_choices
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
+from unknot.metrics.parts.facts import lower_is_better
+from unknot.runs.metric_names import is_metric
 
 
 @dataclass(frozen=True)
-class Stop:
+class Stop(Creatable):
     """Early stopping: a member stops when a logged value has not improved for some looks.
 
     Args:
-        metric: The name of a logged value, such as ``validation.loss`` or ``recon``.
+        metric: The name of a logged value, such as ``validation.loss`` or ``recon``, or of a
+            metric, ``mig`` or ``dci@study2019``, which is scored at the steps of ``score_every``.
         patience: Looks in a row without an improvement after which the member stops.
         least: What counts as an improvement: a change of more than this.
         better: Which values are better, ``lower`` or ``higher``.
@@ -27,6 +30,17 @@ class Stop:
     patience: int = 10
     least: float = 0.0
     better: Literal["lower", "higher"] = "lower"
+
+    @classmethod
+    def create(cls, metric: str = "validation.loss", **settings: Any) -> "Stop":
+        """The rule, with the direction of a metric filled in."""
+        higher = is_metric(metric) and not lower_is_better(metric.partition("@")[0])
+        return cls(metric, **{"better": "higher" if higher else "lower", **settings})
+
+    @property
+    def scores(self) -> bool:
+        """Whether it looks at a metric, and not at a logged value."""
+        return is_metric(self.metric)
 
     def __post_init__(self) -> None:
         check_choices(self, "better")
