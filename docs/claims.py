@@ -1,0 +1,189 @@
+"""Test the claims of ``docs/results/claims.toml`` and write ``docs/results/README.md``.
+
+```
+python docs/claims.py
+```
+
+Every claim has one of five verdicts: holds, fails, undecided (too few runs to tell), not run, or
+what a person decided by the rule that the claim gives.
+"""
+
+import math
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from places import filled
+
+from unknot.analysis.configurations import pick, plain_columns, sample
+from unknot.analysis.replication import Pooled
+from unknot.core.csv_files import read_table
+from unknot.core.errors import ConfigError
+
+RESULTS = Path(__file__).parent / "results"
+VERDICTS = ("holds", "fails", "undecided", "not run")
+LEVEL = 0.9
+"""Of intervals: claims name a side, which 5 % decide."""
+FEWEST = 2
+"""Runs of each side that a test takes."""
+
+
+def judge(claim: Mapping[str, Any], table: Mapping[str, list[Any]] | None) -> tuple[str, str]:
+    """The verdict on a claim, and in numbers why."""
+    if table is None:
+        return "not run", ""
+    if "words" in claim and "verdict" not in claim:
+        return "not run", ""
+    answers = [TESTS[kind](table, test) for kind in TESTS for test in claim.get(kind, ())]
+    if "verdict" in claim:
+        answers.append((claim["verdict"], claim["reason"]))
+    verdicts = [verdict for verdict, _ in answers]
+    reasons = "; ".join(reason for _, reason in answers if reason)
+    worst = next(v for v in ("fails", "not run", "undecided", "holds") if v in verdicts)
+    return worst, reasons
+
+
+def _values(table: Mapping[str, list[Any]], settings: Mapping[str, Any], score: str) -> np.ndarray:
+    try:
+        values: np.ndarray = sample(pick(table, settings), score).values
+    except ConfigError:  # no such run, or no such score
+        return np.zeros(0)
+    return values
+
+
+def _two(table: Mapping[str, list[Any]], test: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    more, less = (_values(table, test[side], test["score"]) for side in ("more", "less"))
+    return more, less
+
+
+def higher(table: Mapping[str, list[Any]], test: Mapping[str, Any]) -> tuple[str, str]:
+    """Whether one mean lies above another, by Welch's interval."""
+    from scipy import stats
+
+    more, less = _two(table, test)
+    if min(len(more), len(less)) < FEWEST:
+        return "not run", ""
+    low, high = stats.ttest_ind(more, less, equal_var=False).confidence_interval(LEVEL)
+    reason = f"{test['score']} {more.mean():.3g} > {less.mean():.3g} [{low:+.3f}, {high:+.3f}]"
+    return _side(low, high, 0.0), reason
+
+
+def alike(table: Mapping[str, list[Any]], test: Mapping[str, Any]) -> tuple[str, str]:
+    """Whether two means differ by less than half a standard deviation of a seed."""
+    more, less = _two(table, test)
+    if min(len(more), len(less)) < FEWEST:
+        return "not run", ""
+    squares = sum((len(side) - 1) * side.var(ddof=1) for side in (more, less))
+    unit = math.sqrt(squares / (len(more) + len(less) - 2))
+    if unit == 0:
+        return ("holds" if more.mean() == less.mean() else "fails"), ""
+    return _equal(test["score"], more, less.mean(), len(less), unit)
+
+
+def published(table: Mapping[str, list[Any]], test: Mapping[str, Any]) -> tuple[str, str]:
+    """Whether a mean equals a published one within half its standard deviation."""
+    ours = _values(table, test["runs_with"], test["score"])
+    if len(ours) < FEWEST:
+        return "not run", ""
+    return _equal(test["score"], ours, test["mean"], test["n"], test["sd"])
+
+
+def _equal(score: str, ours: np.ndarray, mean: float, n: int, sd: float) -> tuple[str, str]:
+    error = math.sqrt(1 / len(ours) + 1 / n)
+    pooled = Pooled(score, float(ours.mean() - mean) / sd, error, sd, 1)
+    low, high = pooled.interval
+    reason = f"{score} {ours.mean():.3f} and {mean:.3f} [{low:+.1f}, {high:+.1f}] sd"
+    return ("holds" if pooled.equal else "fails" if pooled.differs else "undecided"), reason
+
+
+def above(table: Mapping[str, list[Any]], test: Mapping[str, Any]) -> tuple[str, str]:
+    """Whether a mean lies above a number."""
+    return _limit(table, test, 1.0)
+
+
+def below(table: Mapping[str, list[Any]], test: Mapping[str, Any]) -> tuple[str, str]:
+    """Whether a mean lies below a number."""
+    return _limit(table, test, -1.0)
+
+
+def _limit(table: Mapping[str, list[Any]], test: Mapping[str, Any], sign: float) -> tuple[str, str]:
+    from scipy import stats
+
+    values = _values(table, test["runs_with"], test["score"])
+    if len(values) < FEWEST:
+        return "not run", ""
+    low, high = stats.ttest_1samp(values, test["number"]).confidence_interval(LEVEL)
+    ends = sorted((sign * (low - test["number"]), sign * (high - test["number"])))
+    return _side(*ends, 0.0), f"{test['score']} {values.mean():.3g} [{low:.3g}, {high:.3g}]"
+
+
+def _side(low: float, high: float, number: float) -> str:
+    return "holds" if low > number else "fails" if high < number else "undecided"
+
+
+Test = Callable[[Mapping[str, list[Any]], Mapping[str, Any]], tuple[str, str]]
+TESTS: dict[str, Test] = {
+    "higher": higher,
+    "alike": alike,
+    "published": published,
+    "above": above,
+    "below": below,
+}
+
+
+def overview(documents: Mapping[str, Any], verdicts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """One row a document."""
+    yield f"| document | claims | {' | '.join(VERDICTS)} | GPU hours, estimated |"
+    yield "|---" * (len(VERDICTS) + 3) + "|"
+    for key, document in documents.items():
+        count = Counter(verdicts[key])
+        page = RESULTS / document["page"]
+        title = f"[{document['title']}]({page.name})" if page.exists() else document["title"]
+        numbers = " | ".join(str(count[v]) for v in VERDICTS)
+        yield f"| {title} | {len(verdicts[key])} | {numbers} | {document['hours']:g} |"
+
+
+def listing(
+    key: str, claims: Sequence[Mapping[str, Any]], answers: Sequence[tuple[str, str]]
+) -> Iterator[str]:
+    """The claims of one document."""
+    yield "| where | claim | verdict | numbers |"
+    yield "|---|---|---|---|"
+    for claim, (verdict, reason) in zip(claims, answers, strict=True):
+        if claim["document"] == key:
+            rule = claim.get("words", "") if verdict == "not run" else ""
+            yield f"| {claim['where']} | {claim['says']} | {verdict} | {reason or rule} |"
+
+
+def page(text: str) -> str:
+    """The page with its tables."""
+    file = tomllib.loads((RESULTS / "claims.toml").read_text(encoding="utf-8"))
+    documents, claims = file["documents"], file["claim"]
+    tables = {
+        key: plain_columns(read_table(RESULTS / document["runs"]))
+        if (RESULTS / document["runs"]).exists()
+        else None
+        for key, document in documents.items()
+    }
+    answers = [judge(claim, tables[claim["document"]]) for claim in claims]
+    verdicts = {
+        key: [v for (v, _), c in zip(answers, claims, strict=True) if c["document"] == key]
+        for key in documents
+    }
+    parts = {"overview": "\n".join(overview(documents, verdicts))}
+    parts |= {key: "\n".join(listing(key, claims, answers)) for key in documents}
+    return filled(text, parts)
+
+
+def main() -> None:
+    """Fill in the page."""
+    path = RESULTS / "README.md"
+    path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""Claims are tested by rules that can fail, and the page shows what they say."""
+
+import importlib.util
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "docs"))
+SPEC = importlib.util.spec_from_file_location("claims", ROOT / "docs" / "claims.py")
+claims = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(claims)
+
+RANDOM = np.random.default_rng(0)
+TABLE = {
+    "objective": ["vae"] * 10 + ["ae"] * 10,
+    "seed": [*range(10)] * 2,
+    "mig": [*(0.3 + 0.05 * RANDOM.standard_normal(10)), *(0.1 + 0.05 * RANDOM.standard_normal(10))],
+}
+VAE, AE = {"objective": "vae"}, {"objective": "ae"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ({"higher": [{"score": "mig", "more": VAE, "less": AE}]}, "holds"),
+        ({"higher": [{"score": "mig", "more": AE, "less": VAE}]}, "fails"),
+        ({"higher": [{"score": "mig", "more": VAE, "less": VAE}]}, "undecided"),
+        ({"higher": [{"score": "sap", "more": VAE, "less": AE}]}, "not run"),
+        ({"higher": [{"score": "mig", "more": VAE, "less": {"objective": "x"}}]}, "not run"),
+        ({"alike": [{"score": "mig", "more": VAE, "less": AE}]}, "fails"),
+        ({"above": [{"score": "mig", "runs_with": VAE, "number": 0.2}]}, "holds"),
+        ({"below": [{"score": "mig", "runs_with": VAE, "number": 0.2}]}, "fails"),
+        ({"below": [{"score": "mig", "runs_with": AE, "number": 0.2}]}, "holds"),
+        ({"words": "by hand"}, "not run"),
+        ({"words": "by hand", "verdict": "fails", "reason": "seen"}, "fails"),
+    ],
+)
+def test_verdicts(claim, verdict):
+    assert claims.judge(claim, TABLE)[0] == verdict
+
+
+def test_a_claim_with_several_tests_is_as_good_as_its_worst():
+    good, bad = ({"score": "mig", "more": a, "less": b} for a, b in ((VAE, AE), (AE, VAE)))
+    assert claims.judge({"higher": [good, bad]}, TABLE)[0] == "fails"
+    assert claims.judge({"higher": [good], "words": "more"}, TABLE)[0] == "not run"
+    assert claims.judge({"higher": [good]}, None)[0] == "not run"
+
+
+@pytest.mark.parametrize(
+    ("mean", "n", "verdict"), [(0.3, 500, "holds"), (0.5, 500, "fails"), (0.3, 2, "undecided")]
+)
+def test_published_means(mean, n, verdict):
+    many = {name: values[:10] * 30 for name, values in TABLE.items()}
+    test = {"score": "mig", "runs_with": VAE, "mean": mean, "sd": 0.05, "n": n}
+    assert claims.judge({"published": [test]}, many)[0] == verdict
+
+
+def test_the_page_says_what_the_tests_say():
+    text = (ROOT / "docs" / "results" / "README.md").read_text()
+    assert claims.page(text) == text
+
+
+def test_every_claim_can_be_decided():
+    file = tomllib.loads((ROOT / "docs" / "results" / "claims.toml").read_text())
+    known = {"document", "where", "says", "words", "verdict", "reason", *claims.TESTS}
+    for claim in file["claim"]:
+        assert claim["document"] in file["documents"]
+        assert known >= {*claim}
+        assert {"words", *claims.TESTS} & {*claim}
+        assert ("verdict" in claim) == ("reason" in claim)
