@@ -10,10 +10,22 @@ answer), hang, words (a wrong or useless message), or "" where it was right alre
 
 from pathlib import Path
 
-from bad_inputs import calls, data, flags, runs, score, settings, studies, tables, train, verbs
+from bad_inputs import (
+    calls,
+    commands,
+    data,
+    flags,
+    runs,
+    score,
+    settings,
+    studies,
+    tables,
+    train,
+    verbs,
+)
 from bad_inputs.files import write_arrays, write_bytes
 
-PARTS = (flags, settings, data, score, runs, tables, studies, verbs, train, calls)
+PARTS = (flags, settings, data, score, runs, tables, studies, verbs, train, calls, commands)
 COMMANDS = [row for part in PARTS for row in getattr(part, "COMMANDS", ())]
 CALLS = [row for part in PARTS for row in getattr(part, "CALLS", ())]
 

@@ -5,6 +5,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 
 def write_bytes(folder: Path) -> None:
@@ -21,13 +22,18 @@ def write_bytes(folder: Path) -> None:
     (folder / "taken").mkdir()
     (folder / "taken" / "notes.txt").write_text("mine")
     (folder / "nothing").mkdir()
+    (folder / "pics").mkdir()
+    for name in range(4):
+        Image.fromarray(np.full((16, 16), 60 * name, np.uint8)).save(
+            folder / "pics" / f"{name}.png"
+        )
     if hasattr(os, "mkfifo"):
         for name in ("pipe", "pipe.toml", "pipe.csv", "pipe.npz", "pipe.npy", "pipe.safetensors"):
             os.mkfifo(folder / name)
 
 
 def write_arrays(folder: Path) -> None:
-    """Archives of arrays that something is wrong with."""
+    """Archives of arrays that something is wrong with, and one that is fine."""
     rng = np.random.default_rng(0)
     codes, factors = rng.normal(size=(64, 3)), rng.integers(0, 4, (64, 2))
     images = rng.integers(0, 255, (64, 8, 8), np.uint8)
@@ -60,6 +66,7 @@ def write_arrays(folder: Path) -> None:
         "names_line": {"images": images[:16].copy(), "factors": np.stack(np.divmod(np.arange(16), 4), 1), "names": np.array(["a\nb", "c"])},
         "names_twice": {"images": images[:16].copy(), "factors": np.stack(np.divmod(np.arange(16), 4), 1), "names": np.array(["a", "a"])},
         "names_long": {"images": images[:16].copy(), "factors": np.stack(np.divmod(np.arange(16), 4), 1), "names": np.array(["a" * 300, "b"])},
+        "grid": {"images": images[:16].copy(), "factors": np.stack(np.divmod(np.arange(16), 4), 1)},
         "names_few": {"images": images[:16].copy(), "factors": np.stack(np.divmod(np.arange(16), 4), 1), "names": np.array(["a"])},
     }  # fmt: skip
     for name, content in arrays.items():

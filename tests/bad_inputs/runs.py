@@ -6,7 +6,7 @@ COMMANDS = [
     bad("resume {d}/file", "file", ""),
     bad("resume {d}/pipe", "pipe", ""),
     bad("resume {d}/taken", "no run", ""),
-    Bad(("resume", LONG), "too long", "traceback", 1),
+    Bad(("resume", LONG), "too long", "traceback"),
     Bad(("resume", ESC), "\\x1b", "silent"),
     Bad(("resume", "[/]"), "[/]", "traceback"),
     bad("evaluate {d}/nothing", "no run", ""),

@@ -102,7 +102,10 @@ def test_bad_input_is_one_line(unknot, train, tiny, tmp_path):
         (("distances", run, "--loss", "nonsense"), "There is no loss 'nonsense'"),
         ((*data, "--loss", "box"), "blur of radius 31 reaches further than images of 8 x 8"),
         (("data", "distances", "arrays", "--set", f"path={plain}"), "arrays has none"),
-        (("distances", run, "--member", 1), "This run has members 0 .. 0; got 1."),
+        (
+            ("distances", run, "--member", 1),
+            "The number of a model must be a whole number from 0 to 0; got 1.",
+        ),
         (("distances", tmp_path / "nowhere"), "nowhere"),
     ]:
         code, _, err = unknot(*words)

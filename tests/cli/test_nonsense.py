@@ -33,7 +33,7 @@ NONSENSE = {
     ),
     "unknown objective of a gallery": (["gallery", "vea"], "did you mean 'vae'?"),
     "unknown setting": (["train", "--set", "objective.bta=4"], "did you mean 'beta'?"),
-    "wrong type": (["train", "--set", "objective.beta=four"], "valid number; got 'four'"),
+    "wrong type": (["train", "--set", "objective.beta=four"], "should be a number; got 'four'"),
     "word for a number": (["train", "--steps", "many"], "Invalid value for '--steps'"),
     "no steps": (["train", "--steps", "0"], "steps must be 1 or more"),
     "negative batch": (["train", "--batch", "-1"], "batch must be 1 or more"),

@@ -65,7 +65,7 @@ def test_score_takes_log_variances_where_the_file_has_them(unknot, train, tmp_pa
     train("--seeds", "0,1")
     file = tmp_path / "codes.npz"
     code, _, err = unknot("encode", tmp_path / "run", "--out", file, "--rows", 10**8)
-    assert (code, "at most 10,000,000" in err, file.exists()) == (2, True, False)
+    assert (code, "at most" in err, file.exists()) == (2, True, False)
     unknot("encode", tmp_path / "run", "--out", file, "--device", "cpu")
     words = ("--metrics", "mig,kl_per_dimension", "--protocol", "paper", "--model", 1)
     code, out, _ = unknot("score", file, *words, "--json")

@@ -44,12 +44,12 @@ def test_something_inside_of_a_word_or_number_makes_a_table_of_it():
 
 
 def test_tables_where_none_fit_are_refused():
-    with pytest.raises(ConfigError, match=r"^steps should be a valid integer; got \{'more': 1\}"):
+    with pytest.raises(ConfigError, match=r"^steps should be a whole number; got \{'more': 1\}"):
         config.spec(config.assign({"steps": 3}, ["steps.more=1"]))
     with pytest.raises(ConfigError, match=r"^'seeds.more': seeds is a list; set it as a whole"):
         config.assign({"seeds": [1, 2]}, ["seeds.more=1"])
     asked = {"objective": {"likelihood": "gaussian"}}
-    with pytest.raises(ConfigError, match=r"likelihood.kind has no choice None; known: overlap"):
+    with pytest.raises(ConfigError, match=r"likelihood as a table needs a kind, one of overlap"):
         config.spec(config.assign(asked, ["objective.likelihood.radius=3"]))
 
 

@@ -145,7 +145,7 @@ def test_an_occupied_folder_is_left_alone(options, tmp_path):
     with pytest.raises(StoreError, match="not an empty folder"):
         unknot.train(**options, out=tmp_path / "mine")
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="not an empty folder"):
+    with pytest.raises(StoreError, match="is a file, not a folder"):
         unknot.train(**options, out=tmp_path / "file")
 
 

@@ -43,6 +43,7 @@ def encode(
 
     `unknot encode runs/beta_vae-faces-1 photos/ --out codes.npz`
     """
+    from unknot.cli.data.files import size_text
     from unknot.cli.screen import bar, say
     from unknot.core.errors import StoreError
     from unknot.runs import arrays
@@ -58,4 +59,4 @@ def encode(
         shape = arrays.write(
             trained, index, path, dataset=dataset, on_rows=lambda done: update(done, " ")
         )
-    say(f"{path}: codes {shape}, {path.stat().st_size / 1e6:.1f} MB")
+    say(f"{path}: codes {shape}, {size_text(path.stat().st_size)}")

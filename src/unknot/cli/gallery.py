@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import Device
+from unknot.cli.options import Device, output_folder
 
 
 def gallery(
@@ -38,6 +38,7 @@ def gallery(
     from unknot.runs.run import Run
     from unknot.studies.gallery import check_folder, specs
 
+    output_folder(out)
     settings = specs(objectives, data=data, net=net, steps=steps, batch=batch, lr=lr, seed=seed)
     check_folder(out, settings)
     runs: dict[str, Run] = {}

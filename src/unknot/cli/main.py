@@ -4,6 +4,7 @@ Nothing heavy is imported here: each verb imports what it needs when it runs, so
 answers at once.
 """
 
+import errno
 import os
 import sys
 import tempfile
@@ -33,6 +34,7 @@ from unknot.cli import (
     show,
     study,
     train,
+    usage,
 )
 from unknot.core.errors import UnknotError
 from unknot.core.files import os_reason
@@ -116,8 +118,8 @@ def main() -> None:
     warnings.formatwarning = lambda message, kind, *_: f"{kind.__name__}: {plain(str(message))}\n"
     interrupts.listen()
     try:
-        app()
-    except (KeyboardInterrupt, SystemExit) as end:
+        sys.exit(app(prog_name="unknot", standalone_mode=False))
+    except (KeyboardInterrupt, SystemExit, typer.Abort) as end:
         if isinstance(end, SystemExit) and not interrupts.requested.is_set():
             raise
         typer.echo("Stopped.", err=True)
@@ -126,7 +128,8 @@ def main() -> None:
         if "--debug" in sys.argv:
             raise
         text, code = _explain(error)
-        typer.echo(f"unknot: {text}", err=True)
+        if text:
+            typer.echo(f"unknot: {text}", err=True)
         raise SystemExit(code) from error
 
 
@@ -134,13 +137,17 @@ def _explain(error: Exception) -> tuple[str, int]:
     """An error as one line, and the exit code."""
     if isinstance(error, UnknotError):
         return str(error), error.exit_code
+    if usage.is_refusal(error):
+        is_help = type(error).__name__ == "NoArgsIsHelpError"  # which is printed already
+        return "" if is_help else usage.explain_refusal(error), 2
     if isinstance(error, MemoryError | RuntimeError):
         from unknot.engine.memory import is_out_of_memory
 
         if is_out_of_memory(error):
             return "not enough memory; try a smaller --batch or fewer --seeds.", 1
     if isinstance(error, OSError) and error.errno and error.filename:  # what the system refuses
-        return f"{shown(str(error.filename))}: {os_reason(error)}.", 1
+        code = 2 if error.errno == errno.ENAMETOOLONG else 1  # no machine has such a file
+        return f"{shown(str(error.filename))}: {os_reason(error)}.", code
     text = shown(" ".join(f"{type(error).__name__}: {error}".split()))
     return f"This is a bug in unknot: {text}; details in {_write_details(error)}", 70
 

@@ -135,10 +135,10 @@ StudyWorkers = Annotated[
 ]
 
 
-def parse_folder(text: str) -> Path:
-    """A folder as people type it; an empty word, such as a variable that is not set, is none."""
+def parse_path(text: str) -> Path:
+    """A path as people type it; an empty word, such as a variable that is not set, is none."""
     if not text:
-        raise typer.BadParameter("an empty text names no folder")
+        raise typer.BadParameter("an empty text names no file or folder")
     return Path(text)
 
 
@@ -149,8 +149,13 @@ def split_names(text: str | None) -> list[str] | None:
         >>> split_names("mig, dci,"), split_names(None)
         (['mig', 'dci'], None)
     """
-    names = [name.strip() for name in (text or "").split(",")]
-    return [name for name in names if name] or None
+    from unknot.core.errors import ConfigError
+
+    if text is None:
+        return None
+    if names := [name for part in text.split(",") if (name := part.strip())]:
+        return names
+    raise ConfigError(f"Expected one or more names, separated by commas; got '{text}'.")
 
 
 def split_words(words: Sequence[str]) -> tuple[Path | None, list[str]]:
@@ -162,12 +167,19 @@ def split_words(words: Sequence[str]) -> tuple[Path | None, list[str]]:
     """
     from unknot.core.errors import ConfigError
 
-    files = [word for word in words if "=" not in word or Path(word).is_file()]
+    files = [word for word in words if "=" not in word or _is_file(word)]
     if len(files) > 1:
         raise ConfigError(
             f"Expected one file, and settings such as beta=4; got {' and '.join(files)}."
         )
     return (Path(files[0]) if files else None), [word for word in words if word not in files]
+
+
+def _is_file(word: str) -> bool:
+    try:
+        return Path(word).is_file()
+    except OSError:  # too long for the name of a file
+        return False
 
 
 def read_study_flags(
@@ -229,10 +241,9 @@ def override(
 
 def output_folder(folder: Path) -> Path:
     """A folder to write into, checked before the work is done."""
-    from unknot.core.errors import StoreError
+    from unknot.core.files import check_folder
 
-    if folder.exists() and not folder.is_dir():
-        raise StoreError(f"{folder} is a file, not a folder; choose another with --out.")
+    check_folder(folder)
     return folder
 
 

@@ -59,6 +59,7 @@ def report(
     `unknot report scores.csv --out page --baseline vae --baseline mig=0.1`
     """
     from unknot.cli.screen import say
+    from unknot.core.errors import StoreError
 
     if device != "cpu":  # a table needs no torch
         from unknot.engine.device import runtime
@@ -66,6 +67,8 @@ def report(
         runtime(device)  # or it would be said in the page alone
     in_study = study.is_dir() and (study / "study.db").exists()
     folder = output_folder(out or (study / "report" if in_study else Path("reports") / study.stem))
+    if any((folder / file).exists() for file in ("run.toml", "study.db")):
+        raise StoreError(f"{folder} holds a run or a study; choose another folder with --out.")
     files = write(
         _by_name(study) or study,
         folder,

@@ -28,9 +28,10 @@ def show(
 
     folder = output_folder(out or run)
     trained = load(run, device=device, data=data)
+    scores = stored_scores(trained)  # damaged ones are refused before anything is written
     for path in write_pictures(trained, folder, member):
         say(str(path))
     if not trained.has_data:
         say("The run's data is not here: samples and traversals only. Say where with --data PATH.")
         return
-    say(str(write_page(trained, folder, scores=stored_scores(trained))))
+    say(str(write_page(trained, folder, scores=scores)))

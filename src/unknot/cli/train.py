@@ -14,7 +14,7 @@ from unknot.cli.options import (
     SkipBroken,
     decode_files,
     override,
-    parse_folder,
+    parse_path,
     split_words,
 )
 
@@ -83,7 +83,7 @@ def train(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Run folder.", show_default="runs/OBJECTIVE-DATA-N", parser=parse_folder),
+        typer.Option(help="Run folder.", show_default="runs/OBJECTIVE-DATA-N", parser=parse_path),
     ] = None,
     labels: Labels = None,
     kind: Kinds = None,
@@ -114,7 +114,6 @@ def train(
     `unknot train --objective ada_gvae --data xysquares --set sampler.changed=1`
     """
     from unknot.cli.screen import counting_bar
-    from unknot.core.toml import read_toml
     from unknot.runs import config
     from unknot.runs.free_folder import free_folder
     from unknot.runs.words import apply as apply_words
@@ -135,7 +134,7 @@ def train(
         "seeds": None if seeds is None else config.seeds(seeds),
     }
     file, settings = split_words(words or [])
-    table = override(read_toml(file) if file else {}, flags, None)
+    table = override(_read_settings(file) if file else {}, flags, None)
     table = apply_words(table, [*settings, *(set_ or [])])
     with counting_bar("read", "images") as update:
         spec = config.spec(table, on_progress=update)
@@ -143,6 +142,22 @@ def train(
     name = f"{spec.objective.name.rpartition(':')[2]}-{spec.data.title}"
     with nullcontext(out) if out else free_folder(name) as folder:
         print_result(train_with_bar(spec, folder, device, quiet=json), json)
+
+
+def _read_settings(file: Path) -> dict[str, Any]:
+    """The settings of a file; other words are told where they belong."""
+    from unknot.core.errors import ConfigError
+    from unknot.core.toml import read_toml
+
+    if file.suffix != ".toml" and (file.is_dir() or not file.exists()):
+        data = f" For data: --data {file}." if file.is_dir() else ""
+        raise ConfigError(
+            f"Expected a TOML file of settings, or settings such as beta=4; got '{file}'.{data}"
+        )
+    table = read_toml(file)
+    if {"train", "across", "grid"} & {*table}:
+        raise ConfigError(f"{file} is a study file; use `unknot study run {file}`.")
+    return table
 
 
 def train_with_bar(spec: "TrainSpec", folder: Path, device: str, *, quiet: bool = False) -> "Run":

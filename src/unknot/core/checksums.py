@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from unknot.core.files import open_file
+
 BLOCK = 1 << 20
 
 
@@ -17,7 +19,7 @@ def bytes_sum(data: bytes) -> str:
 def file_sum(path: Path) -> str:
     """SHA-256 of a file, without all of it in memory."""
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_file(path) as file:
         while block := file.read(BLOCK):
             digest.update(block)
     return digest.hexdigest()

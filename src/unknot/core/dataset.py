@@ -205,7 +205,7 @@ class FactorDataset(Dataset[Tensor]):
         if self.space.stands_in:
             raise ConfigError(
                 f"{who} compare factors and {self.name} has none; "
-                f"add 'factors' to its file{instead}."
+                f"give labels, or add 'factors' to its file{instead}."
             )
 
     def to(self, device: torch.device) -> "FactorDataset":

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from unknot.core.errors import StoreError, WriteError
+from unknot.core.text import shown
 
 LONGEST_STEM = 60
 """Characters that a name may take in the name of a file."""
@@ -101,6 +102,25 @@ def open_file(path: Path) -> BinaryIO:
         return path.open("rb")
     except ValueError as error:  # a NUL in its name
         raise OSError(errno.EINVAL, "no name of a file", str(path)) from error
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a path where no folder can be made: a file, inside of one, a link to nothing.
+
+    Raises:
+        StoreError: It is one of these, or no name of a folder at all.
+    """
+    try:
+        for place in (path, *path.parents):
+            if place.is_dir():
+                return
+            if place.exists() or place.is_symlink():
+                raise StoreError(f"{place} is a file, not a folder; choose another with --out.")
+    except (OSError, ValueError) as error:
+        reason = os_reason(error) if isinstance(error, OSError) else str(error)
+        raise StoreError(
+            f"{shown(str(path))} cannot be a folder: {reason}; choose another with --out."
+        ) from error
 
 
 def file_stem(name: str) -> str:

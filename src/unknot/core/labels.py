@@ -103,12 +103,13 @@ def parse_kinds(words: Iterable[str]) -> dict[str, str]:
         >>> parse_kinds(["angle=cyclic"])
         {'angle': 'cyclic'}
     """
-    kinds = {}
+    kinds: dict[str, str] = {}
     for word in words:
         name, equals, kind = (part.strip() for part in word.rpartition("="))
         if not equals or not name:
             raise ConfigError(f"A kind looks like angle=cyclic; got '{word}'.")
-        kinds[name] = kind
+        if kinds.setdefault(name, kind) != kind:
+            raise ConfigError(f"The kind of '{name}' is given twice, as {kinds[name]} and {kind}.")
     return kinds
 
 

@@ -36,7 +36,7 @@ def read_text(path: Path) -> str:
     """The text of a TOML file."""
     try:
         with open_file(path) as file:
-            return file.read().decode()
+            return file.read().decode("utf-8-sig")  # Windows puts a mark in front
     except OSError as error:
         raise ConfigError(f"Could not read {path}: {error.strerror}.") from error
     except UnicodeDecodeError as error:

@@ -88,7 +88,7 @@ class Images:
         """The same settings with what the files decide written down."""
         if self.content is not None and self.shape is not None:
             return self
-        reading = self.read(on_progress)
+        reading = self._checked(self.read(on_progress))
         _, c, h, w = reading.pixels.shape
         return replace(self, size=(h, w), channels=c, content=reading.content)
 
@@ -100,13 +100,16 @@ class Images:
             ShapeError: An array is not a stack of images.
             WriteError: There is no room to keep decoded images.
         """
-        reading = self.read()
+        reading = self._checked(self.read())
+        return assemble(reading, self.title, standardize=self.standardize)
+
+    def _checked(self, reading: Reading) -> Reading:
         if self.content not in (None, reading.content):
             raise DataError(
                 f"The images in '{self.path}' are no longer those of the run; put those back, or "
                 "leave out data.content to take these."
             )
-        return assemble(reading, self.title, standardize=self.standardize)
+        return reading
 
     def _options(self) -> Options:
         return Options(self.size, self.crop, self.channels, self.limit, self.skip_broken)

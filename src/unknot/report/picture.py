@@ -41,7 +41,7 @@ class Picture:
         """
         path = as_path("path", path)
         vector = path.suffix == ".svg" and isinstance(self.content, Figure)
-        if path.suffix != ".png" and not vector:
+        if path.suffix not in ("", ".png") and not vector:
             also = " or .svg" if isinstance(self.content, Figure) else ""
             raise ConfigError(f"The name of a picture ends in .png{also}; got {shown(str(path))}.")
         write_whole(path, svg(self.figure) if vector else png(self.content))

@@ -134,8 +134,10 @@ def rows_to_encode(dataset: FactorDataset, rows: int | None, seed: int = 0) -> I
                 f"The dataset has {size:,} images; choose how many to encode with --rows."
             )
         return torch.arange(size)
-    if rows > MOST_ROWS:
-        raise ConfigError(f"--rows can be at most {MOST_ROWS:,} (memory); got {rows:,}.")
+    if rows > min(size, MOST_ROWS):
+        reason = f"{dataset.name} has no more" if size < MOST_ROWS else "memory"
+        most = min(size, MOST_ROWS)
+        raise ConfigError(f"--rows can be at most {most:,} ({reason}); got {rows:,}.")
     return noise.integers(seed, "encode", 0, rows, high=size)
 
 

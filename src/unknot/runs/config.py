@@ -62,10 +62,10 @@ def seeds(text: str) -> int | list[int]:
         if not (match := re.fullmatch(r"\s*([0-9]+)(?:\.\.([0-9]+))?\s*", part)):
             raise ConfigError(f"Seeds look like 7, 0,3,5 or 0..9; got '{text}'.")
         first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise ConfigError(f"Seeds run upwards, as in {last}..{first}; got {part.strip()}.")
         if last - first > MOST_SEEDS:
-            raise ConfigError(
-                f"Seeds {part.strip()} are more than {MOST_SEEDS:,} members; use fewer."
-            )
+            raise ConfigError(f"Seeds {part.strip()} are more than {MOST_SEEDS:,}; use fewer.")
         listed += range(first, last + 1)
     return listed
 
@@ -165,9 +165,13 @@ def _choice(
             # A run must find its file from wherever it is opened.
             inner["path"] = str(Path(path).expanduser().absolute())
         labels = inner.get("labels")
+        if labels == "":
+            raise ConfigError("data.labels is an empty text; name a CSV file or labels.")
         if isinstance(labels, str) and (file := Path(labels).expanduser()).is_file():
             inner["labels"] = str(file.absolute())
     kind = registry.get(room, choice)
+    if name == "data" and "labels" in inner and "labels" not in field_types(kind)[1]:
+        raise ConfigError(f"Labels are for your own images; {choice} has factors of its own.")
     source = _source(kind, choice, inner)
     settings = build(kind, _preset(room, choice, inner), name)
     if isinstance(settings, FileSettings):

@@ -9,6 +9,7 @@ from unknot.core import registry
 from unknot.core.choices import Creatable
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, Number
+from unknot.core.text import shown
 from unknot.runs.spec import tag
 
 T = TypeVar("T")
@@ -19,6 +20,15 @@ RENAMED = {
     "sampler": "rule",
 }
 """Keys of format 1 and what they are now; the last is one of pairs."""
+
+WORDS = {
+    "int_type": "should be a whole number",
+    "float_type": "should be a number",
+    "bool_type": "should be true or false",
+    "string_type": "should be a text",
+    "tuple_type": "should be a list",
+}
+"""What a value of a wrong type should be, for people who do not write Python."""
 
 
 def build(kind: type[T], table: Mapping[str, Any], where: str = "") -> T:
@@ -78,8 +88,9 @@ def _checker(kind: Any) -> Callable[[str, Any], Any]:
         try:
             return adapter.validate_python(value)
         except ValidationError as error:
-            reason = error.errors()[0]["msg"].removeprefix("Input ")
-            raise ConfigError(f"{name} {reason}; got {value!r}.") from error
+            fault = error.errors()[0]
+            reason = WORDS.get(fault["type"]) or fault["msg"].removeprefix("Input ")
+            raise ConfigError(f"{name} {reason}; got {shown(repr(value))}.") from error
 
     return check
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from unknot.core.errors import DamageError, StoreError
-from unknot.core.files import inside, refuse_links, remove, write_whole
+from unknot.core.files import check_folder, inside, refuse_links, remove, write_whole
 from unknot.core.toml import read_toml, to_toml
 from unknot.engine import checkpoint
 from unknot.engine.checkpoint import unpack_tensors, write_tensors
@@ -124,13 +124,13 @@ class RunFolder:
 
     def check_free(self) -> None:
         """Check that a run may be written here."""
+        check_folder(self.path)
         if self.spec_file.exists():
             raise StoreError(
                 f"{self.path} already holds a run. Resume it with `unknot resume {self.path}`, "
                 "or choose another folder with --out."
             )
-        other = self.path.exists() and not self.path.is_dir()
-        if other or (self.path.is_dir() and self._strangers()):
+        if self.path.is_dir() and self._strangers():
             raise StoreError(f"{self.path} is not an empty folder; choose another with --out.")
 
     def claim(self, spec: TrainSpec) -> None:

@@ -102,7 +102,7 @@ class TrainSpec:
             raise ConfigError("seeds must name at least one seed; got none.")
         if doubles := sorted(s for s, n in Counter(listed).items() if n > 1):
             raise ConfigError(
-                f"Seeds must differ, or two members would be the same run; twice: {doubles}."
+                f"Seeds must differ, or two models would be the same run; twice: {doubles}."
             )
         if outside := [s for s in (*listed, self.order_seed or 0) if not 0 <= s < 2**63]:
             raise ConfigError(f"Seeds are whole numbers from 0 to 2**63 - 1; got {outside}.")

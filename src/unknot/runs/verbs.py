@@ -61,9 +61,10 @@ def train(
             try:
                 return _train_in(folder, training, report, ends)
             except Exception as error:
-                # Too little memory for the first step, say: another try may use the folder. An
-                # error of ours says what to do.
-                if training.step == 0 and not isinstance(error, UnknotError):
+                # Too little memory for the first step, say, or a value to stop by that is never
+                # logged: another try may use the folder. Other errors of ours say what to do.
+                hopeless = isinstance(error, ConfigError)
+                if hopeless or (training.step == 0 and not isinstance(error, UnknotError)):
                     folder.abandon()
                 raise
         training.run(watch=report, stop=ends)

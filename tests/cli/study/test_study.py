@@ -230,6 +230,15 @@ def test_nonsense_is_one_line_and_leaves_nothing(unknot, tmp_path, monkeypatch, 
     assert not list(tmp_path.iterdir())
 
 
+def test_a_table_is_not_written_over_what_is_no_table(unknot, made):
+    database = made[1] / "study.db"
+    before = database.read_bytes()
+    code, _, err = unknot("study", "table", made[1], "--csv", database)
+    assert (code, "is no table" in err, database.read_bytes() == before) == (2, True, True)
+    code, _, err = unknot("study", "table", made[1], "--csv", "")
+    assert (code, "names no file or folder" in err) == (2, True)
+
+
 def test_an_unknown_run_and_an_occupied_folder(unknot, made, tmp_path):
     code, _, err = unknot("study", "extract", made[1], "zzz", "--out", tmp_path / "x")
     assert (code, "has no run 'zzz'" in err) == (2, True)

@@ -18,6 +18,7 @@ def find_published(name: str, assignments: list[str] | None = None) -> "Publishe
         ConfigError: It has none, or there is no such dataset.
     """
     from unknot.cli.options import dataset_settings
+    from unknot.core import registry
     from unknot.core.errors import ConfigError
     from unknot.data.parts.collections import COLLECTIONS
     from unknot.data.parts.published import PublishedDataset
@@ -28,7 +29,9 @@ def find_published(name: str, assignments: list[str] | None = None) -> "Publishe
         raise ConfigError(f"{name} reads a file of yours; there is nothing to download.")
     dataset: Any = dataset_settings(name, assignments)
     if not isinstance(dataset, PublishedDataset):
-        raise ConfigError(f"{name} is generated and needs no file; use it as it is.")
+        own = name not in registry.names("datasets")
+        what = "lies here already" if own else "is generated and needs no file"
+        raise ConfigError(f"{name} {what}; use it as it is.")
     return dataset
 
 

@@ -7,13 +7,14 @@ import typer
 
 from unknot.cli.options import DatasetSet
 
+DatasetName = Annotated[str, typer.Argument(help="Name of a dataset; see `unknot data list`.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 LARGE = 10**9
 """Bytes from which a download is asked for."""
 
 
 def get(
-    name: Annotated[str, typer.Argument(help="Name of a published dataset; see unknot data list.")],
+    name: DatasetName,
     to: Annotated[
         Path | None,
         typer.Option(

@@ -1,10 +1,9 @@
 """``unknot data remove``: free what a dataset takes on the disk."""
 
-from unknot.cli.data.get import Yes
-from unknot.cli.options import DatasetArgument
+from unknot.cli.data.get import DatasetName, Yes
 
 
-def remove(name: DatasetArgument, yes: Yes = False) -> None:
+def remove(name: DatasetName, yes: Yes = False) -> None:
     """Delete the downloaded files of a dataset and what was decoded from them.
 
     Only the data folder and the cache are touched, not files that `path` names. Checksums of first

@@ -33,9 +33,8 @@ def show(
     """
     from unknot.cli.screen import print_json, print_table, say
     from unknot.core import registry
-    from unknot.core.files import write_whole
     from unknot.report.model.pictures import dataset_picture
-    from unknot.report.style import png
+    from unknot.report.picture import Picture
 
     choices = {"skip_broken": skip_broken, "labels": labels, "kinds": kind}
     flags = {name: value for name, value in choices.items() if value}
@@ -63,6 +62,4 @@ def show(
     if dataset.columns:
         print_table([{"column": name} for name in dataset.columns])
         return
-    path = out or Path(f"{dataset.name}.png")
-    write_whole(path, png(dataset_picture(dataset)))
-    say(f"Picture: {path}")
+    say(f"Picture: {Picture(dataset_picture(dataset)).save(out or f'{dataset.name}.png')}")

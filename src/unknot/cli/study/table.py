@@ -6,17 +6,23 @@ from typing import Annotated, Any
 
 import typer
 
-from unknot.cli.options import Json, StudyArgument
+from unknot.cli.options import Json, StudyArgument, parse_path
 
+TABLES = (".csv", ".tsv", ".txt", ".parquet")
+"""Endings of files that may be written again."""
 MOST_LINES = 40
 """Of a table for people; files and --json have all."""
 
 
 def table(
     study: StudyArgument,
-    csv: Annotated[Path | None, typer.Option(help="Write CSV to this file (- for stdout).")] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Write CSV to this file (- for stdout).", parser=parse_path),
+    ] = None,
     parquet: Annotated[
-        Path | None, typer.Option(help="Write Parquet to this file (needs unknot[parquet]).")
+        Path | None,
+        typer.Option(help="Write Parquet to this file (needs unknot[parquet]).", parser=parse_path),
     ] = None,
     dropped: Annotated[
         bool, typer.Option("--dropped", help="Include runs that the study file no longer contains.")
@@ -29,10 +35,14 @@ def table(
     """
     from unknot.cli.screen import print_json, say
     from unknot.core.csv_files import csv_text
+    from unknot.core.errors import StoreError
     from unknot.core.files import write_whole
     from unknot.studies import export
     from unknot.studies.study import Study
 
+    for path in filter(None, (csv, parquet)):
+        if path.exists() and path.suffix not in TABLES:
+            raise StoreError(f"{path} is there already and is no table; choose another name.")
     source = Study.open(study)
     rows = source.table(dropped=dropped)
     if csv:

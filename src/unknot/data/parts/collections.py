@@ -60,8 +60,8 @@ COLLECTIONS: dict[str, PublishedDataset] = {"study2019_results": Study2019Result
 
 def files_on_disk(name: str) -> list[Path]:
     """Downloaded files of a dataset, whole and partial, and what was made of them."""
+    entry = COLLECTIONS.get(name) or registry.get("datasets", name)  # a name, and not a path
     folder, paths = data_folder() / name, cached_files(name)
-    entry = COLLECTIONS.get(name) or registry.get("datasets", name)
     if isinstance(entry, PublishedDataset):
         downloads = [folder / source.file for source in entry.published.files]
         paths += [path for path in (*downloads, *map(part_path, downloads)) if path.is_file()]

@@ -23,6 +23,8 @@ def entry_for(text: str) -> str | None:
         DataError: It looks like a path, and there is nothing, or nothing that can be read.
     """
     path, key = split_key(text)
+    if text in ("", f"::{key}"):
+        raise DataError(f"Expected the name of a dataset, a folder or a file; got '{text}'.")
     ending = path.suffix.lower()
     try:
         path.stat()

@@ -13,6 +13,7 @@ from unknot.data.parts.decoding import Crop, Header, Target
 Size: TypeAlias = int | tuple[int, ...] | None
 SIDE = 64
 LARGEST = 128
+MOST_SIDE = 4_096
 """Side of square images that keep their size unless another is asked for."""
 
 
@@ -28,9 +29,11 @@ class Options:
 
     def __post_init__(self) -> None:
         sides = (self.size,) if isinstance(self.size, int) else self.size
-        if sides is not None and (len(sides) not in (1, 2) or not all(s >= 1 for s in sides)):
+        fine = sides is None or (len(sides) in (1, 2) and all(1 <= s <= MOST_SIDE for s in sides))
+        if not fine:
             raise ConfigError(
-                f"data.size is a side, such as 64, or [height, width]; got {self.size}."
+                f"data.size is a side from 1 to {MOST_SIDE:,}, such as 64, or [height, width]; "
+                f"got {self.size}."
             )
         if self.limit is not None and self.limit < 1:
             raise ConfigError(f"data.limit must be 1 or more; got {self.limit}.")

@@ -149,8 +149,8 @@ def check_grid(codes: Representation, factors: Factors, test: Test) -> None:
         )
     if codes.space.stands_in:
         raise ConfigError(
-            "This metric compares codes with factors and the images have none; add 'factors' to "
-            "their file."
+            "This metric compares codes with factors, and the data has none; give labels "
+            "(--labels, in Python labels=), or add 'factors' to its file."
         )
 
 

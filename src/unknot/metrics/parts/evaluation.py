@@ -12,6 +12,7 @@ from unknot.core.representation import Representation
 from unknot.metrics.parts.facts import check_protocol, facts, protocols_for
 from unknot.metrics.parts.given import GivenCodes, GivenFactors
 from unknot.metrics.parts.inputs import Inputs
+from unknot.metrics.parts.intervals import check_level
 from unknot.metrics.parts.score import Score
 from unknot.metrics.parts.scoring import Metric
 
@@ -101,6 +102,7 @@ def evaluate(
         irs             1.0000
     """
     check_protocol(protocol)
+    check_level(interval)
     chosen = code_metrics() if metrics is None else check_names("metrics", metrics)
     inputs = Inputs(codes, factors, seed, logvar, test)
     has_factors = isinstance(codes, Representation) or factors is not None

@@ -1,6 +1,7 @@
 """Intervals of scores, from halves of the rows."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -15,6 +16,16 @@ SECONDS = 20.0
 def resamples(cost: float | None) -> int:
     """How many half-samples an interval takes: fewer where a metric takes seconds."""
     return round(min(MOST_RESAMPLES, max(FEWEST_RESAMPLES, SECONDS / (cost or 0.01))))
+
+
+def check_level(level: Any) -> None:
+    """Refuse what is no level of an interval.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    if level is not None and (not isinstance(level, float | int) or not 0 < level < 1):
+        raise ConfigError(f"interval is a level between 0 and 1, such as 0.95; got {shown(level)}.")
 
 
 def half_sample_interval(
@@ -33,8 +44,6 @@ def half_sample_interval(
         level: Such as 0.95.
         count: How many half-samples.
     """
-    if not isinstance(level, float | int) or not 0 < level < 1:
-        raise ConfigError(f"interval is a level between 0 and 1, such as 0.95; got {shown(level)}.")
     spread = torch.tensor([again(step) for step in range(count)], dtype=torch.float64)
     tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
     low, high = (value + (spread - spread.mean()).quantile(tails)).tolist()

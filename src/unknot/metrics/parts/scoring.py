@@ -20,7 +20,7 @@ from unknot.metrics.parts.drawing import Codes, take_codes
 from unknot.metrics.parts.facts import FIELDS, Facts, Protocol, RowSettings, pick_protocol
 from unknot.metrics.parts.given import GivenCodes, GivenFactors
 from unknot.metrics.parts.inputs import Images, Inputs
-from unknot.metrics.parts.intervals import half_sample_interval, resamples
+from unknot.metrics.parts.intervals import check_level, half_sample_interval, resamples
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.score import Score
 
@@ -136,6 +136,7 @@ class Metric(Base[S]):
         choice = self.pick(protocol)
         settings, taking = choice.settings, row_settings(name, choice.settings)
         options = self._options(taking)
+        check_level(interval)
         extras = {"interval": interval, "kinds": inputs.kinds, "images": inputs.images}
         _refuse(extras, options, f"{name} under '{choice.name}'")
         needs, reader, split = (*self.facts.needs, *taking.needs), "", None

@@ -68,6 +68,7 @@ def write_report(
     Raises:
         DamageError: The page is written, without what is damaged in the study.
     """
+    toml = shared_text(source.study) if source.study else ""  # refused before anything is drawn
     keep = FigureKeeper(FigureFolder(folder))
     for problem in _damage(source.study) if source.study else []:
         keep.damage.append(problem)
@@ -97,7 +98,7 @@ def write_report(
         over=over,
         models=models,
         study=study,
-        toml=shared_text(study) if study else "",
+        toml=toml,
         shared=text.shared_settings(results),
         readings={s: reading(s) for s in results.scores},
         runs=_runs(results, link=study is not None),
@@ -268,8 +269,9 @@ def settings_blocks(study: Study) -> list[SettingsBlock]:
 
 def shared_text(study: Study) -> str:
     """The study file as a page for others has it: without the folders of this machine."""
-    text = read_text(study.path / STUDY_FILE)
-    return edit_toml(text, without_folders(parse_toml(text, STUDY_FILE)))
+    file = study.path / STUDY_FILE
+    text = read_text(file)
+    return edit_toml(text, without_folders(parse_toml(text, str(file))))
 
 
 def write_specs(study: Study, folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import unknot
 from unknot.core.errors import ConfigError, DamageError, StoreError
-from unknot.core.files import write_whole
+from unknot.core.files import check_folder, write_whole
 from unknot.runs import lock
 from unknot.runs.folder import RunFolder
 from unknot.runs.training import Stopped
@@ -145,8 +145,10 @@ def run(
     stored = _facts(folder) if study else Study.open(folder).store.facts()
     if study is None:
         study = StudyFile.parse(_folder_text(folder, stored["text"]))
-    elif not stored and folder.is_dir() and not {*map(_name, folder.iterdir())} <= OURS:
-        raise StoreError(f"{folder} is not an empty folder; choose another with --out.")
+    elif not stored:
+        check_folder(folder)
+        if folder.is_dir() and not {*map(_name, folder.iterdir())} <= OURS:
+            raise StoreError(f"{folder} is not an empty folder; choose another with --out.")
     # A bad file must be refused before anything is written.
     same = study.text == stored.get("text")
     new = None if same and not read_omissions(stored) else plan(study)

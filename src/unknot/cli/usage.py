@@ -1,0 +1,35 @@
+"""Words that the parser of the command refuses: one line, like every other message."""
+
+import sys
+from typing import Any
+
+from unknot.core.text import plain, shown
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether the parser raised it; its classes have moved between versions of Typer."""
+    return hasattr(error, "format_message") and hasattr(error, "exit_code")
+
+
+def explain_refusal(error: Any) -> str:
+    """What was wrong, what came, and where the words are explained."""
+    context = getattr(error, "ctx", None)
+    path = getattr(context, "command_path", None) or "unknot"
+    message = " ".join(plain(error.format_message()).split()).partition(", unable to parse")[0]
+    message = message.replace("Input should", "it should").replace("Value error, ", "")
+    if (value := _value(getattr(error, "param", None))) is not None and value not in message:
+        message = f"{message.rstrip('.')}; got {shown(value)}"
+    end = "" if message.endswith((".", "?")) else "."
+    return f"{message}{end} See: {path} --help"
+
+
+def _value(parameter: Any) -> str | None:
+    """The word that came for an option, as it was typed."""
+    words = sys.argv[1:]
+    for option in getattr(parameter, "opts", ()):
+        for place, word in enumerate(words):
+            if word == option and place + 1 < len(words):
+                return words[place + 1]
+            if word.startswith(f"{option}="):
+                return word.removeprefix(f"{option}=")
+    return None
