@@ -91,10 +91,9 @@ def share_settings(
     net_fields = registry.settings("nets", name) if net is None or isinstance(net, str) else {}
     for setting, value in settings.items():
         if setting not in its_fields and setting not in net_fields:
+            _check_place(setting)
             words = [*its_fields, *net_fields, *(f.name for f in fields(TrainSpec))]
             hint = registry.nearest(setting, [*words, "lr", "optimizer", "device", "out"])
-            if "did you mean" not in hint:
-                _check_place(setting)
             raise ConfigError(f"train and {objective} have no setting '{setting}'{hint}")
         place = "objective_settings" if setting in its_fields else "net_settings"
         if setting in shares[place]:
@@ -129,5 +128,5 @@ def seed_list(seeds: Any) -> int | list[int]:
     except TypeError as error:
         raise ConfigError(wrong) from error
     if len(listed) > MOST_SEEDS:
-        raise ConfigError(f"seeds are more than {MOST_SEEDS:,}; use fewer.")
+        raise ConfigError(f"seeds are more than {MOST_SEEDS:,} members; use fewer.")
     return listed
