@@ -12,7 +12,7 @@ COMMANDS = [
             ("pipe", "a pipe or a device", "hang"),
             ("no_codes", "no array 'codes'", ""),
             ("no_factors", "factors", ""),
-            ("objects", "plain arrays", ""),
+            ("objects", "plain array as 'codes'", ""),
             ("lengths", "64", ""),
             ("flat", "codes", ""),
             ("test_half", "codes_test", ""),

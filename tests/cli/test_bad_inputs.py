@@ -102,8 +102,11 @@ def test_a_page_of_a_table_without_seeds_and_with_long_names_is_written(unknot, 
     file = tmp_path / "runs.csv"
     file.write_text(
         "id,objective,seed,mig\na,vae,,0.5\nb,[/],,0.25\n"
-        f"c,{'long ' * 20}name,,0.3\nd,{'long ' * 20}other,,0.4\n"
+        f"c,{'long ' * 20}name,,0.3\nd,{'long ' * 20}other,,0.4\ne,\x1b[31mred,,0.1\n"
     )
     code, _, err = unknot("report", file, "--out", tmp_path / "page")
     assert code == 0, err
-    assert "[/]" in (tmp_path / "page" / "index.html").read_text()
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert "[/]" in page
+    assert "\\x1b[31mred" in page
+    assert "Glyph" not in err

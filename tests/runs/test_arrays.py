@@ -78,7 +78,7 @@ def test_a_lone_array_is_no_archive(tmp_path):
 @pytest.mark.parametrize("name", ["codes", "factors", "logvars", "codes_test", "factors_test"])
 def test_objects_are_never_opened(file, name):
     said = refused(file(**{name: OBJECTS}))
-    assert said.endswith("holds no plain arrays; expected an npz with codes and factors.")
+    assert said.endswith(f"holds something else than a plain array as '{name}'.")
 
 
 def test_a_text_is_not_called_a_pickle(tmp_path):
@@ -96,7 +96,7 @@ def test_archives_of_something_else(file):
     path = file()
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("logvars", "no array")
-    assert refused(path).endswith("holds something else than an array as 'logvars'.")
+    assert refused(path).endswith("holds something else than a plain array as 'logvars'.")
 
 
 def test_the_command_says_it_in_one_line(file, tmp_path, capsys, monkeypatch):

@@ -10,7 +10,7 @@ from typing import Any
 
 from unknot.core.border import LONGEST_TEXT, NUMBER, clean_name, parse_number
 from unknot.core.errors import DataError
-from unknot.core.files import open_file
+from unknot.core.files import open_file, os_reason
 from unknot.core.text import shown
 
 Rows = Sequence[Mapping[str, Any]]
@@ -100,7 +100,9 @@ def read_cells(file: Path) -> tuple[list[str], list[list[str]]]:
             return parse_cells(opened.read().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise DataError(f"Cannot read the table {file}: it is not text in UTF-8.") from error
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise DataError(f"Cannot read the table {file}: {os_reason(error)}.") from error
+    except ValueError as error:
         raise DataError(f"Cannot read the table {file}: {error}.") from error
 
 

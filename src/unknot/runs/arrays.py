@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Int
+from numpy.lib.npyio import NpzFile
 from torch import Tensor
 
 from unknot.core import noise
@@ -19,9 +20,10 @@ from unknot.core.border import parse_json
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factor_table import FactorTable, as_table, fill_grid
-from unknot.core.files import open_file, write_whole
+from unknot.core.files import open_file, os_reason, write_whole
 from unknot.core.registry import nearest
 from unknot.core.representation import Representation
+from unknot.data.parts.npz import read_member
 from unknot.runs import config
 from unknot.runs.run import MOST_ROWS, Run
 
@@ -106,23 +108,28 @@ def _read_known(path: Path) -> dict[str, np.ndarray]:
     try:
         with open_file(path) as raw:  # numpy would leave a bad file open
             archive = np.load(raw, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
+            if not isinstance(archive, NpzFile):
                 raise DataError(f"{path} holds one array; expected an npz with codes and factors.")
             if "codes" not in archive.files:
                 raise DataError(f"{path} has no array 'codes'{nearest('codes', archive.files)}")
-            arrays = {name: archive[name] for name in NAMES if name in archive.files}
+            return {n: _read_plain(archive, n, path) for n in NAMES if n in archive.files}
     except FileNotFoundError as error:
         raise DataError(f"There is no file {path}.") from error
     except ValueError as error:  # whatever is no array looks like a pickle to NumPy, which says so
         raise DataError(
             f"{path} holds no plain arrays; expected an npz with codes and factors."
         ) from error
-    except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+    except OSError as error:
+        raise DataError(f"Cannot read {path}: {os_reason(error)}.") from error
+    except (EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{path} is not an npz file that can be read: {error}.") from error
-    for name, array in arrays.items():
-        if not isinstance(array, np.ndarray):  # any zip opens, with what is no array as bytes
-            raise DataError(f"{path} holds something else than an array as '{name}'.")
-    return arrays
+
+
+def _read_plain(archive: NpzFile, name: str, path: Path) -> np.ndarray:
+    try:
+        return read_member(archive, name)
+    except ValueError as error:  # any zip opens, whatever is in it
+        raise DataError(f"{path} holds something else than a plain array as '{name}'.") from error
 
 
 def rows_to_encode(dataset: FactorDataset, rows: int | None, seed: int = 0) -> Int[Tensor, " n"]:

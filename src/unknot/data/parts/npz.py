@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 
 from unknot.core.errors import DataError
+from unknot.core.memory import check_memory
 from unknot.data.parts.images import BAD_ARCHIVE
 
 HEADERS = {
@@ -99,10 +100,11 @@ def open_arrays(raw: BinaryIO) -> NpzFile:
 
 
 def read_member(file: NpzFile, name: str) -> np.ndarray:
-    """An array of an open npz file, unless its header claims more than the file has.
+    """An array of an open npz file, unless its header claims more than file or memory have.
 
     Raises:
         ValueError: It is damaged, or no array of plain values.
+        DataError: It does not fit into memory.
     """
     archive: zipfile.ZipFile = file.zip  # type: ignore[assignment]
     member = name if name in archive.namelist() else f"{name}.npy"
@@ -114,6 +116,7 @@ def read_member(file: NpzFile, name: str) -> np.ndarray:
         size = raw.tell() + math.prod(shape) * dtype.itemsize
     if size > archive.getinfo(member).file_size and not dtype.hasobject:
         raise ValueError(f"'{name}' is shorter than its header says")
+    check_memory(size, f"'{name}' in '{getattr(archive.fp, 'name', 'the archive')}'")
     array: np.ndarray = file[name]
     return array
 

@@ -28,6 +28,7 @@ from unknot.core.dotted import is_setting
 from unknot.core.errors import ConfigError, DataError, StoreError
 from unknot.core.files import file_stem, open_file
 from unknot.core.places import without_common_folder
+from unknot.core.text import plain, shown
 from unknot.metrics import lower_is_better
 from unknot.report.study.baselines import baselines as find_baselines
 from unknot.studies.study import Study
@@ -106,7 +107,7 @@ def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[st
         results = _choose_scores(results, scores, PUBLISHED)
         source = Source(title, results, published=True, protocol="study2019")
     else:
-        table, notes = name_settings(_with_seeds(plain_columns(read_table(path))))
+        table, notes = name_settings(_with_seeds(plain_columns(_printable(read_table(path)))))
         results = Results(table)
         results = _choose_scores(results, scores, metric_columns(results))
         source = Source(path.stem, results, notes=tuple(notes))
@@ -115,13 +116,21 @@ def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[st
     return source
 
 
+def _printable(table: Columns) -> Columns:
+    """A table whose texts can be drawn: control characters are escapes."""
+    return {
+        name: [plain(cell) if isinstance(cell, str) else cell for cell in column]
+        for name, column in table.items()
+    }
+
+
 def _with_seeds(table: Columns) -> Columns:
     """A table from elsewhere with whole numbers as seeds, or nothing where it has none."""
     if "seed" not in table:
         return table
     for seed in table["seed"]:
         if seed is not None and not (isinstance(seed, int | float) and seed == int(seed)):
-            raise DataError(f"A seed is a whole number; the column 'seed' has '{seed}'.")
+            raise DataError(f"A seed is a whole number; the column 'seed' has '{shown(seed)}'.")
     return {**table, "seed": [None if seed is None else int(seed) for seed in table["seed"]]}
 
 
