@@ -12,6 +12,7 @@ from studies.test_foreign_store import DAMAGE
 import unknot
 from unknot.cli.main import app
 from unknot.core.errors import DamageError, StoreError
+from unknot.report.study import source
 from unknot.studies import export
 from unknot.studies.study import Study
 
@@ -126,3 +127,10 @@ def test_a_report_is_written_without_what_is_damaged_and_says_so(study, tmp_path
     assert "weights.safetensors is damaged" in page
     assert "status.json is damaged" in page
     assert (out / "figures" / "summary.csv").exists()
+
+
+def test_every_verb_says_how_lost_records_are_rebuilt(study):
+    (study / "study.db").unlink()
+    for read in (Study.open, source.read):
+        with pytest.raises(DamageError, match=r"study\.db is missing\. .*unknot check .* --repair"):
+            read(study)

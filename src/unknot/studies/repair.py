@@ -13,7 +13,7 @@ from unknot.studies.execute import rebuild
 from unknot.studies.execute.driver import driver
 from unknot.studies.execute.machine import machine
 from unknot.studies.file.study_file import StudyFile
-from unknot.studies.store import DONE, FILE, Store, open_to_read
+from unknot.studies.store import DONE, FILE, TEXT, Store, open_to_read
 
 
 def find_faults(
@@ -27,7 +27,7 @@ def find_faults(
     """
     if reason := rebuild.why(folder):
         what = reason.removeprefix(f"{folder / FILE} ").rstrip(".")
-        fault = Fault(folder / FILE, what, f"rebuilt from {rebuild.TEXT} and populations")
+        fault = Fault(folder / FILE, what, f"rebuilt from {TEXT} and populations")
         paths = sorted(path for path in (folder / "populations").glob("*") if path.is_dir())
         return [fault, *_of_populations(paths, on_population)]
     with closing(open_to_read(folder).db) as db:
@@ -50,8 +50,8 @@ def repair(folder: Path, faults: list[Fault]) -> str:
     if folder / FILE in damaged:
         rebuild.rebuild(folder, machine)
     with driver(folder) as store:
-        if folder / rebuild.TEXT in damaged:
-            write_whole(folder / rebuild.TEXT, store.facts()["text"])
+        if folder / TEXT in damaged:
+            write_whole(folder / TEXT, store.facts()["text"])
         keys = []
         for population in store.populations():
             path = store.place(population.key)
@@ -65,7 +65,7 @@ def repair(folder: Path, faults: list[Fault]) -> str:
 
 def _of_text(folder: Path, stored: str) -> Iterator[Fault]:
     """An edited study file is no damage: `unknot study run` says what it would change."""
-    file = folder / rebuild.TEXT
+    file = folder / TEXT
     remedy = f"written again from {FILE}"
     try:
         text = file.read_text(encoding="utf-8")

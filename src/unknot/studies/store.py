@@ -23,6 +23,8 @@ from unknot.studies.soundness import find_fault
 
 FORMAT = "2"
 FILE = "study.db"
+TEXT = "study.toml"
+"""The study file; records can be rebuilt from it and from the populations."""
 SEAL = "study.db.sha256"
 """The checksum of the file while nobody writes to it."""
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
@@ -439,6 +441,8 @@ def open_to_read(folder: Path) -> Store:
     path = folder / FILE
     refuse_links(folder)
     if not path.is_file():
+        if (folder / TEXT).is_file():
+            raise DamageError(f"{path} is missing. {_way_back(folder)}")
         raise StoreError(f"{folder} holds no study: there is no {FILE} in it.")
     for how in ("mode=ro", "immutable=1"):  # the second where no reader may write beside it
         try:

@@ -19,9 +19,7 @@ from unknot.studies.needed_files import drop_missing
 from unknot.studies.omissions import FACT as OMISSIONS
 from unknot.studies.plan import Plan, configuration_table, key_of, plan, shards
 from unknot.studies.soundness import KEY
-from unknot.studies.store import FILE, SEAL, Store, create, open_to_read, seal
-
-TEXT = "study.toml"
+from unknot.studies.store import FILE, SEAL, TEXT, Store, create, open_to_read, seal
 
 
 def why(folder: Path) -> str | None:
