@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from difflib import get_close_matches
 from itertools import islice
 from operator import index
 from typing import Any
@@ -17,6 +18,8 @@ from unknot.runs.spec import TrainSpec
 
 SETTINGS = {"data_settings": "data", "net_settings": "net", "objective_settings": "objective"}
 """Arguments that are tables of settings, and where the name of the thing belongs."""
+SLIP = 0.85
+"""How alike a word and a setting are of which it is a slip, such as seed and seeds."""
 PLACES: dict[registry.Room, str] = {"nets": "net_settings", "datasets": "data_settings"}
 """Arguments that hold settings by their own names; those of the objective are keywords."""
 
@@ -91,9 +94,11 @@ def share_settings(
     net_fields = registry.settings("nets", name) if net is None or isinstance(net, str) else {}
     for setting, value in settings.items():
         if setting not in its_fields and setting not in net_fields:
-            _check_place(setting)
             words = [*its_fields, *net_fields, *(f.name for f in fields(TrainSpec))]
-            hint = registry.nearest(setting, [*words, "lr", "optimizer", "device", "out"])
+            words += ["lr", "optimizer", "device", "out"]
+            if not get_close_matches(setting, words, cutoff=SLIP):
+                _check_place(setting)
+            hint = registry.nearest(setting, words)
             raise ConfigError(f"train and {objective} have no setting '{setting}'{hint}")
         place = "objective_settings" if setting in its_fields else "net_settings"
         if setting in shares[place]:
@@ -128,5 +133,5 @@ def seed_list(seeds: Any) -> int | list[int]:
     except TypeError as error:
         raise ConfigError(wrong) from error
     if len(listed) > MOST_SEEDS:
-        raise ConfigError(f"seeds are more than {MOST_SEEDS:,} members; use fewer.")
+        raise ConfigError(f"seeds are more than {MOST_SEEDS:,}; use fewer.")
     return listed
