@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from unknot.core.optim import RMSprop as RMSprop
     from unknot.core.posterior import Posterior as Posterior
     from unknot.core.representation import Representation as Representation
+    from unknot.runs.baselines import baselines as baselines
     from unknot.runs.own_encoder import evaluate as evaluate
 
 _HOMES = {
@@ -50,6 +51,7 @@ _HOMES = {
     "dataset": "unknot.api.dataset",
     "Dataset": "unknot.api.dataset",
     "evaluate": "unknot.runs.own_encoder",
+    "baselines": "unknot.runs.baselines",
     "Model": "unknot.api.model",
     "Run": "unknot.api.run",
     "load": "unknot.api.training",

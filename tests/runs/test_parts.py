@@ -36,10 +36,15 @@ def test_the_test_error_is_that_of_test_images(trained):
     x = trained.dataset.batch(rows)
     decoded = trained.training.population.decode(trained.encode(x))
     expected = reconstruction("bernoulli", decoded, x.expand_as(decoded))
-    squared = (decoded.sigmoid() - x).square().sum((2, 3, 4)).mean(1)
+    off = decoded.sigmoid() - x
+    squared, absolute = off.square().sum((2, 3, 4)).mean(1), off.abs().flatten(1).mean(1)
+    pixels = x[0].numel()
     for i, score in enumerate(scores):
         assert score.values["recon"] == pytest.approx(float(expected[i]), rel=1e-5)
         assert score.values["recon.mse"] == pytest.approx(float(squared[i]), rel=1e-5)
+        assert score.values["recon.per_pixel"] == pytest.approx(score.values["recon"] / pixels)
+        assert score.values["recon.squared"] == pytest.approx(float(squared[i]) / pixels, rel=1e-5)
+        assert score.values["recon.absolute"] == pytest.approx(float(absolute[i]), rel=1e-5)
 
 
 def test_a_metric_of_a_part_is_that_of_its_arrays(trained):

@@ -18,7 +18,10 @@ from unknot.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from unknot.metrics import Comparison
+    from unknot.runs.evaluate import ScoringRequest
     from unknot.runs.records import Record
+    from unknot.runs.training import Training
 
 
 def evaluate(
@@ -52,6 +55,14 @@ def evaluate(
             show_default="the last step",
         ),
     ] = None,
+    baselines: Annotated[
+        bool,
+        typer.Option(
+            "--baselines",
+            help="Also score codes that nobody trained: the factors, PCA, ICA, pixels and the "
+            "network before its first step. Shown, not stored.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Compute metrics for the models of a run and add the scores to its scores.jsonl.
@@ -64,17 +75,21 @@ def evaluate(
     `unknot evaluate runs/beta_vae-dsprites-1 --metrics recon,mig --part test`
 
     `unknot evaluate runs/beta_vae-dsprites-1 --metrics mig --step all`
+
+    `unknot evaluate runs/beta_vae-dsprites-1 --metrics mig,sap --baselines`
     """
     from contextlib import closing
 
     from unknot.cli.screen import bar, print_json, say
-    from unknot.core.errors import StoreError
+    from unknot.core.errors import ConfigError, StoreError
     from unknot.runs import evaluate as scores
     from unknot.runs import lock, records
     from unknot.runs.metric_names import metric_names, model_metrics
     from unknot.runs.verbs import load
     from unknot.studies.execute.score_models import score_models, scoring_processes
 
+    if baselines and part is not None:
+        raise ConfigError("--baselines are scored on all rows; leave --part out.")
     names = split_names(metrics)
     request = scores.ScoringRequest(
         metric_names(names) if names else model_metrics(part),
@@ -108,13 +123,31 @@ def evaluate(
                 except StoreError as error:  # shown all the same: they may have taken hours
                     refusal = error
     results = [record for record in all_scores if record.applies]
+    floors = _baselines(loaded.training, request) if baselines else None
     if json:
-        print_json([record.table() for record in results])
+        tables = [record.table() for record in results]
+        print_json({"scores": tables, "baselines": floors.values} if floors else tables)
     else:
         _print_scores(all_scores)
         say(f"{new} new of {len(results)} records in {run / 'scores.jsonl'} ({protocol})")
+        if floors:
+            say("Baselines:")
+            say(repr(floors))
     if refusal:
         raise refusal
+
+
+def _baselines(training: "Training", request: "ScoringRequest") -> "Comparison":
+    """Scores of baselines by the same metrics, as far as these are of codes."""
+    from unknot.runs.baselines import baseline_metrics, score_baselines
+
+    return score_baselines(
+        training.context.dataset,
+        training.context.net,
+        metrics=[name for name in request.metrics if name in baseline_metrics()],
+        protocol=request.protocol,
+        seed=request.seed,
+    )
 
 
 def _print_scores(all_scores: "list[Record]") -> None:

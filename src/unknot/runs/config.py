@@ -192,7 +192,7 @@ def _source(kind: type, name: str, inner: dict[str, Any]) -> str | None:
     return source
 
 
-def _net_for(shape: tuple[int, int, int]) -> str:
+def net_for(shape: tuple[int, int, int]) -> str:
     """`conv64` for its size, `conv` or `conv1d` for others that they take, `mlp` for all else."""
     _, h, w = shape
     if h == w == 64:
@@ -214,7 +214,7 @@ def _suit(table: dict[str, Any], data: Any) -> dict[str, Any]:
         dict(_table("net", table.get("net", {}))),
         _table("objective", table.get("objective", {})),
     )
-    net.setdefault("name", _net_for(data.shape))
+    net.setdefault("name", net_for(data.shape))
     kind = registry.get("objectives", objective.get("name", DEFAULTS["objective"]))
     if data.unbounded and "likelihood" in field_types(kind)[1]:
         objective = {"likelihood": "gaussian", **objective}

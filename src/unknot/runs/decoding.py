@@ -76,7 +76,8 @@ def reconstruction_errors(
 
     ``recon`` is the reconstruction loss of the objective's likelihood, and ``recon.mse`` the
     squared error, of counts that of their log1p; both are summed over pixels and averaged over
-    images.
+    images. ``recon.per_pixel``, ``recon.squared`` and ``recon.absolute`` are this loss, the squared
+    and the absolute error of a pixel.
 
     Args:
         training: The models.
@@ -94,9 +95,15 @@ def reconstruction_errors(
             x = x.to(decoded).expand(len(decoded), *x.shape)
             total = row_totals(x) if is_of_counts(likelihood) else None
             off = activate(likelihood, decoded, total) - x
+            pixels = math.prod(x.shape[2:])
+            loss = reconstruction(likelihood, decoded, x)
+            squares = off.square().flatten(2).sum(2).mean(1)
             errors = {
-                "recon": reconstruction(likelihood, decoded, x),
-                "recon.mse": off.square().flatten(2).sum(2).mean(1),
+                "recon": loss,
+                "recon.mse": squares,
+                "recon.per_pixel": loss / pixels,
+                "recon.squared": squares / pixels,
+                "recon.absolute": off.abs().flatten(1).mean(1),
             }
             for name, error in errors.items():
                 sums[name] = sums.get(name, 0) + error.double().cpu() * len(some) / len(index)

@@ -1,4 +1,4 @@
-"""The same codes under several protocols, and the settings in which these differ."""
+"""Scores side by side: of the same codes under several protocols, or of several codes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,17 +19,22 @@ MEASURED = ("name", "rows", "test_rows", "factors", "seed", "level", "interval")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison:
-    """Scores by protocol; each is a `Table`."""
+    """Scores by protocol, or by what was scored; each is a `Table`."""
 
     tables: Mapping[str, Table]
 
-    def __getitem__(self, protocol: str) -> Table:
-        return self.tables[protocol]
+    def __getitem__(self, name: str) -> Table:
+        return self.tables[name]
 
     @property
     def metrics(self) -> list[str]:
         """Metrics that have a score under any of the protocols."""
         return [*dict.fromkeys(name for table in self.tables.values() for name in table)]
+
+    @property
+    def values(self) -> dict[str, dict[str, float]]:
+        """Every number of every score by its full name, for each of the tables."""
+        return {name: table.values for name, table in self.tables.items()}
 
     def score(self, metric: str, protocol: str) -> Score | None:
         """A score; None where the metric does not apply or lacks the protocol."""
