@@ -14,7 +14,7 @@ from unknot.data.parts.images import Bits, Bytes, as_bytes
 
 RNG = np.random.default_rng(0)
 CPU = torch.device("cpu")
-WITH_A_FILE = {"arrays", "images", "memory", "vectors"}
+WITH_A_FILE = {"arrays", "images", "memory", "signals", "vectors"}
 # Not standardized, and hardly any of their images is black or white alone.
 IN_COLOR = {"color_dsprites", "noisy_dsprites", "scene3d"}
 GENERATED = [

@@ -12,9 +12,10 @@ from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.core.optim import Adam
 from unknot.data.parts.tables import signal_dataset, signals_of
+from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
-from unknot.engine.population import Context, Member
+from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.conv1d import Conv1d
 from unknot.runs import config

@@ -7,7 +7,6 @@ import torch
 
 import unknot
 from unknot.core.errors import ConfigError, DataError, ShapeError
-from unknot.report.model.pictures import dataset_picture
 from unknot.runs import config
 
 RNG = np.random.default_rng(2)
@@ -86,8 +85,6 @@ def test_what_is_refused(tmp_path):
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(DataError, match="no table that can be read"):
         unknot.dataset(tmp_path / "empty.csv")
-    with pytest.raises(ShapeError, match="table of 3 columns and has no images"):
-        dataset_picture(unknot.dataset(FRAME))
     with pytest.raises(ShapeError, match="choose a net that takes them: linear, mlp"):
         unknot.train(FRAME, net="conv", steps=1, device="cpu")
     with pytest.raises(ConfigError, match="likelihood bernoulli does not allow"):

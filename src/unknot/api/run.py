@@ -140,26 +140,28 @@ class Run(run.Run):
     def traverse(self, member: int = 0) -> "Picture":
         """Images decoded while one latent moves and the others stay, the most informative first.
 
+        Of a table, how far each latent moves each column, as a figure.
+
         Args:
             member: Which model, if there are several.
         """
-        from unknot.report.model import latents, traversals
+        from unknot.report.model import latents, views
         from unknot.report.picture import Picture
 
         latents.check_member(self, member)
         measured = latents.measure_latents(self)
-        return Picture(traversals.traversal_picture(self, measured, member))
+        return Picture(views.traversal_view(self, measured, member))
 
     def reconstruct(self, member: int = 0) -> "Picture":
-        """Images of the dataset, each above its reconstruction.
+        """Images of the dataset, each above its reconstruction; of a table, R² of each column.
 
         Args:
             member: Which model, if there are several.
         """
-        from unknot.report.model import pictures
+        from unknot.report.model import views
         from unknot.report.picture import Picture
 
-        return Picture(pictures.reconstructions(self, member))
+        return Picture(views.reconstruction_view(self, member))
 
     def sample(self, n: int = 16, member: int = 0) -> "Picture":
         """Images decoded from codes that are drawn from the prior.
@@ -231,6 +233,8 @@ class Run(run.Run):
 
         ``kl`` is what the latent says, in nats; ``factor`` explains most of its variance, and the
         columns after it give the share that each factor explains alone. `plot_explained` draws it.
+        Of a table, ``moves`` names the columns that move most with the latent, and between which
+        values.
 
         Args:
             member: Which model, if there are several.
@@ -238,10 +242,14 @@ class Run(run.Run):
         import numpy as np
         import pandas as pd
 
-        from unknot.report.model import latents
+        from unknot.report.model import columns, latents
 
         latents.check_member(self, member)
-        measured, names = latents.measure_latents(self)[member], self.dataset.space.names
+        all_measured, names = latents.measure_latents(self), self.dataset.space.names
+        measured = all_measured[member]
+        moves = {}
+        if self.dataset.noun == "rows":
+            moves["moves"] = columns.measure_columns(self, all_measured, member).texts()
         shares = measured.explained[measured.order]
         most = np.nan_to_num(shares, nan=-1).argmax(1)
         silent = np.isnan(shares).all(1)
@@ -252,6 +260,7 @@ class Run(run.Run):
                 "active": measured.used[measured.order],
                 "factor": best,
                 **{name: shares[:, f] for f, name in enumerate(names)},
+                **{name: [texts[z] for z in measured.order] for name, texts in moves.items()},
             },
             index=[f"z{z}" for z in measured.order],
         )

@@ -212,7 +212,6 @@ def print_result(run: "Run", as_json: bool) -> None:
     else:
         if run.diverged:
             say(f"{len(run.diverged)} of {len(run.spec.seed_list)} models diverged.")
-        verb = "encode" if run.dataset.columns else "show"  # a table has no pictures
-        say(f"Done: {run.path}. Next: unknot {verb} {run.path}")
+        say(f"Done: {run.path}. Next: unknot show {run.path}")
     codes = {"done": 0, "stopped": 130, "diverged": 1, "running": 1}
     raise typer.Exit(codes[run.status])

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sized
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -120,21 +120,21 @@ class FactorDataset(Dataset[Tensor]):
     def summary(self) -> str:
         """How many images of which size, and what was decided when they were read, in a line."""
         c, h, w = self.shape
-        plural = "" if len(self) == 1 else "s"
-        if self.columns:
-            size = f"{len(self):,} row{plural} of {c:,} columns"
-        elif self.is_signals:
-            channels = f"{c:,} channel{'' if c == 1 else 's'}"
-            size = f"{len(self):,} signal{plural} of {w:,} points, {channels}"
-        else:
-            size = f"{len(self):,} image{plural}, {h} x {w} x {c}"
+        channels = f"{c:,} channel{'' if c == 1 else 's'}"
+        size = {
+            "rows": f" of {c:,} columns",
+            "signals": f" of {w:,} points, {channels}",
+            "images": f", {h} x {w} x {c}",
+        }[self.noun]
+        size = f"{len(self):,} {self.noun if len(self) != 1 else self.noun[:-1]}{size}"
         return f"{size}, {self.note}" if self.note else size
 
     @property
-    def is_signals(self) -> bool:
-        """Whether rows are signals, images of height 1."""
+    def noun(self) -> Literal["images", "rows", "signals"]:
+        """What is in it: images, rows of a table, or signals: height 1, and not within [0, 1]."""
         _, h, w = self.shape
-        return h == 1 < w and not self.columns
+        unbounded = bool(self.mean) or self.row_total is not None
+        return "rows" if self.columns else "signals" if h == 1 < w and unbounded else "images"
 
     @property
     def shape(self) -> tuple[int, int, int]:

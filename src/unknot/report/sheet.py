@@ -10,6 +10,7 @@ from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ShapeError
+from unknot.report.drawings import draw
 from unknot.report.style import INK, MISSING, MUTED, PAPER, RULE, font
 
 SIDE = 128
@@ -33,10 +34,12 @@ class Row:
 def pixels(dataset: FactorDataset, x: Float[Tensor, "*n c h w"]) -> UInt8[np.ndarray, "*n h w 3"]:
     """Images as they look: standardisation undone, clipped to [0, 1], grey as three channels.
 
-    Images of more channels, or of two, are shown channel by channel, side by side. Pixels that are
-    not numbers become orange: a broken model must not pass for a black image.
+    Tables and signals are drawn as bars and lines (`draw`). Images of more channels, or of two, are
+    shown channel by channel, side by side. Pixels that are not numbers become orange: a broken
+    model must not pass for a black image.
     """
-    check_pictures(dataset)
+    if dataset.noun != "images":
+        return draw(dataset, x)
     unit = dataset.unit(x).double().cpu()
     if unit.shape[-3] not in (1, 3):
         unit = unit.movedim(-3, -2).flatten(-2).unsqueeze(-3)
@@ -47,11 +50,11 @@ def pixels(dataset: FactorDataset, x: Float[Tensor, "*n c h w"]) -> UInt8[np.nda
 
 
 def check_pictures(dataset: FactorDataset) -> None:
-    """Refuse a table, of which there is nothing to be drawn."""
-    if dataset.columns:
+    """Refuse a table or signals, which have no pixels."""
+    if dataset.noun != "images":
         raise ShapeError(
-            f"{dataset.name} is a table of {len(dataset.columns)} columns and has no images to be "
-            "drawn; use its codes: unknot encode, unknot evaluate, run.codes()."
+            f"{dataset.name} has {dataset.noun} and no images to explore; see its page instead: "
+            "unknot show."
         )
 
 

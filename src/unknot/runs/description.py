@@ -55,6 +55,7 @@ def describe(dataset: FactorDataset, spec: TrainSpec) -> dict[str, Any]:
             "kinds": [*dataset.space.kinds],
             **({} if dataset.space.is_grid else {"rows": len(dataset)}),
         },
+        **({"columns": [*dataset.columns]} if dataset.columns else {}),
         **({} if dataset.row_total is None else {"row_total": dataset.row_total}),
         "likelihood": pixel_likelihood(likelihood_of(spec.objective.settings)),
         "fingerprint": fingerprint,
@@ -78,9 +79,10 @@ def absent_dataset(description: Mapping[str, Any], reason: str) -> FactorDataset
         images = AbsentImages((channels, height, width), fingerprint, reason)
         mean, std = (tuple(map(float, description[part])) for part in ("mean", "std"))
         total = None if "row_total" not in description else float(description["row_total"])
+        columns = tuple(map(str, description.get("columns", ())))
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"The run does not describe its data: {error!r}.") from error
-    return FactorDataset(name, space, images, mean, std, row_total=total)
+    return FactorDataset(name, space, images, mean, std, columns=columns, row_total=total)
 
 
 def _space(

@@ -163,7 +163,8 @@ class Run:
         members, latents = len(self.spec.seed_list), self.spec.net.settings.latents
         check_type("z", z, Tensor, np.ndarray)
         z = torch.as_tensor(z)
-        if not bool(z.isfinite().all()):
+        # Codes of all members may be those of a diverged one, whose images are then no numbers.
+        if z.ndim == 2 and not bool(z.isfinite().all()):
             raise DataError("Codes must not hold NaN or infinite values.")
         if z.ndim == 2:
             z = z.expand(members, *z.shape)

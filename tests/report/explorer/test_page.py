@@ -106,6 +106,6 @@ def test_bad_calls_say_what_to_do(run, make_model, tmp_path):
         run.explorer(tmp_path / "a.html", other=other)
     rows = np.random.default_rng(0).normal(size=(16, 5))
     table = unknot.train(rows, "vae", steps=1, batch=4, device="cpu", progress=False)
-    with pytest.raises(ShapeError, match="is a table of 5 columns and has no images"):
+    with pytest.raises(ShapeError, match="has rows and no images to explore"):
         table.explorer(tmp_path / "a.html")
     assert [*tmp_path.iterdir()] == []

@@ -34,7 +34,7 @@ def test_kl_and_spread_are_the_closed_forms_over_the_data(make_run):
 
 
 def test_a_member_that_is_not_there_is_refused(make_run):
-    with pytest.raises(ConfigError, match=r"members 0 \.\. 1; got 2"):
+    with pytest.raises(ConfigError, match=r"from 0 to 1; got 2"):
         check_member(make_run(seeds=(5, 6)), 2)
 
 

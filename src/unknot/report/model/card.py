@@ -2,18 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import UInt8
+from matplotlib.figure import Figure
 
 from unknot.report.html import data_uri
-from unknot.report.model import pictures, traversals
+from unknot.report.model import pictures, traversals, views
 from unknot.report.model.latents import UNUSED, Latents
+from unknot.report.model.strips import strips
 from unknot.report.sheet import enlargement, tiles
 from unknot.report.style import png
 from unknot.runs.run import Run
 
 SAMPLE_ROWS = 3
+Shown: TypeAlias = "Figure | UInt8[np.ndarray, 'height width c']"
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class LatentRow:
     """Share of its variance that each factor explains alone."""
     strip: str
     loop: str | None
-    """A GIF, if the latent is used."""
+    """A GIF, if the latent is used; columns of a table have none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +41,13 @@ class ModelCard:
     """One model as the page of a run and the page of a study show it."""
 
     seed: int
+    noun: str
+    """What the data has: images, rows of a table, or signals."""
     factors: Sequence[str]
     latents: list[LatentRow]
-    images: Mapping[str, UInt8[np.ndarray, "height width 4"]]
-    """Tables of images by name: reconstructions, samples and means."""
-    brightness: int
+    images: Mapping[str, Shown]
+    """Pictures by name: reconstructions and samples; of images means, of rows changes too."""
+    brightness: int = 1
     """Factor by which mean images are brightened."""
     threshold: float = UNUSED
     """Nats from which on a latent counts as active."""
@@ -58,7 +64,7 @@ class ModelCard:
         return any(share is not None for latent in self.latents for share in latent.explained)
 
     def uri(self, name: str) -> str:
-        """The address of a table of images."""
+        """The address of a picture."""
         return data_uri(png(self.images[name]))
 
 
@@ -73,18 +79,22 @@ def model_card(
         member: Which model.
         rows: Rows of reconstructions.
     """
-    latent, names = latents[member], run.dataset.space.names
-    still = traversals.sweep(run, latents, traversals.STILL, members=(member,))[0]
-    moving = traversals.sweep(run, latents, traversals.LOOP, members=(member,))[0]
-    means = pictures.mean_images(run, member)[None]
-    brightness = pictures.brightness(means)
-    pairs = pictures.with_differences(run, member, n=rows * pictures.ACROSS)
-    # Small data may not fill the rows.
-    complete = pairs.shape[1] == rows * pictures.ACROSS
-    blocks = np.split(pairs, rows, axis=1) if complete else [pairs[:, : pictures.ACROSS]]
-    samples = pictures.prior_samples(run, member, n=SAMPLE_ROWS * pictures.ACROSS)
+    latent, names, noun = latents[member], run.dataset.space.names, run.dataset.noun
+    loops: list[str | None] = [None] * len(latent.order)
+    if noun != "rows":
+        moving = traversals.sweep(run, latents, traversals.LOOP, members=(member,))[0]
+        pairs = zip(latent.order, moving, strict=True)
+        loops = [_loop(frames) if latent.used[z] else None for z, frames in pairs]
+    brightness = 1
+    if noun == "rows":
+        images = _table_pictures(run, latents, member)
+    elif noun == "signals":
+        images = _signal_pictures(run, member)
+    else:
+        images, brightness = _image_pictures(run, member, rows)
     return ModelCard(
         seed=run.spec.seed_list[member],
+        noun=noun,
         factors=names,
         latents=[
             LatentRow(
@@ -93,18 +103,52 @@ def model_card(
                 used=bool(latent.used[z]),
                 factor=traversals.main_factor(latent, z, names),
                 explained=[None if np.isnan(s) else float(s) for s in latent.explained[z]],
-                strip=data_uri(png(_table(still[rank][None]))),
-                loop=_loop(moving[rank]) if latent.used[z] else None,
+                strip=data_uri(png(strip)),
+                loop=loop,
             )
-            for rank, z in enumerate(latent.order)
+            for z, strip, loop in zip(
+                latent.order, strips(run, latents, member), loops, strict=True
+            )
         ],
-        images={
-            "reconstructions": _table(np.concatenate(blocks)),
-            "samples": _table(samples.reshape(SAMPLE_ROWS, -1, *samples.shape[1:])),
-            "means": _table(means * np.uint8(brightness)),
-        },
+        images=images,
         brightness=brightness,
     )
+
+
+def _table_pictures(run: Run, latents: Sequence[Latents], member: int) -> dict[str, Shown]:
+    return {
+        "changes": views.traversal_view(run, latents, member),
+        "reconstructions": views.reconstruction_view(run, member),
+        "samples": views.sample_view(run, member),
+    }
+
+
+def _signal_pictures(run: Run, member: int) -> dict[str, Shown]:
+    return {
+        "reconstructions": views.reconstruction_view(run, member),
+        "samples": _samples(run, member),
+    }
+
+
+def _image_pictures(run: Run, member: int, rows: int) -> tuple[dict[str, Shown], int]:
+    """Pictures, and how much brighter those of means are."""
+    means = pictures.mean_images(run, member)[None]
+    brightness = pictures.brightness(means)
+    pairs = pictures.with_differences(run, member, n=rows * pictures.ACROSS)
+    # Small data may not fill the rows.
+    complete = pairs.shape[1] == rows * pictures.ACROSS
+    blocks = np.split(pairs, rows, axis=1) if complete else [pairs[:, : pictures.ACROSS]]
+    shown: dict[str, Shown] = {
+        "reconstructions": _table(np.concatenate(blocks)),
+        "samples": _samples(run, member),
+        "means": _table(means * np.uint8(brightness)),
+    }
+    return shown, brightness
+
+
+def _samples(run: Run, member: int) -> UInt8[np.ndarray, "height width 4"]:
+    samples = pictures.prior_samples(run, member, n=SAMPLE_ROWS * pictures.ACROSS)
+    return _table(samples.reshape(SAMPLE_ROWS, -1, *samples.shape[1:]))
 
 
 def _table(images: UInt8[np.ndarray, "r k h w 3"]) -> UInt8[np.ndarray, "height width 4"]:

@@ -9,6 +9,7 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
 from unknot.core.factor_table import FactorTable
+from unknot.losses.counts import row_totals
 from unknot.report.model.latents import check_member, measure_latents, sample_rows
 from unknot.report.model.traversals import column_names, decode, middle_row, title
 from unknot.report.sheet import Row, pixels, sheet
@@ -25,13 +26,24 @@ POSITIONS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 """Where the moving latent stands, in standard deviations from its mean over the data."""
 
 
-def pairs(run: Run, member: int = 0, *, n: int) -> UInt8[np.ndarray, "2 n h w 3"]:
-    """Images of the dataset, and what the decoder makes of the means of their codes."""
+def reconstruct(
+    run: Run, member: int = 0, *, n: int
+) -> tuple[Float[Tensor, "n c h w"], Float[Tensor, "n c h w"]]:
+    """Images of the dataset, and what the decoder makes of the means of their codes.
+
+    Decoded counts have the totals of the rows that they are of.
+    """
     x = run.dataset.batch(sample_rows(run, n)[:n])
     decoded = decode(run, run.encode(x).reshape(len(run.spec.seed_list), len(x), -1))
-    return np.stack(
-        [pixels(run.dataset, x), pixels(run.dataset, decoded[check_member(run, member)])]
-    )
+    y = decoded[check_member(run, member)].to(x)
+    if run.dataset.row_total is not None:
+        y = (y.expm1() * row_totals(x) / run.dataset.row_total).log1p()
+    return x, y
+
+
+def pairs(run: Run, member: int = 0, *, n: int) -> UInt8[np.ndarray, "2 n h w 3"]:
+    """Images of the dataset, and their reconstructions."""
+    return np.stack([pixels(run.dataset, part) for part in reconstruct(run, member, n=n)])
 
 
 def prior_samples(run: Run, member: int = 0, *, n: int) -> UInt8[np.ndarray, "n h w 3"]:
@@ -188,7 +200,7 @@ def dataset_picture(
     c, h, w = dataset.shape
     return sheet(
         rows,
-        title=f"{dataset.name}: {len(dataset):,} images",
+        title=f"{dataset.name}: {len(dataset):,} {dataset.noun}",
         note=f"Each row varies one factor of the same image; the other factors stay fixed. "
         f"Images are {w} × {h} pixels, {'grey' if c == 1 else 'in colour'}.",
     )
@@ -208,8 +220,8 @@ def _label_sheet(
         rows.append(Row((name, count, kind), pixels(dataset, dataset.batch(index))))
     return sheet(
         rows,
-        title=f"{dataset.name}: {len(dataset):,} images",
-        note="Each row shows one image for each of several values of a label.",
+        title=f"{dataset.name}: {len(dataset):,} {dataset.noun}",
+        note=f"Each row shows one of the {dataset.noun} for each of several values of a label.",
     )
 
 
@@ -219,5 +231,5 @@ def _contact_sheet(dataset: FactorDataset, columns: int) -> UInt8[np.ndarray, "h
     index = torch.arange(count) * (len(dataset) - 1) // max(count - 1, 1)
     images = pixels(dataset, dataset.batch(index))
     rows = [Row((), images[start : start + columns]) for start in range(0, count, columns)]
-    choice = "All images" if count == len(dataset) else f"{count} images, evenly chosen"
+    choice = f"All {dataset.noun}" if count == len(dataset) else f"{count}, evenly chosen"
     return sheet(rows, title=dataset.name, note=f"{choice}. {dataset.summary}.")

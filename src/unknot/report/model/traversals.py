@@ -1,7 +1,7 @@
 """Latent traversals: images decoded while one latent moves and the others stay fixed."""
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -53,13 +53,26 @@ def sweep(
 ) -> UInt8[np.ndarray, "m z t h w 3"]:
     """Images decoded while one latent after the other moves, the most informative first.
 
-    The other latents keep the code of the image in the middle of the grid; 0 without images.
-
     Args:
         run: The trained models.
         latents: From `measure_latents`, one for each member.
         positions: Where to put the latent, in standard deviations from its mean.
         members: Whose images to keep.
+    """
+    rows = decoded_sweep(run, latents, positions, members=members)
+    return np.stack([pixels(run.dataset, decoded) for decoded in rows], axis=1)
+
+
+def decoded_sweep(
+    run: Run,
+    latents: Sequence[Latents],
+    positions: Float[np.ndarray, " t"],
+    *,
+    members: Sequence[int] = (0,),
+) -> Iterator[Float[Tensor, "m t c h w"]]:
+    """What is decoded while one latent after the other moves, as `sweep` draws it.
+
+    The other latents keep the code of the image in the middle of the grid; 0 without images.
     """
     if run.has_data:
         code = run.encode(run.dataset.batch(torch.tensor([middle_row(run.dataset.space)])))
@@ -67,14 +80,12 @@ def sweep(
         code = torch.zeros(len(latents), run.spec.net.settings.latents)
     code = code.reshape(len(latents), 1, -1).repeat(1, len(positions), 1)
     places = torch.from_numpy(positions)
-    rows = []
     for rank in range(code.shape[-1]):
         z = code.clone()
         for p, number in enumerate(latents):
             latent = number.order[rank]
             z[p, :, latent] = (number.mean[latent] + places * number.sd[latent]).to(z)
-        rows.append(pixels(run.dataset, decode(run, z)[list(members)]))
-    return np.stack(rows, axis=1)
+        yield decode(run, z)[list(members)]
 
 
 def decode(run: Run, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:

@@ -12,12 +12,16 @@ from unknot.losses.overlap import Overlap
 from unknot.report.model.latents import UNUSED, Latents
 from unknot.runs.folder import RunFolder
 from unknot.runs.run import Run
-from unknot.runs.spec import TrainSpec, plain_value
+from unknot.runs.spec import plain_value
 from unknot.runs.status import versions
 
+NOUNS = {"images": ("image", "pixels"), "rows": ("row", "columns"), "signals": ("signal", "points")}
+"""What one of the data is called, and what it is made of."""
 
-def term(name: str, spec: TrainSpec) -> str:
+
+def term(name: str, run: Run) -> str:
     """How to read a term of the loss; empty if unknown."""
+    spec, (one, parts) = run.spec, NOUNS[run.dataset.noun]
     likelihood = likelihood_of(spec.objective.settings)
     density = pixel_likelihood(likelihood)
     blurred = (
@@ -27,10 +31,10 @@ def term(name: str, spec: TrainSpec) -> str:
     )
     terms = {
         "loss": "What training minimises.",
-        "recon": _recon(density) + blurred,
+        "recon": _recon(density, one, parts) + blurred,
         "kl": "KL(posterior ‖ prior) summed over latents, in nats: an upper bound on the "
         "information in the code.",
-        "mi": "Mutual information of code and image, in nats.",
+        "mi": f"Mutual information of code and {one}, in nats.",
         "tc": "Total correlation of the latents, in nats. 0: independent latents.",
         "dwkl": "KL divergence of each latent's aggregate posterior from the prior, in nats, "
         "summed over latents.",
@@ -53,16 +57,16 @@ def term(name: str, spec: TrainSpec) -> str:
     return terms.get(name, "")
 
 
-def _recon(density: Density) -> str:
+def _recon(density: Density, one: str, parts: str) -> str:
     """How to read the reconstruction loss."""
     if is_of_counts(density):
-        return "−ln p(row | code) in nats, summed over columns. Lower is better."
+        return f"−ln p({one} | code) in nats, summed over {parts}. Lower is better."
     if density == "bernoulli":
         return (
-            "Cross-entropy per image in nats, summed over pixels. Lower is better; for grey "
-            "pixels the minimum is above 0."
+            f"Cross-entropy per {one} in nats, summed over {parts}. Lower is better; for grey "
+            f"{parts} the minimum is above 0."
         )
-    return "Squared error per image, summed over pixels. Lower is better."
+    return f"Squared error per {one}, summed over {parts}. Lower is better."
 
 
 def formula(run: Run) -> str:
@@ -158,7 +162,7 @@ def load_code(run: Run) -> str:
     return (
         f"import torch\nimport unknot\n\n"
         f"run = unknot.load({path!r})\n"
-        f"x = run.dataset.batch(torch.tensor([0, 1, 2]))  # images [3, {image}]\n"
+        f"x = run.dataset.batch(torch.tensor([0, 1, 2]))  # {run.dataset.noun} [3, {image}]\n"
         f"z = run.encode(x)  # codes [{first}3, {run.spec.net.settings.latents}]\n"
-        f"y = run.decode(z)  # images again [{first}3, {image}]\n"
+        f"y = run.decode(z)  # {run.dataset.noun} again [{first}3, {image}]\n"
     )

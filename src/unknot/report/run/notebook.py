@@ -13,8 +13,8 @@ from unknot.report.html import data_uri, render
 from unknot.report.model import figures, traversals
 from unknot.report.model.latents import measure_latents
 from unknot.report.model.pictures import dataset_picture
+from unknot.report.model.strips import strips
 from unknot.report.run.describe import settings as run_settings
-from unknot.report.sheet import enlargement, tiles
 from unknot.report.style import png
 from unknot.runs.run import Run
 from unknot.runs.spec import plain_value
@@ -78,16 +78,15 @@ def _strips(run: Run, members: Sequence[int]) -> list[tuple[str, str]]:
     """Traversals: of the latents of one model, or of the first latent of each of several."""
     latents, names = measure_latents(run), run.dataset.space.names
     alone = len(run.spec.seed_list) == 1
-    members = members[: 1 if alone else MOST_STRIPS]
-    images = traversals.sweep(run, latents, traversals.STILL, members=members)
-    strips = []
-    for p, rows in zip(members, images, strict=True):
-        for rank, z in enumerate(latents[p].order[: MOST_STRIPS if alone else 1]):
+    most = MOST_STRIPS if alone else 1
+    named = []
+    for p in members[: 1 if alone else MOST_STRIPS]:
+        shown = strips(run, latents, p, most=most, size=0.5)
+        for z, strip in zip(latents[p].order, shown, strict=False):
             who = f"z{z}" if alone else f"seed {run.spec.seed_list[p]}: z{z}"
             factor = traversals.main_factor(latents[p], z, names)
-            table = tiles(rows[rank][None], scale=max(1, enlargement(rows.shape[2]) // 2))
-            strips.append((f"{who} {factor}".strip(), data_uri(png(table))))
-    return strips
+            named.append((f"{who} {factor}".strip(), data_uri(png(strip))))
+    return named
 
 
 def dataset_html(dataset: FactorDataset) -> str:

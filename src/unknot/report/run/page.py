@@ -14,7 +14,7 @@ from unknot.core.text import number
 from unknot.core.toml import to_toml
 from unknot.metrics import reading
 from unknot.report.html import data_uri, render
-from unknot.report.model import figures, pictures, traversals
+from unknot.report.model import figures, pictures, traversals, views
 from unknot.report.model.card import model_card
 from unknot.report.model.latents import Latents, check_member, measure_latents
 from unknot.report.run import describe
@@ -32,16 +32,17 @@ def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
     check_member(run, member)
     latents = measure_latents(run)
     files = {
-        "traversals.png": png(traversals.traversal_picture(run, latents, member)),
+        "traversals.png": png(views.traversal_view(run, latents, member)),
         "traversals.gif": traversals.traversal_gif(run, latents, member),
     }
     if run.has_data and not run.dataset.space.stands_in:
         factors = figures.factor_figure(latents[member], run.dataset.space.names)
         files["factors.png"] = png(factors)
     if run.has_data:
-        files["reconstructions.png"] = png(pictures.reconstructions(run, member))
-    files["samples.png"] = png(pictures.samples(run, member))
-    if run.has_data:
+        files["reconstructions.png"] = png(views.reconstruction_view(run, member))
+    if run.has_data or run.dataset.noun != "rows":
+        files["samples.png"] = png(views.sample_view(run, member))
+    if run.has_data and run.dataset.noun == "images":
         files["out_of_distribution.png"] = png(pictures.out_of_distribution_picture(run, member))
     if run.curves.steps:
         files["curves.png"] = png(figures.curves_figure(run.curves))
@@ -130,7 +131,7 @@ def _terms(run: Run, latents: Sequence[Latents], healthy: Sequence[int]) -> list
         if not name.startswith("critic.") and not name.endswith(".weight") and "*" not in name
     }
     named["active latents"] = [float(latents[p].used.sum()) for p in healthy]
-    return [_summary(name, values, describe.term(name, run.spec)) for name, values in named.items()]
+    return [_summary(name, values, describe.term(name, run)) for name, values in named.items()]
 
 
 def _is_part(name: str, names: Iterable[str]) -> bool:

@@ -15,7 +15,7 @@ from unknot.metrics import lower_is_better
 from unknot.metrics.parts.distances import mean_matrices
 from unknot.objectives.parts.sharing import shared_latents
 from unknot.report.data import clouds, distances, thresholds
-from unknot.report.model import traversals
+from unknot.report.model import traversals, views
 from unknot.report.model.card import model_card
 from unknot.report.model.figures import factor_figure
 from unknot.report.model.latents import Latents, measure_latents
@@ -106,7 +106,7 @@ def show_model(run: Run, name: str, title: str, keep: FigureKeeper) -> dict[str,
     """
     latents, folder = measure_latents(run), keep.folder
     card, posteriors = model_card(run, latents), measure_posteriors(run)
-    still = traversals.traversal_picture(run, latents=latents)
+    still = views.traversal_view(run, latents)
     folder.file(f"{name}-traversals.png", png(still))
     folder.file(f"{name}-traversals.gif", traversals.traversal_gif(run, latents=latents))
     folder.table(f"{name}-latents", _latent_rows(latents[0], card.factors))
