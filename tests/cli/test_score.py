@@ -44,9 +44,32 @@ def test_evaluate_tells_what_it_skipped_and_remarks(unknot, train, tmp_path):
     assert "mig " in out
     code, out, _ = unknot(*words, "--metrics", "elbo,kl_per_dimension")
     assert code == 0
-    assert "elbo: pixels between 0 and 1 have a cross-entropy" in out
+    assert "[1] pixels between 0 and 1 have a cross-entropy" in out
+    (line,) = [line for line in out.splitlines() if " elbo " in line]
+    assert line.split()[-1] == "[1]"
     assert "kl_per_dimension.active" in out
     assert "skipped" not in out
+
+
+def test_a_score_that_says_nothing_is_marked_in_the_table_and_on_the_page(unknot, tmp_path):
+    """Two photographs of each of 30 people: any code separates the one factor there is."""
+    images = np.random.default_rng(0).integers(0, 256, (60, 8, 8), dtype=np.uint8)
+    np.savez(tmp_path / "people.npz", images=images, person=np.arange(60) // 2)
+    run = tmp_path / "run"
+    words = ("--labels", "person", "--net", "mlp", "--steps", 2, "--out", run)
+    assert unknot("train", "--data", tmp_path / "people.npz", *words)[0] == 0
+    _, out, _ = unknot("evaluate", run, "--metrics", "mig,recon")
+    lines = [line for line in out.splitlines() if line.startswith("[")]
+    numbers = {line.partition("] ")[2]: line[1] for line in lines}
+    rows = {line.split()[1]: line for line in out.splitlines() if line.startswith("0 ")}
+    assert "[" not in rows["recon"]
+    unknot("show", run)
+    page = (run / "index.html").read_text()
+    assert page.count(f'<sup class="muted">{", ".join(numbers.values())}</sup>') == 1
+    for remark in ("one factor: there is nothing to sep", "person has 30 values in 60 rows"):
+        (text,) = [text for text in numbers if text.startswith(remark)]
+        assert f"[{numbers[text]}]" in rows["mig"]
+        assert f"<sup>{numbers[text]}</sup> {text} (mig)" in page
 
 
 def test_score_reads_plain_arrays(unknot, tmp_path):

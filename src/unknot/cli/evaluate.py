@@ -151,19 +151,26 @@ def _baselines(training: "Training", request: "ScoringRequest") -> "Comparison":
 
 
 def _print_scores(all_scores: "list[Record]") -> None:
-    """Scores as a table, their remarks, and which do not apply."""
+    """Scores as a table with numbers of their remarks, the remarks, and which do not apply."""
     from unknot.cli.screen import print_table, say
 
     results = [record for record in all_scores if record.applies]
+    remarks = [*dict.fromkeys(text for record in results for text in record.remarks)]
     rows = [
-        {"seed": record.seed, "step": record.step or "last", "metric": key, "score": f"{value:.4f}"}
+        {
+            "seed": record.seed,
+            "step": record.step or "last",
+            "metric": key,
+            "score": f"{value:.4f}",
+            "remarks": " ".join(f"[{remarks.index(text) + 1}]" for text in record.remarks),
+        }
         for record in results
         for key, value in record.values.items()
     ]
     steps = ["step"] if any(record.step for record in results) else []
-    print_table(rows, ["seed", *steps, "metric", "score"])
-    for remark in dict.fromkeys(f"{r.metric}: {text}" for r in results for text in r.remarks):
-        say(remark)
+    print_table(rows, ["seed", *steps, "metric", "score", *(["remarks"] if remarks else [])])
+    for number, text in enumerate(remarks, 1):
+        say(f"[{number}] {text}")
     skipped: dict[str, list[str]] = {}
     for record in all_scores:
         if not record.applies:

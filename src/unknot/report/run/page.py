@@ -90,12 +90,22 @@ def stored_remarks(run: Run) -> dict[str, list[str]]:
     return remarks
 
 
+def _marks(remarks: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Numbers of the remarks on each metric."""
+    marks: dict[str, list[str]] = {}
+    for mark, metrics in enumerate(remarks.values(), 1):
+        for metric in metrics:
+            marks.setdefault(metric, []).append(str(mark))
+    return {metric: ", ".join(numbers) for metric, numbers in marks.items()}
+
+
 def page(run: Run, *, scores: Sequence[Mapping[str, float]] = ()) -> str:
     """The text of the page that `write_page` writes."""
     latents, seeds = measure_latents(run), run.spec.seed_list
     if len(scores) not in (0, len(seeds)):
         raise ShapeError(f"Expected scores for each of {len(seeds)} members; got {len(scores)}.")
     scores = scores or [{} for _ in seeds]
+    remarks = stored_remarks(run) if any(scores) else {}
     names = list(dict.fromkeys(name for of_member in scores for name in of_member))
     healthy = [p for p in range(len(seeds)) if p not in run.diverged]
     return render(
@@ -109,7 +119,8 @@ def page(run: Run, *, scores: Sequence[Mapping[str, float]] = ()) -> str:
         scores=grouped_scores(
             {name: [scores[p].get(name, math.nan) for p in healthy] for name in names}
         ),
-        remarks=stored_remarks(run) if names else {},
+        remarks=remarks,
+        marks=_marks(remarks),
         formula=describe.formula(run),
         members=[_member(run, p, latents[p], scores[p]) for p in range(len(seeds))],
         score_names=[name for name in names if not _is_part(name, names)],
