@@ -41,6 +41,25 @@ COMMANDS = [
             ("no_codes", "images", ""),
         ]
     ],
+    *[
+        Bad(("train", "--data", "{d}/pics", "--labels", f"{{d}}/{name}.csv"), expected, before)
+        for name, expected, before in [
+            ("unknown_picture", "names the picture '9.png', which is not there", ""),
+            ("double_picture", "has the picture '0.png' twice", ""),
+            ("nan_labels", "missing in all 4 rows", ""),
+            ("few_labels", "names one of the 4 pictures, such as '0.png'", ""),
+            ("no_labels", "has no label beside the names of pictures", "words"),
+            ("head_alone", "needs a line with names of labels", ""),
+            ("ragged_labels", "has 2 columns and 3 in row 2", ""),
+            ("none", "no such file", "words"),
+        ]
+    ],
+    bad("train --data {d}/mixed --set data.crop=none", "of 2 sizes, such as", ""),
+    bad("train --data {d}/broken", "Cannot read the picture '1.png'", ""),
+    bad("train --data {d}/many_labels.npz --labels name", "100,001 different values", ""),
+    bad("train --data {d}/many_labels.npz --labels nam", "did you mean 'name'", ""),
+    bad("train --data {d}/pics --set split.kind=published", "published no parts", ""),
+    bad("train --data mnist --set data.part=tset", "data.part", ""),
     bad("train --data dsprites_file --set data.path={d}/locked.npz", "locked", "traceback"),
     bad("data show {d}/locked.npz", "damaged", ""),
     bad("data show [/]", "[/]", "traceback"),
@@ -53,6 +72,15 @@ COMMANDS = [
     bad("data distances [/]", "[/]", "traceback"),
     bad("data distances nobody", "nobody", ""),
 ]  # fmt: skip
+TEXTS = {
+    "unknown_picture.csv": "file,a\n0.png,1\n9.png,2\n",
+    "double_picture.csv": "file,a\n0.png,1\n0.png,2\n1.png,1\n",
+    "nan_labels.csv": "file,a\n0.png,NaN\n1.png,nan\n2.png,\n3.png,NA\n",
+    "few_labels.csv": "a\nx\ny\n",
+    "no_labels.csv": "file\n0.png\n1.png\n2.png\n3.png\n",
+    "head_alone.csv": "file,a\n",
+    "ragged_labels.csv": "file,a\n0.png,1,2\n1.png\n",
+}
 CALLS = [
     Call("unknot.train(3)", "", "traceback"),
     Call("unknot.train(None)", "", "traceback"),

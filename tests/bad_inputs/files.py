@@ -22,11 +22,13 @@ def write_bytes(folder: Path) -> None:
     (folder / "taken").mkdir()
     (folder / "taken" / "notes.txt").write_text("mine")
     (folder / "nothing").mkdir()
-    (folder / "pics").mkdir()
-    for name in range(4):
-        Image.fromarray(np.full((16, 16), 60 * name, np.uint8)).save(
-            folder / "pics" / f"{name}.png"
-        )
+    for name, sides in {"pics": (16, 16, 16, 16), "mixed": (8, 12), "broken": (8, 8)}.items():
+        (folder / name).mkdir()
+        for number, side in enumerate(sides):
+            Image.fromarray(np.full((side, side), 9, np.uint8)).save(
+                folder / name / f"{number}.png"
+            )
+    (folder / "broken" / "1.png").write_bytes((folder / "broken" / "0.png").read_bytes()[:40])
     if hasattr(os, "mkfifo"):
         for name in ("pipe", "pipe.toml", "pipe.csv", "pipe.npz", "pipe.npy", "pipe.safetensors"):
             os.mkfifo(folder / name)
@@ -59,6 +61,7 @@ def write_arrays(folder: Path) -> None:
         "images_flat": {"images": images[0, 0]},
         "images_none": {"images": images[:0]},
         "images_complex": {"images": images + 1j},
+        "many_labels": {"images": np.zeros((100_001, 1, 1), np.uint8), "name": np.arange(100_001).astype(str)},
         "images_range": {"images": images * 3.0},
         "images_nan": {"images": images * np.nan},
         "factors_short": {"images": images, "factors": factors[:9]},

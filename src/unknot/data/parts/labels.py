@@ -147,6 +147,8 @@ def _match(
             )
         return columns, "labels by row, in the order of the file names"
     cells = texts.pop(key)
+    if not texts:
+        raise DataError(f"{where} has no label beside the names of pictures; add a column.")
     doubles = [cell for cell, count in Counter(cells).items() if count > 1]
     if doubles:
         raise DataError(f"{where} has the picture '{doubles[0]}' twice; keep one row.")

@@ -215,7 +215,7 @@ def is_in_part(split: Split, space: Space, part: Part) -> Bool[Tensor, " size"]:
 def _parts(split: Split, space: Space) -> Int[Tensor, " size"]:
     if space.size > LARGEST:
         raise ConfigError(f"Only {LARGEST:,} rows can be split; there are {space.size:,}.")
-    if space.stands_in and not isinstance(split, RowSplit):
+    if space.stands_in and isinstance(split, CombinationSplit | RangeSplit):
         raise ConfigError(
             f"A split by {split.kind} needs factors and the data has none; take kind 'rows'."
         )
