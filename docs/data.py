@@ -81,15 +81,16 @@ def page() -> str:
         for name in registry.names("datasets")
         if hasattr(kind := registry.get("datasets", name), "published")
     }
-    return HEAD + matrix(entries) + "".join(section(n, facts) for n, facts in entries.items())
+    sections = "".join(section(n, facts) for n, facts in entries.items())
+    return HEAD + matrix(entries) + loaders(entries) + sections
 
 
 def matrix(entries: dict[str, Published]) -> str:
     """One row for each dataset."""
     lines = [
         "## Published datasets\n",
-        "| dataset | images | factors | licence | loader checked on the real file |",
-        "|---|---|---|---|---|",
+        "| dataset | images | factors | licence |",
+        "|---|---|---|---|",
     ]
     for name, facts in entries.items():
         channels, height, width = facts.shape
@@ -98,10 +99,30 @@ def matrix(entries: dict[str, Published]) -> str:
         if space and not space.stands_in:
             factors = ", ".join(f"{n} {s}" for n, s in zip(space.names, space.sizes, strict=True))
         images = f"{facts.images:,} of {height} × {width} × {channels}"
-        lines.append(
-            f"| [`{name}`](#{name}) | {images} | {factors} | {facts.licence} | "
-            f"{facts.verified or 'no'} |"
+        lines.append(f"| [`{name}`](#{name}) | {images} | {factors} | {facts.licence} |")
+    return "\n".join(lines) + "\n"
+
+
+def loaders(entries: dict[str, Published]) -> str:
+    """How the loader of each dataset and each form of its files was tested."""
+    lines = [
+        "\n## How loaders are tested\n",
+        "*Small files*: the tests write files of a few images in the published layout, made from",
+        "descriptions of it alone and not from the loader. They damage, cut and exchange them,",
+        "too. *Download*: what a download is compared with. *Real file*: whether the loader was",
+        "tried on the files themselves.\n",
+        "| dataset | files as | small files | download | real file |",
+        "|---|---|---|---|---|",
+    ]
+    for name, facts in entries.items():
+        checks = (
+            "sha256" if s.sha256 else "md5" if s.md5 else "first download" for s in facts.files
         )
+        download = ", ".join(dict.fromkeys(checks))
+        for form in facts.forms:
+            real = "yes" if form in facts.verified else "no"
+            lines.append(f"| `{name}` | {form} | yes | {download} | {real} |")
+            download = ""
     return "\n".join(lines) + "\n"
 
 

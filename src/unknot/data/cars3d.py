@@ -62,6 +62,7 @@ class Cars3D(PublishedImages):
         (FILE,),
         "none stated",
         (3, SIDE, SIDE),
+        ("tar.gz", "folder"),
         SPACE,
         resize="from 128 x 128, by LANCZOS or bilinear",
     )

@@ -83,6 +83,7 @@ class CelebA(PublishedImages):
         FILES,
         "research only, no passing on",
         (3, SIDE, SIDE),
+        ("zip", "folder"),
         without_factors(202_599),
         labels="40 attributes of 2 values",
         resize="from 178 x 218 by Pillow's bicubic filter, whole or its middle square",

@@ -71,6 +71,7 @@ class Chairs3D(PublishedImages):
         (FILE,),
         "research only",
         (1, SIDE, SIDE),
+        ("tar", "folder"),
         SPACE,
         resize="from 600 x 600: masks averaged over what a pixel covers, then cut at a half",
     )

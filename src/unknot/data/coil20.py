@@ -55,9 +55,10 @@ class Coil20(PublishedImages):
         (FILE,),
         "research only",
         (1, 64, 64),
+        ("zip", "folder", "npz"),
         SPACE,
         resize="from 128 x 128 by Pillow's bilinear filter; 128 on request",
-        verified="checked on the real pictures, packed as npz; not on the zip file",
+        verified=("npz",),
     )
 
     @property

@@ -51,7 +51,7 @@ class DSpritesFile(PublishedDataset):
     standardize: bool = False
 
     published: ClassVar[Published] = Published(
-        "dsprites_file", (FILE,), "Apache-2.0", (1, SIDE, SIDE), SPACE
+        "dsprites_file", (FILE,), "Apache-2.0", (1, SIDE, SIDE), ("npz", "HDF5"), SPACE
     )
 
     def load(self) -> FactorDataset:

@@ -40,5 +40,5 @@ class Falcor3D(Renders):
 
     table: ClassVar[str] = "train-rec.labels"
     published: ClassVar[Published] = Published(
-        "falcor3d", (FILE,), "CC BY 4.0", (3, 64, 64), SPACE, resize=RESIZE
+        "falcor3d", (FILE,), "CC BY 4.0", (3, 64, 64), ("zip", "folder"), SPACE, resize=RESIZE
     )

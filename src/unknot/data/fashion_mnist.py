@@ -45,5 +45,12 @@ class FashionMNIST(Digits):
         "sandal", "shirt", "sneaker", "bag", "ankle boot",
     )  # fmt: skip
     published: ClassVar[Published] = Published(
-        "fashion_mnist", FILES, "MIT", (1, 28, 28), SPACE, labels="class 10", resize=RESIZE
+        "fashion_mnist",
+        FILES,
+        "MIT",
+        (1, 28, 28),
+        ("gz", "unpacked"),
+        SPACE,
+        labels="class 10",
+        resize=RESIZE,
     )

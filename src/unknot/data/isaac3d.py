@@ -42,5 +42,5 @@ class Isaac3D(Renders):
 
     table: ClassVar[str] = "labels.npy"
     published: ClassVar[Published] = Published(
-        "isaac3d", (FILE,), "CC BY 4.0", (3, 64, 64), SPACE, resize=RESIZE
+        "isaac3d", (FILE,), "CC BY 4.0", (3, 64, 64), ("zip", "folder"), SPACE, resize=RESIZE
     )

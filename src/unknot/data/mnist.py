@@ -41,5 +41,12 @@ class MNIST(Digits):
     label: ClassVar[str] = "digit"
     classes: ClassVar[tuple[str, ...]] = tuple("0123456789")
     published: ClassVar[Published] = Published(
-        "mnist", FILES, "none stated", (1, 28, 28), SPACE, labels="digit 10", resize=RESIZE
+        "mnist",
+        FILES,
+        "none stated",
+        (1, 28, 28),
+        ("gz", "unpacked"),
+        SPACE,
+        labels="digit 10",
+        resize=RESIZE,
     )

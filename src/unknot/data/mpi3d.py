@@ -72,7 +72,7 @@ class MPI3D(PublishedImages):
     path: Place = None
 
     published: ClassVar[Published] = Published(
-        "mpi3d", tuple(FILES.values()), "CC BY 4.0", (3, SIDE, SIDE), SPACE
+        "mpi3d", tuple(FILES.values()), "CC BY 4.0", (3, SIDE, SIDE), ("npz",), SPACE
     )
 
     def sources(self) -> tuple[Source, ...]:

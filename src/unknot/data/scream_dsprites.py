@@ -60,6 +60,7 @@ class ScreamDSprites(PublishedDataset):
         (FILE,),
         "public domain",
         (3, SIDE, SIDE),
+        ("JPEG", "PNG"),
         SPACE,
         resize="the painting to fit 350 x 274 by Pillow's bicubic filter",
     )

@@ -52,7 +52,7 @@ class Shapes3D(PublishedImages):
     standardize: bool = False
 
     published: ClassVar[Published] = Published(
-        "shapes3d", (FILE,), "Apache-2.0", (3, SIDE, SIDE), SPACE
+        "shapes3d", (FILE,), "Apache-2.0", (3, SIDE, SIDE), ("HDF5", "npz"), SPACE
     )
 
     @property

@@ -127,6 +127,7 @@ class SmallNORB(PublishedImages):
         (*FILES["train"], *FILES["test"]),
         "research only",
         (1, SIDE, SIDE),
+        ("gz", "unpacked"),
         SPACE,
         resize="from 96 x 96, by LANCZOS or bilinear",
     )

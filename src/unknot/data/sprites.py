@@ -63,8 +63,9 @@ class Sprites(PublishedImages):
         (FILE,),
         "CC BY-SA 3.0 or GPL-3.0 (Liberated Pixel Cup, Universal LPC sprite sheet)",
         (3, SIDE, SIDE),
+        ("zip", "folder"),
         SPACE,
-        verified="checked on the real parts; not on the zip file",
+        verified=("folder",),
     )
 
     def chunks(self, files: list[Path]) -> Chunks:

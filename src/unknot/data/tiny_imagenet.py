@@ -39,7 +39,12 @@ class TinyImageNet(PublishedImages):
     path: Place = None
 
     published: ClassVar[Published] = Published(
-        "tiny_imagenet", (FILE,), "research only", (3, SIDE, SIDE), without_factors(100_000)
+        "tiny_imagenet",
+        (FILE,),
+        "research only",
+        (3, SIDE, SIDE),
+        ("zip", "folder"),
+        without_factors(100_000),
     )
 
     def chunks(self, files: list[Path]) -> Chunks:

@@ -55,8 +55,13 @@ def _published_row(name: str, entry: Any) -> dict[str, Any]:
         "bytes": _size(there),
         "cached": _size(cached_files(name)),
         "licence": facts.licence,
-        "verified": (facts.verified or UNVERIFIED) if facts.images else "",
+        "verified": _verified(facts) if facts.images else "",
     }
+
+
+def _verified(facts: Any) -> str:
+    forms = ", ".join(facts.verified)
+    return f"verified against the real files as {forms}" if forms else UNVERIFIED
 
 
 def _facts(name: str, images: Any, shape: Any, space: Any, files: str) -> dict[str, Any]:

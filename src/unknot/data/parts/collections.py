@@ -42,7 +42,7 @@ class Study2019Results(PublishedDataset):
     path: None = None
 
     published: ClassVar[Published] = Published(
-        "study2019_results", RESULTS, "none stated", (0, 0, 0), None
+        "study2019_results", RESULTS, "none stated", (0, 0, 0), ("CSV",), None
     )
 
     def folder(self) -> Path:

@@ -26,23 +26,25 @@ class Published:
         files: All that it may need.
         licence: In a few words.
         shape: Channels, height and width, as usually loaded.
+        forms: In which its files may lie, as people call them.
         space: The factors, as usually loaded; row numbers where they fill no grid. None for what
             has no images.
         labels: What a table of labels has, where factors fill no grid.
         resize: How images came to their size; empty where files have them so.
         private: Whether the licence forbids passing files on, so that users are asked first.
-        verified: How the loader was checked against the real file; empty if it was not.
+        verified: Forms in which the loader was checked on the real files.
     """
 
     name: str
     files: tuple[Source, ...]
     licence: str
     shape: tuple[int, int, int]
+    forms: tuple[str, ...]
     space: FactorSpace | None
     labels: str = ""
     resize: str = ""
     private: bool = False
-    verified: str = ""
+    verified: tuple[str, ...] = ()
 
     @property
     def images(self) -> int:
