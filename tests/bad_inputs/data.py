@@ -57,7 +57,7 @@ COMMANDS = [
     bad("train --data {d}/mixed --set data.crop=none", "of 2 sizes, such as", ""),
     bad("train --data {d}/broken", "Cannot read the picture '1.png'", ""),
     bad("train --data {d}/many_labels.npz --labels name", "100,001 different values", ""),
-    bad("train --data {d}/many_labels.npz --labels nam", "did you mean 'name'", ""),
+    bad("train --data {d}/many_labels.npz --labels names", "did you mean 'name'", ""),
     bad("train --data {d}/pics --set split.kind=published", "published no parts", ""),
     bad("train --data mnist --set data.part=tset", "data.part", ""),
     bad("train --data dsprites_file --set data.path={d}/locked.npz", "locked", "traceback"),
