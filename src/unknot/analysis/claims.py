@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from unknot.analysis.configurations import Configuration
+from unknot.analysis.health import describe_flaws, is_sound
 from unknot.analysis.intervals import FEW, mean_interval, welch_probability
 from unknot.analysis.results import Results
 from unknot.core.errors import DataError
@@ -45,13 +46,27 @@ class Verdict:
 
 def claims(results: Results) -> list[str]:
     """All that the page of one dataset claims, the most important first."""
-    verdicts = [v for score in results.scores if (v := verdict(results, score))]
+    verdicts = [v for score in results.ranked if (v := verdict(results, score))]
     sentences = [verdicts[0].text, *_other_verdicts(verdicts)] if verdicts else []
-    return [*sentences, *_seed_share(results), *_agreement(results)]
+    return [*sentences, *_no_verdict(results), *_seed_share(results), *_agreement(results)]
+
+
+def warnings(results: Results) -> list[str]:
+    """What a reader must know before any claim: runs and scores that say nothing."""
+    reasons: dict[str, list[str]] = {}
+    for score in results.scores:
+        if score in results.unranked:
+            reasons.setdefault(results.unranked[score], []).append(score)
+    unranked = [
+        f"Nothing is best by {joined(scores)}: {reason}." for reason, scores in reasons.items()
+    ]
+    return [*describe_flaws(results.table, results.scores), *unranked]
 
 
 def verdict(results: Results, score: str) -> Verdict | None:
-    """Which configuration is best by a score, and whether the seeds show it; None of a single one.
+    """Which configuration is best by a score, and whether the seeds show it.
+
+    Sound configurations are compared (`unknot.analysis.health`); None where there are not two.
 
     Example:
         >>> rows = [("vae", 0.2), ("vae", 0.3), ("ada_gvae", 0.9), ("ada_gvae", 0.8)]
@@ -60,7 +75,7 @@ def verdict(results: Results, score: str) -> Verdict | None:
         True
     """
     sign = results.sign(score)
-    group = [c for c in results.configurations if c.has(score)]
+    group = [c for c in results.configurations if c.has(score) and is_sound(c, score)]
     if len(group) < 2:
         return None
     group.sort(key=lambda c: -sign * _mean(c, score))
@@ -146,6 +161,21 @@ def _other_verdicts(verdicts: Sequence[Verdict]) -> list[str]:
     if open_scores := [other.score for other in others if not other.decided]:
         sentences.append(f"By {joined(open_scores)}, the seeds do not show which is best.")
     return sentences
+
+
+def _no_verdict(results: Results) -> list[str]:
+    """Scores of several configurations of which not two can be compared."""
+    scores: dict[str, list[str]] = {}
+    for score in results.ranked:
+        group = [c for c in results.configurations if c.has(score)]
+        sound = [c.label for c in group if is_sound(c, score)]
+        if len(group) > 1 and len(sound) < 2:
+            scores.setdefault(sound[0] if sound else "", []).append(score)
+    return [
+        f"By {joined(names)}, {f'{label} is the only' if label else 'there is no'} sound "
+        "configuration, so none is best."
+        for label, names in scores.items()
+    ]
 
 
 def _seed_share(results: Results) -> list[str]:

@@ -21,7 +21,9 @@ from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
 from unknot.core.text import setting_label, setting_text
 
-FACTS = ("id", "seed", "status", "diverged", "seconds", "member", "population", "version")
+FACTS = (
+    "id", "seed", "status", "diverged", "seconds", "member", "population", "version", "contrast",
+)  # fmt: skip
 """Columns that say what became of a run."""
 FINISHED = ("done", "diverged")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from unknot.analysis.configurations import Configuration
 from unknot.analysis.intervals import NAN, SPARSE, mean_interval
@@ -25,6 +25,8 @@ class Means:
     """-1 where lower is better, else 1."""
     values: Float[np.ndarray, "c s"]
     draws: Float[np.ndarray, "draws c s"]
+    sound: Bool[np.ndarray, "c s"]
+    """Whether a configuration may be called best at a score; see `unknot.analysis.health`."""
     level: float
     """Of the intervals."""
 
@@ -150,16 +152,17 @@ class Best:
 
 
 def best_values(means: Means) -> list[Best]:
-    """For each objective and score the best swept value."""
+    """For each objective and score the best swept value; none where no value is sound."""
     configurations, level, best_values = means.configurations, means.level, []
     for objective in dict.fromkeys(c.objective for c in configurations):
         group = [i for i, c in enumerate(configurations) if c.objective == objective]
         for k, score in enumerate(means.scores):
             values, draws, sign = means.values[:, k], means.draws[:, :, k], means.sign[k]
             there = [i for i in group if np.isfinite(values[i])]
-            if not there:
+            able = [i for i in there if means.sound[i, k]]
+            if not able:
                 continue
-            place = there[int(np.argmax(sign * values[there]))]
+            place = able[int(np.argmax(sign * values[able]))]
             share = first_share(_ranks(sign * draws[:, there], 1))
             best = configurations[place]
             enough = has_enough_seeds((configurations[i] for i in there), score)
@@ -209,14 +212,15 @@ class Winner:
 
 
 def winners(means: Means) -> list[Winner]:
-    """The best configuration of each score that any has."""
+    """The best configuration of each score that any has; none where no configuration is sound."""
     result = []
     for k, score in enumerate(means.scores):
         values, draws, sign = means.values[:, k], means.draws[:, :, k], means.sign[k]
         there = np.flatnonzero(np.isfinite(values))
-        if not len(there):
+        able = np.flatnonzero(np.isfinite(values) & means.sound[:, k])
+        if not len(able):
             continue
-        place = int(there[np.argmax(sign * values[there])])
+        place = int(able[np.argmax(sign * values[able])])
         worst = int(there[np.argmin(sign * values[there])])
         tied = int((values[there].round(DIGITS) == values[place].round(DIGITS)).sum())
         share = first_share(-sign * draws[:, there])[int(np.flatnonzero(there == place)[0])]

@@ -16,6 +16,7 @@ from unknot.analysis.configurations import (
     Configuration,
     configurations,
     has_diverged,
+    hashable,
     objective_first,
     pick,
     plain_columns,
@@ -23,6 +24,7 @@ from unknot.analysis.configurations import (
     score_names,
     setting_names,
 )
+from unknot.analysis.health import is_sound
 from unknot.analysis.intervals import LEVEL
 from unknot.analysis.lines import Line, setting_lines
 from unknot.analysis.plain_table import PlainTable, column, keep, numbers, split_table
@@ -31,6 +33,9 @@ from unknot.core.errors import ConfigError, DataError
 
 Means = tuple[Float[np.ndarray, "c s"], Float[np.ndarray, "draws c s"]]
 """Means of configurations by score, and those of resampled seeds."""
+
+
+DIFFERENT_LOSSES = "a loss of different objectives or weights is not the same function"
 
 
 class Results:
@@ -42,6 +47,8 @@ class Results:
         settings: Names of the columns that are settings; guessed by their names unless given.
         others: Names of further columns that are summarised.
         lower: Names of columns for which lower is better.
+        losses: Names of columns that are parts of a training loss.
+        silent: Scores by which nothing is ranked, and why.
         cost: Name of the column that scores are traded against; lower is better.
         level: Of the intervals.
         draws: Of the bootstrap.
@@ -66,6 +73,8 @@ class Results:
         settings: Sequence[str] | None = None,
         others: Sequence[str] = (),
         lower: Iterable[str] = (),
+        losses: Iterable[str] = (),
+        silent: Mapping[str, str] | None = None,
         cost: str = "recon",
         level: float = LEVEL,
         draws: int = DRAWS,
@@ -78,7 +87,8 @@ class Results:
         if settings is not None:
             names = set(settings)
             self.settings = objective_first(name for name in self.table if name in names)
-        self.lower = frozenset(lower)
+        self.lower, self.losses = frozenset(lower), frozenset(losses)
+        self.silent = dict(silent or {})
         self.cost, self.level, self.draws, self.seed = cost, level, draws, seed
         self.others = [name for name in others if name in self.table]
         self._scores = None if scores is None else self.choose(scores)
@@ -101,6 +111,28 @@ class Results:
         if not names:
             raise ConfigError(f"The table has no scores; its columns are {', '.join(self.table)}.")
         return names
+
+    @cached_property
+    def unranked(self) -> dict[str, str]:
+        """Columns by which no configuration is called best, and why.
+
+        Losses are functions of the objective and its weights: where these differ, so do they.
+        """
+        objectives = {
+            tuple((n, hashable(v)) for n, v in c.settings.items() if n.startswith("objective"))
+            for c in self.configurations
+        }
+        different = self.losses if len(objectives) > 1 else ()
+        return {**dict.fromkeys(different, DIFFERENT_LOSSES), **self.silent}
+
+    @property
+    def ranked(self) -> list[str]:
+        """The scores by which configurations are compared."""
+        return [score for score in self.scores if score not in self.unranked]
+
+    def marked(self, **columns: Sequence[Any]) -> "Results":
+        """The same results with further columns."""
+        return self._part({**self.table, **{name: list(v) for name, v in columns.items()}})
 
     @property
     def panels(self) -> list[str]:
@@ -179,8 +211,8 @@ class Results:
     def _part(self, table: Columns, settings: Sequence[str] | None = None) -> "Results":
         part = Results(
             table, self._scores, settings=self.settings if settings is None else settings,
-            others=self.others, lower=self.lower, cost=self.cost, level=self.level,
-            draws=self.draws, seed=self.seed,
+            others=self.others, lower=self.lower, losses=self.losses, silent=self.silent,
+            cost=self.cost, level=self.level, draws=self.draws, seed=self.seed,
         )  # fmt: skip
         if self._scores is not None:
             part._scores = [name for name in self._scores if part.has(name)]
@@ -254,7 +286,7 @@ class Results:
             >>> ranking.winners("x"), ranking.winners("y"), ranking.mean_rank.tolist()
             (('b',), ('a', 'b'), [1.75, 1.25])
         """
-        return ranks.ranking(self._compared(self.scores))
+        return ranks.ranking(self._compared(self.ranked))
 
     @cached_property
     def best_values(self) -> list[ranks.Best]:
@@ -266,7 +298,7 @@ class Results:
         Raises:
             ConfigError: There are several datasets.
         """
-        return ranks.best_values(self._compared(self.scores))
+        return ranks.best_values(self._compared(self.ranked)) if self.ranked else []
 
     @cached_property
     def winners(self) -> list[ranks.Winner]:
@@ -275,11 +307,14 @@ class Results:
         Raises:
             ConfigError: There are several datasets.
         """
-        return ranks.winners(self._compared(self.scores))
+        return ranks.winners(self._compared(self.ranked)) if self.ranked else []
 
     def _compared(self, scores: Sequence[str]) -> ranks.Means:
         sign = np.array([self.sign(name) for name in scores])
-        return ranks.Means(self.configurations, scores, sign, *self.means(scores), self.level)
+        sound = [[is_sound(c, s) for s in scores] for c in self.configurations]
+        return ranks.Means(
+            self.configurations, scores, sign, *self.means(scores), np.array(sound), self.level
+        )
 
     def front(self, score: str, cost: str | None = None) -> fronts.Front:
         """The configurations that no other beats in a score without a higher cost.

@@ -21,6 +21,8 @@ from unknot.runs.training import Training
 
 IMAGES = 256
 """Images that they look at: some ten thousand decoded points for each model."""
+FEW_IMAGES = 64
+"""Images that show whether reconstructions differ at all."""
 MOST_IMAGES = 10_000
 """Images that the error of reconstructions is a mean over, at most."""
 
@@ -110,6 +112,32 @@ def reconstruction_errors(
     return [
         {name: float(error[member]) for name, error in sums.items()}
         for member in range(population.members)
+    ]
+
+
+def reconstruction_contrasts(training: Training) -> list[float]:
+    """How much reconstructions vary over images, as a share of how much the images do.
+
+    Near 0, a member draws the same whatever it sees: it has collapsed, or its decoder is dead.
+    """
+    population, dataset = training.population, training.context.dataset
+    likelihood = likelihood_of(training.specs[0].objective.settings)
+    with torch.no_grad():
+        x = dataset.batch(_rows_to_decode(len(dataset), None, FEW_IMAGES, 0))
+        decoded = population.decode(population.encode(x).mean)
+        x = x.to(decoded)
+        total = row_totals(x.expand(len(decoded), *x.shape)) if is_of_counts(likelihood) else None
+        spread = activate(likelihood, decoded, total).flatten(2).double().var(1).sum(1)
+        shares: list[float] = (spread / x.flatten(1).double().var(0).sum()).tolist()
+    return shares
+
+
+def members_with_contrasts(training: Training) -> list[dict[str, Any]]:
+    """The record of each member of a finished training, with the contrast among its last values."""
+    contrasts = reconstruction_contrasts(training)
+    return [
+        {**member, "last": {**member["last"], "contrast": value if math.isfinite(value) else None}}
+        for member, value in zip(training.record()["members"], contrasts, strict=True)
     ]
 
 

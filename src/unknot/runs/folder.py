@@ -33,6 +33,7 @@ from unknot.engine import checkpoint
 from unknot.engine.checkpoint import unpack_tensors, write_tensors
 from unknot.runs import checkpoints, config, lock, status
 from unknot.runs.curves import Curves
+from unknot.runs.decoding import members_with_contrasts
 from unknot.runs.description import describe
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Training, Watcher, member_specs
@@ -235,6 +236,7 @@ class RunFolder:
             settings=settings,
             settings_of=[settings.index(table) for table in tables],
             lone=training.specs[0].lone,
+            members=members_with_contrasts(training),
         )
 
     def leftovers(self) -> list[Path]:

@@ -230,6 +230,20 @@ class Store:
             scores.setdefault(run, {})[name + measures[measure][0]] = value
         return scores
 
+    def remarks(self) -> dict[str, dict[str, tuple[int, int]]]:
+        """What is remarked on scores, by name: how many runs, and how many of them lack a value."""
+        own = self.facts()["protocol"]
+        query = """
+            SELECT protocol, name, remark, count(DISTINCT run), sum(value IS NULL) FROM scores
+            JOIN measures ON measures.number = scores.measure
+            WHERE remark != '' GROUP BY protocol, name, remark
+        """
+        remarks: dict[str, dict[str, tuple[int, int]]] = {}
+        for protocol, name, remark, runs, missing in self._rows(query):
+            column = name if protocol == own else f"{name}@{protocol}"
+            remarks.setdefault(column, {})[remark] = runs, missing
+        return remarks
+
     def scored_steps(self) -> list[int]:
         """Steps before the last that have scores."""
         options = self._rows("SELECT DISTINCT options FROM measures")

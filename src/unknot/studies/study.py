@@ -81,6 +81,8 @@ class Study:
           (``objective.c.end``). A row has the settings of its own objective, net and data only.
         - logged values by name (``loss``, ``recon``, ``kl``, ...), means over the last hundredth of
           the log; None where not finite. Only in rows of ended runs.
+        - ``contrast``: variance of reconstructions over images, as a share of that of the images;
+          near 0 a model draws the same whatever it sees.
         - scores by name (``mig``, ``dci.disentanglement``, ...) under the study's protocol, and as
           ``mig@study2019`` under others: the newest measure of each. None where a score is
           undefined or does not apply to the run; no key where it was not computed. A score wins

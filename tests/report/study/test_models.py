@@ -142,5 +142,7 @@ def test_a_study_without_scores_shows_its_losses(tiny, tmp_path):
     made = small_study.train(tmp_path / "study", tiny, metrics="[]", **small)
     study_page.report(made.path, tmp_path / "page")
     page = Page((tmp_path / "page" / "index.html").read_text())
-    assert "has the lowest recon" in page.text
+    assert "Nothing is best by recon, kl and loss: a loss of different objectives" in page.text
+    assert "has the lowest" not in page.text
+    assert "figures/rate-distortion.png" in page.links
     assert "could not be drawn" not in page.text

@@ -11,6 +11,7 @@ from report.study_pages import study as table_of_runs
 
 from unknot.core.errors import ConfigError
 from unknot.report.study import page as study_page
+from unknot.report.study import specs as specs_page
 from unknot.runs import config
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.plan import plan as plan_study
@@ -37,7 +38,7 @@ def test_each_setting_of_the_plan_is_a_file_that_trains_it(
 ):
     """Pages are for sharing: they name the file of the data, not the folder that it is in."""
     monkeypatch.chdir(tiny.parent)
-    page_file, copy = study_page.write_specs(trained, tmp_path)
+    page_file, copy = specs_page.write_specs(trained, tmp_path)
     text = page_file.read_text()
     specs = [config.spec(tomllib.loads(block)) for block in blocks(text)]
     assert specs == list(plan.configurations)
@@ -52,7 +53,7 @@ def test_each_setting_of_the_plan_is_a_file_that_trains_it(
 
 
 def test_a_run_stands_with_its_own_setting(trained, plan):
-    for found, spec in zip(study_page.settings_blocks(trained), plan.configurations, strict=True):
+    for found, spec in zip(specs_page.settings_blocks(trained), plan.configurations, strict=True):
         assert found.runs == list(zip(spec.ids(), (0, 3), strict=True))
         assert f"objective {spec.objective.name}" in found.title
         assert "net" not in found.title, "what all share sets nothing apart"
@@ -86,6 +87,6 @@ def test_a_study_file_that_is_gone_is_said(trained, tmp_path):
     file.unlink()
     try:
         with pytest.raises(ConfigError, match=r"Could not read .*study\.toml"):
-            study_page.write_specs(trained, tmp_path)
+            specs_page.write_specs(trained, tmp_path)
     finally:
         file.write_text(held)

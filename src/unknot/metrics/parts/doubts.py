@@ -3,6 +3,7 @@
 import torch
 
 from unknot.metrics.parts.array_rows import QUANTILE_BINS
+from unknot.metrics.parts.facts import ONE_FACTOR
 from unknot.metrics.parts.rows import Rows
 
 FEWEST_OF_VALUE = 3
@@ -26,7 +27,7 @@ def doubts(rows: Rows, *, real: bool = False, separates: bool = True) -> tuple[s
         names = [n for n, kind in zip(rows.names, rows.kinds, strict=True) if kind == "continuous"]
         remarks += [f"{name} in {QUANTILE_BINS} quantile bins" for name in names]
     if separates and len(rows.names) == 1:
-        remarks.append("one factor: there is nothing to separate it from")
+        remarks.append(ONE_FACTOR)
     all_levels = rows.levels if rows.test is None else torch.cat([rows.levels, rows.test.levels])
     for name, level, every in zip(rows.names, rows.levels.T, all_levels.T, strict=True):
         known = level[level >= 0]

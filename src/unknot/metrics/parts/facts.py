@@ -129,6 +129,8 @@ class RowSettings:
         return None
 
 
+ONE_FACTOR = "one factor: there is nothing to separate it from"
+"""The remark on scores that cannot tell good codes from bad ones, whatever the code."""
 FIELDS = {field.name for field in fields(Facts)}
 LOSSES = ("recon", "loss", "tc", "mmd", "adversary", "off_diagonal", "diagonal")
 """Logged parts of a loss for which lower is better; tables of runs have them next to scores."""

@@ -70,6 +70,8 @@ def _told_apart(results: Results, score: str) -> Cell:
 
 def ranks(results: Results, folder: FigureFolder, prefix: str) -> list[Grid]:
     """Objectives by their mean rank over the scores."""
+    if not results.ranked:
+        return []
     ranking = results.ranking
     if (~np.isnan(ranking.ranks)).sum(0).max() < 2:
         return []
@@ -109,7 +111,7 @@ def best_values(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
         by_score = {best.score: best for best in best_by_score if best.objective == objective}
         axis = next((setting_label(best.axis) for best in by_score.values() if best.axis), "")
         row = [text_cell(objective), text_cell(axis)]
-        for score in results.scores:
+        for score in results.ranked:
             if (best := by_score.get(score)) is None:
                 row.append(NOTHING)
                 continue
@@ -119,7 +121,7 @@ def best_values(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
             row.append(Cell(setting_text(value), key, *share))
         rows.append(row)
     file = folder.table(f"{prefix}best-values", [best.row() for best in best_by_score])
-    return [Grid(["objective", "setting", *results.scores], rows, heat=True, file=file)]
+    return [Grid(["objective", "setting", *results.ranked], rows, heat=True, file=file)]
 
 
 def seed_counts(results: Results, folder: FigureFolder, prefix: str) -> list[Grid | More]:
@@ -127,7 +129,7 @@ def seed_counts(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
     seeds = [f"{n} {'seed' if n == 1 else 'seeds'}" for n in SEED_COUNTS]
     head = ["better", "worse", "difference", *seeds, f"seeds for {LEVEL:.0%}"]
     grids = []
-    for score in results.scores:
+    for score in results.ranked:
         rows, remarks = [], dict[str, None]()
         for better, worse in results.contrasts(score):
             samples = (c.sample(score).values for c in (better, worse))
@@ -149,7 +151,7 @@ def seed_counts(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
             grids.append(Grid(head, rows, note=note, title=score))
     if not grids:
         return []
-    pairs = [row for s in results.scores for row in results.seed_pairs(s, first=MOST_PAIRED)]
+    pairs = [row for s in results.ranked for row in results.seed_pairs(s, first=MOST_PAIRED)]
     first, *others = grids
     more = [More("By the other scores", others)] if others else []
     return [replace(first, file=folder.table(f"{prefix}seeds", pairs)), *more]

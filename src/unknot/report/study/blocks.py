@@ -39,6 +39,14 @@ class Part:
     """With published runs, where there are any."""
     note: str = ""
     """What to know of that comparison."""
+    chance: Mapping[str, float] = field(default_factory=dict)
+    """What codes that know nothing score."""
+
+    @property
+    def levels(self) -> list[Baseline]:
+        """What scores are compared with: baselines, and chance where it is known."""
+        chance = [Baseline("chance", self.chance)] if self.chance else []
+        return [*self.baselines, *chance]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +84,8 @@ class Cell:
     share: float | None = None
     """From 0 to 1: how dark it is."""
     alarm: bool = False
+    muted: bool = False
+    """Whether it is grey: it says nothing."""
     href: str = ""
     """What it leads to, if anything."""
 

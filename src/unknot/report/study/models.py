@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from unknot.analysis.configurations import Configuration, has_diverged
+from unknot.analysis.health import is_sound
 from unknot.analysis.plain_table import numbers
 from unknot.core.errors import UnknotError
 from unknot.core.files import file_stem
@@ -52,14 +53,16 @@ class TypicalRun:
 def typical_runs(configurations: Sequence[Configuration], score: str) -> list[TypicalRun]:
     """For each objective, of the configuration with the best mean the run with the median score.
 
-    Of an even number, the worse of the two in the middle.
+    A sound configuration comes before all that are not. Of an even number of runs, the worse of the
+    two in the middle.
     """
     sign = -1.0 if lower_is_better(score) else 1.0
-    best: dict[str, tuple[float, Configuration]] = {}
+    best: dict[str, tuple[tuple[bool, float], Configuration]] = {}
     for configuration in (c for c in configurations if c.has(score)):
         mean = sign * float(configuration.sample(score).values.mean())
-        if configuration.objective not in best or mean > best[configuration.objective][0]:
-            best[configuration.objective] = mean, configuration
+        merit = is_sound(configuration, score), mean
+        if configuration.objective not in best or merit > best[configuration.objective][0]:
+            best[configuration.objective] = merit, configuration
     ranked = [_runs_by_score(configuration, score, sign) for _, configuration in best.values()]
     return [runs[(len(runs) - 1) // 2] for runs in ranked]
 
@@ -118,10 +121,15 @@ def show_model(run: Run, name: str, title: str, keep: FigureKeeper) -> dict[str,
         "covariances": covariance_maps(posteriors, title=f"Covariances, {title}"),
         **dict(along_factors(run, title)),
     }
+    has_factors = not run.dataset.space.stands_in  # row numbers are none
+
+    def shares() -> DataFigure:
+        return latent_shares(run, latents[0], title)
+
     return {
         "card": card,
         "figures": [
-            *keep(f"{name}-factors", lambda: latent_shares(run, latents[0], title)),
+            *(keep(f"{name}-factors", shares) if has_factors else ()),
             *keep(
                 f"{name}-ellipses",
                 lambda: posterior_ellipses(posteriors, title=f"Posteriors in two latents, {title}"),

@@ -4,21 +4,19 @@ Beside it stands a page with the full settings of a study's runs, a block for ea
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import unknot
 from unknot.analysis import Results
-from unknot.analysis.claims import claims
+from unknot.analysis.claims import claims, warnings
 from unknot.analysis.configurations import Columns
-from unknot.core.border import parse_json
+from unknot.analysis.health import AT_CHANCE
+from unknot.analysis.intervals import FEW, LEVEL, describe_coverage
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import DamageError
 from unknot.core.files import write_whole
-from unknot.core.places import without_folders
-from unknot.core.text import cell_text
-from unknot.core.toml import edit_toml, parse_toml, read_text, to_toml
 from unknot.metrics import reading
 from unknot.report.html import render
 from unknot.report.study import text
@@ -35,13 +33,12 @@ from unknot.report.study.blocks import (
 )
 from unknot.report.study.sections import over_datasets, sections
 from unknot.report.study.source import Source, file_prefix, read
+from unknot.report.study.specs import SPECS, shared_text, write_specs
 from unknot.studies.export import varying_settings
-from unknot.studies.study import Study, flat
+from unknot.studies.study import Study
 
 MOST_LISTED = 500
 """Runs that the page lists; the CSV file has all."""
-SPECS = "specs.html"
-STUDY_FILE = "study.toml"
 
 Say = Callable[[str], None]
 
@@ -73,17 +70,20 @@ def write_report(
     for problem in _damage(source.study) if source.study else []:
         keep.damage.append(problem)
         keep.left_out.append(f"curves: {problem}")
-    results, study = source.results, source.study
+    study = source.study
+    results, chance = _with_chance(study, source.results, say) if study else (source.results, {})
     counts = text.count_runs(results)
     write_whole(folder / FIGURES / "runs.csv", csv_text(_records(results.table)).encode())
     several = len(results.by_data) > 1
     parts, pages = dict[str, Part](), dict[str, dict[str, Any]]()
     for data, of_data in results.by_data.items():
         say(f"drawing {data}" if data else "drawing")
-        parts[data] = _part(source, of_data, file_prefix(results, data), published)
+        part = _part(source, of_data, file_prefix(results, data), published)
+        parts[data] = replace(part, chance=chance.get(data, {}))
         pages[data] = {"name": data, "several": several, **_page_of(parts[data], keep)}
     over = over_datasets(Part(results), keep) if several else None
-    models = _models(study, parts, results.scores[0], device, keep, say) if study else []
+    score = [*results.ranked, *results.scores][0]
+    models = _models(study, parts, score, device, keep, say) if study else []
     files = write_specs(study, folder) if study else []
     page = render(
         "study/page.html",
@@ -93,6 +93,7 @@ def write_report(
         counts=counts,
         missing=text.missing(counts),
         failures=text.failures(results),
+        intervals=_describe_intervals(results),
         notes=source.notes,
         parts=pages,
         over=over,
@@ -114,6 +115,18 @@ def write_report(
             f"{folder / 'index.html'} is written, but not all of it: {keep.damage[0]}{more}"
         )
     return [folder / "index.html", *files, *keep.folder.files]
+
+
+def _with_chance(
+    study: Study, results: Results, say: Say
+) -> tuple[Results, dict[str, dict[str, float]]]:
+    """Results with a mark of scores at chance, and chance levels by dataset."""
+    from unknot.engine.device import threads
+    from unknot.report.study.chance import chance_levels
+
+    with threads(1):
+        marks, chance = chance_levels(study, results, say)
+    return results.marked(**{AT_CHANCE: marks}), chance
 
 
 def _damage(study: Study) -> list[str]:
@@ -167,13 +180,20 @@ def _page_of(part: Part, keep: FigureKeeper) -> dict[str, Any]:
     """Findings and sections of one dataset, and tables beside the page; nothing without scores."""
     results, prefix = part.results, part.prefix
     if not results.scores:
-        return {"findings": [], "sections": []}
+        return {"findings": [], "warnings": [], "sections": []}
     scores = [*results.panels, *(s for s in results.others if s not in results.panels)]
     keep.folder.table(f"{prefix}summary", [summary.row() for summary in results.summaries(scores)])
-    if part.baselines:
-        rows = [row for baseline in part.baselines for row in baseline.rows()]
-        keep.folder.table(f"{prefix}baselines", rows)
-    return {"findings": claims(results), "sections": sections(part, keep)}
+    return {
+        "findings": claims(results),
+        "warnings": warnings(results),
+        "sections": sections(part, keep),
+    }
+
+
+def _describe_intervals(results: Results) -> str:
+    """What intervals assume, where there are any."""
+    sizes = [c.size for c in results.configurations if c.size >= FEW]
+    return describe_coverage(min(sizes), LEVEL) if sizes else ""
 
 
 def _models(
@@ -229,57 +249,3 @@ def _runs(results: Results, *, link: bool) -> Grid | None:
 def _records(table: Columns) -> list[dict[str, Any]]:
     n = len(table["objective"])
     return [{k: v[i] for k, v in table.items() if v[i] is not None} for i in range(n)]
-
-
-# The page of settings
-
-
-@dataclass(frozen=True)
-class SettingsBlock:
-    """What runs share, and the runs."""
-
-    title: str
-    """What sets it apart from the others; empty where there are none."""
-    toml: str
-    """A file for `unknot train` that gives all its runs."""
-    runs: list[tuple[str, int]]
-    """Ids and seeds."""
-
-
-def settings_blocks(study: Study) -> list[SettingsBlock]:
-    """Each configuration of a study once, in the order of the plan."""
-    specs: dict[int, dict[str, Any]] = {}
-    runs: dict[int, list[tuple[str, int]]] = {}
-    for run in study.store.runs():
-        if run.current:
-            if run.configuration not in specs:
-                specs[run.configuration] = without_folders(parse_json(run.spec))
-            runs.setdefault(run.configuration, []).append((run.id, run.seed))
-    paths = {number: flat(spec) for number, spec in specs.items()}
-    apart = varying_settings([*paths.values()])
-    return [
-        SettingsBlock(
-            ", ".join(f"{p} {cell_text(paths[number][p])}" for p in apart if p in paths[number]),
-            to_toml({**spec, "seeds": [seed for _, seed in runs[number]]}),
-            runs[number],
-        )
-        for number, spec in specs.items()
-    ]
-
-
-def shared_text(study: Study) -> str:
-    """The study file as a page for others has it: without the folders of this machine."""
-    file = study.path / STUDY_FILE
-    text = read_text(file)
-    return edit_toml(text, without_folders(parse_toml(text, str(file))))
-
-
-def write_specs(study: Study, folder: Path) -> list[Path]:
-    """Write the page of settings, with an anchor for each run's id, and a copy of the study file.
-
-    One file for all runs: there may be ten thousand, and they share few settings.
-    """
-    page = render("study/specs.html", title=study.name, settings=settings_blocks(study))
-    write_whole(folder / SPECS, page.encode())
-    write_whole(folder / STUDY_FILE, shared_text(study).encode())
-    return [folder / SPECS, folder / STUDY_FILE]

@@ -69,12 +69,14 @@ def _best_values_text(part: Part) -> str:
     )
 
 
-def _all_configurations(part: Part, _: FigureFolder) -> list[Grid | More]:
+def _all_configurations(part: Part, folder: FigureFolder) -> list[Grid | More]:
     results, prefix = part.results, part.prefix
     blocks = [tables.overview(results, f"{prefix}summary.csv")]
-    if part.baselines:
-        file = f"{prefix}baselines.csv"
-        blocks.append(tables.baseline_table(part.baselines, results.panels, file))
+    if levels := part.levels:
+        file = folder.table(f"{prefix}baselines", [row for level in levels for row in level.rows()])
+        blocks.append(tables.baseline_table(levels, results.panels, file))
+    if part.study:
+        blocks += tables.score_remarks(part.study, results)
     details = [tables.details(results, score) for score in results.panels]
     return [*blocks, More("Each score by itself: mean, median, intervals and spread", details)]
 

@@ -29,7 +29,8 @@ from unknot.core.errors import ConfigError, DataError, StoreError
 from unknot.core.files import file_stem, open_file
 from unknot.core.places import without_common_folder
 from unknot.core.text import plain, shown
-from unknot.metrics import lower_is_better
+from unknot.metrics import facts, lower_is_better
+from unknot.metrics.parts.facts import LOSSES, ONE_FACTOR
 from unknot.report.study.baselines import baselines as find_baselines
 from unknot.studies import store
 from unknot.studies.study import Study
@@ -39,6 +40,7 @@ TERMS = ("recon", "kl", "loss")
 """What every run logs; shown where there are no scores."""
 PROMINENT_PARTS = ("dci.disentanglement", "dci.completeness", "dci.informativeness")
 """Parts of a score that are shown beside it."""
+NEITHER = "neither high nor low values are better"
 MOST = 12
 """Scores that have figures unless others are asked for."""
 
@@ -228,7 +230,7 @@ def _read_study(path: Path, scores: Sequence[str] | None) -> Source:
     table = plain_columns(rows)
     for name in (name for name in table if is_setting(name)):
         table[name] = without_common_folder(table[name])
-    results = Results(table, settings=study.setting_names())
+    results = Results(table, settings=study.setting_names(), silent=_vacuous(study))
     results = _choose_scores(results, scores, study.scores())
     protocol = study.store.facts()["protocol"]
     return Source(study.name, results, study, baselines=study.baselines(), protocol=protocol)
@@ -265,7 +267,24 @@ def _choose_scores(
         settings=results.settings,
         others=[name for name in present if name not in scores],
         lower=[name for name in numeric if lower_is_better(name)],
+        losses=[name for name in numeric if name.partition("@")[0] in ("kl", *LOSSES)],
+        silent=results.silent | {n: NEITHER for n in numeric if _has_no_better(n)},
     )
+
+
+def _vacuous(study: Study) -> dict[str, str]:
+    """Scores that cannot tell good codes from bad ones on this data."""
+    return {
+        name: ONE_FACTOR
+        for name, remarks in study.store.remarks().items()
+        if any(ONE_FACTOR in remark for remark in remarks)
+    }
+
+
+def _has_no_better(column: str) -> bool:
+    """Whether neither more nor less of a metric is better."""
+    name = column.partition("@")[0].partition(".")[0]
+    return name in registry.names("metrics") and facts(name).better == "neither"
 
 
 def _headline(results: Results, names: Sequence[str]) -> list[str]:

@@ -1,15 +1,18 @@
 """Tables of a study's page: configurations, single scores, baselines, published values."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from unknot.analysis import Results
 from unknot.analysis.comparison import FAR, Comparison, Difference
+from unknot.analysis.configurations import Configuration
+from unknot.analysis.health import flaws, is_sound
 from unknot.analysis.intervals import FEW, LEVEL, SPARSE, describe_coverage
 from unknot.analysis.statistics import Summary
-from unknot.core.text import decimals
+from unknot.core.text import decimals, joined
 from unknot.report.study.baselines import Baseline
 from unknot.report.study.blocks import (
     NOTHING,
@@ -22,6 +25,7 @@ from unknot.report.study.blocks import (
     text_cell,
 )
 from unknot.report.study.style import swept_text
+from unknot.studies.study import Study
 
 T = TypeVar("T")
 INTERVAL = f"{LEVEL:.0%} interval"
@@ -53,34 +57,46 @@ def overview(results: Results, file: str) -> Grid:
     scores, summaries = results.panels, results.summaries(results.panels)
     means = {s: [summary.mean for summary in summaries if summary.score == s] for s in scores}
     rows: list[list[Cell]] = []
-    for i in range(0, len(summaries), len(scores)):
-        of_scores = summaries[i : i + len(scores)]
+    for place, configuration in enumerate(results.configurations):
+        of_scores = summaries[place * len(scores) : (place + 1) * len(scores)]
         worst = max(of_scores, key=lambda summary: summary.runs - summary.n)
         rows.append(
             [
                 _configuration(of_scores[0], len(rows)),
                 count_cell(of_scores[0].runs),
                 *(
-                    _heat(summary, means[summary.score], summary.score in results.lower)
+                    _heat(summary, means[summary.score], results, configuration)
                     for summary in of_scores
                 ),
-                text_cell(worst.missing),
+                text_cell(", ".join(filter(None, (worst.missing, _flaws(configuration))))),
             ]
         )
-    lower = [s for s in scores if s in results.lower]
+    lower = [s for s in scores if s in results.lower and s not in results.unranked]
     note = "Darker is better" + (f" (for {', '.join(lower)}, lower is better)." if lower else ".")
-    note = f"{_describe_spread(summaries)} {note}"
-    head = ["configuration", "runs", *scores, "missing"]
-    if not any(row[-1].text for row in rows):
-        head, rows = head[:-1], [row[:-1] for row in rows]
-    return Grid(head, rows, heat=True, note=note, file=file)
+    grey = [f" Grey, {s}: {results.unranked[s]}." for s in scores if s in results.unranked]
+    note = f"{_describe_spread(summaries)} {note}{''.join(grey)}"
+    head = ["configuration", "runs", *scores, "remarks"]
+    return without_empty_columns(Grid(head, rows, heat=True, note=note, file=file))
 
 
-def _heat(summary: Summary, means: Sequence[float], lower: bool) -> Cell:
+def _flaws(configuration: Configuration) -> str:
+    """How many runs of a configuration have collapsed or draw nothing."""
+    counts = Counter(flaw for flaw in flaws(configuration.runs) if flaw)
+    return ", ".join(f"{count} {flaw}" for flaw, count in counts.items())
+
+
+def _heat(
+    summary: Summary, means: Sequence[float], results: Results, configuration: Configuration
+) -> Cell:
+    """A mean, darker where it is better, or grey where it says nothing."""
+    score = summary.score
+    if score in results.unranked or (summary.n and not is_sound(configuration, score)):
+        return replace(number_cell(summary.mean, small=_spread(summary)), muted=True)
     numbers = [mean for mean in means if not math.isnan(mean)]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
     share = (summary.mean - low) / (high - low) if high > low else 0.0
-    return number_cell(summary.mean, small=_spread(summary), share=1 - share if lower else share)
+    share = 1 - share if score in results.lower else share
+    return number_cell(summary.mean, small=_spread(summary), share=share)
 
 
 def _spread(summary: Summary) -> str:
@@ -101,6 +117,21 @@ def _describe_spread(summaries: Sequence[Summary]) -> str:
         below += f", or the range of fewer than {FEW} seeds"
     text = f"Mean over seeds, and below it {below}."
     return f"{text} {describe_coverage(min(many), LEVEL)}" if many else text
+
+
+def score_remarks(study: Study, results: Results) -> list[Grid]:
+    """Scores that do not apply to some runs, or that say little, and why."""
+    names: dict[tuple[str, bool], list[str]] = {}
+    for name, remarks in study.store.remarks().items():
+        for remark, (_, missing) in remarks.items():
+            if missing or name in results.scores:
+                names.setdefault((remark, bool(missing)), []).append(name)
+    rows = [
+        [text_cell(remark), text_cell("do not apply" if missing else ""), text_cell(joined(scores))]
+        for (remark, missing), scores in names.items()
+    ]
+    table = Grid(["remark", "", "scores"], rows, title="Remarks on scores")
+    return [without_empty_columns(table)] if rows else []
 
 
 def baseline_table(baselines: Sequence[Baseline], scores: Sequence[str], file: str) -> Grid:

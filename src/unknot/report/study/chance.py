@@ -1,0 +1,122 @@
+"""Chance levels of a study's scores: measured once per metric, protocol, factors and latents."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import unknot
+from unknot.analysis import Results
+from unknot.analysis.configurations import Columns
+from unknot.analysis.plain_table import numbers
+from unknot.core.border import parse_json
+from unknot.core.errors import UnknotError, WriteError
+from unknot.core.factor_table import FactorTable, Space
+from unknot.core.files import write_whole
+from unknot.data.parts import cache
+from unknot.metrics.parts.chance import Chance, has_chance_level, measure_chance
+from unknot.metrics.parts.facts import protocols_for
+from unknot.studies.study import Study
+
+Levels = Mapping[str, Chance]
+
+
+def chance_levels(
+    study: Study, results: Results, say: Callable[[str], None] = lambda _: None
+) -> tuple[list[str], dict[str, dict[str, float]]]:
+    """Scores of each run that are at chance, and the chance levels of scores by dataset.
+
+    The first is the column `unknot.analysis.health.AT_CHANCE`.
+
+    Args:
+        study: Of which the results are.
+        results: Their scores that have a chance level are marked.
+        say: Told what is being measured.
+    """
+    protocol = study.store.facts()["protocol"]
+    scores = [s for s in results.scores if has_chance_level(s.partition("@")[0])]
+    marks: list[list[str]] = [[] for _ in results.table["objective"]]
+    by_data: dict[str, dict[str, float]] = {}
+    for data, rows in _same_factors(results.table):
+        space, latents = _factors(study, results.table, rows)
+        if space is None or space.stands_in:
+            continue
+        for score in scores:
+            values = numbers(results.table, score)[rows]
+            chance = _level(score, protocol, space, latents, say)
+            if chance is None or np.isnan(values).all():
+                continue
+            by_data.setdefault(data, {}).setdefault(score, chance.level)
+            for row, value in zip(rows, values, strict=True):
+                if value <= chance.limit:
+                    marks[row].append(score)
+    return [" ".join(names) for names in marks], by_data
+
+
+def _same_factors(table: Columns) -> Iterator[tuple[str, list[int]]]:
+    """Rows of the runs whose data and number of latents are the same, and the dataset's name."""
+    names = [n for n in table if n.partition(".")[0] == "data" or n in ("net", "net.latents")]
+    groups: dict[str, list[int]] = {}
+    for row in range(len(table["objective"])):
+        groups.setdefault(json.dumps([str(table[n][row]) for n in names]), []).append(row)
+    for rows in groups.values():
+        yield str(table.get("data", [""])[rows[0]]), rows
+
+
+def _factors(study: Study, table: Columns, rows: list[int]) -> tuple[Space | None, int]:
+    """Factors and latents of a finished run among these; no factors where none can be read."""
+    for row in rows:
+        if table["status"][row] == "done":
+            try:
+                run = study.run(table["id"][row], device="cpu")
+            except UnknotError:  # the page lists what is damaged
+                continue
+            return run.dataset.space, run.training.context.net.latents
+    return None, 0
+
+
+def _level(
+    score: str, protocol: str, space: Space, latents: int, say: Callable[[str], None]
+) -> Chance | None:
+    """The chance level of a score, from the cache where it is there."""
+    name, _, other = score.partition("@")
+    metric, protocol = name.partition(".")[0], other or protocol
+    settings = protocols_for(metric).get(protocol)
+    if settings is None:
+        return None
+    factors: list[Any] = [*space.names, *space.sizes, *space.kinds]
+    if isinstance(space, FactorTable):
+        factors.append(hashlib.sha256(space.values.numpy().tobytes()).hexdigest())
+    key = repr((metric, protocol, settings, factors, latents, unknot.__version__))
+    try:
+        file = cache.folder() / f"chance-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
+    except RuntimeError:  # a user without a home
+        file = None
+    levels = _read(file)
+    if levels is None:
+        say(f"measuring the chance level of {metric}")
+        levels = measure_chance(metric, protocol, space, latents)
+        _write(file, levels)
+    return levels.get(name)
+
+
+def _read(file: Path | None) -> Levels | None:
+    try:
+        facts = parse_json(file.read_text("utf-8")) if file else None
+        return None if facts is None else {k: Chance(**v) for k, v in facts.items()}
+    except (OSError, ValueError, TypeError, AttributeError, UnknotError):
+        return None
+
+
+def _write(file: Path | None, levels: Levels) -> None:
+    if file is None:
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, json.dumps({k: asdict(v) for k, v in levels.items()}).encode())
+    except (OSError, WriteError):  # it is measured again next time
+        return
