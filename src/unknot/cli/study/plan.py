@@ -129,7 +129,14 @@ def plan(
     )
     if study.doubles:
         say(f"{study.doubles:,} duplicate configurations are counted once.")
-    for name, metrics_of in by_protocol(sweep.metrics or (), sweep.protocol).items():
+    by_name = by_protocol(sweep.metrics or (), sweep.protocol)
+    if sweep.metrics != ():
+        parts = [f"{', '.join(names)} ({name})" for name, names in by_name.items()]
+        listed = "; ".join(parts) or f"all that apply ({sweep.protocol})"
+        before = max(len(spec.kept_steps) for spec in study.configurations)
+        steps = f", at the end and at {before} steps before it" if before else ""
+        say(f"Scores and their protocols: {listed}{steps}.")
+    for name, metrics_of in by_name.items():
         protocols = {metric: protocols_for(metric) for metric in metrics_of}
         if without := [m for m, names in protocols.items() if names and name not in names]:
             say(f"Not scored (no protocol {name}): {', '.join(without)}.")

@@ -18,12 +18,14 @@ from unknot.report.study.blocks import (
     FigureFolder,
     Grid,
     More,
+    Part,
     count_cell,
     interval_cell,
     number_cell,
     share_cell,
     text_cell,
 )
+from unknot.report.study.score_histories import score_histories
 from unknot.report.study.tables import INTERVAL, grid, without_empty_columns
 
 AGAIN = "probability of being best again"
@@ -66,6 +68,30 @@ def _told_apart(results: Results, score: str) -> Cell:
         return NOTHING
     n = len(result.rivals)
     return text_cell("yes" if result.decided else f"no: {n} may be as good")
+
+
+def best_steps(part: Part) -> list[Grid]:
+    """For each configuration the step at which each score was best; none without such scores."""
+    if part.study is None or not (histories := score_histories(part.study, part.results)):
+        return []
+    results = part.results
+    scores = [s for s in results.ranked if any(h.score == s for h in histories)]
+    cells: dict[str, dict[str, Cell]] = {}
+    for history in histories:
+        place = history.best(results.sign(history.score))
+        value, last = history.means[place], history.means[-1]
+        small = f"at {history.steps[place]:,}; end {decimals(last)}"
+        label = history.configuration.label
+        cells.setdefault(label, {})[history.score] = number_cell(value, small=small)
+    rows = [
+        [text_cell(label), *(of_label.get(score, NOTHING) for score in scores)]
+        for label, of_label in cells.items()
+    ]
+    note = (
+        "Best mean over the steps that were scored, its step, and the mean at the end. It is the "
+        "best of several, so it is biased: compare it only with others of as many steps."
+    )
+    return [Grid(["configuration", *scores], rows, note=note)] if scores else []
 
 
 def ranks(results: Results, folder: FigureFolder, prefix: str) -> list[Grid]:

@@ -138,6 +138,12 @@ SECTIONS = (
         lambda part, folder: best_tables.ranks(part.results, folder, part.prefix),
     ),
     Kind(
+        "score-curves",
+        "Scores during training",
+        "Scores of the weights that were kept along the way, and of those at the end.",
+        lambda part, _: best_tables.best_steps(part),
+    ),
+    Kind(
         "agreement",
         "Whether scores agree",
         "Correlations over all runs, times 100. Spearman: 100 if two scores order the runs alike, "
