@@ -47,8 +47,9 @@ unknot data remove shapes3d --yes
 
 ## Labels
 
-Your own images may have labels (`--labels`, in Python `labels=`): a CSV file, names of arrays in
-the npz or HDF5 file or of columns in the Parquet file, a DataFrame or a dict of columns.
+Your own images may have labels (`--labels`, in Python `unknot.dataset(..., labels=...)`): a CSV
+file, names of arrays in the npz or HDF5 file or of columns in the Parquet file, a DataFrame or a
+dict of columns.
 
 - **Matched** by a column with the names of the pictures: their path in the folder, their file name,
   or that without its ending. Without such a column there is one row for each image, in order.

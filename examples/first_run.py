@@ -6,15 +6,15 @@ import unknot
 
 steps = int(os.environ.get("STEPS", "5000"))  # about 5 minutes on two CPU cores
 
-run = unknot.train("xysquares", "beta_vae", beta=1, steps=steps, out="runs/first")
+run = unknot.train("xysquares", "beta_vae", beta=1, steps=steps, out="runs/squares")
 print(run)
 
-run.traverse().save("runs/first_traversals.png")  # in a notebook, the last line of a cell shows it
-run.reconstruct().save("runs/first_reconstructions.png")
-run.plot_curves().save("runs/first_curves.png")
+run.traverse().save("runs/squares_traversals.png")  # in a notebook, a cell that ends so shows it
+run.reconstruct().save("runs/squares_reconstructions.png")
+run.plot_curves().save("runs/squares_curves.png")
 
 print(run.explain())  # which latent follows which factor
 print(run.score("active_units", "mig"))
 
-again = unknot.load("runs/first")
+again = unknot.load("runs/squares")
 print(again.encode(run.dataset[0][None]))  # the code of one image, [1, 10]

@@ -82,8 +82,9 @@ def test_a_large_download_is_asked_for_before_anything_is_written(served, folder
 def test_get_refuses_a_wrong_file_and_what_needs_none(served, folders, unknot):
     served(sha256="0" * 64)
     code, _, err = unknot("data", "get", "shapes3d")
-    assert code == 2
+    assert code == 1
     assert "published sha256" in err
+    assert "Try again, or get it elsewhere and save it as" in err
     assert not (folders / "data" / "shapes3d" / "3dshapes.h5").exists()
     for name, reason in (
         ("dsprites", "is generated and needs no file"),

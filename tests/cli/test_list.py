@@ -19,7 +19,7 @@ def test_lists_as_tables_and_as_json(unknot):
     assert "presets: study2019, mushom" in said
     assert "ozcan_weak" in said, "those of a dictionary with a type"
     rows = {row["name"]: row for row in json.loads(unknot("data", "list", "--json")[1])}
-    assert (rows["dsprites"]["images"], rows["dsprites"]["shape"]) == (737_280, "1 x 64 x 64")
+    assert (rows["dsprites"]["images"], rows["dsprites"]["shape"]) == (737_280, "64 x 64 x 1")
     assert rows["dsprites"]["factors"] == "shape 3, scale 6, orientation 40, pos_x 32, pos_y 32"
     assert rows["arrays"]["images"] == ""
 

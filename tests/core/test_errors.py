@@ -10,6 +10,7 @@ PARENTS = {
     "UnknotError": "Exception",
     "ConfigError": "UnknotError",
     "DataError": "UnknotError",
+    "DownloadError": "DataError",
     "ShapeError": "UnknotError",
     "StoreError": "UnknotError",
     "DamageError": "StoreError",
@@ -25,4 +26,4 @@ def test_the_tree():
 
 @pytest.mark.parametrize("name", PARENTS)
 def test_usage_leaves_with_2_and_a_failure_with_1(name):
-    assert getattr(errors, name).exit_code == (1 if name == "WriteError" else 2)
+    assert getattr(errors, name).exit_code == (1 if name in ("DownloadError", "WriteError") else 2)

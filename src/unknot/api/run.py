@@ -245,9 +245,9 @@ class Run(run.Run):
         from unknot.report.model import columns, latents
 
         latents.check_member(self, member)
-        all_measured, names = latents.measure_latents(self), self.dataset.space.names
+        all_measured, space = latents.measure_latents(self), self.dataset.space
         measured = all_measured[member]
-        moves = {}
+        names, moves = space.names, {}
         if self.dataset.noun == "rows":
             moves["moves"] = columns.measure_columns(self, all_measured, member).texts()
         shares = measured.explained[measured.order]
@@ -259,7 +259,7 @@ class Run(run.Run):
                 "kl": measured.kl[measured.order],
                 "active": measured.used[measured.order],
                 "factor": best,
-                **{name: shares[:, f] for f, name in enumerate(names)},
+                **({} if space.stands_in else dict(zip(names, shares.T, strict=True))),
                 **{name: [texts[z] for z in measured.order] for name, texts in moves.items()},
             },
             index=[f"z{z}" for z in measured.order],

@@ -55,7 +55,7 @@ def encode(
     trained = load(run, device=device, data=data)
     dataset = arrays.other_images(trained, images) if images else trained.dataset
     index = arrays.rows_to_encode(dataset, rows, seed)
-    with bar("encode", len(index), "images") as update:
+    with bar("encode", len(index), dataset.noun) as update:
         shape = arrays.write(
             trained, index, path, dataset=dataset, on_rows=lambda done: update(done, " ")
         )

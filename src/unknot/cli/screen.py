@@ -146,9 +146,10 @@ def watcher(update: Callable[[int, str], None]) -> Callable[["Training"], None]:
             medians = [
                 f"{name} {number(float(value.median()))}"
                 for name, value in progress.values.items()
-                if name in ("recon", "kl", "loss")
+                if name in ("recon", "kl", "loss", "validation.loss")
             ]
-            last_log = f"step {progress.step:,}: " + "  ".join(medians)
+            if medians:
+                last_log = f"step {progress.step:,}: " + "  ".join(medians)
         lost = f"  {len(progress.diverged)} diverged" if progress.diverged else ""
         update(progress.step, last_log + lost)
 

@@ -170,14 +170,17 @@ def train_with_bar(spec: "TrainSpec", folder: Path, device: str, *, quiet: bool 
     with bar("train", spec.updates, "steps") as update:
 
         def announce(training: "Training") -> None:
-            say(training.context.dataset.summary)
+            dataset = training.context.dataset
+            say(dataset.summary)
             say(
                 f"Training {len(spec.seed_list)} x ",
                 (spec.objective.name, "bold"),
                 f" ({spec.net.name}) on ",
                 (spec.data.title, "bold"),
-                f", {spec.updates:,} steps of {spec.batch} images, into {folder}",
+                f", {spec.updates:,} steps of {spec.batch} {dataset.noun}, into {folder}",
             )
+            if spec.updates != spec.steps:
+                say(f"As published, {spec.steps:,} steps count both optimisers: an update is two.")
             update(0, "")
 
         watch = watcher(update)

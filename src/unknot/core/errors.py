@@ -3,6 +3,7 @@
 UnknotError                 anything this library refuses or fails to do
 ├── ConfigError             a setting: unknown name, wrong type, out of range
 ├── DataError               a dataset or an array: missing, foreign, NaN, wrong range
+│   └── DownloadError       a file could not be fetched; the next try begins where this one ended
 ├── ShapeError              a tensor whose shape does not fit
 └── StoreError              a run folder or a checkpoint: missing, foreign, occupied
     ├── DamageError         a file of ours is not what was written; the message has the way back
@@ -33,6 +34,12 @@ class ConfigError(UnknotError):
 
 class DataError(UnknotError):
     """A dataset or an array is missing, foreign or holds values it must not hold."""
+
+
+class DownloadError(DataError):
+    """A file could not be fetched; a part of it stays, and the next try begins there."""
+
+    exit_code: ClassVar[int] = 1
 
 
 class ShapeError(UnknotError):

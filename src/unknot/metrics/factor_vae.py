@@ -101,7 +101,7 @@ def factor_vae(rows: Rows, settings: Settings) -> Measured:
     values["active"] = active.sum()
     parts = {"votes": train, "eval_votes": fresh, "variances": variances, "active": active}
     dead = int((~active).sum())
-    remarks = (f"{dead} of {len(active)} codes are dead and were left out",) if dead else ()
+    remarks = (f"{dead} of {len(active)} latents are dead and were left out",) if dead else ()
     record = {"groups": points.groups} if points.groups else {}
     return Measured(values, parts, (*remarks, *points.remarks), record)
 

@@ -91,7 +91,7 @@ def infomec(rows: Rows, settings: Settings) -> Measured:
     }
     remarks = []
     if not bool(active.all()):
-        remarks.append(f"{int((~active).sum())} of {len(active)} codes were left out")
+        remarks.append(f"{int((~active).sum())} of {len(active)} latents were left out")
     if float(explicit.mean()) < NOTHING:
         remarks.append("a linear reader finds nothing, so InfoM and InfoC may describe noise")
     return Measured(values, parts, tuple(remarks), versions())

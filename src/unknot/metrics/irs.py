@@ -69,7 +69,8 @@ def irs(rows: Rows, settings: Settings) -> Measured:
         alive = alive & rows.information(UNKNOT).alive
     weights = alive.double() * (free if settings.weights == "deviation" else 1.0)
     parts = {"table": table, "per_code": scores, "parents": parents, "deviations": free}
-    remarks = () if bool(alive.all()) else (f"{int((~alive).sum())} dead latents were left out",)
+    dead = int((~alive).sum())
+    remarks = (f"{dead} of {len(alive)} latents are dead and were left out",) if dead else ()
     return Measured({"": mean(scores, weights)}, parts, remarks)
 
 

@@ -77,7 +77,7 @@ def _facts(name: str, images: Any, shape: Any, space: Any, files: str) -> dict[s
     return {
         "name": name,
         "images": images or "",
-        "shape": " x ".join(map(str, shape)) if images else "",
+        "shape": " x ".join(map(str, (*shape[1:], shape[0]))) if images else "",
         "factors": space or "",
         "files": files,
         "there": [],

@@ -82,6 +82,7 @@ def run(
     `unknot study run three-betas.toml --backend slurm --device cuda --backend-option partition=gpu`
     """
     from unknot.cli import interrupts
+    from unknot.cli.screen import say
     from unknot.cli.study.board import watching
     from unknot.cli.study.status import print_status
     from unknot.core.errors import ConfigError
@@ -137,7 +138,10 @@ def run(
         typer.echo(f"Stopped. Resume with: unknot study run {folder}{same}", err=True)
         raise typer.Exit(interrupts.STOPPED) from None
     print_status(done, json)
-    raise typer.Exit(1 if done.status()["failures"] else 0)
+    failures = done.status()["failures"]
+    if not (json or failures):
+        say(f"Next: unknot report {folder}")
+    raise typer.Exit(1 if failures else 0)
 
 
 def _options(assignments: list[str]) -> dict[str, str]:

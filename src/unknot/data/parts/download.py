@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from unknot.core.errors import DataError, WriteError
+from unknot.core.errors import DataError, DownloadError, WriteError
 from unknot.core.files import os_reason
 from unknot.data.parts.sources import Source
 from unknot.data.parts.transfer import (
@@ -85,8 +85,11 @@ def _try_addresses(source: Source, path: Path, progress: Progress) -> None:
         if part_size(path) <= before:
             break
     reasons = "; ".join(f"{address}: {problem}" for address, problem in problems.items())
-    by_hand = f" Open {source.page} in a browser and save it as {path}." if source.page else ""
-    raise DataError(f"Could not get {source.file} ({reasons or 'no direct address'}).{by_hand}")
+    other = f"Open {source.page} in a browser" if source.page else "Try again, or get it elsewhere"
+    raise DownloadError(
+        f"Could not get {source.file} ({reasons or 'no direct address'}). {other} and save it as "
+        f"{path}."
+    )
 
 
 def _try_address(source: Source, address: str, path: Path, progress: Progress) -> str:

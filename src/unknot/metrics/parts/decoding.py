@@ -82,7 +82,7 @@ class PosteriorSamples:
     def remarks(self) -> tuple[str, ...]:
         """What one must know to read a likelihood of these images."""
         if self.likelihood == "bernoulli" and not self.binary:
-            return ("pixels between 0 and 1 have a cross-entropy, but no Bernoulli likelihood",)
+            return ("not a likelihood: pixels between black and white have a cross-entropy alone",)
         if self.variance is not None:
             return (f"the model's own variance of pixels, {float(self.variance):.4g}",)
         return ()

@@ -89,9 +89,8 @@ def information(
     if n < 2 * entries:
         remarks.append(f"{n} rows for up to {entries} cells: information is overestimated")
     if not bool(alive.all()):
-        remarks.append(
-            f"{int((~alive).sum())} of {len(alive)} codes tell nothing and were left out"
-        )
+        silent = f"{int((~alive).sum())} of {len(alive)} latents"
+        remarks.append(f"{silent} say nothing about any factor and were left out")
     return Information(mutual, h_joint, h_codes, h_factors, alive, tuple(remarks))
 
 

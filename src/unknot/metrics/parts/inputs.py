@@ -119,7 +119,7 @@ def side_by_side(metric: str, codes: Codes, logvar: Codes | None) -> Codes:
     if logvar is None:
         raise ConfigError(
             f"{metric} reads whole posteriors: give their means as codes and their log-variances, "
-            "of the same shape, as `logvar`."
+            "of the same shape, as `logvar`; in a file, as the array `logvars`."
         )
     if isinstance(codes, Representation) and isinstance(logvar, Representation):
         if codes.space != logvar.space or codes.latents != logvar.latents:

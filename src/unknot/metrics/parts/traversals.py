@@ -97,7 +97,8 @@ def points(rows: Rows, dead: Dead) -> Points:
         return (values.detach().double()[..., alive] - low) / width
 
     gone = int((~alive).sum())
-    remarks = (f"{gone} of {len(alive)} codes tell nothing and were left out",) if gone else ()
+    text = f"{gone} of {len(alive)} latents say nothing about any factor and were left out"
+    remarks = (text,) if gone else ()
     if grid := rows.grid:
         columns = [grid.space.names.index(name) for name in rows.names]
         return Points(
