@@ -55,11 +55,11 @@ def test_a_file_gives_the_settings_and_flags_win_over_it(unknot, tiny, tmp_path)
 def test_encode_some_rows(unknot, train, tmp_path):
     train()
     file = tmp_path / "some.npz"
-    words = ("--rows", 500, "--out", file, "--device", "cpu")
+    words = ("--rows", 40, "--out", file, "--device", "cpu")
     assert unknot("encode", tmp_path / "run", *words)[0] == 0
     with np.load(file) as some:
-        assert some["codes"].shape == (500, 3)
-        assert len(np.unique(some["index"])) == 64
+        assert some["codes"].shape == (40, 3)
+        assert 20 < len(np.unique(some["index"])) < 40
     code, _, err = unknot("encode", tmp_path / "run", *words)
     assert code == 2
     assert "already exists" in err
@@ -69,7 +69,7 @@ def test_encode_some_rows(unknot, train, tmp_path):
 def test_a_file_where_a_folder_should_be(unknot, train, tmp_path):
     (tmp_path / "plain").write_text("")
     code, _, err = train(out=tmp_path / "plain" / "run")
-    assert (code, "Could not write" in err) == (1, True)
+    assert (code, "is a file, not a folder" in err) == (2, True)
     code, _, err = unknot("data", "show", "xysquares", "--out", tmp_path / "plain" / "x.png")
     assert (code, "Could not write" in err) == (1, True)
 

@@ -22,7 +22,9 @@ def encode(
     ] = None,
     rows: Annotated[
         int | None,
-        typer.Option(help="Encode this many randomly chosen images instead of all.", min=1),
+        typer.Option(
+            help="Encode so many images, drawn at random with replacement, not all.", min=1
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed for --rows.", min=0)] = 0,
     device: Device = "auto",
