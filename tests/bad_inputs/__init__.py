@@ -4,8 +4,10 @@ A file for each part of the command, with `COMMANDS`, `CALLS` and the `TEXTS` of
 as far as it has any. `{d}` stands for a folder with these files and those of `files.py`, `{run}` for a
 finished run. A command ends with exit code 2, or the one that its row has, and one line with the words
 of its row; a call raises an `UnknotError` with them. ``before`` is a note, and no test looks at it: what
-the version before did where that was reported or read from its code. Traceback, silent (a wrong
-answer), hang, words (a wrong or useless message), or "" where it was right already.
+the version before these tables did when their rows were run against it. Traceback, silent (taken,
+or the terminal got the escape), hang (8 seconds and more), words (a wrong exit code, or a message
+reported as wrong or useless), or "" where it was refused in one line or could not be asked. Rows
+of `calls.py` and `commands.py` came later, with what their author saw.
 """
 
 from pathlib import Path
