@@ -161,7 +161,7 @@ def test_labels_of_tables(tmp_path):
         unknot.dataset(tmp_path / "cells.csv", labels=["bach"])
     beside = unknot.dataset(np.eye(4), labels={"a": [1, 2, 2, 1], "b": [1, 1, 2, 2]})
     assert beside.space.is_grid
-    assert beside.images.stored.tolist() == np.eye(4)[[0, 3, 1, 2]].tolist()
+    assert beside.images.stored.flatten(1).tolist() == np.eye(4)[[0, 3, 1, 2]].tolist()
 
 
 def test_labels_in_an_hdf5_file(tmp_path):

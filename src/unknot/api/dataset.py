@@ -28,8 +28,9 @@ def dataset(source: Any, **settings: Any) -> Dataset:
 
     Args:
         source: A name as in ``unknot list datasets``; the path of a folder of pictures, or of an
-            npy, npz, HDF5 or Parquet file; an array or tensor of images; a dataset of PyTorch or
-            Hugging Face; a `FactorDataset`; or settings, as
+            npy, npz, HDF5 or Parquet file; an array or tensor of images; a table, as a CSV, Parquet
+            or h5ad file, an array ``[n, d]``, a data frame or an object of AnnData; a dataset of
+            PyTorch or Hugging Face; a `FactorDataset`; or settings, as
             ``unknot.data.XYSquares(spacing=4)``.
         settings: Its own settings, as in ``unknot data show NAME``. For images these are ``size``,
             ``crop``, ``channels``, ``standardize`` and ``limit``; of objects also ``name``, and

@@ -7,26 +7,28 @@ from typing import Any
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.places import NeededPlace, Place
+from unknot.data.parts.cells import H5AD, read_cells
 from unknot.data.parts.number_file import NumberFile
 from unknot.data.parts.tables import Table, read_table, table_dataset
 
 
 @dataclass(frozen=True)
 class Vectors(NumberFile):
-    """Your own table of numbers, one row each: a CSV, TSV, Parquet, npy, npz or HDF5 file.
+    """Your own table of numbers, one row each: a CSV, TSV, Parquet, npy, npz, HDF5 or h5ad file.
 
     ``--data cells.csv`` is short for ``--data vectors --set data.path=cells.csv``. Columns that are
     no numbers are left out. A row is an image of one pixel with a channel for each column, for nets
     without convolutions; unless others are named, the net is `mlp` and the likelihood Gaussian.
 
     Args:
-        path: The file; ``file.npz::name`` for one of several arrays.
+        path: The file; ``file.npz::name`` for one of several arrays, ``cells.h5ad::layers/counts``
+            for other numbers than ``X``.
         standardize: Subtract each column's mean and divide by its standard deviation; not done
             under a likelihood of counts.
         limit: Take the first so many rows only.
         columns: How many there are; written down by a run.
-        labels: Names of columns that are labels and no numbers to learn from, ``batch,dose``; or a
-            CSV file with one row of labels for each row.
+        labels: Names of columns that are labels and no numbers to learn from, ``batch,dose``, of an
+            h5ad file those of ``obs``; or a CSV file with one row of labels for each row.
         kinds: Of labels, where they are not to be inferred: ``["dose=nominal"]``.
         content: A hash of the numbers; written down by a run, whose rows are then checked,
             wherever they lie.
@@ -53,7 +55,8 @@ class Vectors(NumberFile):
         self, path: Path, key: str, labels: Sequence[str] = ()
     ) -> tuple[Table, Mapping[str, Any]]:
         """The table of a file, and columns of labels, which are no part of it."""
-        return read_table(path, key, self.limit, labels)
+        read = read_cells if path.suffix.lower() == H5AD else read_table
+        return read(path, key, self.limit, labels)
 
     def assemble(self, table: Table) -> FactorDataset:
         """A dataset of the rows."""

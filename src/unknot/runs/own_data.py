@@ -14,6 +14,7 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.data.images import Images
 from unknot.data.memory import Memory
 from unknot.data.parts.assembly import assemble
+from unknot.data.parts.cells import cells_of, is_cells
 from unknot.data.parts.labels import label, read_labels
 from unknot.data.parts.objects import as_array, hash_dataset, read_object
 from unknot.data.parts.reading import Options
@@ -63,7 +64,7 @@ def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
         choice = config.data({**settings, "name": str(source)})
         loaded: FactorDataset = choice.settings.load()
         return replace(loaded, origin=choice)
-    elif settings.get("signals") or getattr(source, "ndim", 0) == 2:
+    elif settings.get("signals") or getattr(source, "ndim", 0) == 2 or is_cells(source):
         dataset = _number_dataset(source, settings)
     elif not isinstance(source, FactorDataset):
         labels, kinds = settings.pop("labels", None), settings.pop("kinds", ())
@@ -100,7 +101,8 @@ def data_of_run(source: Any, choice: Choice) -> FactorDataset | None:
         moved = config.data({**choice.table(), "path": str(source)})
         dataset: FactorDataset = moved.settings.load()
         return replace(dataset, origin=moved)
-    is_finished = isinstance(source, FactorDataset | str | Path) or getattr(source, "ndim", 0) == 2
+    is_table = getattr(source, "ndim", 0) == 2 or is_cells(source)
+    is_finished = isinstance(source, FactorDataset | str | Path) or is_table
     names = ("size", "channels", "standardize")
     again = {} if is_finished else {n: getattr(settings, n) for n in names if hasattr(settings, n)}
     if isinstance(settings, Memory) and settings.size[0] == 1 < settings.size[-1]:
@@ -122,17 +124,19 @@ def _number_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
     # Checked like those of a file, whose path and content they have not.
     labels, kinds = settings.pop("labels", None), settings.pop("kinds", ())
     checked = build(Vectors, {**settings, "path": ""}, "data")
-    source = as_array(source) if isinstance(source, Tensor) else source
-    source = source[: checked.limit]
-    if isinstance(labels, list | tuple):
-        if not hasattr(source, "columns"):
+    names = labels if isinstance(labels, list | tuple) else ()
+    if is_cells(source):
+        table, columns = cells_of(source, checked.limit, names)
+    else:
+        source = as_array(source) if isinstance(source, Tensor) else source
+        source, columns = source[: checked.limit], {}
+        if names and not hasattr(source, "columns"):
             raise ConfigError("An array has no columns by name; give labels as a dict of columns.")
-        source, labels = take_labels(source, labels, "the table")
-    table = (
-        signals_of(np.asarray(source), "the array") if signals else table_of(source, "the table")
-    )
+        if names:
+            source, columns = take_labels(source, names, "the table")
+        table = signals_of(source, "the array") if signals else table_of(source, "the table")
     if labels is not None:
-        table = label_table(table, *read_labels(labels, kinds, count=len(source)))
+        table = label_table(table, *read_labels(columns or labels, kinds, count=table.rows))
     assemble_numbers = signal_dataset if signals else table_dataset
     return assemble_numbers(table, name, standardize=checked.standardize)
 

@@ -8,7 +8,7 @@ import torch
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
 from unknot.core.text import number
-from unknot.data.parts.values import Values
+from unknot.data.parts.values import SparseValues, Values
 
 STANDARDIZED = "standardised"
 HINT = "looks like counts: consider likelihood=poisson or negative_binomial"
@@ -24,7 +24,7 @@ def look_like_counts(values: np.ndarray) -> bool:
         (True, False)
     """
     whole = bool((values >= 0).all()) and bool((values == np.rint(values)).all())
-    return whole and bool(values.max() > 1)
+    return whole and values.size > 0 and bool(values.max() > 1)
 
 
 def as_counts(dataset: FactorDataset, likelihood: str) -> FactorDataset:
@@ -39,14 +39,14 @@ def as_counts(dataset: FactorDataset, likelihood: str) -> FactorDataset:
     """
     if dataset.row_total is not None:
         return dataset
-    if not isinstance(dataset.images, Values):
+    if not isinstance(dataset.images, Values | SparseValues):
         raise DataError(
             f"The likelihood {likelihood} is for tables and signals of counts, and {dataset.name} "
             "has images; use bernoulli or gaussian."
         )
     totals = []
     for rows in torch.arange(len(dataset)).split(AT_ONCE):
-        x = dataset.images.pixels(rows.to(dataset.images.stored.device))
+        x = dataset.images.pixels(rows)
         bad = (x < 0) | (x != x.round())
         if bool(bad.any()):
             row, channel, *_ = (int(place) for place in bad.nonzero()[0])

@@ -6,10 +6,11 @@ from unknot.core.errors import DataError
 from unknot.core.files import is_special, os_reason
 from unknot.core.text import shown
 from unknot.data.parts.array_files import ARRAYS, open_array, split_key
+from unknot.data.parts.cells import H5AD
 from unknot.data.parts.parquet import is_picture_table
 from unknot.data.parts.tables import TEXTS
 
-FILES = (*ARRAYS, ".parquet", *TEXTS)
+FILES = (*ARRAYS, ".parquet", *TEXTS, H5AD)
 
 
 def entry_for(text: str) -> str | None:
@@ -50,7 +51,7 @@ def entry_for(text: str) -> str | None:
 def _is_table(path: Path, key: str) -> bool:
     """Whether rows of a file are vectors rather than images."""
     ending = path.suffix.lower()
-    if ending in TEXTS:
+    if ending in (*TEXTS, H5AD):
         return True
     if ending == ".parquet":
         return not is_picture_table(path)

@@ -96,8 +96,8 @@ class NumberFile(ABC):
             return self.read(path, key)[0]
         if Path(self.labels).expanduser().is_file():
             table, _ = self.read(path, key)
-            rows, short = len(table.values), self.limit is not None
+            rows, short = table.rows, self.limit is not None
             return label_table(table, *read_labels(self.labels, kinds, count=rows, partial=short))
         names = [name for part in self.labels.split(",") if (name := part.strip())]
         table, columns = self.read(path, key, names)
-        return label_table(table, *read_labels(columns, kinds, count=len(table.values)))
+        return label_table(table, *read_labels(columns, kinds, count=table.rows))

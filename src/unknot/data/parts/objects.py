@@ -17,7 +17,7 @@ from unknot.data.parts.images import Stored
 from unknot.data.parts.reading import Options, Reading, describe, plan
 from unknot.data.parts.shelf import Progress
 from unknot.data.parts.stacks import as_rows, depth_of, read_stack
-from unknot.data.parts.values import Values
+from unknot.data.parts.values import SparseValues, Values
 
 ROWS = 10_000
 """Whose pixels are hashed of a dataset that makes its images by a formula."""
@@ -70,7 +70,7 @@ def hash_dataset(dataset: FactorDataset) -> str:
     digest = hashlib.sha256(repr(facts).encode())
     if isinstance(space, FactorTable):
         digest.update(space.key.encode())
-    stored = isinstance(dataset.images, Stored | Values)
+    stored = isinstance(dataset.images, Stored | Values | SparseValues)
     count = len(dataset) if stored else min(len(dataset), ROWS)
     for rows in (torch.arange(count) * (len(dataset) // count)).split(256):
         digest.update(dataset.images.pixels(rows).cpu().contiguous().numpy().data)

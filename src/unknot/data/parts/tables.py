@@ -4,10 +4,9 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from jaxtyping import Float32
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
@@ -19,24 +18,32 @@ from unknot.data.parts.counts import HINT, STANDARDIZED, look_like_counts
 from unknot.data.parts.images import as_tensor
 from unknot.data.parts.parquet import parquet_modules
 from unknot.data.parts.shelf import make_key
+from unknot.data.parts.sparse import is_sparse, sparse_moments, sparse_rows, sparse_values
 from unknot.data.parts.user_grid import without_factors
-from unknot.data.parts.values import Values
+from unknot.data.parts.values import SparseValues, Values
 
 TEXTS = (".csv", ".tsv")
 NAMES_SHOWN = 5
+Moments: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""Means and standard deviations."""
 
 
 @dataclass(frozen=True)
 class Table:
     """Numbers in named columns."""
 
-    values: Float32[np.ndarray, "n ..."]
-    """``[n, columns]``, or of signals ``[n, channels, time]``."""
+    values: Any
+    """``[n, columns]``, perhaps a sparse array of SciPy; or of signals ``[n, channels, time]``."""
     columns: tuple[str, ...]
     content: str
     note: str = ""
     space: Space | None = None
     """Labels of the rows, where they came along."""
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return int(self.values.shape[0])
 
 
 def read_table(
@@ -81,13 +88,17 @@ def label_table(table: Table, labels: FactorTable, notes: Sequence[str | None] =
     return replace(table, values=values, content=content, note=note, space=space)
 
 
-def table_of(source: Any, name: str) -> Table:
-    """An array ``[n, d]`` or a data frame as a table; columns of text are left out.
+def table_of(source: Any, name: str, columns: tuple[str, ...] = ()) -> Table:
+    """An array ``[n, d]``, a sparse one or a data frame as a table; columns of text are left out.
+
+    Args:
+        source: The numbers.
+        name: What they are called in messages.
+        columns: Their names; those of a data frame are its own.
 
     Raises:
         DataError: There are no numbers, or some are missing.
     """
-    columns: tuple[str, ...] = ()
     note = ""
     if hasattr(source, "select_dtypes"):
         numbers = source.select_dtypes(include=["number", "bool"])
@@ -101,9 +112,17 @@ def table_of(source: Any, name: str) -> Table:
         raise DataError(
             f"Expected numbers [rows, columns] in {name}; got {source.dtype} {source.shape}."
         )
-    values = np.ascontiguousarray(source, np.float32)
-    columns = columns or tuple(f"column_{i}" for i in range(values.shape[1]))
-    if not (fine := np.isfinite(values).all(0)).all():
+    columns = columns or tuple(f"column_{i}" for i in range(source.shape[1]))
+    if len(columns) != source.shape[1]:
+        raise DataError(f"{name} has {source.shape[1]} columns and {len(columns)} names of them.")
+    if is_sparse(source):
+        values = sparse_rows(source)
+        fine = np.ones(values.shape[1], bool)
+        fine[values.indices[~np.isfinite(values.data)]] = False
+    else:
+        values = np.ascontiguousarray(source, np.float32)
+        fine = np.isfinite(values).all(0)
+    if not fine.all():
         column = columns[int(np.argmin(fine))]
         raise DataError(
             f"Column '{column}' of {name} has missing, infinite or too large values; "
@@ -112,12 +131,13 @@ def table_of(source: Any, name: str) -> Table:
     return Table(values, columns, _hash(values, columns), note)
 
 
-def signals_of(source: np.ndarray, name: str) -> Table:
+def signals_of(source: Any, name: str) -> Table:
     """An array ``[n, channels, time]`` or ``[n, time]`` as a table without columns.
 
     Raises:
         DataError: It has another shape, or some numbers are missing.
     """
+    source = np.asarray(source)
     if source.ndim not in (2, 3) or 0 in source.shape or source.dtype.kind not in "buif":
         raise DataError(
             f"Expected signals [n, channels, time] or [n, time] in {name}; got {source.dtype} "
@@ -133,8 +153,11 @@ def signals_of(source: np.ndarray, name: str) -> Table:
     return Table(values, (), _hash(values, ()))
 
 
-def _hash(values: np.ndarray, columns: tuple[str, ...]) -> str:
+def _hash(values: Any, columns: tuple[str, ...]) -> str:
     digest = hashlib.sha256(repr((columns, values.shape)).encode())
+    if is_sparse(values):
+        for part in (values.indptr.astype(np.int64), values.indices.astype(np.int64)):
+            digest.update(part.data)
     digest.update(values.data)
     return digest.hexdigest()[:32]
 
@@ -148,7 +171,14 @@ def table_dataset(table: Table, name: str, *, standardize: bool = True) -> Facto
         standardize: Subtract the mean of each column and divide by its standard deviation; a
             column of one value is not divided.
     """
-    dataset = _dataset(table, table.values[..., None, None], name, standardize)
+    images: Values | SparseValues
+    if is_sparse(table.values):
+        images, numbers = sparse_values(table.values), table.values.data
+        moments = sparse_moments(table.values)
+    else:
+        images, numbers = Values(as_tensor(table.values)[..., None, None]), table.values
+        moments = _moments(table.values[..., None, None])
+    dataset = _dataset(table, name, images, numbers, moments if standardize else None)
     return replace(dataset, columns=table.columns)
 
 
@@ -160,24 +190,38 @@ def signal_dataset(table: Table, name: str, *, standardize: bool = True) -> Fact
         name: What people call it.
         standardize: Subtract the mean of each channel and divide by its standard deviation.
     """
-    return _dataset(table, table.values[:, :, None], name, standardize)
+    values = table.values[:, :, None]
+    moments = _moments(values) if standardize else None
+    return _dataset(table, name, Values(as_tensor(values)), values, moments)
 
 
-def _dataset(table: Table, values: np.ndarray, name: str, standardize: bool) -> FactorDataset:
-    """A dataset of numbers ``[n, c, h, w]``."""
+def _moments(values: np.ndarray) -> Moments:
+    """Mean and standard deviation of each channel of numbers ``[n, c, h, w]``."""
     wide = values.astype(np.float64)
-    mean, std = np.zeros(wide.shape[1]), np.ones(wide.shape[1])
-    if standardize:
-        mean, spread = wide.mean((0, 2, 3)), wide.std((0, 2, 3))
+    return wide.mean((0, 2, 3)), wide.std((0, 2, 3))
+
+
+def _dataset(
+    table: Table,
+    name: str,
+    images: Values | SparseValues,
+    numbers: np.ndarray,
+    moments: Moments | None,
+) -> FactorDataset:
+    """A dataset of numbers, standardised by their moments where there are any."""
+    mean, std = np.zeros(images.shape[0]), np.ones(images.shape[0])
+    if moments is not None:
+        mean, spread = moments
         std = np.where(spread > 1e-12 * np.abs(mean).clip(1e-300), spread, 1.0)
-    hint = HINT if look_like_counts(values) else ""
+    hint = HINT if look_like_counts(numbers) else ""
+    standardized = STANDARDIZED if moments is not None else ""
     return FactorDataset(
         name,
-        table.space or without_factors(len(wide)),
-        Values(as_tensor(values)),
+        table.space or without_factors(table.rows),
+        images,
         tuple(mean.tolist()),
         tuple(std.tolist()),
-        note=", ".join(filter(None, (STANDARDIZED * standardize, hint, table.note))),
+        note=", ".join(filter(None, (standardized, hint, table.note))),
     )
 
 
