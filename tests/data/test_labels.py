@@ -83,7 +83,7 @@ def test_labels_by_row_and_changed_headers_are_said(folder, csv):
         ("file,a\np0.png,1,2", "2 columns and 3 in row 2"),
         ("file,a", "one for each image"),
         ("file,a\np0.png,\np1.png,", "missing in all 8 rows"),
-        ("file\np0.png\np1.png", "no columns"),
+        ("file\np0.png\np1.png", "no label beside"),
         ("", "one for each image"),
     ],
 )
