@@ -38,7 +38,7 @@ PROTOCOLS = {"paper": Settings(), "kumar": Settings(), "unknot": Settings(scalin
     options=("test", "interval"),
     range=(0, 1),
     measures=("explicitness",),
-    cost=0.1,
+    cost=0.14,
     reads=(
         "How often an attribute is named rightly by the side of a line that its mean codes draw. "
         "Read it beside `.majority`, the accuracy of always naming the more frequent value."
@@ -57,7 +57,8 @@ def attribute_accuracy(rows: Rows, settings: Settings) -> Measured:
     table 2.
     Differs: the bias is exact, a middle one where several are as good. ``unknot`` standardises
     codes; the margin of a hinge depends on their scale, as under ``paper`` and ``kumar``.
-    Note: of rare attributes the majority is right nearly always; look at the difference.
+    Note: it is meant for attributes of two values. Of a factor of many values each is rare, and the
+    majority is right nearly always; look at the difference.
 
     Args:
         codes: Codes ``[n, z]``, or a representation.

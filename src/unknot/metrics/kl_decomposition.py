@@ -36,7 +36,7 @@ PROTOCOLS = {"paper": Settings(EVERY), "unknot": Settings()}
     unit="nats",
     measures=("independence",),
     needs=("codes", "posteriors"),
-    cost=1.5,
+    cost=0.46,
     reads=(
         "Total correlation of the codes of all data, in nats. 0: latents are independent. Its "
         "parts say how much codes tell of their image and how far latents are from the prior."
