@@ -1,6 +1,6 @@
-"""What it costs to read a folder of JPEG files, and the memory that a large array takes.
+"""What it costs to read JPEG files and an HDF5 file, and the memory that a large array takes.
 
-    python bench/reading.py [--files 10000] [--gigabytes 2] [--folder /tmp/reading_bench]
+    python bench/reading.py [--files 10000] [--gigabytes 10] [--folder /tmp/reading_bench]
 
 Speed: decoding a folder once into the cache and taking all images from the memory map, beside a
 plain PyTorch `DataLoader` that decodes, crops and resizes the same files with Pillow, with as many
@@ -8,9 +8,13 @@ workers as there are cores. Both give float batches of 64 x 64 x 3. They take tu
 machine slows both; CPU seconds of all processes do not count what else the machine does. Files are
 in the cache of the system. PyTorch computes with one thread, as in the workers of a `DataLoader`.
 
-Memory: a training of a few steps on an npy file of random bytes, in a process of its own, beside
-the same training on a small file. Counted is the largest amount of memory of the process's own
-(RssAnon), without pages of the file, which the system takes back when it needs them.
+HDF5: a file in the layout of 3D Shapes, with look-alikes of its images, into the cache, beside its
+chunks unpacked with h5py and written to a file as they come, and beside a plain copy of the bytes.
+All wait until the disk has them.
+
+Memory: a training of a few steps on an npy file that is sparse on the disk, in a process of its
+own, beside the same training on a small file. Counted is the largest amount of memory of the
+process's own (RssAnon), without pages of the file, which the system takes back when it needs them.
 """
 
 import argparse
@@ -25,18 +29,25 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import h5py
 import numpy as np
 import torch
 from PIL import Image, ImageOps
 from torch.utils.data import DataLoader, Dataset
 
 import unknot
+from unknot.core.factors import FactorSpace
+from unknot.data.scene3d import Scene3D
+from unknot.data.shapes3d import Shapes3D
 
 SIZES = ((218, 178), (480, 640))
 """Height and width of the pictures: those of CelebA, and small photographs."""
 SIDE, BATCH = 64, 64
+SIZES_HDF5 = (10, 10, 10, 4, 4, 1)
+"""Of the grid in the HDF5 file."""
 CORES = os.cpu_count() or 1
 
 
@@ -44,8 +55,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--gigabytes", type=float, default=2.0)
+    parser.add_argument("--gigabytes", type=float, default=10.0)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--only", choices=("files", "hdf5", "memory"))
     parser.add_argument("--train", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.train:
@@ -55,9 +67,13 @@ def main() -> None:
         folder = Path(text)
         os.environ["UNKNOT_CACHE"] = str(folder / "cache")
         print(f"torch {torch.__version__}, {CORES} cores")
-        for size in SIZES:
-            measure_speed(folder / f"{size[0]}", size, options.files, options.rounds)
-        measure_memory(folder, options.gigabytes)
+        if options.only in (None, "files"):
+            for size in SIZES:
+                measure_speed(folder / f"{size[0]}", size, options.files, options.rounds)
+        if options.only in (None, "hdf5"):
+            measure_hdf5(folder, options.rounds)
+        if options.only in (None, "memory"):
+            measure_memory(folder, options.gigabytes)
 
 
 class Pictures(Dataset[torch.Tensor]):
@@ -83,24 +99,82 @@ def measure_speed(folder: Path, size: tuple[int, int], files: int, rounds: int) 
         "unknot, first time: decode, write, an epoch": lambda: take_all(folder, fresh=True),
         "unknot, from then on: an epoch": lambda: take_all(folder),
     }
+    print(f"{files} JPEG files of {size[0]} x {size[1]}, medians of {rounds} rounds:")
+    compare(ways, rounds)
+
+
+def compare(ways: dict[str, Callable[[], None]], rounds: int) -> None:
+    """Print the times of ways that take turns, and how much faster than the first each is."""
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
     for _ in range(rounds):
         for name, work in ways.items():
             times[name].append(timed(work))
-    print(f"{files} JPEG files of {size[0]} x {size[1]}, medians of {rounds} rounds:")
-    loader = next(iter(times.values()))
+    first = next(iter(times.values()))
     for name, seconds in times.items():
         wall, cpu = (statistics.median(values) for values in zip(*seconds, strict=True))
-        quicker = [
+        faster = [
             statistics.median(
-                slow[i] / quick[i] for slow, quick in zip(loader, seconds, strict=True)
+                slow[i] / quick[i] for slow, quick in zip(first, seconds, strict=True)
             )
             for i in (0, 1)
         ]
         print(
-            f"  {name}: {wall:.2f} s, {cpu:.2f} CPU s; {quicker[0]:.2f} x as fast as the "
-            f"DataLoader, {quicker[1]:.2f} x by CPU time"
+            f"  {name}: {wall:.2f} s, {cpu:.2f} CPU s; {faster[0]:.2f} x as fast as the first, "
+            f"{faster[1]:.2f} x by CPU time"
         )
+
+
+def measure_hdf5(folder: Path, rounds: int) -> None:
+    file = folder / "3dshapes.h5"
+    space = replace(Shapes3D.published.space, sizes=SIZES_HDF5)
+    Shapes3D.published = replace(Shapes3D.published, space=space)
+    write_hdf5(file, space)
+    ways = {
+        "h5py alone: unpack chunks, write them": lambda: copy_chunks(file, folder / "plain.bin"),
+        "unknot: HDF5 to the cache": lambda: fill_cache(file),
+        "a copy of the unpacked bytes": lambda: copy_bytes(folder),
+    }
+    size = space.size * 3 * SIDE * SIDE
+    print(
+        f"{space.size:,} images, {size / 1e6:.0f} MB in an HDF5 file of "
+        f"{file.stat().st_size / 1e6:.0f} MB, medians of {rounds} rounds:"
+    )
+    compare(ways, rounds)
+
+
+def write_hdf5(file: Path, space: FactorSpace) -> None:
+    """Images of the look-alike, in chunks under gzip, and the values of their factors."""
+    scene = Scene3D().load()
+    factors = space.factors(torch.arange(space.size))
+    with h5py.File(file, "w") as data:
+        shape = (space.size, SIDE, SIDE, 3)
+        images = data.create_dataset("images", shape, "u1", chunks=(512, *shape[1:]), compression=4)
+        for rows in torch.arange(space.size).split(512):
+            x = scene.batch(scene.space.index(factors[rows]))
+            images[rows[0] : rows[-1] + 1] = (255 * x).round().byte().permute(0, 2, 3, 1).numpy()
+        data["labels"] = factors.double().numpy()
+
+
+def fill_cache(file: Path) -> None:
+    shutil.rmtree(os.environ["UNKNOT_CACHE"], ignore_errors=True)
+    Shapes3D(str(file)).load()
+
+
+def copy_chunks(file: Path, path: Path) -> None:
+    with h5py.File(file) as data, path.open("wb") as out:
+        images = data["images"]
+        for start in range(0, len(images), images.chunks[0]):
+            rows = images[start : start + images.chunks[0]].transpose(0, 3, 1, 2)
+            out.write(np.ascontiguousarray(rows).data)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def copy_bytes(folder: Path) -> None:
+    with (folder / "plain.bin").open("rb") as source, (folder / "copy.bin").open("wb") as out:
+        shutil.copyfileobj(source, out, 1 << 20)
+        out.flush()
+        os.fsync(out.fileno())
 
 
 def load_all(folder: Path) -> None:
@@ -146,13 +220,8 @@ def measure_memory(folder: Path, gigabytes: float) -> None:
     for name, size in (("small", 0.01), ("large", gigabytes)):
         count = int(size * 1e9 / (3 * SIDE * SIDE))
         file = folder / f"{name}.npy"
-        rng = np.random.default_rng(0)
-        array = np.lib.format.open_memmap(file, "w+", np.uint8, (count, SIDE, SIDE, 3))
-        for start in range(0, count, 10_000):
-            some = array[start : start + 10_000]
-            some[:] = rng.integers(0, 256, some.shape, dtype=np.uint8)
-        array.flush()
-        del array
+        # Sparse: what is never written takes no room on the disk and reads as zeros.
+        np.lib.format.open_memmap(file, "w+", np.uint8, (count, SIDE, SIDE, 3)).flush()
         command = [sys.executable, __file__, "--train", str(file)]
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         peaks[name] = json.loads(text)

@@ -49,13 +49,11 @@ def recall(key: str, room: str = USERS) -> Entry | None:
     """An entry that is there and sound."""
     try:
         path = cache.folder() / room / key
-        facts = parse_json((path / FACTS).read_bytes())
-        if facts["digest"] != _digest(path / PIXELS):
-            return None
-        pixels = np.memmap(path / PIXELS, facts["dtype"], "r").reshape(facts["shape"])
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
+        entry = _open(path)
+        sound = entry and entry.facts.get("digest") == _digest(path / PIXELS)
+    except (OSError, RuntimeError):  # files that vanish; a user without a home
         return None
-    return Entry(pixels, facts)
+    return entry if sound else None
 
 
 def put(
@@ -94,7 +92,7 @@ def put(
             f"The decoded images need {size / 1e6:,.0f} MB in the cache folder {folder.parent}: "
             f"{str(error).rpartition(': ')[2]} Set UNKNOT_CACHE to a folder with room."
         ) from error
-    if (entry := recall(key, room)) is None:
+    if (entry := _open(folder)) is None:
         raise WriteError(f"The decoded images in {folder} cannot be read back; check the disk.")
     return entry
 
@@ -115,6 +113,16 @@ def recall_facts(key: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]
         except WriteError:
             pass
     return record
+
+
+def _open(path: Path) -> Entry | None:
+    """An entry that is there in full, as far as its size tells."""
+    try:
+        facts = parse_json((path / FACTS).read_bytes())
+        pixels = np.memmap(path / PIXELS, facts["dtype"], "r").reshape(facts["shape"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Entry(pixels, facts)
 
 
 def _folder(room: str) -> Path:
