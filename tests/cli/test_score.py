@@ -72,6 +72,16 @@ def test_a_score_that_says_nothing_is_marked_in_the_table_and_on_the_page(unknot
         assert f"<sup>{numbers[text]}</sup> {text} (mig)" in page
 
 
+def test_scores_of_a_part_are_named_on_the_page(unknot, train, tmp_path):
+    train("--set", "split=rows")
+    for words in ((), ("--part", "test"), ("--part", "train")):
+        assert unknot("evaluate", tmp_path / "run", "--metrics", "recon", *words)[0] == 0
+    (scores,) = stored_scores(load(tmp_path / "run", device="cpu"))
+    names = ["recon", "recon (test)", "recon (train)"]
+    assert [name for name in scores if name.startswith("recon") and "." not in name] == names
+    assert len({scores[name] for name in names}) == 3
+
+
 def test_score_reads_plain_arrays(unknot, tmp_path):
     rng = np.random.default_rng(0)
     factors = rng.integers(0, 5, (2000, 2))

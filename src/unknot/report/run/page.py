@@ -65,15 +65,16 @@ def write_page(run: Run, folder: Path, *, scores: Sequence[Mapping[str, float]] 
 
 
 def stored_scores(run: Run) -> list[dict[str, float]]:
-    """The scores of each member that the run's folder has, by name and protocol."""
+    """The last scores of each member in the run's folder, by name, protocol and part of rows."""
     scores: list[dict[str, float]] = [{} for _ in run.spec.seed_list]
     ids = run.spec.ids()
     for record in records.read(run.path) if run.path else []:
-        if record.id in ids:
+        if record.id in ids and record.step is None:
             protocol = record.protocol["name"]
+            words = [word for word in (protocol, record.part) if word and word != "unknot"]
+            suffix = f" ({', '.join(words)})" if words else ""
             scores[ids.index(record.id)] |= {
-                key if protocol == "unknot" else f"{key} ({protocol})": value
-                for key, value in record.values.items()
+                f"{key}{suffix}": value for key, value in record.values.items()
             }
     return scores
 
