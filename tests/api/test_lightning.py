@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import unknot
 from unknot import objectives
+from unknot.data.parts.images import Bytes
 
 pytest.importorskip("lightning")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -44,3 +45,39 @@ def test_lightning_trains_as_a_plain_loop(objective, tmp_path):
     for name, weight in module.model.named_parameters():
         torch.testing.assert_close(weight, expected[name])
     assert module(images[:2]).shape == (2, 3)
+
+
+def test_a_callback_scores_during_training_and_changes_nothing(tmp_path):
+    """Logged scores are those of the weights of their epoch, and can be monitored."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from lightning import Trainer
+        from lightning.pytorch.callbacks import ModelCheckpoint
+
+        space = unknot.FactorSpace(("x", "y"), (8, 8), ("ordered", "ordered"))
+        images = torch.zeros(64, 1, 8, 8)
+        images.view(64, -1)[torch.arange(64), torch.arange(64)] = 1
+        data = unknot.FactorDataset("dots", space, Bytes((255 * images).byte()))
+        loader = DataLoader(TensorDataset(images), batch_size=16)
+
+        def fit(*callbacks):
+            module = unknot.lightning.Module(objectives.BetaVAE(beta=2.0), *parts())
+            options = {"accelerator": "cpu", "logger": False, "enable_progress_bar": False}
+            trainer = Trainer(
+                max_epochs=4, enable_model_summary=False, default_root_dir=tmp_path,
+                callbacks=[*callbacks], enable_checkpointing=len(callbacks) > 1, **options,
+            )  # fmt: skip
+            trainer.fit(module, loader)
+            return module, trainer
+
+        best = ModelCheckpoint(tmp_path, monitor="score/mig", mode="max", every_n_epochs=2)
+        score = unknot.lightning.ScoreCallback(data, ["mig"], every_n_epochs=2)
+        module, trainer = fit(score, best)
+        plain, _ = fit()
+    expected = unknot.evaluate(module, data, metrics=["mig"])["mig"]
+    assert trainer.callback_metrics["score/mig"] == pytest.approx(float(expected), abs=1e-6)
+    assert best.best_model_path
+    for a, b in zip(module.parameters(), plain.parameters(), strict=True):
+        assert torch.equal(a, b)
+    with pytest.raises(unknot.UnknotError, match="did you mean 'mig'"):
+        unknot.lightning.ScoreCallback(data, ["mgi"])

@@ -1,9 +1,10 @@
 """An objective of unknot as a module of Lightning; needs the extra ``lightning``."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-from lightning import LightningModule
+from lightning import Callback, LightningModule, Trainer
 from torch import Tensor, nn
 
 from unknot.api.model import Model
@@ -11,6 +12,9 @@ from unknot.core.errors import ConfigError
 from unknot.core.objective import Adversarial, Objective
 from unknot.core.optim import Optimizer
 from unknot.engine.updates import move_weights, torch_optimizer
+from unknot.runs.metric_names import metric_names
+from unknot.runs.own_data import as_dataset
+from unknot.runs.own_encoder import evaluate
 
 
 class Module(LightningModule):
@@ -91,3 +95,51 @@ class Module(LightningModule):
         if isinstance(batch, Tensor):
             return [batch]
         return list(batch[: self.model.views])
+
+
+class ScoreCallback(Callback):
+    """Scores any LightningModule during training; its ``forward`` encodes images.
+
+    Scores are logged as ``score/mig`` and so on, for loggers, `EarlyStopping` and
+    `ModelCheckpoint`. Training goes on as it would without: neither gradients nor PyTorch's
+    generator are touched.
+
+    Args:
+        data: A dataset with factors, by name or as an object: whatever `unknot.dataset` takes.
+        metrics: Names of metrics.
+        every_n_epochs: Epochs between two scores.
+        protocol: The name of a metric protocol.
+        seed: Random seed for the metrics.
+
+    Example:
+        ``Trainer(callbacks=[ScoreCallback("dsprites", ["mig"], every_n_epochs=5)])``
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        metrics: Sequence[str],
+        *,
+        every_n_epochs: int = 1,
+        protocol: str = "unknot",
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if every_n_epochs < 1:
+            raise ConfigError(f"every_n_epochs must be 1 or more; got {every_n_epochs}.")
+        self.dataset = as_dataset(data, {})
+        self.metrics, self.every = metric_names(metrics), every_n_epochs
+        self.protocol, self.seed = protocol, seed
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Score the module, and log the scores."""
+        if (trainer.current_epoch + 1) % self.every:
+            return
+        scores = evaluate(
+            pl_module,
+            self.dataset,
+            metrics=self.metrics,
+            protocol=self.protocol,
+            seed=self.seed,
+        )
+        pl_module.log_dict({f"score/{name}": value for name, value in scores.values.items()})

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from html import escape
 from typing import Any
 
-from unknot.core.text import duration, number
+from unknot.core.text import duration
+from unknot.runs.note import Note
 from unknot.runs.training import Progress, Watcher
 
 PAUSE = 0.2
 """Seconds between two pictures of a bar in a notebook."""
-NAMES = ("loss", "recon", "kl", "validation.loss")
 
 
 @contextmanager
@@ -105,20 +105,3 @@ def _notebook_bar() -> Iterator[Watcher]:
         )
 
     yield move
-
-
-class Note:
-    """The losses of the last log step, medians over members."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, float] = {}
-
-    def text(self, now: Progress) -> str:
-        """The losses in words, and how many members diverged."""
-        for name, value in (now.values or {}).items():
-            if name in NAMES:
-                self.values[name] = float(value.nanmedian())
-        words = [f"{name} {number(self.values[name])}" for name in NAMES if name in self.values]
-        if now.diverged:
-            words.append(f"{len(now.diverged)} diverged")
-        return "  ".join(words)

@@ -213,7 +213,7 @@ class Run(run.Run):
         from unknot.report.model import figures
         from unknot.report.picture import Picture
 
-        return Picture(figures.curves_figure(self.curves))
+        return Picture(figures.curves_figure(self.curves, self.validation))
 
     def plot_explained(self, member: int = 0) -> "Picture":
         """How much of each latent's variance each factor explains, as a figure.

@@ -13,7 +13,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from unknot.core.text import duration, number, plain, shorten
+from unknot.core.text import duration, plain, shorten
 
 if TYPE_CHECKING:
     from unknot.runs.training import Progress as Training
@@ -138,19 +138,14 @@ def _lines(what: str, total: int, unit: str) -> Callable[[int, str], None]:
 
 def watcher(update: Callable[[int, str], None]) -> Callable[["Training"], None]:
     """A training watcher that moves a bar; the note is the median over members at a log step."""
-    last_log = ""
+    from unknot.runs.note import Note
+
+    note, last_log = Note(), ""
 
     def watch(progress: "Training") -> None:
         nonlocal last_log
         if progress.values is not None:
-            medians = [
-                f"{name} {number(float(value.median()))}"
-                for name, value in progress.values.items()
-                if name in ("recon", "kl", "loss", "validation.loss")
-            ]
-            if medians:
-                last_log = f"step {progress.step:,}: " + "  ".join(medians)
-        lost = f"  {len(progress.diverged)} diverged" if progress.diverged else ""
-        update(progress.step, last_log + lost)
+            last_log = f"step {progress.step:,}: "
+        update(progress.step, last_log + note.text(progress))
 
     return watch

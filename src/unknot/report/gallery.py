@@ -78,7 +78,7 @@ def _card(run: Run, name: str, latents: Latents, scores: Mapping[str, float]) ->
             for z in latents.order[:LATENTS]
         ],
         "scores": scores,
-        "curves": data_uri(png(figures.curves_figure(run.curves, across=4))),
+        "curves": data_uri(png(figures.curves_figure(run.curves, run.validation, across=4))),
     }
 
 

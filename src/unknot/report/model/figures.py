@@ -49,26 +49,36 @@ def curve_names(curves: Curves) -> list[str]:
 
 
 @styled
-def curve(curves: Curves, name: str) -> Figure:
-    """One logged value over the steps, a line per member."""
+def curve(curves: Curves, name: str, validation: Curves | None = None) -> Figure:
+    """One logged value over the steps, a line per member; dashed, that of the validation part."""
     figure = new_figure(PANEL)
-    _draw(figure.add_subplot(), curves, name)
+    _draw(figure.add_subplot(), curves, name, validation)
     return figure
 
 
 @styled
-def curves_figure(curves: Curves, *, across: int = 3) -> Figure:
-    """All logged values over the steps, a panel each, so many side by side."""
+def curves_figure(curves: Curves, validation: Curves | None = None, *, across: int = 3) -> Figure:
+    """All logged values over the steps, a panel each, so many side by side.
+
+    Args:
+        curves: What training logged.
+        validation: What it saw on validation rows, drawn dashed into the same panels.
+        across: Panels side by side.
+    """
     names = curve_names(curves)
     across = min(len(names), across) or 1
     down = math.ceil(len(names) / across) or 1
     figure = new_figure((PANEL[0] * across, PANEL[1] * down))
     for i, name in enumerate(names):
-        _draw(figure.add_subplot(down, across, i + 1), curves, name)
+        _draw(figure.add_subplot(down, across, i + 1), curves, name, validation)
     return figure
 
 
-def _draw(axes: Axes, curves: Curves, name: str) -> None:
+def _draw(axes: Axes, curves: Curves, name: str, validation: Curves | None) -> None:
+    if validation is not None and f"validation.{name}" in validation.values:
+        medians = _medians(validation[f"validation.{name}"].numpy())
+        axes.plot(validation.steps, medians, "--", color=ALARM, linewidth=1.4, label="validation")
+        axes.legend(loc="upper right", frameon=False)
     if "*" in name:
         _draw_each(axes, curves, name)
         return
@@ -87,11 +97,7 @@ def _draw(axes: Axes, curves: Curves, name: str) -> None:
             last = np.flatnonzero(finite[:, p])[-1]
             axes.plot(steps[last], values[last, p], "x", color=ALARM, markeredgewidth=1.6)
     if not alone:
-        middle = [
-            np.median(row[ok]) if ok.any() else np.nan
-            for row, ok in zip(values, finite, strict=True)
-        ]
-        axes.plot(steps, middle, color=INK, linewidth=1.6)
+        axes.plot(steps, _medians(values), color=INK, linewidth=1.6)
     _finish(axes, name)
     seen = values[finite]
     # What falls tenfold in the first steps and slowly then would be a corner on a plain axis.
@@ -100,6 +106,12 @@ def _draw(axes: Axes, curves: Curves, name: str) -> None:
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
         axes.yaxis.set_minor_formatter(NullFormatter())
         number_ticks(axes.yaxis)
+
+
+def _medians(values: Float[np.ndarray, "n p"]) -> list[float]:
+    """Medians over members, of what is finite."""
+    rows = [row[np.isfinite(row)] for row in values]
+    return [float(np.median(row)) if len(row) else math.nan for row in rows]
 
 
 def _draw_each(axes: Axes, curves: Curves, name: str) -> None:

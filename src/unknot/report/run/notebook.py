@@ -62,13 +62,14 @@ def last_values(run: Run) -> dict[str, float]:
 def run_html(run: Run) -> str:
     """A card of one model or of a population."""
     healthy = [p for p in range(len(run.spec.seed_list)) if p not in run.diverged]
+    curves = figures.curves_figure(run.curves, run.validation) if run.curves.steps else None
     return render(
         "run/notebook.html",
         title=title(run),
         progress=progress(run),
         values={name: number(value) for name, value in last_values(run).items()},
         strips=_strips(run, healthy) if healthy and run.step else [],
-        curves=data_uri(png(figures.curves_figure(run.curves))) if run.curves.steps else None,
+        curves=None if curves is None else data_uri(png(curves)),
         settings=run_settings(run),
         place=run.path,
     )

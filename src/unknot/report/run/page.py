@@ -45,7 +45,7 @@ def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
     if run.has_data and run.dataset.noun == "images":
         files["out_of_distribution.png"] = png(pictures.out_of_distribution_picture(run, member))
     if run.curves.steps:
-        files["curves.png"] = png(figures.curves_figure(run.curves))
+        files["curves.png"] = png(figures.curves_figure(run.curves, run.validation))
     for name, data in files.items():
         write_whole(folder / name, data)
     return [folder / name for name in files]
@@ -193,7 +193,7 @@ def _member(run: Run, p: int, latents: Latents, scores: Mapping[str, float]) -> 
 
 
 def _curve(run: Run, name: str) -> dict[str, str]:
-    return {"name": name, "uri": data_uri(png(figures.curve(run.curves, name)))}
+    return {"name": name, "uri": data_uri(png(figures.curve(run.curves, name, run.validation)))}
 
 
 def _others(run: Run, latents: Sequence[Latents], members: Sequence[int]) -> list[dict[str, Any]]:
