@@ -1,5 +1,6 @@
 """Objects in place of names: ours, and classes of one's own."""
 
+import linecache
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -158,3 +159,33 @@ def test_a_keyword_that_the_objective_has_not_is_one_of_the_net():
         unknot.train(IMAGES, net="mlp", latents=5, net_settings={"latents": 5}, **TINY)
     with pytest.raises(ConfigError, match="did you mean 'latents'"):
         unknot.train(IMAGES, net="mlp", latens=5, **TINY)
+
+
+CELL = """
+@dataclass(frozen=True)
+class InACell:
+    weight: float = 1.0
+
+    def terms(self, net, step):
+        return {SCALE} * self.inner
+
+    @property
+    def inner(self):
+        return 2
+"""
+
+
+def test_a_class_of_a_notebook_is_known_by_its_methods():
+    """Python finds no file for it, but the lines of its functions, as IPython keeps them."""
+
+    def source(code, cell):
+        name = f"/tmp/ipykernel_1/{cell}.py"
+        linecache.cache[name] = len(code), None, code.splitlines(keepends=True), name
+        space = {"dataclass": dataclass, "__name__": "a_notebook"}
+        exec(compile(code, name, "exec"), space)
+        return user_classes.source_hash(space["InACell"])
+
+    first = source(CELL.replace("{SCALE}", "1"), 1)
+    assert source(CELL.replace("{SCALE}", "1"), 2) == first
+    assert source(CELL.replace("{SCALE}", "3"), 3) != first
+    assert source(CELL.replace("{SCALE}", "1").replace("return 2", "return 4"), 4) != first

@@ -96,10 +96,11 @@ def _notebook_bar() -> Iterator[Watcher]:
         last = moment
         seconds = moment - begin
         left = seconds * (now.steps - now.step) / max(now.step - first, 1)
+        losses = escape(text).replace("  ", " · ")  # a browser would make one space of two
         handle.update(
             display.HTML(
                 f'<progress value="{now.step}" max="{now.steps}" style="width:20em"></progress> '
-                f"{now.step:,}/{now.steps:,} steps &nbsp; {escape(text)} &nbsp; "
+                f"{now.step:,}/{now.steps:,} steps &nbsp; {losses} &nbsp; "
                 f"{duration(seconds)}, {duration(left)} left"
             )
         )

@@ -112,7 +112,7 @@ def source_hash(kind: type) -> str | None:
         if base.__module__.partition(".")[0] in KNOWN_PACKAGES:
             continue
         try:
-            source = inspect.getsource(base)
+            source = _source(base)
         except (OSError, TypeError) as error:
             if is_dataclass(kind) and "version" in {f.name for f in fields(kind)}:
                 return None
@@ -122,3 +122,24 @@ def source_hash(kind: type) -> str | None:
             ) from error
         digest.update(textwrap.dedent(source).encode())
     return digest.hexdigest()
+
+
+def _source(kind: type) -> str:
+    """The source of a class; of one in a notebook, which Python cannot find, that of its methods.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):
+        things = [getattr(thing, "fget", None) or thing for thing in vars(kind).values()]
+        functions = [f for f in map(inspect.unwrap, filter(callable, things)) if _is_written(f)]
+        if not functions:
+            raise
+        return "".join(textwrap.dedent(inspect.getsource(function)) for function in functions)
+
+
+def _is_written(thing: Any) -> bool:
+    """Whether a function has a source of its own, and was not made by a decorator."""
+    return inspect.isfunction(thing) and not thing.__code__.co_filename.startswith("<string")

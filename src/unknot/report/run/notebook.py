@@ -56,7 +56,11 @@ def last_values(run: Run) -> dict[str, float]:
         return {}
     names = [n for n in figures.curve_names(run.curves) if not n.endswith(".weight")]
     ends = run.curves.ends()
-    return {n: float(np.median(ends[n][healthy].numpy())) for n in names if n in ends}
+    last = {n: float(np.median(ends[n][healthy].numpy())) for n in names if n in ends}
+    if "validation.loss" in run.validation.values:
+        seen = run.validation["validation.loss"][-1][healthy]
+        last["validation loss"] = float(np.median(seen.numpy()))
+    return last
 
 
 def run_html(run: Run) -> str:
@@ -91,12 +95,10 @@ def _strips(run: Run, members: Sequence[int]) -> list[tuple[str, str]]:
 
 
 def dataset_html(dataset: FactorDataset) -> str:
-    """A grid of images with what they are."""
+    """A grid of images, which says what they are."""
     uri = data_uri(png(dataset_picture(dataset, columns=10)))
-    return (
-        f"<div><b>{escape(dataset.name)}</b> {escape(dataset.summary)}"
-        f'<br><img src="{uri}" style="max-width:100%"></div>'
-    )
+    style = "max-width:min(100%,44em)"
+    return f'<div><img src="{uri}" alt="{escape(dataset.summary)}" style="{style}"></div>'
 
 
 def study_html(study: "Study") -> str:
@@ -104,8 +106,11 @@ def study_html(study: "Study") -> str:
     status, frame = study.status(), study.frame()
     few = frame.loc[:, frame.astype(str).nunique() > 1]
     few = few.drop(columns=["population", "member", "seconds"], errors="ignore")
-    runs = ", ".join(f"{n} {name}" for name, n in status["runs"].items() if n)
+    states = ", ".join(f"{n:,} {name}" for name, n in status["runs"].items() if n and name != "all")
+    runs = f"{status['runs']['all']:,} runs, {states}"
+    more = len(few) - MOST_ROWS
+    rest = f"<p>{more:,} more rows: study.table()</p>" if more > 0 else ""
     return (
-        f"<div><b>{escape(study.name)}</b> in {escape(str(study.path))}: {escape(runs)}"
-        f"{few.head(MOST_ROWS).to_html(index=False, na_rep='', float_format='%.4g')}</div>"
+        f"<div><b>{escape(study.name)}</b>: {escape(runs)}, in {escape(str(study.path))}"
+        f"{few.head(MOST_ROWS).to_html(index=False, na_rep='', float_format='%.4g')}{rest}</div>"
     )
