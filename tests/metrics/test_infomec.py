@@ -1,6 +1,9 @@
 import numpy as np
 import pytest
 import torch
+from scipy.special import log_softmax
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 
 from metrics import peers
 from metrics.representations import ALIGNED, expected, factors, get, perfect
@@ -34,6 +37,26 @@ def test_compactness_of_reference_representation(name, value):
 def test_explicitness_of_reference_representation(name, value):
     """Far outliers bend a linear reader, so that one row in a thousand costs it a quarter."""
     assert infomec(*get(name))["infomec.infoe"] == pytest.approx(value, abs=0.01)
+
+
+@pytest.mark.parametrize("iterations", [100, 5_000])
+def test_explicitness_is_the_loss_of_a_classifier_and_not_a_loss_with_a_ceiling(iterations):
+    """Logits give the loss of each row, however unlikely its level; `log_loss` holds it."""
+    codes, levels = get("outlier")
+    x = (codes - codes.mean(0)) / codes.std(0)
+    losses, held = [], []
+    for level in levels.T:
+        tight = {"max_iter": iterations, "tol": 1e-4 if iterations == 100 else 1e-9}
+        model = LogisticRegression(C=np.inf, class_weight="balanced", **tight).fit(x, level)
+        places = np.searchsorted(model.classes_, level)
+        logits = log_softmax(model.decision_function(x), axis=1)[np.arange(len(x)), places]
+        guess = np.log(len(model.classes_))
+        losses.append(1 + logits.mean() / guess)
+        held.append(1 - log_loss(level, model.predict_proba(x)) / guess)
+    ours = infomec(codes, levels, protocol="paper")["infomec.infoe"]
+    assert ours == pytest.approx(np.mean(losses), abs=1e-8 if iterations == 100 else 1e-3)
+    assert np.mean(held) == pytest.approx(0.883, abs=2e-3)
+    assert ours == pytest.approx(0.737, abs=1e-3)
 
 
 def test_noise_is_not_sorted_unlike_in_the_paper():

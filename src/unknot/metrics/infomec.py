@@ -65,6 +65,10 @@ def infomec(rows: Rows, settings: Settings) -> Measured:
     Differs: information is estimated from 10 nearest neighbours as in the authors' file, counting
     repeated values instead of adding noise to them. ``paper`` sorts noise too and gives it an InfoM
     of 0.7; ``unknot`` leaves codes without information out, whatever their range.
+    The loss of a row counts as it is; the authors' file takes scikit-learn's ``log_loss``, which
+    holds it at 36 nats (16 in float32). Where no row costs more, both agree. Rare codes far off
+    cost hundreds of nats, and InfoE is lower here: 0.74 and not 0.88 for one row in a thousand 20
+    standard deviations off. More than the 100 iterations of the paper change neither.
     Note: E is how much of the factors a linear classifier finds; where it is near 0, M and C mean
     nothing.
     """
