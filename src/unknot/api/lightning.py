@@ -101,7 +101,7 @@ class ScoreCallback(Callback):
     """Scores any LightningModule during training; its ``forward`` encodes images.
 
     Scores are logged as ``score/mig`` and so on, for loggers, `EarlyStopping` and
-    `ModelCheckpoint`. Training goes on as it would without: neither gradients nor PyTorch's
+    `ModelCheckpoint`. Training is what it would be without: neither gradients nor PyTorch's
     generator are touched.
 
     Args:
