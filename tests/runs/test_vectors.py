@@ -7,7 +7,7 @@ import torch
 
 import unknot
 from unknot.core.errors import ConfigError, DataError, ShapeError
-from unknot.runs import config
+from unknot.runs import arrays, config
 
 RNG = np.random.default_rng(2)
 VALUES = (RNG.normal(size=(40, 3)) * [1, 100, 1e-3] + [5, -300, 0]).astype(np.float32)
@@ -78,7 +78,7 @@ def test_what_is_refused(tmp_path):
     gaps.loc[3, "weight"] = None
     with pytest.raises(DataError, match="Column 'weight' of the table has missing"):
         unknot.dataset(gaps)
-    with pytest.raises(DataError, match="Expected numbers"):
+    with pytest.raises(DataError, match="no columns of numbers"):
         unknot.dataset(FRAME[["dose"]].astype(str))
     with pytest.raises(ConfigError, match="did you mean 'limit'"):
         unknot.dataset(VALUES, limits=3)
@@ -100,3 +100,32 @@ def test_rows_of_a_data_frame_are_encoded_by_the_names_of_their_columns():
         run.encode(frame[["a", "c"]])
     with pytest.raises(DataError, match="missing or infinite"):
         run.encode(frame.assign(b=np.nan))
+
+
+def test_rows_of_another_file_are_encoded_as_those_in_memory(tmp_path):
+    run = unknot.train(FRAME, steps=2, batch=4, progress=False)
+    FRAME[:5][["dose", "height", "weight"]].assign(note="x").to_csv(tmp_path / "more.csv")
+    np.save(tmp_path / "more.npy", VALUES[:5])
+    for name in ("more.csv", "more.npy"):
+        rows = arrays.other_images(run, tmp_path / name)
+        codes = run.posteriors(torch.arange(5), dataset=rows, on_rows=lambda _: None).mean
+        assert torch.allclose(codes.squeeze(), run.encode(VALUES[:5]), atol=1e-5)
+    FRAME[["dose"]].to_csv(tmp_path / "few.csv")
+    with pytest.raises(DataError, match="no column 'height'"):
+        arrays.other_images(run, tmp_path / "few.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1.5,2\n3,4\n", "first line has numbers"),
+        ("a,b\n1,2\n3,4\n5,n/e\n", "Column 'b' of .* also text, such as n/e"),
+        ("a;b\n1,5;2\n", "no columns of numbers .* columns are: a;b"),
+        ("a,b\n", "no rows"),
+        ("a\nx\n", "no columns of numbers"),
+    ],
+)
+def test_a_text_that_is_no_table_is_told_why(tmp_path, text, words):
+    (tmp_path / "cells.csv").write_text(text)
+    with pytest.raises(DataError, match=words):
+        unknot.dataset(tmp_path / "cells.csv")

@@ -38,7 +38,8 @@ def encode(
     data has factors, `factors` [n, f] (-1 where a label is missing), their `names` [f], `kinds` [f]
     and `levels` (JSON), which `unknot score` reads. Read it with `numpy.load`.
 
-    Other images are resized to those of the run, which need not have its data for that.
+    Other images are resized to those of the run, which need not have its data for that. For a run
+    of a table, give a table with its columns.
 
     Examples:
     `unknot encode runs/beta_vae-dsprites-1 --rows 10000 --out codes.npz`

@@ -23,8 +23,14 @@ from unknot.core.factor_table import FactorTable, as_table, fill_grid
 from unknot.core.files import open_file, os_reason, write_whole
 from unknot.core.registry import nearest
 from unknot.core.representation import Representation
+from unknot.data.parts.array_files import split_key
+from unknot.data.parts.entry import FILES
 from unknot.data.parts.npz import read_member
+from unknot.data.parts.tables import TEXTS, read_frame, read_table
+from unknot.data.parts.user_grid import without_factors
+from unknot.data.parts.values import Values
 from unknot.runs import config
+from unknot.runs.inputs import as_images
 from unknot.runs.run import MOST_ROWS, Run
 
 NAMES = ("codes", "factors", "logvars", "codes_test", "factors_test", "names", "kinds", "levels")
@@ -149,17 +155,30 @@ def rows_to_encode(dataset: FactorDataset, rows: int | None, seed: int = 0) -> I
 
 
 def other_images(run: Run, path: Path) -> FactorDataset:
-    """Images that a run was not trained on, in its size and with its standardisation.
+    """Images or rows that a run was not trained on, in its size and with its standardisation.
 
     Args:
         run: Whose encoder they are for.
-        path: A folder of pictures, or a file of arrays.
+        path: A folder of pictures, a file of arrays, or a table with the columns of the run's.
     """
+    if run.dataset.columns:
+        return _other_rows(run.dataset, str(path))
     channels, height, width = run.dataset.shape
     size = [height, width]
     table = {"name": "images", "path": str(path), "size": size, "channels": channels}
     loaded: FactorDataset = config.data(table).settings.load()
     return replace(loaded, mean=run.dataset.mean, std=run.dataset.std)
+
+
+def _other_rows(dataset: FactorDataset, path: str) -> FactorDataset:
+    """Rows of a file as those of a table are after they are standardised."""
+    file, key = split_key(path)
+    if file.suffix.lower() not in FILES:
+        raise DataError(f"Expected a table with the columns of {dataset.name}; got '{path}'.")
+    has_names = file.suffix.lower() in (*TEXTS, ".parquet")
+    rows = read_frame(file) if has_names else read_table(file, key, None)[0].values
+    x = as_images(rows, dataset)
+    return FactorDataset(file.stem, without_factors(len(x)), Values(x), columns=dataset.columns)
 
 
 def write(

@@ -13,6 +13,7 @@ from unknot.core.errors import DataError
 from unknot.core.factor_table import FactorTable, Space, fill_grid
 from unknot.core.files import os_reason
 from unknot.core.registry import nearest
+from unknot.core.text import shown
 from unknot.data.parts.array_files import ARRAYS, open_array
 from unknot.data.parts.counts import HINT, STANDARDIZED, look_like_counts
 from unknot.data.parts.images import as_tensor
@@ -65,7 +66,7 @@ def read_table(
         with open_array(path, key, labels) as opened:
             columns = {name: column[:limit] for name, column in opened.columns.items()}
             return table_of(np.asarray(opened.array[:limit]), f"'{path}'"), columns
-    frame, columns = take_labels(_read_frame(path).iloc[:limit], labels, f"'{path}'")
+    frame, columns = take_labels(read_frame(path).iloc[:limit], labels, f"'{path}'")
     return table_of(frame, f"'{path}'"), columns
 
 
@@ -102,10 +103,15 @@ def table_of(source: Any, name: str, columns: tuple[str, ...] = ()) -> Table:
     note = ""
     if hasattr(source, "select_dtypes"):
         numbers = source.select_dtypes(include=["number", "bool"])
+        if 0 in numbers.shape:
+            names = ", ".join(map(str, source.columns[:NAMES_SHOWN])) or "none"
+            what = "no rows" if len(source.columns) and not len(source) else "no columns of numbers"
+            raise DataError(f"There are {what} in {name}; its columns are: {names}.")
+        _check_numbers(source.drop(columns=numbers.columns), name)
         texts = [str(column) for column in source.columns if column not in numbers.columns]
         if texts:
-            shown = ", ".join(texts[:NAMES_SHOWN]) + (", ..." if len(texts) > NAMES_SHOWN else "")
-            note = f"left out as no numbers: {shown}"
+            first = ", ".join(texts[:NAMES_SHOWN]) + (", ..." if len(texts) > NAMES_SHOWN else "")
+            note = f"left out as no numbers: {first}"
         columns = tuple(str(column) for column in numbers.columns)
         source = numbers.to_numpy(np.float64, na_value=np.nan)
     if source.ndim != 2 or 0 in source.shape or source.dtype.kind not in "buif":
@@ -129,6 +135,20 @@ def table_of(source: Any, name: str, columns: tuple[str, ...] = ()) -> Table:
             "fill them in or leave the column out."
         )
     return Table(values, columns, _hash(values, columns), note)
+
+
+def _check_numbers(texts: Any, name: str) -> None:
+    """Refuse a column of numbers that a few cells of text would leave out as a whole."""
+    import pandas as pd
+
+    for column in texts.select_dtypes(include=["object", "string"]).columns:
+        numbers = pd.to_numeric(texts[column], errors="coerce").notna()
+        cells = texts[column][~numbers & texts[column].notna()]
+        if len(cells) and int(numbers.sum()) > len(cells):
+            raise DataError(
+                f"Column '{column}' of {name} holds numbers and also text, such as "
+                f"{shown(str(cells.iloc[0]))}; mend these cells, or remove the column."
+            )
 
 
 def signals_of(source: Any, name: str) -> Table:
@@ -225,13 +245,28 @@ def _dataset(
     )
 
 
-def _read_frame(path: Path) -> Any:
+def _with_names(frame: Any) -> Any:
+    """The table of a text, unless fractions stand where its first line has names of columns.
+
+    Whole numbers may be names: years, or those that pandas gives.
+    """
+    try:
+        numbers = [float(column) for column in frame.columns]
+    except ValueError:
+        return frame
+    if all(number.is_integer() for number in numbers):
+        return frame
+    raise ValueError("its first line has numbers, and should have names of columns.")
+
+
+def read_frame(path: Path) -> Any:
     """A text or Parquet file as a data frame."""
     import pandas as pd
 
     try:
         if path.suffix.lower() in TEXTS:
-            return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",")
+            separator = "\t" if path.suffix.lower() == ".tsv" else ","
+            return _with_names(pd.read_csv(path, sep=separator))
         arrow, parquet = parquet_modules()
     except OSError as error:
         raise DataError(f"Cannot read '{path}': {os_reason(error)}.") from error
