@@ -52,8 +52,11 @@ def test_from_plan_to_page_and_on_after_a_stop(unknot, small, monkeypatch):
         assert (figures / f"training-{name}.csv").exists()
     *_, last = out.splitlines()
     page = folder / "report" / "index.html"
-    assert last.startswith(f"Open {page}. Next, add")
+    sliders = folder / "report" / "explorer.html"
+    assert last.startswith(f"Open {page}, or move the sliders in {sliders}. Next, add")
     assert page.exists()
+    assert "explorer-data" in sliders.read_text()
+    assert 'href="model-beta_vae.html"' in page.read_text()
     assert small == [(Path("quickstart"), False)] * 2
     head = out.splitlines()[0].split()
     assert head == ["seed", "status", "objective", "objective.beta", "mig", "recon", "kl"]

@@ -15,7 +15,7 @@ Form: TypeAlias = Literal["float16", "int8", "frames"]
 """Weights of the decoder in 16 bits, or in 8 bits where pixels allow it, or pictures."""
 MOST_BYTES = 24_000_000
 """Of all weights in a file, as text."""
-MOST_ERROR = 2.5 / 255
+MOST_ERROR = 2 / 255
 """Of a pixel, over some random codes, that weights in 8 bits may cause; 3 / 255 over others."""
 
 

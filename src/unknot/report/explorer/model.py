@@ -17,7 +17,7 @@ from unknot.report.run.page import stored_scores
 from unknot.report.sheet import check_pictures
 from unknot.runs.run import Run
 
-TRIALS = 100
+TRIALS = 200
 """Random codes on which the error of rounded weights is measured."""
 
 
