@@ -98,6 +98,23 @@ def test_the_axis_is_the_spacing_and_says_so():
     }
 
 
+def test_objectives_that_share_an_axis_have_a_row_of_values_each():
+    table = [
+        {"objective": o, f"objective.{name}": v, "seed": 0, "mig": 0.1 * i}
+        for o, name, values in (("a", "beta", (1, 4, 16)), ("b", "gamma", (0.5, 2.0)))
+        for i, v in enumerate(values)
+    ]
+    drawn = figures.swept_value.draw(Results(table), ["mig"])
+    (axes,) = drawn.figure.axes
+    assert [label.get_text() for label in ticks(axes)] == ["1\n0.5", "4\n2", "16\n"]
+    assert axes.get_xlabel() == "beta\ngamma"
+    assert names(drawn) == ["a", "b"]
+    more = [{**row, "objective": f"{row['objective']}{n}", "objective.beta": n + row["mig"]}
+            for row in table for n in range(3)]  # fmt: skip
+    axes = figures.swept_value.draw(Results(more), ["mig"]).figure.axes[0]
+    assert axes.get_xlabel() in ("beta", "strength, smallest first")
+
+
 @pytest.mark.parametrize("seeds", [1, 3, 5, 10])
 def test_few_seeds_are_dots_and_five_have_intervals(seeds):
     axes = figures.swept_value.draw(Results(crossed(seeds)), ["mig"]).figure.axes[0]

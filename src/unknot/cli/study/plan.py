@@ -134,7 +134,8 @@ def plan(
         parts = [f"{', '.join(names)} ({name})" for name, names in by_name.items()]
         listed = "; ".join(parts) or f"all that apply ({sweep.protocol})"
         before = max(len(spec.kept_steps) for spec in study.configurations)
-        steps = f", at the end and at {before} steps before it" if before else ""
+        plural = "s" * (before > 1)
+        steps = f", at the end and at {before} step{plural} before it" if before else ""
         say(f"Scores and their protocols: {listed}{steps}.")
     for name, metrics_of in by_name.items():
         protocols = {metric: protocols_for(metric) for metric in metrics_of}

@@ -1,5 +1,6 @@
 """``unknot study table``: one row per run."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,12 @@ from unknot.cli.options import Json, StudyArgument, parse_path
 
 TABLES = (".csv", ".tsv", ".txt", ".parquet")
 """Endings of files that may be written again."""
+GAP = 2
+"""Spaces between columns."""
+ID_DIGITS = 6
+"""Of an id: enough to tell runs apart, and for `unknot study extract`."""
+LEAST_DECIMAL = 0.001
+"""Smaller numbers, such as learning rates, keep their digits."""
 MOST_LINES = 40
 """Of a table for people; files and --json have all."""
 
@@ -65,14 +72,34 @@ def table(
 
 
 def print_short(names: Sequence[str], rows: Sequence[Mapping[str, Any]], what: str) -> None:
-    """The first lines of a table, with short names of columns where they are clear."""
-    from unknot.cli.screen import print_table, say
-    from unknot.core.text import cell_text
+    """The first lines of a table, with as many columns as the terminal has room for.
+
+    Names of columns are short where that is clear, and so are ids and scores. Columns that do not
+    fit are named below.
+    """
+    from unknot.cli.screen import print_table, say, stdout
 
     brief = [name.removeprefix("objective.") for name in names]
     heads = {n: b if brief.count(b) == 1 else n for n, b in zip(names, brief, strict=True)}
-    print_table(
-        [{head: cell_text(row.get(n)) for n, head in heads.items()} for row in rows[:MOST_LINES]]
-    )
+    lines = [
+        {head: _short(n, row.get(n)) for n, head in heads.items()} for row in rows[:MOST_LINES]
+    ]
+    widths = {head: max(len(head), *(len(line[head]) for line in lines)) for head in heads.values()}
+    ends = itertools.accumulate(width + GAP for width in widths.values())
+    fitting = [head for head, end in zip(widths, ends, strict=True) if end - GAP <= stdout.width]
+    print_table(lines, fitting or [*widths][:1])
+    if left_out := [head for head in widths if head not in fitting]:
+        say(f"Not shown, for want of room: {', '.join(left_out)}.")
     if len(rows) > MOST_LINES:
         say(f"... and {len(rows) - MOST_LINES:,} more {what}")
+
+
+def _short(name: str, value: Any) -> str:
+    """A cell of the terminal: enough of an id to name the run, and three digits of a fraction."""
+    from unknot.core.text import cell_text, decimals
+
+    if name == "id":
+        return str(value)[:ID_DIGITS]
+    if isinstance(value, float) and not value.is_integer():
+        return decimals(value) if abs(value) >= LEAST_DECIMAL else cell_text(value)
+    return cell_text(value)

@@ -23,6 +23,7 @@ from unknot.report.study.blocks import (
     interval_cell,
     number_cell,
     share_cell,
+    share_text,
     text_cell,
 )
 from unknot.report.study.score_histories import score_histories
@@ -143,7 +144,7 @@ def best_values(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
                 continue
             value = best.swept_value
             key = repr(value) if isinstance(value, float) else value
-            share = () if math.isnan(best.share) else (f"{best.share:.0%}", best.share)
+            share = () if math.isnan(best.share) else (share_text(best.share), best.share)
             row.append(Cell(setting_text(value), key, *share))
         rows.append(row)
     file = folder.table(f"{prefix}best-values", [best.row() for best in best_by_score])

@@ -233,7 +233,19 @@ def count_cell(n: int) -> Cell:
 
 def share_cell(share: float) -> Cell:
     """A cell of a share, in percent."""
-    return NOTHING if math.isnan(share) else Cell(f"{share:.0%}", repr(float(share)))
+    return NOTHING if math.isnan(share) else Cell(share_text(share), repr(float(share)))
+
+
+def share_text(share: float) -> str:
+    """An estimated share in percent: never 0 or 100, which would claim certainty.
+
+    Example:
+        >>> [share_text(share) for share in (0.0, 0.004, 0.25, 0.996, 1.0)]
+        ['< 1%', '< 1%', '25%', '> 99%', '> 99%']
+    """
+    if not 0.005 <= share < 0.995:
+        return "> 99%" if share > 0.5 else "< 1%"
+    return f"{share:.0%}"
 
 
 def value_cell(value: Any) -> Cell:

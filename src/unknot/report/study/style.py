@@ -163,10 +163,10 @@ def draw_means(
         bars.set_transform(shifted)
         if runs and any(map(len, runs[i])):
             places = np.repeat(x, [len(values) for values in runs[i]])
-            axes.scatter(
-                places, np.concatenate(runs[i]), s=5, color=look.color, alpha=0.45, linewidth=0,
-                transform=shifted,
-            )  # fmt: skip
+            dots = axes.scatter(
+                places, np.concatenate(runs[i]), s=6, color=look.color, alpha=0.5, linewidth=0
+            )
+            dots.set_offset_transform(shifted)
 
 
 def label_points(

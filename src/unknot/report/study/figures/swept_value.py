@@ -37,6 +37,8 @@ MARGIN = 0.6
 """Inches beside the places of a panel."""
 MOST_TOGETHER = 16
 """Lines of a panel, where objectives have several each."""
+MOST_SCALES = 3
+"""Rows of values below an axis that objectives share."""
 LETTER = 0.075
 """Inches of a letter below an axis, and a little more."""
 DECADES = 20.0
@@ -94,12 +96,12 @@ def describe_lines(lines: Sequence[Line]) -> str:
     sizes = {c.size for line in lines for c in line.configurations}
     text = "Means over seeds" if max(sizes) > 1 else "One run per configuration"
     text += " with 95% intervals" if max(sizes) >= FEW else ""
-    text += "; dots are runs" if 1 < min(sizes) < SPARSE else ""
     axis = axis_name(lines)
     if axis == "strength":
         text += ", from the weakest to the strongest regularisation of each objective."
     else:
         text += f", from the smallest to the largest {axis}."
+    text += " Dots are runs." if 1 < min(sizes) < SPARSE else ""
     if any(line.apart for line in lines):
         text += " Configurations that also differ in something else have lines of their own."
     if len({line.axis for line in lines}) > 1:
@@ -214,7 +216,7 @@ def _apart(line: Line, lines: Sequence[Line]) -> str:
 def _labels(groups: Sequence[str], apart: Sequence[str], lines: Sequence[Line]) -> list[str]:
     """Names of lines, with their values where the axis does not have them."""
     names = [", ".join(filter(None, pair)) for pair in zip(groups, apart, strict=True)]
-    if _has_numbers(lines):
+    if _has_numbers(lines) or len(_scales(lines)) <= MOST_SCALES:
         return names
     return [
         f"{name}: {last_name(line.axis)} {', '.join(distinct_texts(line.values))}"
@@ -283,11 +285,31 @@ def _label_axis(axes: Axes, lines: Sequence[Line], room: float) -> None:
             axes.xaxis.set_major_locator(LogLocator(numticks=5))
     else:
         places = range(1, max(len(line.values) for line in lines) + 1)
-        texts = distinct_texts(lines[0].values) if _shared(lines) else [str(n) for n in places]
+        texts = _tick_texts(lines, len(places))
         # At places of equal distance, so many have room beside each other.
-        fit = max(1, int(room / (LETTER * (max(map(len, texts)) + 1))))
+        longest = max(len(part) for text in texts for part in text.split("\n"))
+        fit = max(1, int(room / (LETTER * (longest + 1))))
         step = -(-len(texts) // fit)
         axes.set_xticks(places, [text if i % step == 0 else "" for i, text in enumerate(texts)])
         axes.set_xlim(0.6, len(places) + 0.4)
-    shared = len({line.axis for line in lines}) == 1 and lines[0].axis and _has_numbers(lines)
-    axes.set_xlabel(last_name(lines[0].axis) if shared else f"{axis_name(lines)}, smallest first")
+    scales = _scales(lines)
+    if _has_numbers(lines) and lines[0].axis:
+        axes.set_xlabel(last_name(lines[0].axis))
+    elif len(scales) <= MOST_SCALES:
+        axes.set_xlabel("\n".join(last_name(axis) or axis_name(lines) for axis, _ in scales))
+    else:
+        axes.set_xlabel(f"{axis_name(lines)}, smallest first")
+
+
+def _scales(lines: Sequence[Line]) -> list[tuple[str, tuple[Any, ...]]]:
+    """The settings that lines go over, each with its values, as often as they differ."""
+    return list(dict.fromkeys((line.axis, tuple(line.values)) for line in lines))
+
+
+def _tick_texts(lines: Sequence[Line], n: int) -> list[str]:
+    """What stands below n places: values, a row for each scale; of many scales, places."""
+    scales = [distinct_texts(values) for _, values in _scales(lines)]
+    if len(scales) > MOST_SCALES:
+        return [str(place) for place in range(1, n + 1)]
+    padded = [[*texts, *[""] * (n - len(texts))] for texts in scales]
+    return ["\n".join(column) for column in zip(*padded, strict=True)]

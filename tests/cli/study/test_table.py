@@ -1,0 +1,33 @@
+"""`unknot study table` on narrow terminals."""
+
+import pytest
+from rich.console import Console
+
+from unknot.cli import screen
+from unknot.cli.study.table import print_short
+
+ROW = {"id": "0f3e70aa11bb", "seed": 0, "objective.beta": 4, "mig": 0.0217312, "optim.lr": 1e-4,
+       "dci.disentanglement": 0.123456, "dci.completeness": 0.2}  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_columns_that_fit_are_whole_and_the_others_are_named(width, monkeypatch, capsys):
+    monkeypatch.setattr(screen, "stdout", Console(width=width))
+    print_short([*ROW], [ROW, {**ROW, "mig": 11.5}], "runs")
+    out, err = capsys.readouterr()
+    table = [line for line in out.splitlines() if not line.startswith("Not shown")]
+    assert all(len(line) <= width for line in table[:3])
+    assert "…" not in out
+    head = table[0].split()
+    brief = [name.removeprefix("objective.") for name in ROW]
+    assert head == brief[: len(head)]
+    left_out = brief[len(head) :]
+    said = " ".join((out + err).split())
+    assert not left_out or f"Not shown, for want of room: {', '.join(left_out)}." in said
+
+
+def test_numbers_are_short_but_learning_rates_are_whole(monkeypatch, capsys):
+    monkeypatch.setattr(screen, "stdout", Console(width=200))
+    print_short([*ROW], [ROW], "runs")
+    cells = capsys.readouterr().out.splitlines()[1].split()
+    assert cells == ["0f3e70", "0", "4", "0.022", "0.0001", "0.123", "0.200"]
