@@ -9,6 +9,11 @@ from unknot.core import registry
 DOCS = Path(__file__).parents[2] / "docs"
 
 
+def test_the_comparison_with_pca_is_that_of_its_table():
+    page = script("docs/own_data.py")
+    assert page.PAGE.read_text(encoding="utf-8") == page.page(), "run: docs/own_data.py --page"
+
+
 def test_the_page_is_current():
     told = (DOCS / "data.md").read_text(encoding="utf-8")
     assert told == script("docs/data.py").page(), "run: python docs/data.py"
