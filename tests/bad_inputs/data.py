@@ -54,6 +54,16 @@ COMMANDS = [
             ("none", "no such file", "words"),
         ]
     ],
+    bad("train --data {d}/negative.csv likelihood=poisson", "column 'b' has −2 in row 0", ""),
+    bad("train --data {d}/fractions.csv likelihood=negative_binomial", "column 'b' has 2.5", ""),
+    bad("train --data xysquares likelihood=poisson", "xysquares has images", ""),
+    bad("train --data {d}/counts.csv --objective sigma_vae likelihood=poisson", "'gaussian' or", ""),
+    bad("train --data signals", "data.path is needed", ""),
+    bad("train --data signals --set data.path={d}/counts.csv", "an npy, npz or HDF5 file", ""),
+    bad("train --data signals --set data.path={d}/plain.npy", "damaged or not an npy file", ""),
+    bad("train --data {d}/counts.csv --net conv1d", "takes them: linear, mlp", ""),
+    bad("train --data xysquares --net conv1d", "takes them: conv, conv64", ""),
+    bad("train --data {d}/text.h5ad", "is not an h5ad file", ""),
     bad("train --data {d}/mixed --set data.crop=none", "of 2 sizes, such as", ""),
     bad("train --data {d}/broken", "Cannot read the picture '1.png'", ""),
     bad("train --data {d}/many_labels.npz --labels name", "100,001 different values", ""),
@@ -73,6 +83,10 @@ COMMANDS = [
     bad("data distances nobody", "nobody", ""),
 ]  # fmt: skip
 TEXTS = {
+    "negative.csv": "a,b\n1,-2\n3,4\n",
+    "fractions.csv": "a,b\n1,2.5\n3,4\n",
+    "counts.csv": "a,b\n1,2\n3,4\n",
+    "text.h5ad": "nothing",
     "unknown_picture.csv": "file,a\n0.png,1\n9.png,2\n",
     "double_picture.csv": "file,a\n0.png,1\n0.png,2\n1.png,1\n",
     "nan_labels.csv": "file,a\n0.png,NaN\n1.png,nan\n2.png,\n3.png,NA\n",
@@ -100,6 +114,9 @@ CALLS = [
     Call("unknot.dataset(torch.zeros(4, 8, 8, dtype=torch.complex64))", "", ""),
     Call("unknot.dataset('xysquares', spacing=8).batch(torch.tensor([10**9]))", "rows", "silent"),
     Call("unknot.dataset('xysquares', spacing=8).batch(torch.tensor([-1]))", "rows", "silent"),
+    Call("unknot.dataset(np.zeros((2, 3, 4, 5)), signals=True)", "Expected signals", ""),
+    Call("unknot.dataset(np.full((2, 3, 9), np.nan), signals=True)", "Signal 0", ""),
+    Call("unknot.dataset(np.zeros((4, 2)), labels=['a'])", "no columns by name", ""),
     Call("unknot.dataset('xysquares', spacing=[])", "spacing", ""),
     Call("unknot.dataset('xysquares', nothing=3)", "nothing", ""),
 ]

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from unknot.core.dataset import FactorDataset
+from unknot.core.errors import DataError
 from unknot.core.places import NeededPlace, Place
-from unknot.data.parts.array_files import open_array
+from unknot.data.parts.array_files import ARRAYS, open_array
 from unknot.data.parts.number_file import NumberFile
 from unknot.data.parts.tables import Table, signal_dataset, signals_of
 
@@ -60,6 +61,8 @@ class Signals(NumberFile):
         self, path: Path, key: str, labels: Sequence[str] = ()
     ) -> tuple[Table, Mapping[str, Any]]:
         """The signals of a file, and labels that are arrays of it."""
+        if path.suffix.lower() not in ARRAYS:
+            raise DataError(f"Signals are read from an npy, npz or HDF5 file; got '{path}'.")
         with open_array(path, key, labels) as opened:
             columns = {name: column[: self.limit] for name, column in opened.columns.items()}
             return signals_of(np.asarray(opened.array[: self.limit]), f"'{path}'"), columns
