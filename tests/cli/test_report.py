@@ -77,7 +77,7 @@ def test_a_study_keeps_its_page_in_its_folder(unknot, tiny, tmp_path, monkeypatc
         code, out, _ = unknot("report", tmp_path / "study")
         assert torch.get_num_threads() == 2
     assert code == 0
-    assert counts == [1]
+    assert set(counts) == {1}
     assert (tmp_path / "study" / "report" / "index.html").exists()
     assert "study/report/index.html" in out
 
