@@ -114,6 +114,19 @@ def test_bad_input_is_one_line(unknot, train, tiny, tmp_path):
         assert len(err.strip().splitlines()) == 1, err
 
 
+def test_single_pairs_are_compared_under_a_loss(unknot, train, tmp_path):
+    """Shades of gray: images are further apart the further their shades are, blurred or not."""
+    train()
+    words = ("distances", tmp_path / "run", "--device", "cpu", "--json")
+    names = ["codes and factors", "codes and images", "images and factors"]
+    rows = {row["factor"]: row["pairs"] for row in json.loads(unknot(*words)[1])}
+    assert all(list(pairs) == names for pairs in rows.values())
+    assert rows["factor_2"]["images and factors"] == pytest.approx(1)
+    assert all(abs(value) < 1 + 1e-9 for pairs in rows.values() for value in pairs.values())
+    of_logits = json.loads(unknot(*words, "--loss", "bernoulli")[1])
+    assert all(list(row["pairs"]) == names[:1] for row in of_logits), "no squared error"
+
+
 def test_a_run_without_factors_is_refused(unknot, tmp_path):
     plain = tmp_path / "plain.npz"
     np.savez(plain, images=np.random.default_rng(0).integers(0, 255, (32, 8, 8), np.uint8))

@@ -24,8 +24,15 @@ COMPARISONS = {
 TITLES = {
     "with factors": "Rank correlation of mean distances with factor distances",
     "with images": "Rank correlation of mean distances with image distances",
+    "pairs": "Rank correlation of distances, pair by pair",
     "ratios": "Shape of the codes along each factor",
 }
+PAIRS = {
+    "codes and factors": "",
+    "codes and images": "latent_data",
+    "images and factors": "data_gt",
+}
+"""What is compared pair by pair, and the part of the distance correlation that says it."""
 
 
 def distances(
@@ -71,6 +78,9 @@ def distances(
     sources = report.run_sources(trained, member, loss=loss)
     with stderr.status("measuring distances"):
         matrices = mean_matrices(sources, space, traversals=traversals, seed=seed)
+        pairs = report.pair_correlations(
+            trained, member, loss=loss, traversals=traversals, seed=seed
+        )
         by_factor = clouds.factor_clouds(
             trained.representations()[member], traversals=traversals, seed=seed
         )
@@ -82,6 +92,11 @@ def distances(
                     other: rank_agreement(matrices[cloud.name], name, other) for other in others
                 }
                 for name, others in COMPARISONS.items()
+            },
+            "pairs": {
+                name: float(pairs.parts[key][pairs.protocol["factors"].index(cloud.name)])
+                for name, part in PAIRS.items()
+                if (key := f"{part}_per_factor".lstrip("_")) in pairs.parts
             },
             "ratios": {
                 "linearity": cloud.linearity,
@@ -102,6 +117,12 @@ def distances(
                 for row in numbers
             ]
         )
+    means = {
+        name: pairs.values.get(f"distance_correlation.{part}".rstrip("."))
+        for name, part in PAIRS.items()
+    }
+    texts = [f"{name} {mean:.2f}" for name, mean in means.items() if mean is not None]
+    say(f"Geometric means of distances pair by pair: {', '.join(texts)}")
     whose = title(trained, member)
     across = -(-len(by_factor) // -(-len(by_factor) // ACROSS))
     figures = {

@@ -134,7 +134,8 @@ def distance_correlation(sample: Sample, settings: Settings) -> Measured:
     Args:
         codes: Codes ``[n, z]``, or a representation.
         factors: Factor values ``[n, f]``; none with a representation.
-        images: Images ``[n, ...]`` of the rows; with a representation, images by row number.
+        images: Images ``[n, ...]`` of the rows; with a representation, images by row number. For
+            another loss than the squared error, whatever has it as its squared distance.
         protocol: A name or settings.
         seed: Of the traversals and pairs.
         interval: Level of an interval by half-samples of the traversals, each with fresh pairs.

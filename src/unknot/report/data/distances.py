@@ -3,6 +3,7 @@
 import io
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +21,15 @@ from unknot.core.representation import CodeCache
 from unknot.core.text import compact
 from unknot.losses.likelihood import likelihood_of
 from unknot.losses.overlap import Overlap
+from unknot.metrics.distance_correlation import PROTOCOLS, distance_correlation
 from unknot.metrics.parts.distances import (
     RANDOM,
     Matrices,
     Source,
     Spread,
+    mse,
 )
+from unknot.metrics.parts.score import Score
 from unknot.report.model.latents import check_member
 from unknot.report.model.traversals import decode
 from unknot.report.style import (
@@ -45,6 +49,8 @@ from unknot.report.style import (
 from unknot.runs.run import Run
 
 TRUTH = "factors"
+PAIRS = 2_048
+"""Pairs of images of each factor that are compared one by one."""
 LOSSES = {
     "gaussian": "squared error",
     "bernoulli": "cross-entropy",
@@ -108,6 +114,35 @@ def run_sources(
         "posteriors": Source.from_posteriors(posteriors),
         "reconstructions": Source.from_images(reconstructions, loss),
     }
+
+
+def pair_correlations(
+    run: Run,
+    member: int = 0,
+    *,
+    loss: str | Overlap | None = None,
+    traversals: int = 512,
+    seed: int = 0,
+) -> Score:
+    """Distance correlation of a model's codes, pair by pair, with factors and with images.
+
+    Images are compared under the loss, as far as it is a squared error, of blurred images too.
+
+    Args:
+        run: The trained models.
+        member: Which of them.
+        loss: Of images; `own_loss` by default.
+        traversals: Of each factor, at most.
+        seed: Of traversals and pairs.
+    """
+    check_member(run, member)
+    images = data_sources(run.dataset, loss or own_loss(run))["images"]
+    return distance_correlation(
+        run.representations()[member],
+        images=images.rows if images.distance is mse else None,
+        protocol=replace(PROTOCOLS["paper"], traversals=traversals, pairs=PAIRS),
+        seed=seed,
+    )
 
 
 def captions(loss: str | Overlap) -> dict[str, str]:
