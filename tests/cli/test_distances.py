@@ -136,7 +136,7 @@ def test_a_run_without_factors_is_refused(unknot, tmp_path):
     )
     code, _, err = unknot("distances", tmp_path / "run", "--device", "cpu")
     assert code == 2
-    assert "arrays has none; add 'factors' to its file" in err
+    assert "arrays has none; give labels, or add 'factors' to its file" in err
     assert len(err.strip().splitlines()) == 1
 
 

@@ -69,14 +69,14 @@ def test_scores_that_do_not_apply_are_told_with_the_reason(options):
     (model,) = evaluate.models(run.training, wanted)
     found = evaluate.score(model, wanted, on_score=lambda: done.append(None))
     skipped = by_name(record for record in found if not record.applies)
-    for name in ("elbo", "kl_per_dimension"):
+    for name in ("log_likelihood", "kl_decomposition"):
         assert "has no protocol 'carbonneau'" in skipped[name].remarks[0]
         assert (skipped[name].values, skipped[name].protocol["name"]) == ({}, "carbonneau")
     assert [record.metric for record in found] == wanted.metrics
     assert len(done) == len(wanted.metrics)
     (records,) = evaluate.evaluate(run, protocol="carbonneau", strict=False)
     assert records == [record for record in found if record.applies]
-    for metrics in (["elbo"], None):
+    for metrics in (["log_likelihood"], None):
         with pytest.raises(ConfigError, match="has no protocol 'carbonneau'"):
             list(evaluate.evaluate(run, protocol="carbonneau", metrics=metrics))
     with pytest.raises(ConfigError, match="did you mean 'study2019'"):
@@ -90,9 +90,10 @@ def test_images_without_factors_have_scores_of_codes_alone(options, tmp_path):
     run = unknot.train(**{**options, "data_settings": {"path": str(file)}})
     (records,) = evaluate.evaluate(run, strict=False)
     alone = {"active_units", "gaussian_tc", "mutual_info_score", "wasserstein_tc"}
-    posteriors = {"aggregate_posterior", "kl_per_dimension", "elbo", "log_likelihood"}
+    posteriors = {"aggregate_posterior", "kl_decomposition", "kl_per_dimension"}
+    posteriors |= {"elbo", "log_likelihood"}
     assert {record.metric for record in records} == alone | posteriors
-    with pytest.raises(ConfigError, match="the images have none; add 'factors'"):
+    with pytest.raises(ConfigError, match="the data has none; give labels"):
         list(evaluate.evaluate(run, metrics=["beta_vae"]))
 
 

@@ -171,5 +171,5 @@ def test_pairs_that_cannot_be_are_refused():
     with pytest.raises(ConfigError) as caught:
         Pairs().bind(grid(9, kinds=("nominal",), names=["index"]), CPU)
     assert str(caught.value) == (
-        "Pairs compare factors and grid has none; add 'factors' to its file."
+        "Pairs compare factors and grid has none; give labels, or add 'factors' to its file."
     )

@@ -230,7 +230,7 @@ def test_images_without_factors_have_triplets_by_image_alone():
             triplets.bind(data, CPU)
         assert str(caught.value) == (
             f"Triplets by '{triplets.order}' compare factors and grid has none; "
-            "add 'factors' to its file, or take order 'recon'."
+            "give labels, or add 'factors' to its file, or take order 'recon'."
         )
 
 
