@@ -94,7 +94,8 @@ def test_images_without_factors_have_no_order_to_learn(learn, tmp_path):
     code, _, err = learn("--data", "arrays", "--set", f"data.path={tmp_path / 'bare.npz'}")
     assert code == 2
     assert err.strip() == (
-        "unknot: Learnt losses compare factors and arrays has none; give labels, or add 'factors' to its file."
+        "unknot: Learnt losses compare factors and arrays has none; "
+        "give labels, or add 'factors' to its file."
     )
     assert not (tmp_path / "kernel.safetensors").exists()
 
