@@ -29,6 +29,16 @@ def test_a_link_in_a_run_folder_is_refused(foreign, name):
             app([words[0], str(foreign), *words[1:]], standalone_mode=False)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no pipes")
+@pytest.mark.parametrize("name", ["status.json", "scores.jsonl", "weights.safetensors"])
+def test_a_pipe_in_a_run_folder_is_refused_and_not_read(foreign, name):
+    (foreign / name).unlink(missing_ok=True)
+    os.mkfifo(foreign / name)
+    for words in (["evaluate", "--metrics", "mig"], ["resume"], ["show"], ["encode"]):
+        with pytest.raises(StoreError, match=f"{name} is a pipe"):
+            app([words[0], str(foreign), *words[1:]], standalone_mode=False)
+
+
 def test_a_link_in_place_of_checkpoints_is_refused(foreign, tmp_path):
     (foreign / "checkpoints").rename(tmp_path / "elsewhere")
     (foreign / "checkpoints").symlink_to(tmp_path / "elsewhere")

@@ -15,7 +15,7 @@ def explain_refusal(error: Any) -> str:
     """What was wrong, what came, and where the words are explained."""
     context = getattr(error, "ctx", None)
     path = getattr(context, "command_path", None) or "unknot"
-    message = " ".join(plain(error.format_message()).split()).partition(", unable to parse")[0]
+    message = plain(" ".join(error.format_message().split())).partition(", unable to parse")[0]
     message = message.replace("Input should", "it should").replace("Value error, ", "")
     if (value := _value(getattr(error, "param", None))) is not None and value not in message:
         message = f"{message.rstrip('.')}; got {shown(value)}"

@@ -165,7 +165,7 @@ def inside(folder: Path, *names: str) -> Path:
 
 
 def refuse_links(folder: Path, *inner: str) -> None:
-    """Refuse a folder of ours that has links in it, which we would never make.
+    """Refuse a folder of ours that has links or pipes in it, which we would never make.
 
     One from somewhere else could lead what is written there to any other place. The folder itself
     may be a link, as is common on clusters.
@@ -179,6 +179,8 @@ def refuse_links(folder: Path, *inner: str) -> None:
             for file in files:
                 if file.is_symlink():
                     raise StoreError(_no_link(Path(file.path)))
+                if not (file.is_file() or file.is_dir()):  # reading a pipe would never end
+                    raise StoreError(f"{file.path} is a pipe or a device, not a file; remove it.")
 
 
 def _no_link(path: Path) -> str:
