@@ -44,7 +44,7 @@ def test_evaluate_tells_what_it_skipped_and_remarks(unknot, train, tmp_path):
     assert "mig " in out
     code, out, _ = unknot(*words, "--metrics", "elbo,kl_per_dimension")
     assert code == 0
-    assert "[1] pixels between 0 and 1 have a cross-entropy" in out
+    assert "[1] not a likelihood: pixels between black and white" in out
     (line,) = [line for line in out.splitlines() if " elbo " in line]
     assert line.split()[-1] == "[1]"
     assert "kl_per_dimension.active" in out
