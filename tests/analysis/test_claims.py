@@ -119,5 +119,7 @@ def test_the_share_of_the_seed_takes_five_of_them(n, spoken):
 def test_rank_correlations_take_ten_runs_and_three_scores():
     assert not any("rank correlations" in text for text in claims(Results(several(4))))
     assert any("rank correlations" in text for text in claims(Results(several(5))))
+    half = [{**row, "mig": row["mig"] if i % 2 else None} for i, row in enumerate(several(6))]
+    assert not any("rank correlations" in text for text in claims(Results(half)))
     two = Results(several(5, ("mig", "sap")))
     assert not any("rank correlations" in text for text in claims(two))

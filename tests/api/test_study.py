@@ -94,6 +94,8 @@ def test_its_table_has_a_row_for_each_run(study):
 
 def test_best_is_the_run_with_the_best_value(study):
     table = study.table()
+    sound = table[(table["kl"].isna() | (table["kl"] > 0.05)) & (table["contrast"] > 0.01)]
+    table = table if sound.empty else sound
     lowest = table.loc[table["recon"].idxmin()]
     best = study.best("recon", device="cpu")
     assert best.spec.ids() == [lowest["id"]]

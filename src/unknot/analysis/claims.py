@@ -197,7 +197,7 @@ def _seed_share(results: Results) -> list[str]:
 
 def _agreement(results: Results) -> list[str]:
     """How scores order runs; silent of two scores or few runs."""
-    if len(results.scores) < 3 or len(results.table["objective"]) < FEW_RUNS:
+    if len(results.scores) < 3 or results.runs_with(*results.scores) < FEW_RUNS:
         return []
     agreement = results.agreement()
     names, pairs = agreement.names, list(combinations(range(len(agreement.names)), 2))

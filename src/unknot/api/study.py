@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unknot.analysis.health import flaws
 from unknot.api.progress import bar, say
 from unknot.api.run import Run
 from unknot.api.study_bar import StudyBar, perform_here
@@ -143,7 +144,8 @@ class Study:
     def best(self, metric: str, *, device: str = "auto") -> Run:
         """The model with the best value of a metric or of a logged value, such as ``recon``.
 
-        It is chosen among many, so that its value is biased upwards.
+        It is chosen among many, so that its value is biased upwards. Models that collapsed, or that
+        draw the same whatever they see, are left out unless all are such.
 
         Args:
             metric: A column of the table.
@@ -157,6 +159,8 @@ class Study:
         values = values[values["status"] == "done"]
         if values.empty:
             raise StoreError(f"No finished run of {self.path} has a value of {metric}.")
+        sound = values[[not flaw for flaw in flaws(values.to_dict("list"))]]
+        values = values if sound.empty else sound
         lower = metric in ("loss", "recon", "kl") or lower_is_better(metric)
         place = values[metric].idxmin() if lower else values[metric].idxmax()
         return self.load(str(values.loc[place, "id"]), device=device)

@@ -149,7 +149,8 @@ def draw_means(
         looks: Of the lines.
         runs: For each line the values behind each of its means, where they are to be seen.
     """
-    several = any(low == low for *_, lows, _ in lines for low in lows) or bool(runs)
+    dotted = any(len(values) for of_line in runs for values in of_line)
+    several = dotted or any(low == low for *_, lows, _ in lines for low in lows)
     for i, ((x, mean, low, high), look) in enumerate(zip(lines, looks, strict=True)):
         (line,) = axes.plot(
             x, mean, color=look.color, linestyle=look.dash, marker=look.marker, markersize=3.8,
