@@ -1,6 +1,6 @@
 """Explorers of a study: for each objective the best model and the median one, side by side."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +23,6 @@ def write_explorers(
     images: bool = True,
     form: Form | None = None,
     device: str = "cpu",
-    say: Callable[[str], None] = lambda _: None,
 ) -> list[Path]:
     """Write an explorer for each objective and dataset of a study, named as in its report.
 
@@ -36,7 +35,6 @@ def write_explorers(
         images: Put some images of the data into each.
         form: How pictures get into it; what fits when None.
         device: For encoding and decoding.
-        say: Told what is being done.
 
     Raises:
         StoreError: No run has a score.
@@ -46,7 +44,6 @@ def write_explorers(
     files = []
     for data, results in source.results.by_data.items():
         for typical in typical_runs(results.configurations, score):
-            say(f"explorer of {typical.configuration.label}")
             best = best_run(typical, score)
             chosen = {best.id: (best, "best"), typical.id: (typical, "median")}
             roles = [(run, f"{role} by {score}") for run, role in chosen.values()]
