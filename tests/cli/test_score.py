@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from unknot.report.run.page import stored_scores
+from unknot.report.run.page import grouped_scores, stored_scores
 from unknot.runs.verbs import load
 
 
@@ -80,6 +80,9 @@ def test_scores_of_a_part_are_named_on_the_page(unknot, train, tmp_path):
     names = ["recon", "recon (test)", "recon (train)"]
     assert [name for name in scores if name.startswith("recon") and "." not in name] == names
     assert len({scores[name] for name in names}) == 3
+    groups = grouped_scores({name: [value] for name, value in scores.items()})
+    assert [group["name"] for group in groups] == names
+    assert all(group["parts"][0].startswith("mse ") for group in groups)
 
 
 def test_score_reads_plain_arrays(unknot, tmp_path):

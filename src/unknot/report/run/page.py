@@ -148,7 +148,18 @@ def _terms(run: Run, latents: Sequence[Latents], healthy: Sequence[int]) -> list
 
 def _is_part(name: str, names: Iterable[str]) -> bool:
     """Whether a score like ``dci.completeness`` belongs to another, ``dci``."""
-    return "." in name and name.partition(".")[0] in names
+    return (owner := _owner(name)) != name and owner in names
+
+
+def _owner(name: str) -> str:
+    """The score that a part belongs to, of the same protocol and rows.
+
+    Example:
+        >>> _owner("dci.completeness (study2019)"), _owner("recon.mse")
+        ('dci (study2019)', 'recon')
+    """
+    metric, bracket, words = name.partition(" (")
+    return metric.partition(".")[0] + bracket + words
 
 
 def grouped_scores(scores: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
@@ -158,9 +169,9 @@ def grouped_scores(scores: Mapping[str, Sequence[float]]) -> list[dict[str, Any]
         {
             **summary,
             "parts": [
-                f"{part.removeprefix(name + '.')} {inner['value']}"
+                f"{part.partition(' (')[0].partition('.')[2]} {inner['value']}"
                 for part, inner in summaries.items()
-                if part.startswith(name + ".")
+                if part != name and _owner(part) == name
             ],
         }
         for name, summary in summaries.items()
