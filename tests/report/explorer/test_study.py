@@ -29,7 +29,7 @@ def test_best_and_median_of_each_objective_linked_from_the_report(study):
     for beta, seed, mig in runs:
         by_beta.setdefault(beta, []).append((mig, seed))
     best = sorted(max(by_beta.values(), key=lambda pairs: sum(mig for mig, _ in pairs)))
-    heading = re.search(r"<h1>.*?</h1>", (report / "model-beta_vae.html").read_text(), re.DOTALL)[0]
+    heading = re.search(r"<h1.*?</h1>", (report / "model-beta_vae.html").read_text(), re.DOTALL)[0]
     assert re.findall(r"seed (\d), (best|median)", heading) == [
         (str(best[-1][1]), "best"),
         (str(best[1][1]), "median"),
