@@ -17,7 +17,9 @@ REACH = 3.0
 """Standard deviations from the middle of a drawing to its edge."""
 
 
-def draw(dataset: FactorDataset, x: Float[Tensor, "*n c h w"]) -> UInt8[np.ndarray, "*n h w 3"]:
+def draw(
+    dataset: FactorDataset, x: Float[Tensor, "*n c h w"]
+) -> UInt8[np.ndarray, "*n height width 3"]:
     """Signals as lines, and rows as bars, or as tiles where there are many columns.
 
     Numbers are standardised, from 3 standard deviations below the mean at the bottom to 3 above it

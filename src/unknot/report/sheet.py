@@ -31,7 +31,9 @@ class Row:
     """Whether some room divides it from the row above."""
 
 
-def pixels(dataset: FactorDataset, x: Float[Tensor, "*n c h w"]) -> UInt8[np.ndarray, "*n h w 3"]:
+def pixels(
+    dataset: FactorDataset, x: Float[Tensor, "*n c h w"]
+) -> UInt8[np.ndarray, "*n height width 3"]:
     """Images as they look: standardisation undone, clipped to [0, 1], grey as three channels.
 
     Tables and signals are drawn as bars and lines (`draw`). Images of more channels, or of two, are

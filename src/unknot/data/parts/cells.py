@@ -84,9 +84,9 @@ def _read_matrix(stored: Any, limit: int | None) -> Any:
     return matrix
 
 
-def _read_names(frame: Any) -> Sequence[str]:
+def _read_names(frame: Any) -> list[str]:
     """The index of a stored data frame."""
-    names: Sequence[str] = frame[frame.attrs["_index"]].asstr()[:]
+    names: list[str] = frame[frame.attrs["_index"]].asstr()[:].tolist()
     return names
 
 

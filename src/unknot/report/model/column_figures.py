@@ -120,7 +120,7 @@ def reconstruction_figure(run: Run, member: int = 0) -> Figure:
     order = np.argsort(-np.nan_to_num(shares, nan=-np.inf), kind="stable")
     count = int(np.isfinite(shares).sum())
     scattered = order[np.linspace(0, max(count - 1, 0), min(SCATTERED, count)).astype(int)]
-    figure = new_figure((10, 4.8))
+    figure = new_figure((10.0, 4.8))
     grid = figure.add_gridspec(1, 2, width_ratios=(2, 3))
     left, right = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
     names = run.dataset.columns
@@ -177,7 +177,7 @@ def samples_figure(run: Run, member: int = 0) -> Figure:
     sampled = decode(run, z.expand(len(run.spec.seed_list), *z.shape))[member].flatten(1)
     count = min(MOST_SHOWN, x.shape[1])
     columns = np.linspace(0, x.shape[1] - 1, count).astype(int)
-    figure = new_figure((10, 0.9 + 0.2 * count))
+    figure = new_figure((10.0, 0.9 + 0.2 * count))
     axes = figure.add_subplot()
     tables = [in_units(run.dataset, table) for table in (x, sampled.to(x))]
     labels = []
