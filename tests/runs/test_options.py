@@ -14,7 +14,7 @@ import torch
 from unknot.core import dotted
 from unknot.engine.looped import Looped
 from unknot.engine.stacked import Stacked
-from unknot.runs import checkpoints, config
+from unknot.runs import checkpoints, config, looks
 from unknot.runs.training import Training
 
 STEPS = 12
@@ -57,6 +57,11 @@ AXES = {
         "stop": {"stop": {"metric": "loss", "patience": 1, "better": "higher"}, "log_every": 2},
         "stop at validation": {"validate_every": 2, "stop.patience": 1, "stop.better": "higher"},
         "scores": {"score_at": [5, 7]},
+        "stop by a score": {
+            "score_every": 3,
+            "keep": "mig",
+            "stop": {"metric": "mig", "patience": 1},
+        },
     },
 }
 SKIPS = {
@@ -104,6 +109,12 @@ def cover():
 
 CASES = cover()
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: ", ".join(case.values()))
+
+
+@pytest.fixture(autouse=True)
+def few_validated(monkeypatch):
+    """Four batches of pairs, and not 256."""
+    monkeypatch.setattr(looks, "MOST_VALIDATED", 32)
 
 
 @pytest.fixture
