@@ -55,7 +55,7 @@ def test_the_page_of_a_study_shows_its_models(trained, page_of_study):
 
 def test_curves_are_medians_and_ranges_over_seeds(trained):
     own = [cell for cell in configurations(trained.table()) if cell.objective == "beta_vae"]
-    drawn = training.draw(own, training.bands(trained, own))
+    drawn = training.draw(own, training.bands(trained, own), 50)
     held = [r for r in drawn.rows if (r["swept_value"], r["term"]) == (4.0, "recon")]
     curves = [trained.curves(name) for name in own[1].runs["id"]]
     assert [r["step"] for r in held] == curves[0].steps
@@ -66,6 +66,13 @@ def test_curves_are_medians_and_ranges_over_seeds(trained):
         assert [r[name] for r in held] == pytest.approx(expected.tolist())
     assert {r["seeds"] for r in held} == {3}
     assert [axes.get_title(loc="left") for axes in drawn.figure.axes] == ["loss", "recon", "kl"]
+    note = drawn.figure.legends[0].get_title().get_text()
+    assert note.startswith(f"{len(own)} of 50 configurations.")
+
+
+def test_of_many_configurations_evenly_spread_ones_are_drawn():
+    assert training._choose([*range(5)]) == [*range(5)]
+    assert training._choose([*range(50)]) == [0, 4, 9, 13, 18, 22, 27, 31, 36, 40, 45, 49]
 
 
 def test_curves_of_a_population_are_read_once(trained, monkeypatch):

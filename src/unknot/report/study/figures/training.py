@@ -17,8 +17,8 @@ from unknot.report.study.style import DASHES, DataFigure, Look, legend, panels, 
 from unknot.report.style import set_panel, styled
 from unknot.studies.study import Study
 
-MOST_CURVES = 60
-"""Configurations whose curves are drawn, at most."""
+MOST_LINES = 12
+"""Configurations of an objective whose curves are drawn, at most: the legend names each."""
 POINTS = 200
 """Log steps of a line, at most."""
 MOST_TERMS = 9
@@ -62,22 +62,30 @@ def applies(part: Part) -> Iterator[Figure]:
         return
     configurations = [c for c in part.results.configurations if "done" in c.runs["status"]]
     groups: dict[str, list[Configuration]] = {}
-    for configuration in configurations[:MOST_CURVES]:
+    for configuration in configurations:
         groups.setdefault(configuration.objective, []).append(configuration)
-    logged = {name: bands(part.study, group) for name, group in groups.items()}
+    choices = {name: _choose(group) for name, group in groups.items()}
+    logged = {name: bands(part.study, choice) for name, choice in choices.items()}
     for i, name in enumerate(name for name, of_group in logged.items() if any(of_group)):
-        show = partial(draw, groups[name], logged[name])
+        show = partial(draw, choices[name], logged[name], len(groups[name]))
         summary = "The other objectives" if i > 1 else ""
         yield Figure("training", f"training-{name}", show, summary)
 
 
+def _choose(group: Sequence[Configuration]) -> list[Configuration]:
+    """Some of many configurations, evenly spread over their order."""
+    places = np.linspace(0, len(group) - 1, min(len(group), MOST_LINES))
+    return [group[place] for place in places.round().astype(int)]
+
+
 @styled
-def draw(configurations: Sequence[Configuration], bands: Sequence[Band]) -> DataFigure:
+def draw(configurations: Sequence[Configuration], bands: Sequence[Band], count: int) -> DataFigure:
     """Terms of the loss over steps: medians over seeds, and bands from the lowest to the highest.
 
     Args:
         configurations: Those of one objective.
         bands: What the function of that name gave for them.
+        count: How many configurations the objective has in all.
     """
     all_names = dict.fromkeys(name for band in bands for name in band)
     names = sorted(all_names, key=lambda n: FIRST.index(n) if n in FIRST else len(FIRST))[
@@ -111,6 +119,8 @@ def draw(configurations: Sequence[Configuration], bands: Sequence[Band]) -> Data
         axes.set_xlabel("step")
     several = max(values.shape[1] for band in bands for _, values in band.values()) > 1
     note = "Line: median over seeds; band: from the lowest to the highest." if several else ""
+    if count > len(configurations):
+        note = f"{len(configurations)} of {count} configurations. {note}"
     labels = [swept_text(c) or c.objective for c in configurations]
     legend(figure, dict(zip(labels, looked, strict=True)), across=4, notes=(note,))
     return DataFigure(figure, rows)
