@@ -86,6 +86,7 @@ COMMANDS = [
     bad("train --steps 99999999999999999999999999999999999999999999", "steps", "words"),
     bad("train --batch 4611686018427387904", "batch", "traceback"),
     bad("train --batch 9223372036854775807", "batch", "traceback"),
+    bad("train --net linear --steps 2 --data {d}/grid.npz --set keep=word --out run", "No value 'word' is logged", ""),
     bad("train --checkpoint-every 0", "checkpoint_every", ""),
     bad("train --lr nan", "lr", ""),
     bad("train --lr inf", "lr", ""),

@@ -17,7 +17,8 @@ from unknot.studies import repair
 
 KILLS = 4
 """Of a study before it may finish."""
-BEGIN = "import os; os.write(1, b'!'); from unknot.cli.entry import main; main()"
+BEGIN = "import os; from unknot.cli.entry import main; os.write(1, b'!'); main()"
+"""What Python does before our first line is not ours."""
 
 
 def start(world, out, prepare=None):

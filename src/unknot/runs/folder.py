@@ -140,13 +140,20 @@ class RunFolder:
         self._remove_leftovers()
         write_whole(self.spec_file, to_toml(spec.table()).encode())
 
-    def abandon(self) -> None:
-        """Give up a folder in which nothing was trained yet, so that it may be used again."""
+    def abandon(self, *, made: bool) -> None:
+        """Give up a folder in which nothing was trained yet, so that it may be used again.
+
+        Args:
+            made: Whether the folder was made for this run, and goes as well.
+        """
         if any(self.checkpoints.glob("step-*")):
             return
         shutil.rmtree(self.checkpoints, ignore_errors=True)
         for file in (self.spec_file, self.status_file, self.path / lock.FILE):
             file.unlink(missing_ok=True)
+        if made:
+            with contextlib.suppress(OSError):  # someone put something there
+                self.path.rmdir()
 
     @contextmanager
     def lock(self, *, patience: float = 0.0) -> Iterator[None]:

@@ -41,6 +41,7 @@ def train(
     if folder:
         folder.check_free()
     training = Training.start([spec], device, data)  # what fails here leaves no folder behind
+    made = folder is not None and not folder.path.exists()
     if folder:
         folder.claim(spec)
     on_start(training)
@@ -65,7 +66,7 @@ def train(
                 # logged: another try may use the folder. Other errors of ours say what to do.
                 hopeless = isinstance(error, ConfigError)
                 if hopeless or (training.step == 0 and not isinstance(error, UnknotError)):
-                    folder.abandon()
+                    folder.abandon(made=made)
                 raise
         training.run(watch=report, stop=ends)
     return run
