@@ -17,6 +17,7 @@ from unknot.losses.likelihood import activate, is_of_counts, likelihood_of, pixe
 from unknot.metrics.parts.decoding import PosteriorSamples, Variance, sample_posteriors
 from unknot.metrics.parts.score import Score
 from unknot.metrics.parts.scoring import DecoderMetric
+from unknot.runs.description import AbsentImages
 from unknot.runs.training import Training
 
 IMAGES = 256
@@ -133,11 +134,16 @@ def reconstruction_contrasts(training: Training) -> list[float]:
 
 
 def members_with_contrasts(training: Training) -> list[dict[str, Any]]:
-    """The record of each member of a finished training, with the contrast among its last values."""
-    contrasts = reconstruction_contrasts(training)
+    """The record of each member of a finished training, with the contrast among its last values.
+
+    Without images, as of a run that is saved again elsewhere, there is no contrast.
+    """
+    members: list[dict[str, Any]] = training.record()["members"]
+    if isinstance(training.context.dataset.images, AbsentImages):
+        return members
     return [
         {**member, "last": {**member["last"], "contrast": value if math.isfinite(value) else None}}
-        for member, value in zip(training.record()["members"], contrasts, strict=True)
+        for member, value in zip(members, reconstruction_contrasts(training), strict=True)
     ]
 
 
