@@ -48,6 +48,8 @@ COMMANDS = [
     bad(f"{DATA} stop.metric=nope stop.patience=2", "No value 'nope' is logged", "silent"),
     bad(f"{DATA} --out {{d}}/file/run", "is a file, not a folder", "words"),
     Bad((*DATA.split(), "--out", LONG), "file name too long", "words"),
+    bad(f"{DATA} --out {{d}}/missing/../taken", "write", "silent"),
+    bad("encode {run} --out {d}/pipe --force", "is a pipe or a device", "hang"),
     bad("gallery vae --steps 2 --net linear --data {d}/grid.npz --out {d}/file", "not a folder", ""),
     bad("report {d}/runs_table.csv --out {run}", "holds a run or a study", "silent"),
     bad("study run quickstart --out {d}/file", "is a file, not a folder", "words"),

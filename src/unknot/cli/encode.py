@@ -49,10 +49,13 @@ def encode(
     from unknot.cli.data.files import size_text
     from unknot.cli.screen import bar, say
     from unknot.core.errors import StoreError
+    from unknot.core.files import is_special
     from unknot.runs import arrays
     from unknot.runs.verbs import load
 
     path = out or run / "codes.npz"
+    if is_special(path):
+        raise StoreError(f"{path} is a pipe or a device; name a file with --out.")
     if path.exists() and not force:
         raise StoreError(f"{path} already exists; choose another file with --out, or add --force.")
     trained = load(run, device=device, data=data)

@@ -111,6 +111,9 @@ def check_folder(path: Path) -> None:
         StoreError: It is one of these, or no name of a folder at all.
     """
     try:
+        for place in path.parents:  # what is behind it appears when the folder before it is made
+            if place.name == ".." and not place.exists():
+                raise StoreError(f"{place} is not there; write {path} without '..'.")
         for place in (path, *path.parents):
             if place.is_dir():
                 return
