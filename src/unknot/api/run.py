@@ -239,31 +239,9 @@ class Run(run.Run):
         Args:
             member: Which model, if there are several.
         """
-        import numpy as np
-        import pandas as pd
+        from unknot.report.model.explained import explained_table
 
-        from unknot.report.model import columns, latents
-
-        latents.check_member(self, member)
-        all_measured, space = latents.measure_latents(self), self.dataset.space
-        measured = all_measured[member]
-        names, moves = space.names, {}
-        if self.dataset.noun == "rows":
-            moves["moves"] = columns.measure_columns(self, all_measured, member).texts()
-        shares = measured.explained[measured.order]
-        most = np.nan_to_num(shares, nan=-1).argmax(1)
-        silent = np.isnan(shares).all(1)
-        best = ["" if no else names[f] for f, no in zip(most, silent, strict=True)]
-        return pd.DataFrame(
-            {
-                "kl": measured.kl[measured.order],
-                "active": measured.used[measured.order],
-                "factor": best,
-                **({} if space.stands_in else dict(zip(names, shares.T, strict=True))),
-                **{name: [texts[z] for z in measured.order] for name, texts in moves.items()},
-            },
-            index=[f"z{z}" for z in measured.order],
-        )
+        return explained_table(self, member)
 
     def explorer(
         self,
