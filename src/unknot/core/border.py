@@ -49,6 +49,11 @@ def check_value(value: Any, name: str = "") -> Any:
             todo += [(below, path, depth + 1) for below in inner]
         else:
             _check_scalar(inner, path)
+            if isinstance(inner, str) and any("\ud800" <= c <= "\udfff" for c in inner):
+                raise ConfigError(
+                    f"{shown(path) if path else 'A value'} has bytes that are no text in UTF-8: "
+                    f"{shown(inner)}."
+                )
     return value
 
 
