@@ -9,6 +9,8 @@ ENCODER = "torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(9, 4))"
 DECODER = "torch.nn.Sequential(torch.nn.Linear(2, 9), torch.nn.Unflatten(1, (1, 3, 3)))"
 
 CALLS = [
+    Call("unknot.train(steps=1, optim={'lr': 1e-3})", "use lr=..., or optimizer=unknot.Adam", "words"),
+    Call("unknot.train(steps=1, **{'optim.lr': 1e-3})", "use lr=..., or optimizer=", "words"),
     Call(f"{RUN}.train_more(1.5)", "steps must be a whole number, 1 or more; got 1.5.", "silent"),
     Call(f"{RUN}.train_more(0)", "steps must be a whole number, 1 or more; got 0.", "words"),
     Call(f"{RUN}.train_more(True)", "steps must be a whole number", "silent"),

@@ -93,6 +93,10 @@ def share_settings(
     name = net if isinstance(net, str) else DEFAULTS["net"]
     net_fields = registry.settings("nets", name) if net is None or isinstance(net, str) else {}
     for setting, value in settings.items():
+        if setting.partition(".")[0] == "optim":
+            raise ConfigError(
+                f"'{setting}' is a setting of files; use lr=..., or optimizer=unknot.Adam(...)."
+            )
         if setting not in its_fields and setting not in net_fields:
             words = [*its_fields, *net_fields, *(f.name for f in fields(TrainSpec))]
             words += ["lr", "optimizer", "device", "out"]
