@@ -127,7 +127,7 @@ def test_a_user_of_the_command_line_sees_one_line():
     code = (
         "from unknot.cli import main\n"
         "from unknot.engine.kernels import slower\n"
-        "main.app = lambda: [slower('Slower, because: reasons') for _ in range(2)]\n"
+        "main.app = lambda **_: [slower('Slower, because: reasons') for _ in range(2)] and None\n"
         "main.main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -27,7 +27,8 @@ from unknot.engine import checkpoint
 from unknot.losses.overlap import read_kernel
 from unknot.report.study import source
 from unknot.runs import arrays, config, records, status
-from unknot.studies import store
+from unknot.studies import opening
+from unknot.studies.database import FILE
 from unknot.studies.file.study_file import StudyFile, read_study
 
 
@@ -141,19 +142,19 @@ def look_through(opened):
 
 
 def read_store(folder, data):
-    put(folder, store.FILE, data)
-    look_through(store.open_to_read(folder))
+    put(folder, FILE, data)
+    look_through(opening.open_to_read(folder))
 
 
 def read_edited_store(folder, change):
     (table, column), value = change
-    file = put(folder, store.FILE, wholes.STORE)
+    file = put(folder, FILE, wholes.STORE)
     with closing(sqlite3.connect(file)) as db, db:
         try:
             db.execute(f"UPDATE {table} SET {column} = ?", [value])
         except (sqlite3.Error, OverflowError, UnicodeEncodeError):
             return
-    look_through(store.open_to_read(folder))
+    look_through(opening.open_to_read(folder))
 
 
 CELLS = (

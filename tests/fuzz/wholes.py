@@ -12,7 +12,8 @@ from safetensors.torch import save
 
 from unknot.engine import checkpoint
 from unknot.runs import records, status
-from unknot.studies import store
+from unknot.studies import opening
+from unknot.studies.database import FILE
 
 MEMBER = {"id": "0123456789ab", "status": "done", "diverged_at": None, "last": {"loss": 0.5}}
 SCORE = records.Record("0123456789ab", 0, "mig", {"name": "unknot"}, {"mig": 0.5}, 1.0, [], "1.0")
@@ -34,7 +35,7 @@ def read_back(write, name):
 
 def write_store(folder):
     """The records of a study of one run, which is done."""
-    records_of_it = store.create(folder)
+    records_of_it = opening.create(folder)
     run = {"id": MEMBER["id"], "configuration": 0, "seed": 0}
     facts = {"name": "s", "metrics": '["mig"]', "protocol": "unknot", "score_seed": "0"}
     records_of_it.save_plan(
@@ -52,7 +53,7 @@ def write_store(folder):
 def table_names(database):
     """Names of its tables and their columns."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / store.FILE
+        file = Path(folder) / FILE
         file.write_bytes(database)
         db = sqlite3.connect(file)
         tables = [
@@ -72,6 +73,6 @@ IMAGES = pack(
 TENSORS = save({"kernel": torch.eye(3)})
 STATUS = read_back(lambda f: status.write(f, {"members": [MEMBER], "files": {}}), status.FILE)
 SCORES = read_back(lambda f: records.append(f, [SCORE]), records.FILE)
-STORE = read_back(write_store, store.FILE)
+STORE = read_back(write_store, FILE)
 CELLS = table_names(STORE)
 STATE = json.dumps({"format": checkpoint.FORMAT, "step": 3, "sha256": "0"}).encode()

@@ -146,7 +146,7 @@ def test_what_the_record_and_the_remarks_say():
         score.protocol["seed"],
     ) == (32, 20, 3)
     grey = elbo(net, 0.5 * x)
-    assert "no Bernoulli likelihood" in grey.remarks[0]
+    assert "not a likelihood: pixels between" in grey.remarks[0]
     far = replace(net, encode=lambda x: Posterior(torch.full((len(x), 1), 4.0), torch.ones(20, 1)))
     assert "a loose bound" in log_likelihood(far, x).remarks[0]
 

@@ -37,7 +37,7 @@ def test_noise_is_not_modular():
     assert float(modularity(*get("noise"), protocol="study2019")) > 0.5
     score = modularity(*get("noise"))
     assert float(score) == 0
-    assert score.remarks == ("4 of 4 codes tell nothing and were left out",)
+    assert score.remarks == ("4 of 4 latents say nothing about any factor and were left out",)
 
 
 def test_a_constant_code_scores_zero_in_the_study_instead_of_dividing_by_zero():

@@ -142,7 +142,7 @@ def test_words_of_the_command_line_make_one():
         ({"kind": "overlab"}, "objective.likelihood.kind has no choice 'overlab'; did you mean"),
         ({"kind": "overlap", "radios": 3}, "Unknown key 'objective.likelihood.radios'; did you"),
         ({"kind": "overlap", "radius": 2.5}, "objective.likelihood.radius should be"),
-        ({"kernel": "box"}, "objective.likelihood.kind has no choice None; known: overlap"),
+        ({"kernel": "box"}, "objective.likelihood as a table needs a kind, one of overlap"),
     ],
 )
 def test_bad_tables_get_one_clear_line(table, said):
@@ -191,7 +191,7 @@ def test_a_run_trains_decodes_scores_and_is_told_of(tmp_path):
         ((record,),) = evaluate.evaluate(each, metrics=["elbo"])
         bounds.append(record.values)
     assert bounds[0] == bounds[1]
-    assert "3969 times the squared error of blurred images" in term("recon", spec)
+    assert "3969 times the squared error of blurred images" in term("recon", trained)
 
 
 def test_runs_that_cannot_be(tmp_path):

@@ -38,7 +38,7 @@ def mean_interval(values: Float[np.ndarray, " n"], level: float) -> tuple[float,
 
 
 def pooled_interval(
-    samples: Sequence[Float[np.ndarray, " n"]], level: float
+    samples: Sequence[Float[np.ndarray, " _"]], level: float
 ) -> tuple[float, float]:
     """The interval of the mean of the means of samples; of a single one Student's."""
     from scipy.special import stdtrit
@@ -53,7 +53,7 @@ def pooled_interval(
     return mean - half, mean + half
 
 
-def standard_error(samples: Sequence[Float[np.ndarray, " n"]]) -> tuple[float, float]:
+def standard_error(samples: Sequence[Float[np.ndarray, " _"]]) -> tuple[float, float]:
     """Of a sum or difference of the means of samples, and its degrees of freedom (Welch's)."""
     variances = [float(v.var(ddof=1)) / len(v) if np.ptp(v) else 0.0 for v in samples]
     parts = [s**2 / (len(v) - 1) for s, v in zip(variances, samples, strict=True) if s]

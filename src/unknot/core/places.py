@@ -50,7 +50,7 @@ def without_common_folder(values: Sequence[Any]) -> list[Any]:
     """A column of settings with absolute paths told apart by as little as it takes.
 
     Example:
-        >>> without_common_folder(["/data/a/x.npz", "/home/me/b/x.npz", 3])
+        >>> without_common_folder(["/data/a/x.npz", "/data/b/x.npz", 3])
         ['a/x.npz', 'b/x.npz', 3]
         >>> without_common_folder(["/data/a/x.npz"] * 2)
         ['x.npz', 'x.npz']

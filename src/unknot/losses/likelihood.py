@@ -66,7 +66,7 @@ def activate(
         [0.5, 0.5]
         >>> activate("gaussian", torch.zeros(2)).tolist()
         [0.0, 0.0]
-        >>> activate("poisson", torch.zeros(1, 2, 1, 1), 6).expm1().flatten().tolist()
+        >>> activate("poisson", torch.zeros(1, 2, 1, 1), 6.0).expm1().flatten().tolist()
         [3.0, 3.0]
     """
     density = pixel_likelihood(likelihood)

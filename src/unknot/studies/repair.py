@@ -9,11 +9,13 @@ from unknot.core.files import write_whole
 from unknot.runs import repair as run_repair
 from unknot.runs.folder import RunFolder
 from unknot.runs.repair import Fault
+from unknot.studies.database import FILE, TEXT
 from unknot.studies.execute import rebuild
 from unknot.studies.execute.driver import driver
 from unknot.studies.execute.machine import machine
 from unknot.studies.file.study_file import StudyFile
-from unknot.studies.store import DONE, FILE, TEXT, Store, open_to_read
+from unknot.studies.opening import open_to_read
+from unknot.studies.store import DONE, Store
 
 
 def find_faults(

@@ -15,74 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unknot.core.border import parse_json
-from unknot.core.checksums import file_sum
-from unknot.core.errors import DamageError, StoreError, WriteError
-from unknot.core.files import inside, refuse_links, write_whole
-from unknot.runs import lock
-from unknot.studies.soundness import find_fault
+from unknot.core.files import inside
+from unknot.studies.database import explained
 
-FORMAT = "2"
-FILE = "study.db"
-TEXT = "study.toml"
-"""The study file; records can be rebuilt from it and from the populations."""
-SEAL = "study.db.sha256"
-"""The checksum of the file while nobody writes to it."""
-DAMAGE = (sqlite3.Error, UnicodeDecodeError)
-"""What reading damaged records raises; the second if the message of the first is damaged too."""
-WAIT = 30.0
-"""Seconds that a reader or the writer waits for the other."""
-
-# Nothing here is SQLite's alone, so that a server can hold the same tables.
-SCHEMA = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-INSERT INTO facts VALUES ('format', '2');
-CREATE TABLE configurations (number INTEGER PRIMARY KEY, spec TEXT NOT NULL UNIQUE);
-CREATE TABLE populations (
-    key TEXT PRIMARY KEY,
-    position INTEGER NOT NULL,
-    members INTEGER NOT NULL,
-    steps INTEGER NOT NULL,
-    status TEXT NOT NULL,
-    phase TEXT NOT NULL,
-    done INTEGER NOT NULL,
-    error TEXT
-);
-CREATE TABLE plan (
-    run TEXT PRIMARY KEY,
-    position INTEGER NOT NULL,
-    configuration INTEGER NOT NULL REFERENCES configurations (number),
-    seed BIGINT NOT NULL,
-    population TEXT NOT NULL REFERENCES populations (key),
-    member INTEGER NOT NULL,
-    current INTEGER NOT NULL
-);
-CREATE TABLE runs (
-    run TEXT PRIMARY KEY REFERENCES plan (run),
-    status TEXT NOT NULL,
-    diverged_at INTEGER,
-    step INTEGER NOT NULL,
-    seconds REAL NOT NULL,
-    device TEXT NOT NULL,
-    versions TEXT NOT NULL,
-    last TEXT NOT NULL
-);
-CREATE TABLE measures (
-    number INTEGER PRIMARY KEY,
-    metric TEXT NOT NULL,
-    protocol TEXT NOT NULL,
-    options TEXT NOT NULL,
-    code TEXT NOT NULL,
-    UNIQUE (metric, protocol, options, code)
-);
-CREATE TABLE scores (
-    run TEXT NOT NULL REFERENCES plan (run),
-    measure INTEGER NOT NULL REFERENCES measures (number),
-    name TEXT NOT NULL,
-    value REAL,
-    remark TEXT NOT NULL,
-    PRIMARY KEY (run, measure, name)
-);
-"""
 PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
 RUNS = """
     SELECT plan.run, seed, configuration, spec, population, member, current,
@@ -251,13 +186,13 @@ class Store:
         return sorted(step for step in steps if step is not None)
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with _explained(self.folder, "read"):
+        with explained(self.folder, "read"):
             return self.db.execute(query, values).fetchall()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction: all of it is on the disk at its end, or nothing."""
-        with _explained(self.folder, "write"), self.db:
+        with explained(self.folder, "write"), self.db:
             yield self.db
 
     def close(self) -> None:
@@ -409,115 +344,3 @@ def _numbers(
     db.executemany(add, numbered)
     numbers |= {row: len(numbers) + i for i, row in enumerate(new, start=1)}
     return [numbers[row] for row in rows]
-
-
-def create(folder: Path, file: str = FILE) -> Store:
-    """A store to write to; made where there is none."""
-    refuse_links(folder)
-    if file == FILE:
-        _check_seal(folder)
-    with _explained(folder, "write"):
-        store = Store(folder, sqlite3.connect(folder / file, timeout=WAIT))
-        (folder / SEAL).unlink(missing_ok=True)
-        store.db.execute("PRAGMA journal_mode = WAL")
-        store.db.execute("PRAGMA synchronous = FULL")
-        if not store.db.execute("SELECT 1 FROM sqlite_master").fetchall():
-            store.db.executescript(f"BEGIN; {SCHEMA} COMMIT;")
-    return _checked(store)
-
-
-def seal(folder: Path) -> None:
-    """Write down the checksum of records that nobody writes to any more."""
-    if (folder / FILE).is_file() and not (folder / f"{FILE}-wal").exists():
-        with contextlib.suppress(WriteError):  # a full disk is no reason to fail at the very end
-            write_whole(folder / SEAL, file_sum(folder / FILE))
-
-
-def _check_seal(folder: Path) -> None:
-    """Refuse records that changed since the last driver left."""
-    seal = folder / SEAL
-    try:
-        before = seal.read_text(encoding="ascii", errors="replace")
-        if before == file_sum(folder / FILE):
-            return
-        # A driver that begins in this moment removes it.
-        if lock.is_held(folder) or not seal.exists():
-            return
-    except OSError:
-        return
-    raise DamageError(
-        f"{folder / FILE} is damaged: it is not what was written. {_way_back(folder)}"
-    )
-
-
-def open_to_read(folder: Path) -> Store:
-    """A store to read from."""
-    path = folder / FILE
-    refuse_links(folder)
-    if not path.is_file():
-        if (folder / TEXT).is_file():
-            raise DamageError(f"{path} is missing. {_way_back(folder)}")
-        raise StoreError(f"{folder} holds no study: there is no {FILE} in it.")
-    for how in ("mode=ro", "immutable=1"):  # the second where no reader may write beside it
-        try:
-            db = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=WAIT)
-            db.execute("SELECT 1 FROM sqlite_master").fetchall()
-        except sqlite3.OperationalError:
-            continue
-        except DAMAGE:
-            break
-        store = _checked(Store(folder, db))
-        _check_seal(folder)
-        return store
-    raise DamageError(f"{path} is damaged: it is no database that can be read. {_way_back(folder)}")
-
-
-def _checked(store: Store) -> Store:
-    """A store whose records are sound."""
-    path, fault = store.folder / FILE, None
-    try:
-        with _explained(store.folder, "read"):
-            version = _format(store.db)
-            if version == FORMAT:
-                fault = find_fault(store.db, SCHEMA)
-    except StoreError:
-        store.db.close()
-        raise
-    if version == FORMAT and not fault:
-        return store
-    store.db.close()
-    if version in (FORMAT, None):
-        fault = fault or "it does not say its format"
-        raise DamageError(f"{path} is damaged: {fault}. {_way_back(store.folder)}")
-    raise StoreError(
-        f"{path} has format {version}; this version of unknot reads format {FORMAT}. "
-        "Run its study.toml again in another folder with --out."
-    )
-
-
-def _format(db: sqlite3.Connection) -> str | None:
-    """What a file says of its format; None where there is no such table, or it is no table."""
-    kinds = dict(db.execute("SELECT name, type FROM sqlite_master"))
-    if kinds.get("facts") != "table":
-        return None
-    for (value,) in db.execute("SELECT value FROM facts WHERE name = 'format'"):
-        return str(value)
-    return None
-
-
-def _way_back(folder: Path) -> str:
-    return f"Rebuild it with `unknot check {folder} --repair`; models and scores are kept."
-
-
-@contextmanager
-def _explained(folder: Path, verb: str) -> Iterator[None]:
-    """Turn errors of SQLite into one line for people: what could not be read or written."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        kind, end = (
-            (StoreError, "") if verb == "read" else (WriteError, " Stored results are intact.")
-        )
-        raise kind(f"Could not {verb} the records in {folder / FILE}: {error}.{end}") from error
-    except DAMAGE as error:
-        raise DamageError(f"{folder / FILE} is damaged: {error}. {_way_back(folder)}") from error

@@ -25,7 +25,7 @@ from unknot.core.border import check_type, parse_json
 from unknot.core.errors import DamageError, StoreError
 from unknot.core.registry import nearest
 from unknot.runs import lock
-from unknot.studies import store
+from unknot.studies import opening, store
 from unknot.studies.omissions import read_omissions
 from unknot.studies.store import Store
 
@@ -54,7 +54,7 @@ class Study:
             StoreError: There is no study in it, or it is damaged.
         """
         check_type("path", path, str, Path)
-        opened = store.open_to_read(Path(path))
+        opened = opening.open_to_read(Path(path))
         if "text" not in opened.facts():
             raise StoreError(f"The study in {path} was never planned; start it from its file.")
         return cls(Path(path), opened)

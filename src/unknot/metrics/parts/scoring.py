@@ -285,6 +285,7 @@ def metric(
             in addition to those of the protocols.
 
     Example:
+        >>> import torch
         >>> @metric({"unknot": None}, better="lower", needs=("codes",))
         ... def spread(rows, settings):
         ...     return Measured({"": rows.codes.std(0).max()}, {})

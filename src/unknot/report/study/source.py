@@ -32,7 +32,7 @@ from unknot.core.text import plain, shown
 from unknot.metrics import facts, lower_is_better
 from unknot.metrics.parts.facts import LOSSES, ONE_FACTOR
 from unknot.report.study.baselines import baselines as find_baselines
-from unknot.studies import store
+from unknot.studies import database
 from unknot.studies.study import Study
 
 PUBLISHED = (*published.SEVEN, "modularity")
@@ -101,7 +101,7 @@ def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[st
     """
     if not path.exists():
         raise StoreError(f"There is no study and no table at {path}.")
-    if any((path / name).exists() for name in (store.FILE, store.TEXT)):
+    if any((path / name).exists() for name in (database.FILE, database.TEXT)):
         source = _read_study(path, scores)
     elif path.is_dir() and not any(path.glob("*.csv")):
         raise StoreError(f"{path} holds neither a study (study.db) nor tables (*.csv).")

@@ -15,6 +15,7 @@ from unknot.core.files import check_folder, write_whole
 from unknot.runs import lock
 from unknot.runs.folder import RunFolder
 from unknot.runs.training import Stopped
+from unknot.studies.database import FILE, SEAL
 from unknot.studies.execute import rebuild, task
 from unknot.studies.execute.events import Done, Event, Failed, Pool, Progress
 from unknot.studies.execute.local import local
@@ -25,8 +26,9 @@ from unknot.studies.file.study_file import StudyFile
 from unknot.studies.needed_files import drop_missing, require_files
 from unknot.studies.omissions import FACT as OMISSIONS
 from unknot.studies.omissions import read_omissions
+from unknot.studies.opening import create, open_to_read, seal
 from unknot.studies.plan import Plan, configuration_table, plan, shards
-from unknot.studies.store import DONE, FILE, SEAL, Store, create, open_to_read, seal
+from unknot.studies.store import DONE, Store
 from unknot.studies.study import Study
 
 OURS = {".lock", FILE, SEAL}

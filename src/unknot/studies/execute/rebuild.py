@@ -13,13 +13,15 @@ from unknot.core.errors import DamageError, StoreError, UnknotError
 from unknot.core.files import atomic_path
 from unknot.runs import config, lock, records
 from unknot.runs.folder import RunFolder
+from unknot.studies.database import FILE, SEAL, TEXT
 from unknot.studies.execute.machine import Machine
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.needed_files import drop_missing
 from unknot.studies.omissions import FACT as OMISSIONS
+from unknot.studies.opening import create, open_to_read, seal
 from unknot.studies.plan import Plan, configuration_table, key_of, plan, shards
 from unknot.studies.soundness import KEY
-from unknot.studies.store import FILE, SEAL, TEXT, Store, create, open_to_read, seal
+from unknot.studies.store import Store
 
 
 def why(folder: Path) -> str | None:

@@ -24,7 +24,7 @@ from unknot.runs.loading import load_training
 from unknot.runs.metric_names import by_protocol, model_metrics
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Stopped, Training
-from unknot.studies import store
+from unknot.studies import database
 from unknot.studies.execute.score_models import (
     ReportProgress,
     RequestCodes,
@@ -211,7 +211,7 @@ def _check(study: Path, version: str) -> None:
             f"Node {node} has unknot {unknot.__version__} and the driver {version}; "
             "install the same version on both."
         )
-    if not (study / store.FILE).exists():  # or it would train into a folder that nobody reads
+    if not (study / database.FILE).exists():  # or it would train into a folder that nobody reads
         raise StoreError(
             f"Node {node} does not see {study}; "
             "keep the study in a folder that all nodes have under the same path."
