@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "docs"))
+sys.path.append(str(ROOT / "docs"))  # not first: its names are those of folders of tests
 SPEC = importlib.util.spec_from_file_location("claims", ROOT / "docs" / "claims.py")
 claims = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(claims)

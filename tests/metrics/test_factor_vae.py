@@ -56,7 +56,7 @@ def test_nothing_alive_scores_zero():
     codes, values = get("perfect")
     score = factor_vae(0.001 * codes, values, protocol="study2019")
     assert list(score.values.values()) == [0] * 5
-    assert "4 of 4 codes are dead" in score.remarks[0]
+    assert "4 of 4 latents are dead" in score.remarks[0]
 
 
 def test_dropping_by_scale_is_not_for_the_default():

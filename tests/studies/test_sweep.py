@@ -252,7 +252,7 @@ def test_a_grid_beyond_all_means_is_refused_before_it_is_written_out():
         ("[[grid]]\nbatch = 3\n[[grid]]\nobjective.betta = 3", "In grid 2: .*did you mean 'beta'"),
         ("[[grid]]\nobjctive.beta = 3", "did you mean 'objective'"),
         ('[[grid]]\nobjective = "bet_vae"', "did you mean 'beta_vae'"),
-        ('[[grid]]\nsteps = "= batch / 3"\nbatch = 64', "steps .*integer"),
+        ('[[grid]]\nsteps = "= batch / 3"\nbatch = 64', "steps .*whole number"),
         ("[[grid]]\nsteps = [3, 0]", "In grid 1: steps must be 1 or more"),
     ],
 )

@@ -88,7 +88,7 @@ def squared_error(run: Run) -> float:
     The loss that a model was trained on depends on its likelihood; this compares all of them.
     """
     x = run.dataset.batch(sample_rows(run, SAMPLE))
-    y = run.decode(run.encode(x))
+    y = run.decode(run.encode(x)[None])  # by member: those of a diverged one may be no numbers
     return float((y.cpu() - x.cpu()).double().square().sum((-3, -2, -1)).mean())
 
 

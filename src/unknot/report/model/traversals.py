@@ -90,7 +90,8 @@ def decoded_sweep(
 
 def decode(run: Run, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
     """Images of each member's codes, with the member axis also for a lone run."""
-    return run.decode(z[0]).unsqueeze(0) if run.spec.lone else run.decode(z)
+    images = run.decode(z)
+    return images.unsqueeze(0) if run.spec.lone else images
 
 
 def there_and_back(frames: Shaped[np.ndarray, "t ..."]) -> Shaped[np.ndarray, "loop ..."]:
