@@ -100,9 +100,7 @@ def test_data_that_a_sampler_cannot_use_is_refused_before_training(tmp_path, tin
     np.savez(tmp_path / "images.npz", images=np.zeros((9, 8, 8), np.uint8))
     common = Choice("linear", registry.get("nets", "linear")()), Choice("wishing", Wishing())
     factorless = Choice("arrays", Arrays(str(tmp_path / "images.npz")))
-    with pytest.raises(
-        ConfigError, match="arrays has none; give labels, or add 'fac"
-    ):
+    with pytest.raises(ConfigError, match="arrays has none; give labels, or add 'fac"):
         Training.start([TrainSpec.create(factorless, *common)], "cpu")
     grid = Choice("arrays", Arrays(str(tiny)))
     many = TrainSpec.create(grid, *common, sampler=Choice("pairs", Pairs(changed=4)))
