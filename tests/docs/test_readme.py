@@ -5,6 +5,9 @@ import re
 import tomllib
 from pathlib import Path
 
+from unknot import metrics
+from unknot.core import registry
+
 TOP = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("readme", TOP / "tools" / "readme.py")
 readme = importlib.util.module_from_spec(spec)
@@ -36,3 +39,13 @@ def test_the_build_has_the_hook_and_one_place_for_the_address():
     hook = build["tool"]["hatch"]["metadata"]["hooks"]["custom"]
     assert (TOP / hook["path"]).samefile(readme.__file__)
     assert re.fullmatch(r"(https://\S+)?", hook["address"])
+
+
+def test_the_readme_counts_what_is_there():
+    text = (TOP / "README.md").read_text(encoding="utf-8")
+    names = registry.names("metrics")
+    protocols = {protocol for name in names for protocol in getattr(metrics, name).protocols}
+    assert f"trains {len(registry.names('objectives'))} objectives" in text
+    assert f"computes {len(names)} metrics" in text
+    assert f"| metrics | {len(names)}, " in text
+    assert f"| metric protocols | {len(protocols)}, " in text
