@@ -108,6 +108,8 @@ def test_other_scores_are_said_in_few_sentences():
     said = claims(Results(several(6)))
     assert said[0].startswith("beta_vae beta 8 has the highest mean mig")
     assert said[1] == "By sap and cbd, beta_vae beta 8 is clearly best too."
+    few = claims(Results(several(3)))
+    assert few[1] == "By sap and cbd, beta_vae beta 8 is best in every seed too."
 
 
 @pytest.mark.parametrize(("n", "spoken"), [(2, False), (4, False), (5, True)])

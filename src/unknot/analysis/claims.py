@@ -149,13 +149,15 @@ def _of_interval(verdict: Verdict, extreme: str, level: float) -> str:
 def _other_verdicts(verdicts: Sequence[Verdict]) -> list[str]:
     """The verdicts after the first in as few sentences as it takes."""
     first, *others = verdicts
-    clear: dict[str, list[str]] = {}
+    clear: dict[tuple[str, str], list[str]] = {}
     for other in others:
         if other.decided:
-            clear.setdefault(other.best.label, []).append(other.score)
+            seeds = len(other.best.sample(other.score).values)
+            how = "clearly best" if seeds >= FEW else "best in every seed"
+            clear.setdefault((other.best.label, how), []).append(other.score)
     sentences = [
-        f"By {joined(scores)}, {label} is {'clearly best too' if same else 'clearly best'}."
-        for label, scores in clear.items()
+        f"By {joined(scores)}, {label} is {how}{' too' if same else ''}."
+        for (label, how), scores in clear.items()
         for same in [first.decided and label == first.best.label]
     ]
     if open_scores := [other.score for other in others if not other.decided]:
