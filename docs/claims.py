@@ -137,14 +137,14 @@ TESTS: dict[str, Test] = {
 
 def overview(documents: Mapping[str, Any], verdicts: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """One row a document."""
-    yield f"| document | claims | {' | '.join(VERDICTS)} | GPU hours, estimated |"
-    yield "|---" * (len(VERDICTS) + 3) + "|"
+    yield f"| document | claims | {' | '.join(VERDICTS)} |"
+    yield "|---" * (len(VERDICTS) + 2) + "|"
     for key, document in documents.items():
         count = Counter(verdicts[key])
         page = RESULTS / document["page"]
         title = f"[{document['title']}]({page.name})" if page.exists() else document["title"]
         numbers = " | ".join(str(count[v]) for v in VERDICTS)
-        yield f"| {title} | {len(verdicts[key])} | {numbers} | {document['hours']:g} |"
+        yield f"| {title} | {len(verdicts[key])} | {numbers} |"
 
 
 def listing(

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unknot.core import registry
+
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "docs"))  # not first: its names are those of folders of tests
 SPEC = importlib.util.spec_from_file_location("claims", ROOT / "docs" / "claims.py")
@@ -72,3 +74,17 @@ def test_every_claim_can_be_decided():
         assert known >= {*claim}
         assert {"words", *claims.TESTS} & {*claim}
         assert ("verdict" in claim) == ("reason" in claim)
+
+
+def test_claims_name_settings_and_scores_that_runs_have():
+    file = tomllib.loads((ROOT / "docs" / "results" / "claims.toml").read_text())
+    tests = [
+        test for claim in file["claim"] for kind in claims.TESTS for test in claim.get(kind, ())
+    ]
+    assert len(tests) > 30
+    for test in tests:
+        for settings in (test[side] for side in ("more", "less", "runs_with") if side in test):
+            has = registry.settings("objectives", settings["objective"])
+            assert {name.split(".")[1] for name in settings if name != "objective"} <= {*has}
+        metric = test["score"].split(".")[0]
+        assert metric in {*registry.names("metrics"), "recon", "kl", "beta_hat"}

@@ -12,12 +12,11 @@ from unknot.core.factors import FactorSpace
 from unknot.core.registry import names
 from unknot.data.xysquares import XYSquares
 from unknot.losses.overlap import Overlap
+from unknot.metrics.parts.distance_sources import Source, mse
 from unknot.metrics.parts.distances import (
-    Source,
     Spread,
     correlations,
     importance,
-    mse,
     random_distances,
     traversal_distances,
 )

@@ -8,12 +8,8 @@ from unknot.core.factors import FactorSpace
 from unknot.data.dsprites import DSprites
 from unknot.data.xyobject import XYObject
 from unknot.data.xyobject_shaded import XYObjectShaded
-from unknot.metrics.parts.distances import (
-    Source,
-    correlations,
-    importance,
-    traversal_distances,
-)
+from unknot.metrics.parts.distance_sources import Source
+from unknot.metrics.parts.distances import correlations, importance, traversal_distances
 
 LEVELS = np.array([63, 127, 191, 255]) / 255
 SIDES = np.arange(7, 16, 2)

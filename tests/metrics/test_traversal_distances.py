@@ -15,14 +15,8 @@ from unknot.core.posterior import Posterior
 from unknot.core.registry import names
 from unknot.data.xysquares import XYSquares
 from unknot.losses.overlap import Overlap
-from unknot.metrics.parts.distances import (
-    Source,
-    correlations,
-    cross_entropy,
-    mean_matrices,
-    mse,
-    rank_agreement,
-)
+from unknot.metrics.parts.distance_sources import Source, cross_entropy, mse
+from unknot.metrics.parts.distances import correlations, mean_matrices, rank_agreement
 
 SPACE = FactorSpace(("a", "one", "b"), (4, 1, 5), ("ordered",) * 3)
 

@@ -61,7 +61,7 @@ def demo(
         soft_wrap=True,
     )
     try:
-        with interrupts.heard():
+        with interrupts.keep_handlers():
             interrupts.listen()
             with watching() as (announce, watch):
                 study = driver.run(

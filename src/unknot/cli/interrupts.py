@@ -59,7 +59,7 @@ def listen(*, at_once: bool = False) -> None:
 
 
 @contextmanager
-def heard() -> Iterator[None]:
+def keep_handlers() -> Iterator[None]:
     """Put handlers back at the end: a command may be called by another program."""
     alone = threading.current_thread() is threading.main_thread()
     before = {number: signal.getsignal(number) for number in SIGNALS} if alone else {}

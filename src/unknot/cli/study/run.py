@@ -108,7 +108,7 @@ def run(
         raise ConfigError(f"{folder} is a study folder already; --out is for a study file.")
     try:
         with (
-            interrupts.heard(),
+            interrupts.keep_handlers(),
             connect(backend, _options(backend_option or []), workers) as performer,
             watching(quiet=json) as (announce, watch),
         ):

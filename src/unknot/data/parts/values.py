@@ -6,29 +6,16 @@ import torch
 from jaxtyping import Float32, Int
 from torch import Tensor
 
+from unknot.data.parts.images import Stored, Streamed
+
 
 @dataclass(frozen=True)
-class Values:
+class Values(Stored):
     """Numbers of any size as they are: of a table one pixel with a channel for each column."""
 
-    stored: Float32[Tensor, "n c h w"]
-
-    def __len__(self) -> int:
-        return len(self.stored)
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Channels, height and width."""
-        c, h, w = self.stored.shape[1:]
-        return c, h, w
-
-    def pixels(self, index: Int[Tensor, "*n"]) -> Float32[Tensor, "*n c h w"]:
-        """Numbers of the given rows."""
-        return self.stored[index]
-
-    def to(self, device: torch.device) -> "Values":
-        """The same numbers on another device."""
-        return Values(self.stored.to(device))
+    def scale(self, stored: Float32[Tensor, "*n c h w"]) -> Float32[Tensor, "*n c h w"]:
+        """As they are."""
+        return stored
 
 
 @dataclass(frozen=True)
@@ -59,8 +46,8 @@ class SparseValues:
         dense[row, self.columns[place].long()] = self.numbers[place]
         return dense.reshape(*index.shape, *self.shape)
 
-    def to(self, device: torch.device) -> "Values | SparseValues":
+    def to(self, device: torch.device) -> "SparseValues | Stored | Streamed":
         """The same numbers on another device, where they are stored with their zeros."""
         if device.type == "cpu":
             return self
-        return Values(self.pixels(torch.arange(len(self))).to(device))
+        return Values(self.pixels(torch.arange(len(self)))).to(device)

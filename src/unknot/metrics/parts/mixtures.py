@@ -1,6 +1,7 @@
 """Information of latents about factors, integrated over posteriors."""
 
 import math
+from collections.abc import Iterator
 
 import torch
 from jaxtyping import Float, Int
@@ -20,13 +21,8 @@ def log_density(
         >>> round(log_density(one, one, one).exp().item(), 4)
         0.3989
     """
-    mean, logvar = mean.T[:, None].contiguous(), logvar.T[:, None].contiguous()
-    scale = (-0.5 * logvar).exp() * math.sqrt(0.5)
-    height = -0.5 * (logvar + math.log(2 * math.pi)) - math.log(mean.shape[-1])
     chunks = []
-    for chunk in points.split(max(1, AT_ONCE // mean.numel())):
-        # In place: this is the whole cost of an entropy, and memory is most of it.
-        density = (chunk.T[:, :, None] - mean).mul_(scale).square_().neg_().add_(height)
+    for density in _log_normals(points, mean, logvar, math.log(len(mean))):
         top = density.amax(-1)
         chunks.append((density.sub_(top[..., None]).exp_().sum(-1).log() + top).T)
     return torch.cat(chunks)
@@ -59,17 +55,36 @@ def log_densities(
     """
     n = len(mean)
     others = math.log((size - 1) / (size * (n - 1)))
-    mean, scale = mean.T[:, None].contiguous(), (-0.5 * logvar).exp().T[:, None] * math.sqrt(0.5)
-    height = (-0.5 * (logvar + math.log(2 * math.pi))).T[:, None]
     joints, marginals = [], []
-    at_once = max(1, AT_ONCE // mean.numel())
-    for chunk, mine in zip(points.split(at_once), owner.split(at_once), strict=True):
-        weights = chunk.new_full((len(chunk), n), others)
-        weights[torch.arange(len(chunk)), mine] = -math.log(size)
-        density = (chunk.T[:, :, None] - mean).mul_(scale).square_().neg_().add_(height)
+    densities = _log_normals(points, mean, logvar)
+    for density, mine in zip(densities, owner.split(_at_once(mean)), strict=True):
+        weights = density.new_full(density.shape[1:], others)
+        weights[torch.arange(len(mine)), mine] = -math.log(size)
         joints.append((density.sum(0) + weights).logsumexp(1))
         marginals.append(density.add_(weights).logsumexp(2).T)
     return torch.cat(joints), torch.cat(marginals)
+
+
+def _log_normals(
+    points: Float[Tensor, "s z"],
+    mean: Float[Tensor, "n z"],
+    logvar: Float[Tensor, "n z"],
+    less: float = 0.0,
+) -> Iterator[Float[Tensor, "z _ n"]]:
+    """Logarithms of the densities of each coordinate under each posterior, points in parts.
+
+    In place: this is the whole cost of an entropy, and memory is most of it.
+    """
+    at_once = _at_once(mean)
+    mean, logvar = mean.T[:, None].contiguous(), logvar.T[:, None].contiguous()
+    scale = (-0.5 * logvar).exp() * math.sqrt(0.5)
+    height = -0.5 * (logvar + math.log(2 * math.pi)) - less
+    for chunk in points.split(at_once):
+        yield (chunk.T[:, :, None] - mean).mul_(scale).square_().neg_().add_(height)
+
+
+def _at_once(mean: Float[Tensor, "n z"]) -> int:
+    return max(1, AT_ONCE // mean.numel())
 
 
 def mixture_information(

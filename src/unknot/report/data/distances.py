@@ -22,13 +22,8 @@ from unknot.core.text import compact
 from unknot.losses.likelihood import likelihood_of
 from unknot.losses.overlap import Overlap
 from unknot.metrics.distance_correlation import PROTOCOLS, distance_correlation
-from unknot.metrics.parts.distances import (
-    RANDOM,
-    Matrices,
-    Source,
-    Spread,
-    mse,
-)
+from unknot.metrics.parts.distance_sources import Source, mse
+from unknot.metrics.parts.distances import RANDOM, Matrices, Spread
 from unknot.metrics.parts.score import Score
 from unknot.report.model.latents import check_member
 from unknot.report.model.traversals import decode
