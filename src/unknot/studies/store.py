@@ -51,6 +51,15 @@ class StudyRun(NamedTuple):
     """Values of the last log steps by name, as JSON."""
 
 
+class RunRecord(NamedTuple):
+    """What came of a run, as another study can take it over."""
+
+    result: tuple[Any, ...]
+    """Its row of the table of runs."""
+    scores: dict[tuple[str, ...], tuple[float | None, str]]
+    """Value and remark by metric, protocol, options, code and name."""
+
+
 class StudyPopulation(NamedTuple):
     """A population of a study, and how far it is."""
 
@@ -111,6 +120,10 @@ class Store:
             WHERE key IN (SELECT population FROM plan WHERE current = 1) ORDER BY position
         """
         return [StudyPopulation(*row) for row in self._rows(query)]
+
+    def population_steps(self) -> dict[str, int]:
+        """Steps of all populations that were ever planned, by key."""
+        return dict(self._rows("SELECT key, steps FROM populations"))
 
     def unfinished(self) -> list[str]:
         """Keys of the populations that are left to do, in the order of the plan."""
@@ -184,6 +197,18 @@ class Store:
         options = self._rows("SELECT DISTINCT options FROM measures")
         steps = {parse_json(text).get("step") for (text,) in options}
         return sorted(step for step in steps if step is not None)
+
+    def records(self) -> dict[str, RunRecord]:
+        """What came of each run that has ended, by id."""
+        rows = self._rows("SELECT * FROM runs ORDER BY run")
+        records = {row[0]: RunRecord(row, {}) for row in rows}
+        query = """
+            SELECT run, metric, protocol, options, code, name, value, remark FROM scores
+            JOIN measures ON measures.number = scores.measure ORDER BY measure, name
+        """
+        for run, *measure, value, remark in self._rows(query):
+            records[run].scores[tuple(measure)] = value, remark
+        return records
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with explained(self.folder, "read"):
@@ -274,6 +299,28 @@ class Store:
         with self.writing() as db:
             db.execute(
                 "UPDATE populations SET status = ?, error = ? WHERE key = ?", (FAILED, error, key)
+            )
+
+    def adopt(self, records: Mapping[str, RunRecord], done: Iterable[str]) -> None:
+        """Take over records of runs that are planned here, and which populations are done."""
+        with self.writing() as db:
+            db.executemany(
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (record.result for record in records.values()),
+            )
+            rows = [(run, *entry) for run, r in records.items() for entry in r.scores.items()]
+            columns = "metric, protocol, options, code"
+            numbers = _numbers(db, "measures", columns, [measure[:-1] for _, measure, _ in rows])
+            db.executemany(
+                "INSERT INTO scores VALUES (?, ?, ?, ?, ?)",
+                (
+                    (run, number, measure[-1], *score)
+                    for (run, measure, score), number in zip(rows, numbers, strict=True)
+                ),
+            )
+            db.executemany(
+                "UPDATE populations SET status = ?, done = steps WHERE key = ?",
+                ((DONE, key) for key in done),
             )
 
     def finish(self, key: str, outcome: Mapping[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 import typer
 
-from unknot.cli.study import export, extract, list_, plan, run, status, table
+from unknot.cli.study import export, extract, list_, merge, plan, run, status, table
 
 app = typer.Typer(
     help="Plan, run, resume and export studies (grids of runs).", no_args_is_help=True
@@ -14,3 +14,4 @@ app.command("status")(status.status)
 app.command("table")(table.table)
 app.command("export")(export.export)
 app.command("extract")(extract.extract)
+app.command("merge")(merge.merge)
