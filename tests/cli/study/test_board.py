@@ -40,9 +40,11 @@ def test_a_warning_leaves_a_population_at_work():
 
 def test_a_line_says_what_is_trained_and_what_is_scored():
     counts = board.Board()
-    counts.sizes = {"a": (2, 100), "b": (1, 100)}
+    counts.sizes, counts.metrics = {"a": (2, 100), "b": (1, 100), "c": (4, 100)}, 5
     counts.add(Progress("a", "score", 3))
     counts.add(Progress("b", "train", 50))
-    assert counts.line().startswith("83%, 0 of 3 models done, scoring 1 population, ")
-    counts.add(Progress("b", "score", 0))
-    assert counts.line().startswith("100%, 0 of 3 models done, scoring 2 populations, ")
+    assert counts.line().startswith("36%, 0 of 7 models done, scoring 3 of 10, ")
+    counts.ended["c"] = True
+    assert counts.line().startswith("93%, 4 of 7 models done, scoring 23 of 30, ")
+    counts.add(Progress("b", "score", 1))
+    assert counts.line().startswith("100%, 4 of 7 models done, training done, scoring 24 of 35, ")

@@ -34,6 +34,8 @@ class Board:
         """What is being done to those at work, and how far it is."""
         self.ended: dict[str, bool] = {}
         """Whether those at their end succeeded."""
+        self.metrics = 0
+        """Scores of each model, where all apply."""
         self.warnings: list[str] = []
         """Of workers, each text once."""
         self.model_steps = 0
@@ -43,8 +45,12 @@ class Board:
 
     def announce(self, store: "Store", machine: "Machine") -> None:
         """Say what there is to do."""
+        from unknot.core.border import parse_json
+        from unknot.runs.metric_names import model_metrics
         from unknot.studies.omissions import describe_omissions, read_omissions
 
+        listed = parse_json(store.facts()["metrics"])
+        self.metrics = len(model_metrics() if listed is None else listed)
         for population in store.populations():
             self.sizes[population.key] = population.members, population.steps
             if population.status == "done":
@@ -112,8 +118,8 @@ class Board:
             parts.append(f"{models[False]:,} failed")
         if self.workers_lost:
             parts.append(f"{self.workers_lost} workers lost")
-        if scoring := sum(phase == "score" for phase, _ in self.at.values()):
-            parts.append(f"scoring {scoring:,} population{'s' * (scoring > 1)}")
+        if scoring := self._scoring():
+            parts.append(scoring)
         pace = self.model_steps / max(seconds, 1e-9)
         parts.append(f"{duration(seconds)} elapsed")
         if pace > 0 and self.share < 1:
@@ -121,6 +127,20 @@ class Board:
             parts.append(f"{pace:,.0f} model steps a second")
             parts.append(f"{duration(left / pace)} of training left")
         return ", ".join(parts)
+
+    def _scoring(self) -> str:
+        """How far the scores are: of the models that are trained, and in the end of all."""
+        phases = [phase for phase, _ in self.at.values()]
+        if "score" not in phases:
+            return ""
+        trained = [k for k, (phase, _) in self.at.items() if phase == "score"]
+        trained += [key for key, well in self.ended.items() if well]
+        everything = self.metrics * sum(self.sizes[key][0] for key in trained)
+        here = sum(done for phase, done in self.at.values() if phase == "score")
+        ended = sum(self.sizes[key][0] for key, well in self.ended.items() if well)
+        far = f"scoring {here + ended * self.metrics:,} of {everything:,}"
+        is_trained = len(self.at) + len(self.ended) == len(self.sizes) and "train" not in phases
+        return f"training done, {far}" if is_trained else far
 
     @property
     def models(self) -> int:
@@ -134,7 +154,9 @@ class Board:
             members, steps = self.sizes[key]
             training = phase == "train"
             bar = ProgressBar(total=steps, completed=done if training else steps, width=24)
-            far = f"{done:,}/{steps:,}" if training else f"{done:,} scores"
+            far = (
+                f"{done:,}/{steps:,}" if training else f"{done:,}/{members * self.metrics:,} scores"
+            )
             table.add_row(key, str(members), phase, bar, far)
         lines = [Text(text) for text in (self.line(), *self.warnings)]
         return Group(*([table] if self.at else []), *lines)
