@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from unknot.losses.overlap import read_kernel
 
@@ -121,3 +122,27 @@ def test_ctrl_c_leaves_nothing(learn, tmp_path, monkeypatch):
     code, _, _ = learn()
     assert code == 130
     assert {*tmp_path.iterdir()} == before
+
+
+def test_the_same_command_resumes_and_another_is_refused(learn, tmp_path, monkeypatch):
+    assert learn()[0] == 0
+    path = tmp_path / "kernel.safetensors"
+    whole, _ = read_kernel(str(path))
+    path.unlink()
+    (tmp_path / "kernel.png").unlink()
+    assert not (tmp_path / "kernel.checkpoints").exists()
+    monkeypatch.setattr("unknot.learnt_loss.learn.SAVE_EVERY", 15)
+    with monkeypatch.context() as patch:
+
+        def interrupt(*_, **__):
+            raise KeyboardInterrupt
+
+        patch.setattr("unknot.learnt_loss.learn.agreement", interrupt)
+        assert learn()[0] == 130
+    assert not path.exists()
+    code, _, err = learn("--lr", 0.5)
+    assert (code, "are of other settings or data" in err) == (2, True)
+    code, _, err = learn()
+    assert code == 0, err
+    assert torch.equal(read_kernel(str(path))[0], whole)
+    assert not (tmp_path / "kernel.checkpoints").exists()

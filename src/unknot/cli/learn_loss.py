@@ -49,7 +49,8 @@ def learn_loss(
     """Learn a blur kernel under which image distances follow factor distances.
 
     The kernel is for overlap losses (docs/losses.md; Michlo 2022, a dissertation). The kernel and a
-    picture of it are written after the last step: Ctrl-C leaves no file behind.
+    picture of it are written after the last step. If interrupted, run the same command again: it
+    resumes from the last checkpoint, one every 100 steps, to the bit as without a pause.
 
     Example: `unknot learn-loss --data xysquares --radius 31 --steps 300 --out kernel.safetensors`
 
@@ -60,7 +61,7 @@ def learn_loss(
 
     from unknot.cli.screen import bar, print_json, print_table, say
     from unknot.core.errors import ConfigError, StoreError
-    from unknot.core.files import write_whole
+    from unknot.core.files import remove, write_whole
     from unknot.core.registry import nearest
     from unknot.learnt_loss import learn as learning
     from unknot.learnt_loss.resave import resave as resaved
@@ -79,7 +80,9 @@ def learn_loss(
         "loss.seed": seed,
     }
     picture = out.with_name(f"{out.name.removesuffix('.safetensors')}.png")
-    for path in (out, picture, resave):
+    checkpoints = picture.with_suffix(".checkpoints")
+    # With checkpoints, a picture without its kernel was left by a process that was killed.
+    for path in (out, resave, None if checkpoints.is_dir() else picture):
         if path is not None and path.exists():  # runs may depend on it
             raise StoreError(f"{path} already exists; choose another name.")
     table = override({"data": data, "loss": {}}, flags, set_)
@@ -95,10 +98,12 @@ def learn_loss(
             settings,
             device=device,
             watch=lambda step, rank: update(step, f"rank correlation {rank:.3f}"),
+            checkpoints=checkpoints,
         )
-    loss.save(out)
     title = f"Kernel learnt on {dataset.name}, rank correlation {loss.after.factor_rank:.2f}"
     write_whole(picture, png(kernel_figure(loss.kernel, title=title)))
+    loss.save(out)
+    remove(checkpoints)
     rows = [
         {"distances": what, **{key: round(value, 4) for key, value in asdict(agreement).items()}}
         for what, agreement in (("of pixels", loss.before), ("learnt", loss.after))

@@ -13,6 +13,7 @@ loss = learnt.save("kernel.safetensors")  # for BetaVAE(likelihood=loss)
 import json
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -23,17 +24,18 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
-from unknot.core.errors import ConfigError
+from unknot.core.errors import ConfigError, StoreError
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import at_least
 from unknot.core.registry import nearest
-from unknot.engine.checkpoint import write_tensors
-from unknot.engine.device import runtime
+from unknot.engine.checkpoint import Checkpoint, latest, save, write_tensors
+from unknot.engine.device import runtime, threads
 from unknot.learnt_loss.soft_rank import pearson, soft_rank
 from unknot.losses.blur import check_reach, convolve
 from unknot.losses.overlap import Overlap
 from unknot.metrics.parts.columns import midranks
 from unknot.metrics.parts.distances import RANDOM, correlations
+from unknot.runs.lock import hold
 from unknot.runs.spec import settings_table
 
 Mode: TypeAlias = Literal["improve", "adversarial", "none"]
@@ -41,6 +43,8 @@ Map: TypeAlias = Callable[[Tensor], Tensor]
 SIGNS: dict[Mode, float] = {"improve": -1.0, "adversarial": 1.0, "none": 0.0}
 LOG_EVERY = 10
 """Steps between reports of progress."""
+SAVE_EVERY = 100
+"""Steps between checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,7 @@ def learn_loss(
     *,
     device: str = "auto",
     watch: Callable[[int, float], None] = lambda *_: None,
+    checkpoints: Path | None = None,
 ) -> LearntLoss:
     r"""Learn a kernel $|w|$ by which distances of images have the order of those of factors.
 
@@ -157,12 +162,19 @@ def learn_loss(
         settings: How to learn.
         device: As in `unknot.train`.
         watch: Told the step and the soft rank correlation now and then.
+        checkpoints: A folder for checkpoints. Learning resumes from the last one that is there, to
+            the bit as without a pause.
     """
     dataset = data.load().to(runtime(device, "float32").device)
     dataset.require_factors("Learnt losses")
     check_reach(settings.radius, dataset.shape[-2:])
-    kernel = _learn(dataset, settings, watch)
     table = {"name": dataset.name, **settings_table(data)}
+    who = {"settings": asdict(settings), "data": table, "images": dataset.signature()}
+    alone = nullcontext()
+    if checkpoints is not None:
+        alone = hold(checkpoints, f"Another process learns a kernel in {checkpoints}.")
+    with alone:
+        kernel = _learn(dataset, settings, watch, checkpoints, json.loads(json.dumps(who)))
 
     def after(x: Tensor) -> Tensor:
         return _features(x, kernel, settings.pixels)
@@ -173,29 +185,73 @@ def learn_loss(
 
 
 def _learn(
-    dataset: FactorDataset, s: LossSettings, watch: Callable[[int, float], None]
+    dataset: FactorDataset,
+    s: LossSettings,
+    watch: Callable[[int, float], None],
+    checkpoints: Path | None,
+    who: dict[str, Any],
 ) -> Float[Tensor, "k k"]:
     space = dataset.space.require_grid("Learnt losses")
     w = first_kernel(s).to(dataset.batch(torch.zeros(1, dtype=torch.int64))).requires_grad_()
     adam = torch.optim.Adam([w], lr=s.lr)
-    for t in range(s.steps):
-        rows = noise.integers(s.seed, "loss/order", t, s.batch, high=len(dataset))
-        first = noise.integers(s.seed, "loss/first", t, s.pairs, high=s.batch)
-        onward = noise.integers(s.seed, "loss/second", t, s.pairs, high=s.batch - 1)
-        second = (first + 1 + onward) % s.batch
-        truth = factor_distances(space, rows[first], rows[second]).double()
-        x = dataset.batch(rows.to(w.device))
-        seen = pair_distances(_features(x, w.abs(), s.pixels), first, second).double()
-        ranks = soft_rank(_spread(seen), s.softness)
-        rank = pearson(ranks, midranks(truth.unsqueeze(-1)).squeeze(-1).to(w.device))
-        loss = SIGNS[s.mode] * rank
-        loss = loss + s.symmetry * asymmetry(w.abs()) + s.l2 * w.square().sum()
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-        if (t + 1) % LOG_EVERY == 0 or t + 1 == s.steps:
-            watch(t + 1, rank.item())
+    begin, count = _resume(w, adam, checkpoints, who)
+    with threads(count):
+        for t in range(begin, s.steps):
+            rank = _step(dataset, space, s, w, adam, t)
+            if (t + 1) % LOG_EVERY == 0 or t + 1 == s.steps:
+                watch(t + 1, rank.item())
+            if checkpoints is not None and (t + 1) % SAVE_EVERY == 0:
+                state = {"kernel": w.detach(), **adam.state[w]}
+                facts = {**who, "threads": torch.get_num_threads()}
+                save(checkpoints, Checkpoint(t + 1, state, facts))
     return w.detach().abs()
+
+
+def _resume(
+    w: Tensor, adam: torch.optim.Adam, checkpoints: Path | None, who: dict[str, Any]
+) -> tuple[int, int | None]:
+    """Set kernel and optimiser to the last checkpoint; its step, and the threads it computes with.
+
+    Another number of threads would add in another order.
+    """
+    saved = latest(checkpoints) if checkpoints is not None else None
+    if saved is None:
+        return 0, None
+    if any(saved.facts.get(name) != fact for name, fact in who.items()):
+        raise StoreError(
+            f"The checkpoints in {checkpoints} are of other settings or data; remove the folder, "
+            "or choose another name."
+        )
+    with torch.no_grad():
+        w.copy_(saved.tensors.pop("kernel"))
+    adam.state[w] = {k: t if k == "step" else t.to(w) for k, t in saved.tensors.items()}
+    return saved.step, saved.facts["threads"]
+
+
+def _step(
+    dataset: FactorDataset,
+    space: FactorSpace,
+    s: LossSettings,
+    w: Tensor,
+    adam: torch.optim.Adam,
+    t: int,
+) -> Float[Tensor, ""]:
+    """One step of Adam; the soft rank correlation before it."""
+    rows = noise.integers(s.seed, "loss/order", t, s.batch, high=len(dataset))
+    first = noise.integers(s.seed, "loss/first", t, s.pairs, high=s.batch)
+    onward = noise.integers(s.seed, "loss/second", t, s.pairs, high=s.batch - 1)
+    second = (first + 1 + onward) % s.batch
+    truth = factor_distances(space, rows[first], rows[second]).double()
+    x = dataset.batch(rows.to(w.device))
+    seen = pair_distances(_features(x, w.abs(), s.pixels), first, second).double()
+    ranks = soft_rank(_spread(seen), s.softness)
+    rank = pearson(ranks, midranks(truth.unsqueeze(-1)).squeeze(-1).to(w.device))
+    loss = SIGNS[s.mode] * rank
+    loss = loss + s.symmetry * asymmetry(w.abs()) + s.l2 * w.square().sum()
+    adam.zero_grad()
+    loss.backward()
+    adam.step()
+    return rank.detach()
 
 
 def first_kernel(settings: LossSettings) -> Float[Tensor, "k k"]:
