@@ -8,7 +8,7 @@ import pytest
 import torch
 from studies.bars import run_inline, study_text
 
-from unknot.core.errors import ConfigError, StoreError, UnknotError
+from unknot.core.errors import ConfigError, DamageError, StoreError, UnknotError
 from unknot.engine.checkpoint import read_weights
 from unknot.runs.training import Stopped
 from unknot.studies import merge as merging
@@ -126,3 +126,14 @@ def test_what_is_left_is_trained_after_the_merge(halves, images, undisturbed, tm
     assert Study.open(tmp_path / "merged").status()["runs"]["waiting"] == 1
     run_inline(tmp_path / "merged")
     assert by_run(tmp_path / "merged") == by_run(undisturbed)
+
+
+def test_a_population_that_holds_other_models_than_its_study_says_is_refused(halves, tmp_path):
+    other = shutil.copytree(halves[1], tmp_path / "other")
+    study = Study.open(other)
+    one, two = {study.place(row["id"])[0] for row in study.table()}
+    shutil.rmtree(one)
+    shutil.copytree(two, one)
+    with pytest.raises(DamageError, match="holds other models than the records"):
+        merge([halves[0], other], tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()

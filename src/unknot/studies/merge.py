@@ -259,6 +259,12 @@ def _copy(store: Store, members: list[StudyRun], left: list[StudyRun], out: Path
             f"{source / name} {what}. Repair it with `unknot check {store.folder} --repair`, then "
             "merge again."
         )
+    models = [model.get("id") for model in folder.record().get("members", [])]
+    if models and models != [run.id for run in members]:
+        raise DamageError(
+            f"{source} holds other models than the records of its study say; see `unknot check "
+            f"{store.folder}`."
+        )
     if len(left) < len(members):
         out.mkdir(parents=True)
         write_members(folder, [run.member for run in left], out)
