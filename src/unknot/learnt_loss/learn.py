@@ -13,7 +13,7 @@ loss = learnt.save("kernel.safetensors")  # for BetaVAE(likelihood=loss)
 import json
 import math
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -170,7 +170,7 @@ def learn_loss(
     check_reach(settings.radius, dataset.shape[-2:])
     table = {"name": dataset.name, **settings_table(data)}
     who = {"settings": asdict(settings), "data": table, "images": dataset.signature()}
-    alone = nullcontext()
+    alone: AbstractContextManager[None] = nullcontext()
     if checkpoints is not None:
         alone = hold(checkpoints, f"Another process learns a kernel in {checkpoints}.")
     with alone:
