@@ -12,6 +12,13 @@ TEXTS = {
 }
 
 COMMANDS = [
+    bad("train steps=5 steps=6", "steps is given twice; leave one of them out.", "silent"),
+    bad("train steps=5 --set steps=6", "steps is given twice", "silent"),
+    bad("train beta=4 objective.beta=5", "objective.beta is given twice", "silent"),
+    bad("train objective=vae objective.name=beta_vae", "objective is given twice", "silent"),
+    bad("study run steps=2 steps=3", "steps is given twice", "silent"),
+    bad("study plan quickstart --workers 100000", "1024", "silent"),
+    bad("evaluate {run} --workers 100000", "1024", "silent"),
     bad("train --steps abc", "it should be a valid integer; got", "words"),
     bad("train --steps abc", "got abc. See: unknot train --help", "words"),
     bad("train --nope", "No such option: --nope", "words"),

@@ -62,7 +62,12 @@ def test_debug_shows_the_traceback(monkeypatch):
         ),
         (ConfigError("steps must be positive."), 2, r"unknot: steps must be positive\.\n"),
         (WriteError("Could not write x: disk full."), 1, "unknot: Could not write x: disk full.\n"),
-        (MemoryError(), 1, "unknot: not enough memory; .*\n"),
+        (MemoryError(), 1, "unknot: not enough memory for the data; use fewer rows, .*\n"),
+        (
+            MemoryError("Unable to allocate 12 GiB"),
+            1,
+            r"unknot: .* \(Unable to allocate 12 GiB\); use .*\n",
+        ),
         (KeyboardInterrupt(), 130, ""),
         (BrokenPipeError(errno.EPIPE, "Broken pipe"), 1, ""),
     ],

@@ -37,6 +37,7 @@ def evaluate(
             help="Worker processes, if the run has several models.",
             show_default="one per core",
             min=1,
+            max=1024,
         ),
     ] = None,
     part: Annotated[

@@ -140,7 +140,10 @@ def _explain(error: Exception) -> tuple[str, int]:
     if usage.is_refusal(error):
         is_help = type(error).__name__ == "NoArgsIsHelpError"  # which is printed already
         return "" if is_help else usage.explain_refusal(error), 2
-    if isinstance(error, MemoryError | RuntimeError):
+    if isinstance(error, MemoryError):  # of Python or NumPy, whose arrays hold the data
+        text = f" ({shown(str(error))})" if str(error) else ""
+        return f"not enough memory for the data{text}; use fewer rows, or a larger machine.", 1
+    if isinstance(error, RuntimeError):
         from unknot.engine.memory import is_out_of_memory
 
         if is_out_of_memory(error):

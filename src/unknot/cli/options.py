@@ -131,7 +131,9 @@ SkipMissing = Annotated[
 ]
 StudyWorkers = Annotated[
     int | None,
-    typer.Option(help="Worker processes.", show_default="one per core; one per GPU", min=1),
+    typer.Option(
+        help="Worker processes.", show_default="one per core; one per GPU", min=1, max=1024
+    ),
 ]
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,8 @@ NAMES = ("id", "population")
 MISSING = ("", "None", "NA", "N/A", "n/a")
 """Not "none", which is a setting's own word."""
 NO_NUMBER = ("nan", "inf", "-inf", "infinity", "-infinity")
+BARE_POINT = re.compile(r"^(-?)\.(?=[0-9])")
+"""Before the digits of a number without its zero, as some programs write .5."""
 FORMULA = ("=", "+", "-", "@")
 """Beginnings of a cell that a spreadsheet runs as a formula."""
 GUARD = "'"
@@ -187,14 +190,15 @@ def parse_cell(text: str) -> Any:
         ValueError: It is a number of more digits than any number needs.
 
     Example:
-        >>> [parse_cell(text) for text in ("", "4", "0.5", "True", "none", "nan")]
-        [None, 4, 0.5, True, 'none', None]
+        >>> [parse_cell(text) for text in ("", "4", "0.5", "-.5", "True", "none", "nan")]
+        [None, 4, 0.5, -0.5, True, 'none', None]
     """
     if text.strip() in MISSING or text.strip().lower() in NO_NUMBER:
         return None
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
-    number = parse_number(text.strip())
-    if number is None and NUMBER.fullmatch(text.strip()):
+    digits = BARE_POINT.sub(r"\g<1>0.", text.strip())
+    number = parse_number(digits)
+    if number is None and NUMBER.fullmatch(digits):
         return None  # too large for a number, 1e999
     return text if number is None else number

@@ -13,6 +13,7 @@ from unknot.core.dataset import FileSettings
 from unknot.core.errors import ConfigError
 from unknot.core.objective import sampler_of
 from unknot.core.optim import OPTIMIZERS, Optimizer
+from unknot.core.text import shown
 from unknot.core.toml import parse_value
 from unknot.data.parts.entry import entry_for
 from unknot.data.parts.number_file import NumberFile
@@ -37,13 +38,30 @@ def assign(table: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
         {'steps': 5, 'objective': {'beta': 4}, 'data': {'name': 'dsprites'}}
     """
     result = copy.deepcopy(dict(table))
+    given: set[str] = set()
     for word in words:
         path, equals, text = (part.strip() for part in word.partition("="))
         if not equals or not all(path.split(".")):
             raise ConfigError(f"Expected key=value such as objective.beta=4; got '{word}'.")
         check_name(path, "A key")
+        check_once(path, given)
         dotted.put(result, path, parse_value(text, path))
     return result
+
+
+def check_once(path: str, given: set[str]) -> None:
+    """Refuse a setting that was given before, and add it to those that were.
+
+    Example:
+        >>> check_once("objective.name", {"objective"})
+        Traceback (most recent call last):
+        ...
+        unknot.core.errors.ConfigError: objective is given twice; leave one of them out.
+    """
+    path = path.removesuffix(".name")
+    if path in given:
+        raise ConfigError(f"{shown(path)} is given twice; leave one of them out.")
+    given.add(path)
 
 
 def seeds(text: str) -> int | list[int]:

@@ -23,7 +23,7 @@ def apply(table: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
     other has the same.
 
     Example:
-        >>> apply({}, ["beta=2", "objective=vae", "objective=beta_vae", "lr=0.001"])
+        >>> apply({}, ["beta=2", "objective=beta_vae", "lr=0.001"])
         {'objective': {'name': 'beta_vae', 'beta': 2}, 'optim': {'lr': 0.001}}
     """
     paths = [word for word in words if "=" not in word or _is_whole(_path(word))]
@@ -31,10 +31,13 @@ def apply(table: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
     result = config.assign(table, paths)
     if any(_path(word) == "seeds" for word in paths) and isinstance(result["seeds"], str):
         result["seeds"] = config.seeds(result["seeds"])
+    given = {_path(word).removesuffix(".name") for word in paths}
     for word in short:
         path, _, value = word.partition("=")
         check_name(path.strip(), "A key")
-        result = config.assign(result, [f"{complete(result, path.strip())}={value}"])
+        whole = complete(result, path.strip())
+        config.check_once(whole, given)
+        result = config.assign(result, [f"{whole}={value}"])
     return result
 
 

@@ -4,9 +4,13 @@ from dataclasses import dataclass
 
 import torch
 
+from unknot.core.border import check_whole
 from unknot.core.errors import ConfigError
 from unknot.engine.device import cores, runtime
 from unknot.studies.plan import members_for
+
+MOST_WORKERS = 1_024
+"""Processes; more than any machine or queue serves at once."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,8 @@ def machine(
         workers: Processes, where someone decided.
         threads: Of each, where the study has begun: another number would give other bits.
     """
-    if workers is not None and workers < 1:
-        raise ConfigError(f"A study needs a worker or more; got {workers}.")
+    if workers is not None:
+        check_whole("workers", workers, 1, MOST_WORKERS)
     gpus = gpu_names(device)
     for gpu in gpus:
         runtime(gpu)  # each has to be there
