@@ -145,7 +145,7 @@ def test_machines_share_their_cores_out(monkeypatch):
     assert machine(99, device="cpu", workers=30).threads == 1
     begun = machine(1, device="cpu", threads=1)  # goes on with the threads it began with
     assert (begun.workers, begun.threads) == (8, 1)
-    with pytest.raises(ConfigError, match="a worker or more"):
+    with pytest.raises(ConfigError, match="workers must be a whole number from 1 to 1,024; got 0"):
         machine(9, workers=0)
 
 
