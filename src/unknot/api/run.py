@@ -228,6 +228,23 @@ class Run(run.Run):
         measured = latents.measure_latents(self)[member]
         return Picture(figures.factor_figure(measured, self.dataset.space.names))
 
+    def plot_matrix(self, kind: str = "pearson", member: int = 0) -> "Picture":
+        """A matrix of latents by factors as a figure, each latent with its σ and KL divergence.
+
+        Args:
+            kind: ``dci`` (importances), ``sap`` (predictability), ``cbd`` (correlations with the
+                largest and second marked), ``information`` (nats) or ``pearson`` (with signs).
+            member: Which model, if there are several.
+
+        Raises:
+            ConfigError: There is no such matrix.
+            DataError: The data has no factors, or is not here; or the model diverged.
+        """
+        from unknot.report.model import matrices
+        from unknot.report.picture import Picture
+
+        return Picture(matrices.matrix_view(self, kind, member))
+
     def explain(self, member: int = 0) -> "DataFrame":
         """Which latent follows which factor, and how strongly: a row for each latent.
 

@@ -15,23 +15,27 @@ def show(
     device: Device = "auto",
     data: DataPlace = None,
 ) -> None:
-    """Visualise a run: traversals (PNG, GIF), reconstructions, samples, curves, and an HTML page.
+    """Visualise a run: traversals (PNG, GIF), reconstructions, matrices, curves, and an HTML page.
 
+    Matrices of latents by factors are what DCI, SAP, CbD and MIG are made of, and correlations.
     Also shows reconstructions of out-of-distribution inputs: noise, a triangle, other colours. If
     the run's data is not there, it draws samples and traversals alone, around the prior.
 
     Example: `unknot show runs/beta_vae-dsprites-1`
     """
     from unknot.cli.screen import say
+    from unknot.report.model.latents import check_member
+    from unknot.report.model.matrices import measure_matrices
     from unknot.report.run.page import stored_scores, write_page, write_pictures
     from unknot.runs.verbs import load
 
     folder = output_folder(out or run)
     trained = load(run, device=device, data=data)
     scores = stored_scores(trained)  # damaged ones are refused before anything is written
-    for path in write_pictures(trained, folder, member):
+    matrices = measure_matrices(trained, check_member(trained, member))
+    for path in write_pictures(trained, folder, member, matrices=matrices):
         say(str(path))
     if not trained.has_data:
         say("The run's data is not here: samples and traversals only. Say where with --data PATH.")
         return
-    say(str(write_page(trained, folder, scores=scores)))
+    say(str(write_page(trained, folder, scores=scores, matrices=matrices)))

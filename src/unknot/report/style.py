@@ -44,6 +44,8 @@ DEPTHS = LinearSegmentedColormap.from_list("depths", (PAPER, ACCENT, INK))
 SIGNS = LinearSegmentedColormap.from_list("signs", (ALARM, PAPER, ACCENT))
 EDGE = 0.12
 """Inches that stay free at the right: lines that end with the picture look cut."""
+LETTERS = 10
+"""Of a title that go into an inch."""
 LONGEST_LABEL = 48
 """Characters of a tick or of an entry of a legend."""
 

@@ -17,6 +17,7 @@ from unknot.report.html import data_uri, render
 from unknot.report.model import figures, pictures, traversals, views
 from unknot.report.model.card import model_card
 from unknot.report.model.latents import Latents, check_member, measure_latents
+from unknot.report.model.matrices import Matrices, matrix_views, measure_matrices
 from unknot.report.run import describe
 from unknot.report.sheet import tiles
 from unknot.report.style import png
@@ -27,8 +28,17 @@ SMALL_TRAVERSALS = 10
 """Populations up to this size show the traversals of every member."""
 
 
-def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
-    """Write the pictures of one member: PNG files and a GIF."""
+def write_pictures(
+    run: Run, folder: Path, member: int = 0, *, matrices: Matrices | None = None
+) -> list[Path]:
+    """Write the pictures of one member: PNG files and a GIF.
+
+    Args:
+        run: The trained models.
+        folder: Where to write them.
+        member: Which model.
+        matrices: Its latents by factors, if they are measured already.
+    """
     check_member(run, member)
     latents = measure_latents(run)
     files = {
@@ -38,6 +48,9 @@ def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
     if run.has_data and not run.dataset.space.stands_in:
         factors = figures.factor_figure(latents[member], run.dataset.space.names)
         files["factors.png"] = png(factors)
+        matrices = matrices or measure_matrices(run, member)
+        for kind, figure in matrix_views(run, matrices).items():
+            files[f"matrix-{kind}.png"] = png(figure)
     if run.has_data:
         files["reconstructions.png"] = png(views.reconstruction_view(run, member))
     if run.has_data or run.dataset.noun != "rows":
@@ -51,16 +64,23 @@ def write_pictures(run: Run, folder: Path, member: int = 0) -> list[Path]:
     return [folder / name for name in files]
 
 
-def write_page(run: Run, folder: Path, *, scores: Sequence[Mapping[str, float]] = ()) -> Path:
+def write_page(
+    run: Run,
+    folder: Path,
+    *,
+    scores: Sequence[Mapping[str, float]] = (),
+    matrices: Matrices | None = None,
+) -> Path:
     """Write ``index.html``: everything about a run in one file that needs no other.
 
     Args:
         run: The trained models.
         folder: Where to write it.
         scores: Scores by name, one mapping for each member; empty for a diverged one.
+        matrices: Latents by factors of a member, if they are measured already.
     """
     path = folder / "index.html"
-    write_whole(path, page(run, scores=scores).encode())
+    write_whole(path, page(run, scores=scores, matrices=matrices).encode())
     return path
 
 
@@ -100,7 +120,12 @@ def _marks(remarks: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {metric: ", ".join(numbers) for metric, numbers in marks.items()}
 
 
-def page(run: Run, *, scores: Sequence[Mapping[str, float]] = ()) -> str:
+def page(
+    run: Run,
+    *,
+    scores: Sequence[Mapping[str, float]] = (),
+    matrices: Matrices | None = None,
+) -> str:
     """The text of the page that `write_page` writes."""
     latents, seeds = measure_latents(run), run.spec.seed_list
     if len(scores) not in (0, len(seeds)):
@@ -109,6 +134,8 @@ def page(run: Run, *, scores: Sequence[Mapping[str, float]] = ()) -> str:
     remarks = stored_remarks(run) if any(scores) else {}
     names = list(dict.fromkeys(name for of_member in scores for name in of_member))
     healthy = [p for p in range(len(seeds)) if p not in run.diverged]
+    if healthy and (matrices is None or matrices.member != healthy[0]):
+        matrices = measure_matrices(run, healthy[0])
     return render(
         "run/page.html",
         run=run,
@@ -127,12 +154,18 @@ def page(run: Run, *, scores: Sequence[Mapping[str, float]] = ()) -> str:
         score_names=[name for name in names if not _is_part(name, names)],
         curves=[_curve(run, name) for name in figures.curve_names(run.curves)],
         card=model_card(run, latents, healthy[0], rows=2) if healthy else None,
+        matrices=_matrices(run, matrices) if healthy and matrices else {},
+        reasons=matrices.reasons if healthy and matrices else {},
         others=_others(run, latents, healthy[1:]),
         settings=describe.settings(run),
         toml=to_toml(without_folders(run.spec.table())),
         load=describe.load_code(run),
         suggestions=describe.suggestions(run, latents),
     )
+
+
+def _matrices(run: Run, matrices: Matrices) -> dict[str, str]:
+    return {kind: data_uri(png(figure)) for kind, figure in matrix_views(run, matrices).items()}
 
 
 def _terms(run: Run, latents: Sequence[Latents], healthy: Sequence[int]) -> list[dict[str, str]]:

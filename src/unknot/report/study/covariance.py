@@ -11,9 +11,10 @@ from matplotlib.image import AxesImage
 
 from unknot.core.text import compact
 from unknot.report.study.latents import Posteriors
-from unknot.report.study.style import LETTERS, DataFigure, panels
+from unknot.report.study.style import DataFigure, panels
 from unknot.report.style import (
     INK,
+    LETTERS,
     MUTED,
     PAPER,
     SIGNS,

@@ -12,8 +12,18 @@ from unknot.core import noise
 from unknot.core.errors import DataError
 from unknot.report.model.latents import UNUSED, measure_latents, sample_rows
 from unknot.report.study.boxes import density
-from unknot.report.study.style import LETTERS, DataFigure, panels
-from unknot.report.style import ACCENT, ALARM, INK, MUTED, RULE, footnote, set_panel, styled
+from unknot.report.study.style import DataFigure, panels
+from unknot.report.style import (
+    ACCENT,
+    ALARM,
+    INK,
+    LETTERS,
+    MUTED,
+    RULE,
+    footnote,
+    set_panel,
+    styled,
+)
 from unknot.runs.run import Run
 
 SAMPLE = 2_048

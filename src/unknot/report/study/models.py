@@ -28,8 +28,8 @@ from unknot.report.study.latents import (
     posterior_densities,
     posterior_ellipses,
 )
-from unknot.report.study.style import LETTERS, DataFigure, across
-from unknot.report.style import png, set_title, styled
+from unknot.report.study.style import DataFigure, across
+from unknot.report.style import LETTERS, png, set_title, styled
 from unknot.runs.run import Run
 
 TRAVERSALS = 8

@@ -33,8 +33,6 @@ ROW = 0.165
 """Inches of one configuration."""
 FEW = 10
 """Runs up to which each is a dot of its own: quartiles of fewer say nothing."""
-LETTERS = 10
-"""Of a title that go into an inch."""
 SHIFT = 1.5
 """Points of a panel that a line is drawn beside the next."""
 
