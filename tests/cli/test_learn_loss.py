@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from unknot.core.csv_files import read_csv
+from unknot.learnt_loss.learn import LearntLoss, agreement
 from unknot.losses.overlap import read_kernel
 
 
@@ -146,3 +148,104 @@ def test_the_same_command_resumes_and_another_is_refused(learn, tmp_path, monkey
     assert code == 0, err
     assert torch.equal(read_kernel(str(path))[0], whole)
     assert not (tmp_path / "kernel.checkpoints").exists()
+
+
+@pytest.fixture
+def learn_grid(unknot, tiny, tmp_path):
+    def call(*words):
+        return unknot(
+            *("learn-loss", "--data", "arrays", "--set", f"data.path={tiny}", "--device", "cpu"),
+            *("--steps", 12, "--batch", 16, "--pairs", 64, "--out", tmp_path / "kernels", *words),
+        )
+
+    return call
+
+
+AXES = ("--grid", "radius=1,3", "--grid", "lr=0.001,0.1")
+
+
+def test_a_grid_is_planned_learnt_and_resumed(learn_grid, learn, tmp_path, monkeypatch):
+    folder = tmp_path / "kernels"
+    code, out, err = learn_grid(*AXES, "--plan", "--json")
+    assert code == 0, err
+    plan = json.loads(out)
+    assert [(row["radius"], row["lr"], row["state"]) for row in plan] == [
+        (r, lr, "to do") for r in "13" for lr in ("0.001", "0.1")
+    ]
+    assert not folder.exists()
+
+    monkeypatch.setattr("unknot.learnt_loss.learn.SAVE_EVERY", 5)
+    with monkeypatch.context() as patch:
+        calls = []
+
+        def interrupt(*_, **__):
+            calls.append(0)
+            if len(calls) == 3:  # two for each kernel: the second one is never finished
+                raise KeyboardInterrupt
+            return agreement(*_, **__)
+
+        patch.setattr("unknot.learnt_loss.learn.agreement", interrupt)
+        assert learn_grid(*AXES)[0] == 130
+    assert len(read_csv(folder / "kernels.csv")) == 1
+    code, out, _ = learn_grid(*AXES, "--plan", "--json")
+    assert [row["state"] for row in json.loads(out)] == ["done", "at step 10", "to do", "to do"]
+    first = (folder / f"{plan[0]['id']}.safetensors").stat().st_mtime_ns
+
+    code, out, err = learn_grid(*AXES)
+    assert code == 0, err
+    assert "4 kernels, 3 of them to learn: 36 steps." in out
+    assert (folder / f"{plan[0]['id']}.safetensors").stat().st_mtime_ns == first
+    rows = read_csv(folder / "kernels.csv")
+    assert [row["id"] for row in rows] == [row["id"] for row in plan]
+    assert (folder / "kernels.png").read_bytes().startswith(b"\x89PNG")
+    assert not [*folder.glob("*.checkpoints")]
+
+    # The same kernel as by a command of its own.
+    assert learn("--radius", 1, "--steps", 12, "--lr", 0.1)[0] == 0
+    alone = LearntLoss.load(tmp_path / "kernel.safetensors")
+    among = LearntLoss.load(folder / f"{plan[1]['id']}.safetensors")
+    assert torch.equal(alone.kernel, among.kernel)
+    assert float(rows[1]["factor_rank"]) == alone.after.factor_rank
+    assert float(rows[1]["pixels.factor_rank"]) == alone.before.factor_rank
+
+
+def test_the_published_grid(unknot, tmp_path):
+    code, out, err = unknot("learn-loss", "--preset", "michlo2022_e8", "--plan", "--json")
+    assert code == 0, err
+    assert len({row["id"] for row in json.loads(out)}) == 32
+    fewer = ("--lr", 0.001, "--grid", "radius=15")
+    code, out, _ = unknot("learn-loss", "--preset", "michlo2022_e8", *fewer, "--plan", "--json")
+    assert [row["data.square"] for row in json.loads(out)] == ["8", "4", "2", "1"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--grid", "radius=1,99"), "radius 99 reaches further than images of"),
+        (("--grid", "radius=1,1"), "The grid has a kernel twice: radius=1."),
+        (("--grid", "radius=[]"), "The axis radius has no values."),
+        (("--grid", "radius"), "Expected an axis such as"),
+        (("--grid", "radius=1", "--grid", "loss.radius=2"), "The axis loss.radius comes twice."),
+        (("--grid", "radius=1", "--radius", 2), "radius is set, and an axis of the grid too"),
+        (("--grid", "radios=1"), "Unknown key 'radios'"),
+        (("--grid", "seed=0,x"), "loss.seed should be a whole number"),
+        (("--grid", "radius=1", "--resave", "x.npz"), "--resave is for one kernel"),
+        (("--preset", "michlo"), "There is no preset 'michlo'"),
+    ],
+)
+def test_a_grid_of_nonsense_gets_one_line(learn_grid, words, said, tmp_path):
+    code, _, err = learn_grid(*words, "--json")
+    assert code == 2
+    assert said in err
+    assert err.strip().count("\n") == 0
+    assert not (tmp_path / "kernels").exists()
+
+
+def test_another_kernel_under_a_name_of_the_grid_is_refused(learn_grid, learn, tmp_path):
+    _, out, _ = learn_grid("--grid", "radius=1", "--plan", "--json")
+    assert learn()[0] == 0
+    taken = tmp_path / "kernels" / f"{json.loads(out)[0]['id']}.safetensors"
+    taken.parent.mkdir()
+    (tmp_path / "kernel.safetensors").rename(taken)
+    code, _, err = learn_grid("--grid", "radius=1")
+    assert (code, "was learnt with other settings" in err) == (2, True)

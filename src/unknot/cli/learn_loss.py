@@ -1,18 +1,26 @@
 """``unknot learn-loss``: a reconstruction loss whose distances follow the factors."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unknot.cli.options import Device, Json, override
 
+if TYPE_CHECKING:
+    from unknot.learnt_loss.grid import KernelPlan
+
 
 def learn_loss(
     data: Annotated[str, typer.Option(help="Dataset.")] = "xysquares",
-    out: Annotated[Path, typer.Option(help="Output file for the kernel.")] = Path(
-        "kernel.safetensors"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Output file for the kernel; with a grid, the folder for all kernels.",
+            show_default="kernel.safetensors, or kernels",
+        ),
+    ] = None,
     radius: Annotated[
         int | None, typer.Option(help="Kernel radius in pixels.", show_default="31")
     ] = None,
@@ -44,6 +52,20 @@ def learn_loss(
             help="Any other setting, e.g. data.spacing=4 or loss.l2=0. Repeatable.",
         ),
     ] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--grid",
+            help="Learn a kernel for each of these values, e.g. radius=31,63 or data.square=8,4. "
+            "Repeatable; all combinations are learnt.",
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="A published grid: michlo2022_e8 (32 kernels).")
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print which kernels would be learnt, and stop.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Learn a blur kernel under which image distances follow factor distances.
@@ -52,23 +74,19 @@ def learn_loss(
     picture of it are written after the last step. If interrupted, run the same command again: it
     resumes from the last checkpoint, one every 100 steps, to the bit as without a pause.
 
-    Example: `unknot learn-loss --data xysquares --radius 31 --steps 300 --out kernel.safetensors`
+    With `--grid` or `--preset`, a folder gets a kernel for each combination, a table (kernels.csv)
+    and a figure (kernels.png). The same command resumes.
+
+    Examples:
+    `unknot learn-loss --data xysquares --radius 31 --steps 300 --out kernel.safetensors`
+
+    `unknot learn-loss --grid radius=31,63 --grid data.square=8,4,2,1 --steps 300 --out kernels`
 
     Then: `unknot train --data xysquares --set
     'objective.likelihood={kind="overlap", kernel="learnt", path="kernel.safetensors"}'`
     """
-    from dataclasses import asdict
-
-    from unknot.cli.screen import bar, print_json, print_table, say
-    from unknot.core.errors import ConfigError, StoreError
-    from unknot.core.files import remove, write_whole
-    from unknot.core.registry import nearest
-    from unknot.learnt_loss import learn as learning
-    from unknot.learnt_loss.resave import resave as resaved
-    from unknot.report.data.kernels import kernel_figure
-    from unknot.report.style import png
-    from unknot.runs import config
-    from unknot.runs.fields import build
+    from unknot.core.errors import ConfigError
+    from unknot.learnt_loss.grid import plan_kernels, use_preset
 
     flags = {
         "loss.radius": radius,
@@ -79,19 +97,99 @@ def learn_loss(
         "loss.mode": mode,
         "loss.seed": seed,
     }
+    table, axes = override({"data": data, "loss": {}}, flags, set_), grid or []
+    if preset is not None:
+        table, axes = use_preset(preset, table, axes)
+    kernels = plan_kernels(table, axes)
+    if not axes and not plan:
+        _learn_one(kernels[0], out or Path("kernel.safetensors"), resave, device, json)
+        return
+    if resave is not None:
+        raise ConfigError("--resave is for one kernel; leave it out with a grid.")
+    _learn_grid(kernels, out or Path("kernels"), device, plan, json)
+
+
+def _learn_grid(
+    kernels: "Sequence[KernelPlan]", folder: Path, device: str, stop: bool, json: bool
+) -> None:
+    """Print the plan, learn what is still to do, and draw all kernels."""
+    from math import prod
+
+    from unknot.cli.screen import bar, print_json, print_table, say
+    from unknot.core.files import check_folder, inside, write_whole
+    from unknot.learnt_loss import grid
+    from unknot.report.data.kernels import WIDEST, kernels_figure
+    from unknot.report.style import png
+
+    check_folder(folder)
+    states = {kernel.id: kernel.state(folder) for kernel in kernels}
+    rows = [{"id": kernel.id, **kernel.row, "state": states[kernel.id]} for kernel in kernels]
+    if stop:
+        grid.check_plan(kernels)
+    if stop or not json:
+        (print_json if json else print_table)(rows)
+    todo = [kernel for kernel in kernels if states[kernel.id] != "done"]
+    total = sum(kernel.settings.steps for kernel in todo)
+    if not json:
+        say(f"{len(kernels):,} kernels, {len(todo):,} of them to learn: {total:,} steps.")
+    if stop:
+        return
+    places = {kernel.id: n for n, kernel in enumerate(todo)}
+    with bar("learn", total, "steps") as update:
+
+        def watch(kernel: "KernelPlan", step: int, rank: float) -> None:
+            place = places[kernel.id]
+            before = sum(each.settings.steps for each in todo[:place])
+            note = f"kernel {place + 1} of {len(todo)}, rank correlation {rank:.3f}"
+            update(before + step, note)
+
+        learnt = grid.learn_kernels(kernels, folder, device=device, watch=watch)
+    sizes = [len({str(kernel.point[path]) for kernel in kernels}) for path in kernels[0].point]
+    fit = [n for k in range(len(sizes)) if (n := prod(sizes[k:])) <= WIDEST]
+    figure = kernels_figure(
+        [loss.kernel for loss in learnt],
+        [[f"{axis} {value}" for axis, value in kernel.row.items()] for kernel in kernels],
+        [loss.after.factor_rank for loss in learnt],
+        title=f"{len(learnt)} learnt kernels",
+        columns=max(fit, default=WIDEST),
+    )
+    picture = inside(folder, "kernels.png")
+    write_whole(picture, png(figure))
+    results = [
+        {
+            "id": kernel.id,
+            **kernel.row,
+            "factor_rank": round(loss.after.factor_rank, 4),
+            "random_rank": round(loss.after.random_rank, 4),
+        }
+        for kernel, loss in zip(kernels, learnt, strict=True)
+    ]
+    (print_json if json else print_table)(results)
+    if not json:
+        say(f"Kernels: {folder}; their table: {inside(folder, grid.TABLE)}; figure: {picture}")
+
+
+def _learn_one(
+    kernel: "KernelPlan", out: Path, resave: Path | None, device: str, json: bool
+) -> None:
+    """Learn one kernel into a file, with its picture beside it."""
+    from dataclasses import asdict
+
+    from unknot.cli.screen import bar, print_json, print_table, say
+    from unknot.core.errors import StoreError
+    from unknot.core.files import remove, write_whole
+    from unknot.learnt_loss import learn as learning
+    from unknot.learnt_loss.resave import resave as resaved
+    from unknot.report.data.kernels import kernel_figure
+    from unknot.report.style import png
+
+    dataset, settings = kernel.data, kernel.settings
     picture = out.with_name(f"{out.name.removesuffix('.safetensors')}.png")
     checkpoints = picture.with_suffix(".checkpoints")
     # With checkpoints, a picture without its kernel was left by a process that was killed.
     for path in (out, resave, None if checkpoints.is_dir() else picture):
         if path is not None and path.exists():  # runs may depend on it
             raise StoreError(f"{path} already exists; choose another name.")
-    table = override({"data": data, "loss": {}}, flags, set_)
-    if unknown := [key for key in table if key not in ("data", "loss")]:
-        raise ConfigError(f"Unknown key '{unknown[0]}'{nearest(unknown[0], ['data', 'loss'])}")
-    if not isinstance(table["loss"], dict):
-        raise ConfigError(f"loss must be a table, such as loss.l2=0; got {table['loss']!r}.")
-    dataset = config.spec({"data": table["data"]}).data
-    settings = build(learning.LossSettings, table["loss"], "loss")
     with bar("learn", settings.steps, "steps") as update:
         loss = learning.learn_loss(
             dataset.settings,

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from unknot.core.choices import Creatable
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
@@ -15,7 +16,7 @@ SIDE = 64
 
 
 @dataclass(frozen=True)
-class XYSquares:
+class XYSquares(Creatable):
     """XYSquares: a red, a green and a blue square, each on its own grid of places.
 
     At spacing 8 any two places along a factor are equally far apart pixel by pixel, so pixels say
@@ -27,7 +28,7 @@ class XYSquares:
 
     Args:
         spacing: Pixels between neighbouring places: 1 to 8 for squares of 8 pixels, and the size
-            of the square for smaller ones.
+            of the square for smaller ones; files and commands may leave it out.
         square: Side of the squares: 8, 4, 2 or 1 pixels on grids of 8, 16, 32 or 64 places.
         standardize: Subtract the mean and divide by the deviation of the paper's table A.2; for
             squares below 8, which the table leaves out, by the closed form behind it.
@@ -47,6 +48,18 @@ class XYSquares:
                 f"XYSquares with squares of {self.square} needs spacing {self.square}; "
                 f"got {self.spacing}. Set spacing={self.square}."
             )
+
+    @classmethod
+    def create(
+        cls, spacing: int | None = None, square: int = 8, standardize: bool = False
+    ) -> "XYSquares":
+        """Squares side by side unless a spacing is given.
+
+        Example:
+            >>> XYSquares.create(square=4)
+            XYSquares(spacing=4, square=4, standardize=False)
+        """
+        return cls(square if spacing is None else spacing, square, standardize)
 
     def load(self) -> FactorDataset:
         """The formula and its factor grid."""

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
-from unknot.core.errors import ConfigError, StoreError
+from unknot.core.errors import ConfigError, DataError, StoreError
 from unknot.core.factors import FactorSpace
 from unknot.core.hyper import at_least
 from unknot.core.registry import nearest
@@ -32,7 +32,7 @@ from unknot.engine.checkpoint import Checkpoint, latest, save, write_tensors
 from unknot.engine.device import runtime, threads
 from unknot.learnt_loss.soft_rank import pearson, soft_rank
 from unknot.losses.blur import check_reach, convolve
-from unknot.losses.overlap import Overlap
+from unknot.losses.overlap import Overlap, read_kernel
 from unknot.metrics.parts.columns import midranks
 from unknot.metrics.parts.distances import RANDOM, correlations
 from unknot.runs.lock import hold
@@ -127,6 +127,27 @@ class LearntLoss:
         write_tensors(Path(path), {"kernel": self.kernel}, facts)
         return Overlap.create(kernel="learnt", path=str(path))
 
+    @classmethod
+    def load(cls, path: str | Path) -> "LearntLoss":
+        """What `save` wrote.
+
+        Raises:
+            DataError: The file is missing, holds no kernel, or does not say how it was learnt.
+        """
+        from safetensors import safe_open
+
+        kernel, _ = read_kernel(str(path))
+        with safe_open(path, "pt") as file:
+            facts = file.metadata() or {}
+        try:
+            data, settings, before, after = (
+                json.loads(facts[name]) for name in ("data", "settings", "before", "after")
+            )
+            found = Correlations(**before), Correlations(**after)
+            return cls(kernel, LossSettings(**settings), data, *found)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"'{path}' does not say how its kernel was learnt.") from error
+
 
 def learn_loss(
     data: Any,
@@ -166,8 +187,7 @@ def learn_loss(
             the bit as without a pause.
     """
     dataset = data.load().to(runtime(device, "float32").device)
-    dataset.require_factors("Learnt losses")
-    check_reach(settings.radius, dataset.shape[-2:])
+    check_learnable(dataset, settings)
     table = {"name": dataset.name, **settings_table(data)}
     who = {"settings": asdict(settings), "data": table, "images": dataset.signature()}
     alone: AbstractContextManager[None] = nullcontext()
@@ -182,6 +202,17 @@ def learn_loss(
     seed = settings.seed
     before = agreement(dataset, lambda x: x, seed=seed)
     return LearntLoss(kernel.cpu(), settings, table, before, agreement(dataset, after, seed=seed))
+
+
+def check_learnable(dataset: FactorDataset, settings: LossSettings) -> None:
+    """Check that a dataset has a grid of factors, and images that the kernel does not outreach.
+
+    Raises:
+        UnknotError: It has not.
+    """
+    dataset.require_factors("Learnt losses")
+    check_reach(settings.radius, dataset.shape[-2:])
+    dataset.space.require_grid("Learnt losses")
 
 
 def _learn(

@@ -18,7 +18,7 @@ from unknot.report.data.distances import (
     matrices_figure,
     run_sources,
 )
-from unknot.report.data.kernels import kernel_figure
+from unknot.report.data.kernels import kernel_figure, kernels_figure
 from unknot.report.data.thresholds import pair_deltas, threshold_figure
 from unknot.report.style import png
 
@@ -160,6 +160,17 @@ def test_a_kernel_is_drawn_as_it_is():
     assert lines.lines[0].get_ydata().tolist() == kernel[2].tolist()
     assert lines.lines[1].get_ydata().tolist() == kernel[:, 2].tolist()
     assert lines.lines[0].get_xdata().tolist() == [-2, -1, 0, 1, 2]
+
+
+def test_kernels_of_a_grid_stand_in_their_order():
+    kernels = [torch.full((side, side), float(side)) for side in (3, 5, 7)]
+    labels = [[f"radius {len(k) // 2}"] for k in kernels]
+    figure = kernels_figure(kernels, labels, [0.1, 0.2, 0.3], title="three", columns=2)
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.images[0].get_array().shape for axes in shown] == [(3, 3), (5, 5), (7, 7)]
+    assert [axes.get_title("left") for axes in shown] == ["radius 1", "radius 2", "radius 3"]
+    assert [axes.get_xlabel() for axes in shown] == ["0.100", "0.200", "0.300"]
+    assert len(figure.axes) == 4, "two rows of two"
 
 
 def turned_codes(turn, width, points=400):

@@ -1,11 +1,33 @@
 """Pictures of kernels: learnt ones, and those of blurs."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from unknot.report.style import ACCENT, ALARM, DEPTHS, new_figure, number_ticks, show_frame, styled
+from unknot.core.text import shorten
+from unknot.report.style import (
+    ACCENT,
+    ALARM,
+    DEPTHS,
+    SMALL,
+    footnote,
+    new_figure,
+    number_ticks,
+    show_frame,
+    styled,
+)
+
+PANEL = 1.25
+"""Inches of a kernel among others."""
+WIDEST = 8
+"""Kernels side by side."""
+MOST = 128
+"""Kernels of a figure."""
+LONGEST_LINE = 20
+"""Characters of a line above a kernel."""
 
 
 @styled
@@ -34,4 +56,46 @@ def kernel_figure(kernel: Float[Tensor, "k k"], *, title: str) -> Figure:
     for axes in (image, lines):
         show_frame(axes, "frame")
     lines.set_xlabel("pixels from the centre")
+    return figure
+
+
+@styled
+def kernels_figure(
+    kernels: Sequence[Float[Tensor, "k k"]],
+    labels: Sequence[Sequence[str]],
+    ranks: Sequence[float],
+    *,
+    title: str,
+    columns: int,
+) -> Figure:
+    """Kernels side by side, each in colours from 0 to its own largest weight.
+
+    Args:
+        kernels: Of any sizes; the first 128 are drawn.
+        labels: Lines above each.
+        ranks: The rank correlation below each.
+        title: Of the figure.
+        columns: Kernels of a row; at most 8 are.
+    """
+    drawn = min(len(kernels), MOST)
+    columns = max(1, min(columns, WIDEST, drawn))
+    rows = -(-drawn // columns)
+    lines = max(map(len, labels))
+    height = rows * (PANEL + 0.28 + 0.13 * lines) + 0.6
+    figure = new_figure((max(columns * PANEL + 0.3, 5.2), height), title)
+    panels = figure.subplots(rows, columns, squeeze=False).flatten()
+    for axes in panels[drawn:]:
+        axes.set_visible(False)
+    for axes, kernel, label, rank in zip(panels, kernels, labels, ranks, strict=False):
+        values = kernel.detach().double().cpu().numpy()
+        axes.imshow(values, cmap=DEPTHS, vmin=min(float(values.min()), 0.0))
+        axes.set_title("\n".join(shorten(x, LONGEST_LINE) for x in label), fontsize=SMALL)
+        axes.set_xlabel(f"{rank:.3f}", fontsize=SMALL)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        show_frame(axes, "frame")
+    notes = ["Below each kernel: rank correlation along factors.", "Colours: 0 to largest weight."]
+    if drawn < len(kernels):
+        notes.append(f"The first {drawn} of {len(kernels):,} kernels.")
+    footnote(figure, notes)
     return figure

@@ -107,7 +107,7 @@ def read_study(
         table = _with_quick(table, shorter)
     table = _with_words(table, assignments)
     if grid:
-        table["across"] = _with_axes(table.get("across", {}), grid)
+        table["across"] = with_axes(table.get("across", {}), grid)
     if seeds is not None:
         table["seeds"] = config.seeds(seeds)
     if isinstance(listed := table.get("metrics") if metrics is None else metrics, str):
@@ -149,7 +149,7 @@ def _with_quick(table: Mapping[str, Any], quick: Any) -> dict[str, Any]:
     return {**shorter, "name": f"{table['name']} quick"}
 
 
-def _with_axes(across: Any, axes: Sequence[str]) -> dict[str, Any]:
+def with_axes(across: Any, axes: Sequence[str]) -> dict[str, Any]:
     """The table ``[across]`` with axes such as ``objective.beta=1,2,4``."""
     if not isinstance(across, dict):
         raise ConfigError(f"[across] must be a table of settings; got {across!r}.")
