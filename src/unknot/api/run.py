@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unknot.api.progress import bar, say
 from unknot.api.scores import Scores
 from unknot.core.border import check_type, check_whole
+from unknot.core.errors import ConfigError
 from unknot.runs import evaluate, longer, run, verbs
 from unknot.runs.folder import RunFolder
 from unknot.runs.metric_names import by_protocol, metric_names
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from unknot.report.explorer.forms import Form
+    from unknot.report.model.chosen_traversals import Span
     from unknot.report.picture import Picture
 
 
@@ -137,17 +139,58 @@ class Run(run.Run):
                 training.run(watch=move, stop=stop.is_set)
         return Run.wrap(Run(training, self.path), say=progress)
 
-    def traverse(self, member: int = 0) -> "Picture":
+    def traverse(
+        self,
+        member: int = 0,
+        *,
+        base: Any = None,
+        span: "Span" = None,
+        steps: int = 9,
+        order: str = "kl",
+        latent: int | str | None = None,
+        bases: Sequence[Any] | None = None,
+    ) -> "Picture":
         """Images decoded while one latent moves and the others stay, the most informative first.
 
-        Of a table, how far each latent moves each column, as a figure.
+        ``run.traverse(latent=3, bases=[0, 10, 20])`` moves one latent of several images. Of a
+        table, how far each latent moves each column, as a figure, without options.
 
         Args:
             member: Which model, if there are several.
+            base: The image around which latents move, or its row; one in the middle when None.
+            span: From which value to which, ``(-3, 3)``, or of each latent that is shown,
+                ``{0: (-3, 3), 4: (-1, 2)}``; 2 standard deviations about its mean when None.
+            steps: Columns.
+            order: ``kl``, or ``factor``: latents that follow the same factor beside each other.
+            latent: Move this one alone, a row per image; or a factor, for the latent that follows
+                it most.
+            bases: The images of these rows, or their numbers; some of the data when None.
+
+        Raises:
+            ConfigError: There is no such row, latent or order, or no such span.
+            ShapeError: The data is a table, or the image is of another size.
         """
-        from unknot.report.model import latents, views
+        from unknot.report.model import chosen_traversals, latents, views
         from unknot.report.picture import Picture
 
+        if latent is not None:
+            if base is not None or order != "kl":
+                raise ConfigError(
+                    "With latent=, images are bases=[...]; base and order do not apply."
+                )
+            return Picture(
+                chosen_traversals.traverse_images(
+                    self, latent, member, bases=bases, span=span, steps=steps
+                )
+            )
+        if bases is not None:
+            raise ConfigError("bases needs the latent that moves: traverse(latent=3, bases=[...]).")
+        if base is not None or span is not None or (steps, order) != (9, "kl"):
+            return Picture(
+                chosen_traversals.traverse_latents(
+                    self, member, base=base, span=span, steps=steps, order=order
+                )
+            )
         latents.check_member(self, member)
         measured = latents.measure_latents(self)
         return Picture(views.traversal_view(self, measured, member))

@@ -19,6 +19,8 @@ from unknot.runs.run import Run
 
 REACH = 2.0
 """How far a latent moves from its mean, in standard deviations."""
+CLEAR = 0.2
+"""Share of a latent's variance from which on it follows a factor."""
 COLUMNS = 9
 STILL: Float[np.ndarray, " t"] = np.linspace(-REACH, REACH, COLUMNS)
 """Where the columns of the picture stand."""
@@ -118,11 +120,16 @@ def main_factor(latents: Latents, latent: int, names: Sequence[str]) -> str:
         return ""
     shares = np.nan_to_num(latents.explained[latent])
     best = int(shares.argmax())
-    return f"{names[best]} {shares[best]:.0%}" if shares[best] >= 0.2 else "mixed"
+    return f"{names[best]} {shares[best]:.0%}" if shares[best] >= CLEAR else "mixed"
 
 
 def _label(latents: Latents, latent: int) -> str:
     return f"z{latent}  {latents.kl[latent]:.2f} nats"
+
+
+def latent_lines(latents: Latents, latent: int, names: Sequence[str]) -> tuple[str, ...]:
+    """What stands beside the images of a latent: what it says, and the factor it follows."""
+    return tuple(filter(None, (_label(latents, latent), main_factor(latents, latent, names))))
 
 
 def traversal_picture(
@@ -133,7 +140,7 @@ def traversal_picture(
     images = sweep(run, latents, STILL, members=(member,))[0]
     rows = [
         Row(
-            tuple(filter(None, (_label(latent, z), main_factor(latent, z, names)))),
+            latent_lines(latent, z, names),
             images[rank],
             faded=not latent.used[z],
         )
