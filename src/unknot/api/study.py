@@ -206,6 +206,19 @@ class Study:
 
         return page.report(self.path, Path(out or self.path / "report"), device=device)[0]
 
+    def archive(self, path: str | Path, *, weights: str = "half") -> Path:
+        """Write the study as one zip file, which `unknot.load` reads.
+
+        Args:
+            path: The file; one that is there is replaced.
+            weights: ``half`` precision, ``full`` as trained, or ``none``.
+        """
+        from unknot.studies.archive import write_archive
+
+        check_type("path", path, str, Path)
+        write_archive(self.path, path, weights=weights)
+        return Path(path)
+
     def __len__(self) -> int:
         if self._is_planned():
             return int(self.status()["runs"]["all"])

@@ -12,6 +12,7 @@ from unknot.api.objects import choice_table, give_classes, is_dataset_settings
 from unknot.api.own_net import give_modules, holds_modules, question_logits, try_modules
 from unknot.api.progress import bar
 from unknot.api.run import Run
+from unknot.api.study import Study
 from unknot.core import registry
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
@@ -22,6 +23,7 @@ from unknot.runs import config, verbs
 from unknot.runs.own_data import as_dataset
 from unknot.runs.spec import optim_table, plain_value
 from unknot.runs.training import Watcher
+from unknot.studies import archive
 
 Callback: TypeAlias = Callable[[Run, Mapping[str, Any]], bool | None]
 """Sees the run so far and what was logged; True stops the training."""
@@ -219,13 +221,16 @@ def load(
     step: int | str | None = None,
     objective: Any = None,
     net: Any = None,
-) -> Run:
-    """Read a finished run from its folder.
+) -> Any:
+    """Read a finished run from its folder, or a study or run from an archive (``study.zip``).
+
+    An archive of a study gives a `Study`, all else a `Run`. An archive is unpacked into a folder
+    that goes when the process ends; each file is compared with its checksum.
 
     A run whose data is not there is of use all the same: it encodes and decodes, but has no rows.
 
     Args:
-        path: The run folder.
+        path: The run folder, or the zip file of `unknot archive`.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         data: The images, if they were given in Python: the same object, or the dataset made of
             it. Or a path, if the files have moved.
@@ -239,6 +244,10 @@ def load(
         DataError: The images are not those of the run.
         StoreError: There is no finished run, or its files are damaged.
     """
+    if isinstance(path, str | Path) and archive.is_archive(path):
+        path = archive.unpack(path)
+        if (path / "study.db").exists():
+            return Study.open(path)
     _give(path, objective, net)
     return Run.wrap(verbs.load(path, device=device_name(device), data=data, step=step))
 

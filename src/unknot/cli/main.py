@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from unknot.cli import (
+    archive,
     check,
     data,
     demo,
@@ -65,6 +66,7 @@ PANELS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
     "Studies": {
         "demo": demo.demo,
         "report": report.report,
+        "archive": archive.archive,
         "gallery": gallery.gallery,
         "study": study.app,
     },

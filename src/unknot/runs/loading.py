@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError, StoreError
 from unknot.engine.checkpoint import unpack_tensors
@@ -38,6 +40,9 @@ def load_training(
     """
     members = [folder.spec()] if specs is None else list(specs)
     record = folder.record()
+    archived = record.get("archived", {}).get("weights")
+    if archived == "none":
+        raise StoreError(f"{folder.path} comes from an archive without weights (--weights none).")
     if not folder.weights_file.exists() or not record:
         raise StoreError(
             f"{folder.path} is not finished; resume it with `unknot resume {folder.path}`."
@@ -62,6 +67,8 @@ def load_training(
         )
     packed = status.read_file(folder.path, file.name, record)
     weights = unpack_tensors(packed, file)
+    if archived == "half":
+        weights = {n: w.float() if w.dtype == torch.float16 else w for n, w in weights.items()}
     curves, validation = folder.curves(), folder.curves("seen")
     stopped, steps = stopped_members(record), _weight_steps(record, step)
     lost = [entry["diverged_at"] for entry in record["members"]]

@@ -41,9 +41,14 @@ def read(folder: Path) -> dict[str, Any]:
 
 def write(folder: Path, facts: Mapping[str, Any]) -> None:
     """Write the status, with a checksum of its own."""
+    write_whole(folder / FILE, text(facts))
+
+
+def text(facts: Mapping[str, Any]) -> bytes:
+    """The content of a status file, with a checksum of its own."""
     # As JSON gives it back: keys are words there, and tuples are lists.
     plain = json.loads(json.dumps({"format": FORMAT, **facts}))
-    write_whole(folder / FILE, json.dumps({**plain, "sha256": facts_sum(plain)}, indent=1))
+    return json.dumps({**plain, "sha256": facts_sum(plain)}, indent=1).encode()
 
 
 def final_files(folder: Path) -> dict[str, dict[str, Any]]:

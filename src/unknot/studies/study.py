@@ -183,11 +183,15 @@ class Study:
         """
         from unknot.runs.folder import RunFolder
 
-        folder, member = self.place(start)
+        folder, member = self.place(start, weights=False)
         return RunFolder(folder).curves().member(member)
 
-    def place(self, start: str) -> tuple[Path, int]:
+    def place(self, start: str, *, weights: bool = True) -> tuple[Path, int]:
         """The folder of a trained run's population, and which member of it the run is.
+
+        Args:
+            start: Its id, or enough of its first digits.
+            weights: Whether its weights must be there; an archive may be without.
 
         Raises:
             StoreError: There is no such run, or it is not trained yet.
@@ -197,6 +201,11 @@ class Study:
         name = self.find(start)
         run = self.store.run(name)
         folder = self.store.place(run.population)
+        archived = RunFolder(folder).record().get("archived", {}).get("weights")
+        if archived == "none" and weights:
+            raise StoreError(f"{folder} comes from an archive without weights (--weights none).")
+        if archived == "none" and RunFolder(folder).curves_file.exists():
+            return folder, run.member
         if run.ended and not RunFolder(folder).is_trained:
             raise DamageError(
                 f"Run {name} was trained, but {folder} lacks a file of it; copy it back, or train "

@@ -1,0 +1,42 @@
+"""``unknot archive``: a study or a run in one file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def archive(
+    path: Annotated[Path, typer.Argument(help="Study folder, or run folder.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Output file.", show_default="NAME.zip, here")
+    ] = None,
+    weights: Annotated[
+        str, typer.Option(help="Weights: half (16 bits), full (as trained) or none.")
+    ] = "half",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Write a study or a run as one zip file: records, curves, weights and their SHA-256.
+
+    `unknot.load("study.zip")` reads it; `unknot check study.zip --rescore 5 --retrain 1`
+    recomputes a sample of it. Any program unpacks it to a study folder or run folder.
+
+    Examples:
+    `unknot archive studies/betas --out betas.zip`
+
+    `unknot archive runs/faces --weights full`
+    """
+    from unknot.cli.screen import counting_bar, say
+    from unknot.core.errors import StoreError
+    from unknot.studies.archive import write_archive
+
+    file = out or Path(f"{path.absolute().name}.zip")
+    if file.exists() and not file.is_dir() and not force:
+        raise StoreError(f"{file} already exists; choose another file with --out, or add --force.")
+    with counting_bar("archive", "populations") as update:
+        contents = write_archive(path, file, weights=weights, on_population=update)
+    each = f", {contents.weight_bytes / contents.models:,.0f} bytes of weights each"
+    text = f"{contents.models:,} models, {contents.bytes / 1e6:.1f} MB"
+    say((str(file), "bold"), f": {contents.kind} {contents.name}, {text}", each, ".")
+    if contents.waiting:
+        say(f"{contents.waiting:,} runs of the study are not trained and not in the file.")
