@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import warnings
+import zipfile
 from collections.abc import Callable
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -27,7 +28,7 @@ from unknot.engine import checkpoint
 from unknot.losses.overlap import read_kernel
 from unknot.report.study import source
 from unknot.runs import arrays, config, records, status
-from unknot.studies import opening
+from unknot.studies import archive, opening
 from unknot.studies.database import FILE
 from unknot.studies.file.study_file import StudyFile, read_study
 
@@ -136,6 +137,18 @@ def read_bounded_json(_, text):
         raise UnknotError(str(error)) from error
 
 
+def read_archive(folder, data):
+    unpacked = archive.unpack(put(folder, "run.zip", data))
+    assert {path.name for path in unpacked.iterdir()} <= {status.FILE, records.FILE}
+
+
+def read_manifest(folder, value):
+    file = folder / "manifest.zip"
+    with zipfile.ZipFile(file, "w") as zipped:
+        zipped.writestr(archive.MANIFEST, value)
+    archive.unpack(file)
+
+
 def look_through(opened):
     with closing(opened.db):
         opened.facts(), opened.runs(), opened.counts(), opened.scores(), opened.scored_steps()
@@ -190,6 +203,10 @@ PARSERS = [
     Parser("status.json", 1_000, damaged(wholes.STATUS) | VALUES.map(json.dumps), read_status),
     Parser("scores.jsonl", 400, damaged(wholes.SCORES) | JSON_LINES | TEXT, read_scores),
     Parser("a checkpoint", 500, damaged(wholes.STATE) | VALUES.map(json.dumps), read_checkpoint),
+    Parser("an archive", 700, damaged(wholes.ARCHIVE) | st.binary(max_size=60), read_archive),
+    Parser("the manifest of an archive", 300, st.dictionaries(
+        st.sampled_from(("format", "kind", "files", "weights", "name", "unknot")), VALUES,
+        ).map(json.dumps) | VALUES.map(json.dumps), read_manifest),
     Parser("bytes of study.db", 500, damaged(wholes.STORE), read_store),
     Parser("cells of study.db", 500, st.tuples(st.sampled_from(wholes.CELLS), CELLS),
            read_edited_store),

@@ -4,15 +4,17 @@ import io
 import json
 import sqlite3
 import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import torch
 from safetensors.torch import save
 
+from unknot.core.checksums import bytes_sum
 from unknot.engine import checkpoint
 from unknot.runs import records, status
-from unknot.studies import opening
+from unknot.studies import archive, opening
 from unknot.studies.database import FILE
 
 MEMBER = {"id": "0123456789ab", "status": "done", "diverged_at": None, "last": {"loss": 0.5}}
@@ -50,6 +52,24 @@ def write_store(folder):
     records_of_it.close()
 
 
+def pack_archive(files):
+    """An archive of a run with these files."""
+    data = io.BytesIO()
+    facts = {
+        "format": archive.FORMAT,
+        "unknot": "1.0",
+        "kind": "run",
+        "name": "r",
+        "weights": "none",
+    }
+    sums = {name: {"sha256": bytes_sum(b), "bytes": len(b)} for name, b in files.items()}
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in files.items():
+            file.writestr(name, content)
+        file.writestr(archive.MANIFEST, json.dumps({**facts, "files": sums}))
+    return data.getvalue()
+
+
 def table_names(database):
     """Names of its tables and their columns."""
     with tempfile.TemporaryDirectory() as folder:
@@ -75,4 +95,5 @@ STATUS = read_back(lambda f: status.write(f, {"members": [MEMBER], "files": {}})
 SCORES = read_back(lambda f: records.append(f, [SCORE]), records.FILE)
 STORE = read_back(write_store, FILE)
 CELLS = table_names(STORE)
+ARCHIVE = pack_archive({status.FILE: STATUS, records.FILE: SCORES})
 STATE = json.dumps({"format": checkpoint.FORMAT, "step": 3, "sha256": "0"}).encode()

@@ -1,13 +1,17 @@
 """Archives give back what was written, and nothing that no archive of ours holds."""
 
 import json
+import stat
+import warnings
 import zipfile
 
 import pytest
 import torch
+from studies.bars import run_inline, study_text
 
 import unknot
-from unknot.core.errors import StoreError
+from unknot.core.errors import ConfigError, StoreError
+from unknot.runs.folder import RunFolder
 from unknot.studies.archive import write_archive
 
 
@@ -56,3 +60,149 @@ def test_another_content_is_refused(tmp_path, run):
         assert "curves.safetensors" in json.loads(old.read("manifest.json"))["files"]
     with pytest.raises(StoreError, match="not what was written"):
         unknot.load(tmp_path / "new.zip")
+
+
+def repack(source, out, change):
+    """The archive with members as a function has them: entry and content, to a list of those."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(out, "w") as new:
+        for entry in old.infolist():
+            for changed, data in change(entry, old.read(entry)):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    new.writestr(changed, data)
+    return out
+
+
+def test_an_archive_that_another_program_packed_is_read(tmp_path, run):
+    def press(entry, data):
+        entry.compress_type = zipfile.ZIP_DEFLATED
+        return [(entry, data)]
+
+    write_archive(run.path, tmp_path / "run.zip")
+    assert unknot.load(repack(tmp_path / "run.zip", tmp_path / "new.zip", press)).step == 4
+
+
+def as_link(entry, data):
+    if entry.filename == "curves.safetensors":
+        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return [(entry, data)]
+
+
+def twice(entry, data):
+    return [(entry, data)] * (2 if entry.filename == "status.json" else 1)
+
+
+def as_bomb(entry, data):
+    if entry.filename != "run.toml":
+        return [(entry, data)]
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return [(entry, bytes(100 << 20))]
+
+
+def without_curves(entry, data):
+    return [] if entry.filename == "curves.safetensors" else [(entry, data)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (as_link, "as a link"),
+        (twice, "one of them twice"),
+        (as_bomb, "far more than its size"),
+        (without_curves, "lacks curves.safetensors"),
+    ],
+)
+def test_what_no_archive_of_ours_has_is_refused(tmp_path, run, change, message):
+    write_archive(run.path, tmp_path / "run.zip")
+    repack(tmp_path / "run.zip", tmp_path / "new.zip", change)
+    with pytest.raises(StoreError, match=message):
+        unknot.load(tmp_path / "new.zip")
+
+
+def edit_directory(path, place, change):
+    """Change bytes of each entry in the list of members at the end of a zip file."""
+    data = bytearray(path.read_bytes())
+    at = data.find(b"PK\x01\x02")
+    while at >= 0:
+        change(data, at + place)
+        at = data.find(b"PK\x01\x02", at + 1)
+    path.write_bytes(data)
+
+
+def test_encrypted_and_overlapping_members_are_refused(tmp_path, run):
+    def encrypt(data, at):
+        data[at] |= 1
+
+    def overlap(data, at):
+        data[at : at + 4] = (1 << 20).to_bytes(4, "little")
+
+    for place, change, message in [(8, encrypt, "is encrypted"), (20, overlap, "overlap")]:
+        write_archive(run.path, tmp_path / "run.zip")
+        edit_directory(tmp_path / "run.zip", place, change)
+        with pytest.raises(StoreError, match=message):
+            unknot.load(tmp_path / "run.zip")
+
+
+@pytest.fixture(scope="module")
+def betas(images, tmp_path_factory):
+    """A study of images whose content is known, wherever they lie."""
+    text = study_text(images, steps=30).replace('"arrays"', '"images"')
+    folder = tmp_path_factory.mktemp("betas") / "study"
+    run_inline(folder, text)
+    return unknot.Study.open(folder)
+
+
+def test_a_study_travels_with_its_numbers_and_without_folders(tmp_path, betas, images, monkeypatch):
+    assert betas.archive(tmp_path / "study.zip") == tmp_path / "study.zip"
+    with zipfile.ZipFile(tmp_path / "study.zip") as file:
+        for name in file.namelist():
+            assert images.parent.name.encode() not in file.read(name), name
+    back = unknot.load(tmp_path / "study.zip")
+    columns = [c for c in betas.table().columns if "path" not in c]
+    assert back.table()[columns].equals(betas.table()[columns])
+    name = betas.table()["id"][0]
+    there, here = back.load(name, device="cpu"), betas.load(name, device="cpu")
+    z = torch.zeros(2, 3)
+    assert not there.has_data
+    assert torch.allclose(there.decode(z), here.decode(z), atol=1e-2)
+    assert not torch.equal(there.decode(z), here.decode(z))  # half precision
+    monkeypatch.chdir(images.parent)  # where the data is found by its name
+    assert back.load(name, device="cpu").has_data
+    with pytest.raises(ConfigError, match="takes no data"):
+        unknot.load(tmp_path / "study.zip", data=images)
+
+
+def test_paths_that_ids_depend_on_are_kept_and_told(tmp_path, undisturbed, images):
+    contents = write_archive(undisturbed, tmp_path / "study.zip")
+    assert contents.paths == (str(images),)
+    back = unknot.load(tmp_path / "study.zip")
+    assert back.load(back.table()["id"][0], device="cpu").has_data
+
+
+def test_a_study_without_weights_has_curves_and_scores(tmp_path, betas):
+    betas.archive(tmp_path / "study.zip", weights="none")
+    back = unknot.load(tmp_path / "study.zip")
+    name = betas.table()["id"][0]
+    curves, expected = (s.records.curves(name).tensors() for s in (back, betas))
+    assert all(torch.equal(curves[key], tensor) for key, tensor in expected.items())
+    assert list(back.table()["mig"]) == list(betas.table()["mig"])
+    with pytest.raises(StoreError, match="archive without weights"):
+        back.load(name)
+
+
+def test_values_beyond_half_precision_stay_as_they_are(tmp_path, run):
+    import shutil
+
+    from safetensors.torch import load_file
+
+    from unknot.engine.checkpoint import write_tensors
+    from unknot.runs import status
+
+    folder = RunFolder(shutil.copytree(run.path, tmp_path / "run"))
+    tensors = load_file(folder.weights_file)
+    name = next(iter(tensors))
+    tensors[name] = tensors[name] + 1e6
+    write_tensors(folder.weights_file, tensors, {})
+    status.write(folder.path, {**folder.record(), "files": status.final_files(folder.path)})
+    write_archive(folder.path, tmp_path / "run.zip")
+    assert torch.equal(unknot.load(tmp_path / "run.zip").training.weights()[name], tensors[name])

@@ -225,7 +225,8 @@ def load(
     """Read a finished run from its folder, or a study or run from an archive (``study.zip``).
 
     An archive of a study gives a `Study`, all else a `Run`. An archive is unpacked into a folder
-    that goes when the process ends; each file is compared with its checksum.
+    that goes when the process ends; each file is compared with its checksum. Data that the settings
+    name by a path is looked for in the folder that one is in.
 
     A run whose data is not there is of use all the same: it encodes and decodes, but has no rows.
 
@@ -247,6 +248,8 @@ def load(
     if isinstance(path, str | Path) and archive.is_archive(path):
         path = archive.unpack(path)
         if (path / "study.db").exists():
+            if any(given is not None for given in (data, step, objective, net)):
+                raise ConfigError("An archive of a study takes no data, step, objective or net.")
             return Study.open(path)
     _give(path, objective, net)
     return Run.wrap(verbs.load(path, device=device_name(device), data=data, step=step))

@@ -18,8 +18,9 @@ def archive(
 ) -> None:
     """Write a study or a run as one zip file: records, curves, weights and their SHA-256.
 
-    `unknot.load("study.zip")` reads it; `unknot check study.zip --rescore 5 --retrain 1`
-    recomputes a sample of it. Any program unpacks it to a study folder or run folder.
+    `unknot.load("study.zip")` reads it. Any program unpacks it to a study folder or run folder.
+    Images do not travel, nor the folders they are in: of a path to data the last part is kept, and
+    data of that name is looked for in the folder that one is in.
 
     Examples:
     `unknot archive studies/betas --out betas.zip`
@@ -36,7 +37,10 @@ def archive(
     with counting_bar("archive", "populations") as update:
         contents = write_archive(path, file, weights=weights, on_population=update)
     each = f", {contents.weight_bytes / contents.models:,.0f} bytes of weights each"
-    text = f"{contents.models:,} models, {contents.bytes / 1e6:.1f} MB"
+    text = f"{contents.models:,} model{'s' * (contents.models > 1)}, {contents.bytes / 1e6:.1f} MB"
     say((str(file), "bold"), f": {contents.kind} {contents.name}, {text}", each, ".")
     if contents.waiting:
         say(f"{contents.waiting:,} runs of the study are not trained and not in the file.")
+    if contents.paths:
+        named = ", ".join(contents.paths[:3]) + ", ..." * (len(contents.paths) > 3)
+        say(f"Ids of runs depend on these paths, which are in the file: {named}")

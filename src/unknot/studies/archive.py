@@ -3,9 +3,11 @@
 The members of the file are those of the folder: records, curves, weights, and `manifest.json` with
 the SHA-256 of each. Unpacked by any program it is a study or run folder again. `unpack` reads files
 of anyone: it makes no folder but those of a study or a run, follows no link and stops at the size
-that the manifest says.
+that the manifest says. Of a path to data the last part is kept, as on pages, unless ids of runs
+depend on it.
 """
 
+import contextlib
 import hashlib
 import json
 import re
@@ -25,9 +27,12 @@ from safetensors.torch import save as pack_tensors
 import unknot
 from unknot.core.border import parse_json
 from unknot.core.checksums import bytes_sum, file_sum
+from unknot.core.dotted import leaves
 from unknot.core.errors import ConfigError, DamageError, StoreError, WriteError
 from unknot.core.files import atomic_path, inside, os_reason, refuse_links
-from unknot.core.registry import nearest
+from unknot.core.places import place_fields, without_folders
+from unknot.core.registry import Room, get, nearest
+from unknot.core.toml import edit_toml, parse_toml
 from unknot.engine.checkpoint import unpack_tensors
 from unknot.runs import lock, records, status
 from unknot.runs.folder import NOTE, RunFolder
@@ -36,6 +41,7 @@ from unknot.studies.opening import open_to_read
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+DATASETS: Room = "datasets"
 Weights: TypeAlias = Literal["half", "full", "none"]
 NAME = re.compile(
     r"(populations/[0-9a-f]{12}/)?"
@@ -48,8 +54,8 @@ MOST_FILES = 1_000_000
 MOST_MANIFEST = 300 << 20
 MOST_BYTES = 1 << 40
 """Of all files together; a study of 10,800 models takes about 2e10."""
-DENSEST = 1_032
-"""Bytes that deflate makes of one, at most."""
+DENSEST, SMALL = 200, 64 << 20
+"""An archive unpacks to at most so many times its size and so many bytes more; ours to about 20."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The time of every file in an archive, so that the same study gives the same bytes."""
 
@@ -70,6 +76,8 @@ class Contents:
     """Of the files of weights."""
     waiting: int = 0
     """Runs of the study that are not trained."""
+    paths: tuple[str, ...] = ()
+    """Absolute paths in settings that are in the file, as ids of runs depend on them."""
 
 
 def write_archive(
@@ -93,9 +101,8 @@ def write_archive(
     """
     source, out = Path(folder), Path(out)
     if weights not in get_args(Weights):
-        raise ConfigError(
-            f"weights is half, full or none; got '{weights}'{nearest(weights, get_args(Weights))}"
-        )
+        hint = nearest(weights, [*get_args(Weights)])
+        raise ConfigError(f"weights is half, full or none; got '{weights}'{hint}")
     if out.is_dir():
         raise StoreError(f"{out} is a folder; name a file such as study.zip.")
     is_study = (source / FILE).exists() or (source / TEXT).exists()
@@ -130,6 +137,7 @@ def write_archive(
         out.stat().st_size,
         sum(e["bytes"] for n, e in writer.sums.items() if "weights" in n),
         about["waiting"],
+        tuple(sorted(writer.paths)),
     )
 
 
@@ -140,6 +148,7 @@ class _Writer:
 
     def __post_init__(self) -> None:
         self.sums: dict[str, dict[str, Any]] = {}
+        self.paths: set[str] = set()
 
     def add(self, name: str, data: bytes) -> None:
         self.sums[name] = {"sha256": bytes_sum(data), "bytes": len(data)}
@@ -158,14 +167,33 @@ class _Writer:
                     data = halve(data, path / name)
             files[name] = {"sha256": bytes_sum(data), "bytes": len(data)}
             self.add(prefix + name, data)
-        if self.weights != "full":
-            record |= {"files": files, "archived": {"weights": self.weights}}
-        self.add(prefix + status.FILE, status.text(record))
+        record |= {"files": files, "archived": {"weights": self.weights}}
+        self.add(prefix + status.FILE, status.text(self.plain_record(record)))
         records.read(path)  # refuses damaged lines
-        for name in (records.FILE, folder.spec_file.name):
-            if (path / name).is_file():
-                self.add(prefix + name, inside(path, name).read_bytes())
+        if (path / records.FILE).is_file():
+            self.add(prefix + records.FILE, inside(path, records.FILE).read_bytes())
+        if folder.spec_file.is_file():
+            text = inside(path, folder.spec_file.name).read_text("utf-8")
+            table = self.plain_settings(parse_toml(text, str(folder.spec_file)))
+            self.add(prefix + folder.spec_file.name, edit_toml(text, table).encode())
         return len(record["members"])
+
+    def plain_record(self, record: dict[str, Any]) -> dict[str, Any]:
+        """A status without folders of this machine."""
+        data = {name: value for name, value in record.get("data", {}).items() if name != "place"}
+        settings = [self.plain_settings(table) for table in record.get("settings", [])]
+        return {**record, "data": data, "settings": settings}
+
+    def plain_settings(self, table: dict[str, Any]) -> dict[str, Any]:
+        """Settings of a run without folders, where its id stays the same without them."""
+        data = table.get("data")
+        if isinstance(data, dict) and isinstance(data.get("name"), str):
+            with contextlib.suppress(ConfigError):  # a class that is not imported
+                places = place_fields(get(DATASETS, data["name"]))
+                short = {k: without_folders(v) for k, v in data.items() if k in places}
+                table = {**table, "data": {**data, **short}}
+        self.paths |= {v for _, v in leaves(table) if without_folders(v) != v}
+        return table
 
 
 def _add_study(
@@ -175,13 +203,16 @@ def _add_study(
     store = open_to_read(source)
     with closing(store.db), closing(sqlite3.connect(":memory:")) as copy:
         store.db.backup(copy)
-        database = copy.serialize()
         facts, runs = store.facts(), store.counts()["runs"]
         if "text" not in facts:
             raise StoreError(f"The study in {source} was never planned; start it from its file.")
         keys = sorted({run.population for run in store.runs() if run.ended})
+        if not keys:
+            raise StoreError(f"{source} has no trained run yet: `unknot study run {source}`.")
         places = [RunFolder(store.place(key)) for key in keys]
-    writer.add(TEXT, facts["text"].encode())
+        text = _strip_database(writer, copy, facts["text"], source)
+        database = copy.serialize()
+    writer.add(TEXT, text.encode())
     writer.add(FILE, database)
     writer.add(SEAL, bytes_sum(database).encode())
     models = 0
@@ -196,6 +227,26 @@ def _add_study(
         "models": models,
         "waiting": runs["all"] - ended,
     }
+
+
+def _strip_database(writer: _Writer, db: sqlite3.Connection, text: str, source: Path) -> str:
+    """Take folders of this machine, and what failed on it, out of a study; gives its file."""
+    try:
+        for number, spec in db.execute("SELECT number, spec FROM configurations").fetchall():
+            plain = json.dumps(writer.plain_settings(parse_json(spec)))
+            db.execute("UPDATE configurations SET spec = ? WHERE number = ?", [plain, number])
+        if not writer.paths:
+            text = edit_toml(text, without_folders(parse_toml(text, str(source / TEXT))))
+        db.execute("UPDATE facts SET value = ? WHERE name = 'text'", [text])
+        db.execute("UPDATE populations SET error = 'it failed' WHERE error IS NOT NULL")
+        db.commit()
+        db.execute("VACUUM")  # or old values stay in free pages
+    except sqlite3.IntegrityError as error:
+        raise StoreError(
+            f"{source} has configurations that differ in nothing but the folder of a file; give "
+            "the files other names."
+        ) from error
+    return text
 
 
 def _add_run(writer: _Writer, source: Path) -> dict[str, Any]:
@@ -250,31 +301,24 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         return _manifest(file, Path(path))
 
 
-def unpack(path: str | Path, into: Path | None = None) -> Path:
+def unpack(path: str | Path) -> Path:
     """The folder of an archive, every file of it compared with its checksum.
 
-    Args:
-        path: The zip file.
-        into: A folder that is not there or empty; one for the time of this process when None.
+    It goes when the process ends.
 
     Raises:
-        StoreError: There is no archive, or the folder holds something.
+        StoreError: There is no archive.
         DamageError: A file is not what was written, or none of an archive of ours.
     """
     path = Path(path)
     with _opened(path) as file:
         manifest = _manifest(file, path)
-        if into is None:
-            folder = _scratch() / file_sum(path)[:32]
-            if (folder / "whole").exists():
-                return folder / manifest["kind"]
-            _extract(file, path, manifest, folder / manifest["kind"])
+        folder = _scratch() / file_sum(path)[:32]
+        unpacked = folder / str(manifest["kind"])
+        if not (folder / "whole").exists():
+            _extract(file, path, manifest, unpacked)
             (folder / "whole").touch()
-            return folder / manifest["kind"]
-        if into.exists() and (not into.is_dir() or any(into.iterdir())):
-            raise StoreError(f"{into} is not an empty folder; choose another.")
-        _extract(file, path, manifest, into)
-        return into
+        return unpacked
 
 
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
@@ -317,6 +361,15 @@ def _manifest(file: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     names = [entry.filename for entry in entries]
     if len(entries) > MOST_FILES or len({*names}) != len(names):
         raise DamageError(f"{path} is no archive of unknot: too many files, or one of them twice.")
+    if any(entry.flag_bits & 1 for entry in entries):
+        raise StoreError(f"{path} is encrypted; decrypt it first, or unpack it to a folder.")
+    size = path.stat().st_size
+    if sum(entry.compress_size for entry in entries) > size:
+        raise DamageError(f"{path} is damaged: files in it overlap.")
+    if sum(entry.file_size for entry in entries) > size * DENSEST + SMALL:
+        raise DamageError(
+            f"{path} unpacks to far more than its size, as no archive of unknot does."
+        )
     if MANIFEST not in names:
         raise StoreError(f"{path} is no archive of unknot: it has no {MANIFEST}.")
     try:
@@ -333,7 +386,7 @@ def _manifest(file: zipfile.ZipFile, path: Path) -> dict[str, Any]:
             and all(isinstance(facts[name], str) for name in ("name", "unknot"))
         )
         number = facts["format"]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise DamageError(f"{path} is damaged: its {MANIFEST} cannot be read.") from error
     if number != FORMAT:
         raise StoreError(f"{path} has format {number!r:.20}; this version reads format {FORMAT}.")
@@ -356,10 +409,7 @@ def _check_member(entry: zipfile.ZipInfo, path: Path, sums: dict[str, Any]) -> N
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if entry.is_dir() or kind not in (0, stat.S_IFREG):
         raise DamageError(f"{path} has {name} as a link or a folder, which unknot does not follow.")
-    if entry.flag_bits & 1:
-        raise DamageError(f"{path} is encrypted; unpack it yourself, then read the folder.")
-    size = sums[name]["bytes"]
-    if entry.file_size != size or size > entry.compress_size * DENSEST + 64:
+    if entry.file_size != sums[name]["bytes"]:
         raise DamageError(f"{path} is damaged: {name} has not the size that its manifest says.")
 
 
@@ -393,11 +443,7 @@ def _blocks(
                 if left < 0:
                     break
                 yield block
-    except OSError:
-        raise
-    except (
-        Exception
-    ) as error:  # zlib.error, BadZipFile, EOFError, NotImplementedError, RuntimeError
+    except Exception as error:  # OSError, zlib.error, BadZipFile, EOFError, NotImplementedError
         raise DamageError(f"{path} is damaged: {entry.filename} cannot be read.") from error
     if left:
         raise DamageError(f"{path} is damaged: {entry.filename} has not the size that it says.")
