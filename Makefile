@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo gallery test clusters torture release-check lint check format bench clean
+.PHONY: demo gallery test clusters torture release-check lint check format bench docs docs-serve clean
 
 demo: .venv/core
 	$(BIN)/unknot demo
@@ -54,6 +54,14 @@ format: .venv/dev
 bench: .venv/core
 	$(BIN)/python bench/cpu.py
 
+# The documentation as a site in build/site; docs-serve shows it on this machine alone.
+PORT ?= 8000
+docs: .venv/docs
+	$(BIN)/python tools/website.py
+
+docs-serve: .venv/docs
+	$(BIN)/python tools/website.py --serve $(PORT)
+
 # What a release would publish: built twice, installed alone, and used. OPTIONS=--without-address
 # builds while the repository has no public address.
 release-check: .venv/bin/python
@@ -79,4 +87,8 @@ clean:
 # For tests that open pages in a browser; they need chromium as well, and are skipped without.
 .venv/browser: .venv/dev
 	$(PIP) -e '.[browser]'
+	@touch $@
+
+.venv/docs: .venv/core
+	$(PIP) -e '.[docs]'
 	@touch $@

@@ -1,0 +1,104 @@
+"""Pages of the site: the navigation leads to each, pictures have a text, and new pages run."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+from scripts import script
+
+import unknot
+
+ROOT = Path(__file__).parents[2]
+website = script("tools/website.py")
+
+
+def nav() -> list[str]:
+    """Pages in the navigation, in order."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    return re.findall(r"^ +- [^:\n]+: (\S+)$", text, re.MULTILINE)
+
+
+def test_the_navigation_has_every_page_once():
+    docs = {path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")}
+    assert len(docs) > 15
+    assert sorted(nav()) == sorted(
+        docs | {*website.COPIED.values(), *website.MADE.values(), "api.md"}
+    )
+
+
+def test_pictures_have_a_text():
+    pages = [*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md")]
+    texts = [
+        alt
+        for page in pages
+        for alt in re.findall(r"!\[([^\]]*)\]\(", page.read_text(encoding="utf-8"))
+    ]
+    assert len(texts) >= 7
+    assert all(len(text.split()) >= 4 for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("source", "link", "expected"),
+    [
+        ("docs/python.md", "(../examples)", "(examples.md)"),
+        ("docs/data.md", "(../README.md#your-own-images)", "(overview.md#your-own-images)"),
+        ("README.md", "(docs/data.md#labels)", "(data.md#labels)"),
+        ("docs/results/own_data.md", "(../../CHANGELOG.md)", "(../changelog.md)"),
+        ("docs/results/README.md", "(../metrics.md)", "(../metrics.md)"),
+        (
+            "docs/index.md",
+            "(https://example.org/docs/data.md)",
+            "(https://example.org/docs/data.md)",
+        ),
+    ],
+)
+def test_links_lead_to_the_same_place_in_the_site(source, link, expected):
+    assert (
+        website.LINK.sub(lambda m: website.moved(m, source=source), f"[x]{link}")
+        == f"[x]{expected}"
+    )
+
+
+def test_the_page_of_the_api_has_every_public_name():
+    named = re.findall(r"^::: ([\w.]+)$", website.api(), re.MULTILINE)
+    assert {f"{home}.{name}" for name, home in unknot._HOMES.items()} < {*named}
+
+
+def test_formulas_become_mathml_and_unknown_commands_are_noticed():
+    pytest.importorskip("latex2mathml")
+    drawn = website.MATHS.sub(website.mathml, r'a <span class="arithmatex">\(x^2\)</span> b')
+    assert re.search(r'^a <math[^>]*display="inline"[^>]*>.*<msup>.*</math> b$', drawn)
+    drawn = website.MATHS.sub(website.mathml, r'$<span class="arithmatex">\(x\)</span>$')
+    assert 'display="block"' in drawn
+    assert "$" not in drawn
+    with pytest.raises(SystemExit, match="cannot express"):
+        website.MATHS.sub(website.mathml, r'<div class="arithmatex">\[\unheardof x\]</div>')
+
+
+def test_dead_links_and_foreign_files_are_noticed(tmp_path):
+    (tmp_path / "a.html").write_text('<p id="x"><a href="b.html#y">b</a> <a href="#x">x</a>')
+    (tmp_path / "b.html").write_text('<img src="https://example.org/c.png"><a href="c.html">c</a>')
+    assert [*website.link_faults(tmp_path)] == [
+        "a.html: b.html#y has no such place",
+        "b.html fetches https://example.org/c.png",
+        "b.html: c.html leads nowhere",
+    ]
+
+
+@pytest.mark.parametrize("page", ["five_minutes"])
+def test_python_of_a_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    blocks = re.findall(
+        r"^```python\n(.*?)^```(?:\n\n```\n(.*?)^```)?", text, re.DOTALL | re.MULTILINE
+    )
+    assert blocks
+    names: dict[str, object] = {}
+    for code, expected in blocks:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code.replace("steps=5_000", "steps=5"), names)
+        if expected:
+            assert printed.getvalue() == expected
