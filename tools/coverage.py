@@ -3,14 +3,16 @@
     python tools/coverage.py
 
 Scores over seeds are drawn from three shapes: normal; skewed, a lognormal; and bimodal, where most
-seeds miss what some get. It prints the table of docs/reports.md and the numbers of `COVERAGE` in
-`unknot.analysis.intervals`.
+seeds miss what some get. The differences of pairs are normal, and share as much as they differ by.
+It prints the tables of docs/reports.md and the numbers of `COVERAGE` in `unknot.analysis.intervals`
+and `unknot.analysis.effects`.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
+from unknot.analysis import effects
 from unknot.analysis.intervals import COVERAGE, mean_interval
 
 SAMPLES = 20_000
@@ -41,13 +43,36 @@ def coverage(shape: str, n: int, samples: int = SAMPLES) -> float:
     return float(np.mean([low < truth < high for low, high in ends]))
 
 
+def pair_coverage(shared: str, configurations: int, seeds: int, samples: int = SAMPLES) -> float:
+    """The share of grids of pairs whose interval holds the true effect, which is 0."""
+    rows = np.repeat(np.arange(configurations), seeds)
+    columns = np.tile(np.arange(seeds), configurations)
+    generator = np.random.default_rng(100 * configurations + seeds)
+    hits = 0
+    for _ in range(samples):
+        values = generator.normal(size=len(rows))
+        if shared in ("the configuration", "both"):
+            values += generator.normal(size=configurations)[rows]
+        if shared in ("the seed", "both"):
+            values += generator.normal(size=seeds)[columns]
+        low, high, _ = effects.clustered_interval(values, rows, columns, LEVEL)
+        hits += low < 0 < high
+    return hits / samples
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     counts = list(COVERAGE["normal"])
     print("| scores over seeds |", " | ".join(f"{n} seeds" for n in counts), "|")
     print("|---|", "---|" * len(counts), sep="")
     for shape in SHAPES:
         print(f"| {shape} |", " | ".join(f"{coverage(shape, n):.1%}" for n in counts), "|")
+    sizes = list(effects.COVERAGE["both"])
+    print("\n| pairs share |", " | ".join(f"{c} × {s}" for c, s in sizes), "|")
+    print("|---|", "---|" * len(sizes), sep="")
+    for shared in effects.COVERAGE:
+        shares = (pair_coverage(shared, *size) for size in sizes)
+        print(f"| {shared} |", " | ".join(f"{share:.1%}" for share in shares), "|")
 
 
 if __name__ == "__main__":

@@ -115,7 +115,13 @@ def test_an_effect_is_pooled_over_all_else(study):
         group = table[table["objective.weight"] == row["objective.weight"]]["active_units"]
         assert row["runs"] == 2
         assert row["mean"] == pytest.approx(group.mean())
-        assert row["se"] == pytest.approx(group.std() / 2**0.5)
+    wide = table.pivot(index="seed", columns="objective.weight", values="active_units")
+    low, high = sorted(wide.columns)
+    assert effect["pairs"].tolist()[1:] == [2]
+    assert effect["difference"].tolist()[1:] == [pytest.approx((wide[high] - wide[low]).mean())]
+    assert effect["low"].isna().all(), "two seeds have no interval"
+    with pytest.raises(ConfigError, match="no setting"):
+        study.effect("seed", "active_units")
 
 
 def test_it_resumes_and_is_opened_again(study):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unknot.analysis.configurations import hashable
 from unknot.analysis.health import flaws
 from unknot.api.progress import bar, say
 from unknot.api.run import Run
@@ -168,15 +169,25 @@ class Study:
     def effect(self, setting: str, *metrics: str) -> "DataFrame":
         """Scores by the values of a setting, pooled over all other settings and seeds.
 
+        A difference is the mean over pairs of runs that agree in all other settings and the seed.
+        `unknot.analysis.effects` says what its interval assumes.
+
         Args:
             setting: A column of the table, such as ``objective.beta``.
             metrics: Columns; all scores unless given.
 
         Returns:
-            A row for each value and metric: number of runs, mean, standard deviation and standard
-            error of the mean.
+            A row for each value and metric: number of runs, mean and standard deviation; number of
+            pairs, their mean difference from the first value, its 95 % interval, and what that is
+            over.
+
+        Raises:
+            ConfigError: There is no such column, or the first is no setting.
         """
         import pandas as pd
+
+        from unknot.analysis.effects import effects, setting_values
+        from unknot.analysis.plain_table import columns
 
         table = self._column(setting)
         for metric in metrics:
@@ -184,15 +195,26 @@ class Study:
         names = [n for n in (metrics or self.records.scores()) if n in table]
         if not names:
             raise StoreError(f"The study in {self.path} has no scores; give metrics to it.")
+        settings = self.records.setting_names()
+        if setting not in settings:
+            raise ConfigError(f"'{setting}' is no setting{nearest(setting, settings)}")
         done = table[table["status"] == "done"]
+        if done.empty:
+            raise StoreError(f"No run of {self.path} is finished.")
+        plain = columns(done)
+        keys = [hashable(value) for value in plain[setting]]
         rows = []
-        for value, group in done.groupby(setting, dropna=False, sort=True):
+        found = {n: {hashable(e.value): e for e in effects(plain, settings, setting, n)}
+                 for n in names}  # fmt: skip
+        for value in setting_values(plain, setting):
+            group = done[[key == hashable(value) for key in keys]]
             for name in names:
                 column = pd.to_numeric(group[name]).dropna()
-                mean, sd = column.mean(), column.std()
-                se = sd / max(len(column), 1) ** 0.5
-                numbers = {"runs": len(column), "mean": mean, "sd": sd, "se": se}
-                rows.append({setting: value, "metric": name, **numbers})
+                row = {"runs": len(column), "mean": column.mean(), "sd": column.std()}
+                if effect := found[name].get(hashable(value)):
+                    row |= {"pairs": len(effect.differences), "difference": effect.mean,
+                            "low": effect.low, "high": effect.high, "over": effect.over}  # fmt: skip
+                rows.append({setting: value, "metric": name, **row})
         return pd.DataFrame(rows)
 
     def report(self, out: str | Path | None = None, *, device: str = "cpu") -> Path:

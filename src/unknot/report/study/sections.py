@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from unknot.analysis.intervals import SPARSE
+from unknot.analysis.intervals import FEW, SPARSE
 from unknot.report.study import best_tables, figures, tables
 from unknot.report.study.blocks import (
     Figure,
@@ -45,6 +45,18 @@ def _spread_text(part: Part) -> str:
         "Runs of one configuration differ in the seed only. Where rows overlap, a good seed of one "
         "configuration can beat a bad seed of a better one."
     )
+
+
+def _effects_text(part: Part) -> str:
+    text = (
+        "Two runs are a pair if they agree in all other settings and the seed. An effect is the "
+        "mean difference of pairs from the first value of a setting to another. Its interval is "
+        f"clustered by configuration and by seed, where there are {FEW} or more of either."
+    )
+    seeds = {seed for seed in part.results.table.get("seed", []) if seed is not None}
+    if len(seeds) < FEW:
+        text += f" Here are fewer than {FEW} seeds: intervals say nothing of other seeds."
+    return text
 
 
 def _trade_offs_text(part: Part) -> str:
@@ -104,6 +116,12 @@ SECTIONS = (
         "All configurations",
         "Click on a column’s name to sort by it.",
         _all_configurations,
+    ),
+    Kind(
+        "effects",
+        "What each setting does, pooled over all others",
+        _effects_text,
+        tables.effect_tables,
     ),
     Kind(
         "spread",

@@ -9,21 +9,25 @@ from typing import Any, TypeVar
 from unknot.analysis import Results
 from unknot.analysis.comparison import FAR, Comparison, Difference
 from unknot.analysis.configurations import Configuration
+from unknot.analysis.effects import Effect, effects, pooled_settings
 from unknot.analysis.health import flaws, is_sound
 from unknot.analysis.intervals import FEW, LEVEL, SPARSE, describe_coverage
 from unknot.analysis.statistics import Summary
-from unknot.core.text import decimals, joined
+from unknot.core.text import decimals, joined, setting_label, setting_text
 from unknot.report.study.baselines import Baseline
 from unknot.report.study.blocks import (
     NOTHING,
     Cell,
+    FigureFolder,
     Grid,
+    Part,
     count_cell,
     interval_cell,
     interval_text,
     number_cell,
     text_cell,
 )
+from unknot.report.study.figures.effects import compared_scores
 from unknot.report.study.style import swept_text
 from unknot.studies.study import Study
 
@@ -117,6 +121,40 @@ def _describe_spread(summaries: Sequence[Summary]) -> str:
         below += f", or the range of fewer than {FEW} seeds"
     text = f"Mean over seeds, and below it {below}."
     return f"{text} {describe_coverage(min(many), LEVEL)}" if many else text
+
+
+def effect_tables(part: Part, folder: FigureFolder) -> list[Grid]:
+    """A row for each value of each setting whose effect is pooled: what each score changes by."""
+    results = part.results
+    table, settings = results.table, results.settings
+    rows, lines, used = list[list[Cell]](), list[dict[str, Any]](), list[str]()
+    for name in pooled_settings(table, settings):
+        scores = compared_scores(results, name)
+        found = {s: effects(table, settings, name, s, results.level) for s in scores}
+        used += [s for s in scores if s not in used]
+        lines += [effect.row() for of_score in found.values() for effect in of_score]
+        for of_value in zip(*found.values(), strict=True):
+            first = of_value[0]
+            change = f"{setting_text(first.reference)} → {setting_text(first.value)}"
+            cells = {effect.score: _effect_cell(effect) for effect in of_value}
+            pairs = count_cell(max(len(effect.differences) for effect in of_value))
+            rows.append(
+                [text_cell(setting_label(name)), text_cell(change), pairs,
+                 *(cells.get(score, NOTHING) for score in results.panels)]
+            )  # fmt: skip
+    if not rows:
+        return []
+    note = f"Mean difference of pairs, and below it its {INTERVAL}. Grey: it may be zero."
+    file = folder.table(f"{part.prefix}effects", lines)
+    head = ["setting", "from → to", "pairs", *results.panels]
+    return [without_empty_columns(Grid(head, rows, note=note, file=file))]
+
+
+def _effect_cell(effect: Effect) -> Cell:
+    """A mean difference with its sign; grey where the interval has zero in it, or there is none."""
+    cell = number_cell(effect.mean, small=interval_text(effect.low, effect.high))
+    sign = "+" if effect.mean > 0 else ""
+    return replace(cell, text=sign + cell.text, muted=not effect.is_clear)
 
 
 def score_remarks(study: Study, results: Results) -> list[Grid]:

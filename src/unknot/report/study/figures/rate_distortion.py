@@ -65,10 +65,11 @@ def draw(results: Results, *, rate: str = "kl", distortion: str = "recon") -> Da
             dots = np.concatenate([dots, points], axis=1)
     for name, look in looked.items():
         means = [(x, y) for x, y, c in marks if c.objective == name]
+        swept = all(c.axis for *_, c in marks if c.objective == name)
         axes.plot(
             *np.array(means).reshape(-1, 2).T, color=look.color, marker=look.marker,
-            linestyle=look.dash, linewidth=0.9, markersize=5, markeredgecolor=PAPER,
-            markeredgewidth=0.6,
+            linestyle=look.dash if swept else "none", linewidth=0.9, markersize=5,
+            markeredgecolor=PAPER, markeredgewidth=0.6,
         )  # fmt: skip
     set_panel(axes, "", grid="both", ticks=5)
     x, y = dots if dots.size else np.ones((2, 1))

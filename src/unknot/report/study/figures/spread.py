@@ -8,11 +8,25 @@ from unknot.analysis import Results
 from unknot.report.study.baselines import Baseline, describe_baselines, draw_baselines
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import Row, describe_missing, mark_missing, plot_rows, score_rows
-from unknot.report.study.style import FEW, ROW, DataFigure, configuration_rows, looks, panels
-from unknot.report.style import footnote, set_panel, styled
+from unknot.report.study.style import (
+    FEW,
+    ROW,
+    DataFigure,
+    across,
+    configuration_rows,
+    looks,
+    panels,
+)
+from unknot.report.style import LONGEST_LABEL, footnote, set_panel, styled
 
 MOST_ROWS = 64
 """Configurations that have a row each; beyond, objectives have one."""
+IN_SIGHT = 24
+"""Configurations that differ in several settings and are in sight; more open on request."""
+LONG = 30
+"""Letters of a row's name beyond which it has room of its own, beside fewer panels."""
+LETTER, PANEL, PAGE = 0.085, 2.0, 9.2
+"""Inches of a letter, of such a panel at least, and of the page."""
 LEGENDS = {
     "box": f"Box: middle 50 %; bar: median; cross: mean; dots: outliers (all runs if ≤ {FEW}).",
     "violin": f"Width: density of the runs; notch: median; cross: mean; dots: up to {FEW} runs.",
@@ -24,6 +38,10 @@ def applies(part: Part) -> Iterator[Figure]:
     results, size = part.results, len(part.results.configurations)
     show = partial(draw, results, results.panels, baselines=part.baselines)
     many, n = size > MOST_ROWS, len(results.objectives)
+    if not many and size > IN_SIGHT and not all(c.axis for c in results.configurations):
+        yield Figure("spread", "spread-objectives", partial(show, by="objective", kind="violin"))
+        yield Figure("spread", "spread", show, f"Each of the {size} configurations")
+        return
     yield Figure("spread", "spread", partial(show, by="objective" if many else "setting"))
     if n > 2 and not many and size > n:
         yield Figure(
@@ -58,8 +76,9 @@ def draw(
     names = results.choose(scores)
     configurations = results.configurations if by == "setting" else results.objectives
     layout, looked = configuration_rows(configurations), looks(c.objective for c in configurations)
+    wide, most = _panel_width(max(map(len, layout.names)), len(names))
     figure, all_axes = panels(
-        len(names), size=(2.15, ROW * (layout.length + 1.5) + 0.35), head=0.75,
+        len(names), size=(wide, ROW * (layout.length + 1.5) + 0.35), head=0.75, most=most,
         title=f"Scores by {'configuration' if by == 'setting' else by}",
     )  # fmt: skip
     rows = []
@@ -78,3 +97,12 @@ def draw(
     missing = describe_missing(configurations, names)
     footnote(figure, (LEGENDS[kind], missing, describe_baselines(baselines, names)))
     return DataFigure(figure, rows)
+
+
+def _panel_width(letters: int, n: int) -> tuple[float, int]:
+    """Inches of a panel, and how many stand side by side, by the longest name of a row."""
+    if letters <= LONG:
+        return 2.15, 5
+    names = LETTER * min(letters, LONGEST_LABEL)
+    most = max(1, int((PAGE - names) / PANEL))
+    return PANEL + names / across(n, most), most
