@@ -212,8 +212,8 @@ class Study:
                 column = pd.to_numeric(group[name]).dropna()
                 row = {"runs": len(column), "mean": column.mean(), "sd": column.std()}
                 if effect := found[name].get(hashable(value)):
-                    row |= {"pairs": len(effect.differences), "difference": effect.mean,
-                            "low": effect.low, "high": effect.high, "over": effect.over}  # fmt: skip
+                    line = effect.row()
+                    row |= {n: line[n] for n in ("pairs", "difference", "low", "high", "over")}
                 rows.append({setting: value, "metric": name, **row})
         return pd.DataFrame(rows)
 
