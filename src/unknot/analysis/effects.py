@@ -229,12 +229,12 @@ def _effect(
     level: float,
 ) -> Effect:
     rests, seeds = (_places([key[i] for key in keys]) for i in (0, 1))
-    counts = [len(set(places.tolist())) for places in (rests, seeds)]
+    configurations, distinct = (len(set(places.tolist())) for places in (rests, seeds))
     if any(seed is None for _, seed in keys):
-        counts[1] = 0
+        distinct = 0
         seeds = np.zeros(len(keys), dtype=int)
     interval = clustered_interval(differences, rests, seeds, level)
-    return Effect(*names, differences, *counts, unpaired, flawed, *interval)
+    return Effect(*names, differences, configurations, distinct, unpaired, flawed, *interval)
 
 
 def _places(keys: Sequence[Any]) -> Int[np.ndarray, " n"]:

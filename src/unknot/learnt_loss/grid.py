@@ -77,7 +77,8 @@ class KernelPlan:
         """The values of the axes.
 
         Example:
-            >>> KernelPlan(None, LossSettings(), {"loss.lr": 0.001, "data.square": 4}).text
+            >>> data, point = Choice("xysquares", None), {"loss.lr": 0.001, "data.square": 4}
+            >>> KernelPlan(data, LossSettings(), point).text
             'lr=0.001 data.square=4'
         """
         return " ".join(f"{axis}={value}" for axis, value in self.row.items())
