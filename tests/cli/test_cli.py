@@ -40,6 +40,7 @@ def test_help_names_every_verb_and_each_has_an_example(unknot):
         ("data", "list"),
         ("data", "show"),
         ("data", "distances"),
+        ("data", "blurs"),
     ]:
         code, out, _ = unknot(*([verb] if isinstance(verb, str) else verb), "--help")
         assert code == 0

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from unknot.core.csv_files import read_csv
+
 
 @pytest.mark.parametrize("verb", [("distances",), ("data", "distances")])
 def test_help_has_an_example(unknot, verb):
@@ -144,3 +146,39 @@ def test_the_list_says_which_pictures_there_are(unknot):
     rows = {row["name"]: row for row in json.loads(unknot("data", "list", "--json")[1])}
     assert "textures, Tiny ImageNet or your own" in rows["dsprites_imagenet"]["what"]
     assert rows["dsprites_imagenet"]["images"] == 737_280
+
+
+def test_blurs_are_compared_in_a_table_and_a_figure(unknot, tiny, tmp_path):
+    words = ("data", "blurs", "arrays", "--set", f"path={tiny}", "--radius", "1,3")
+    words = (*words, "--weight", "0.1,1", "--pairs", 100)
+    code, out, err = unknot(*words, "--out", tmp_path / "blurs")
+    assert code == 0, err
+    assert "factor_rank" in out
+    rows = read_csv(tmp_path / "blurs" / "blurs.csv")
+    assert [(row["kernel"], row["radius"], row["weight"]) for row in rows] == [
+        ("none", "", ""),
+        *((k, r, w) for k in ("box", "gaussian") for r in "13" for w in ("0.1", "1")),
+    ]
+    assert (tmp_path / "blurs" / "blurs.png").read_bytes().startswith(b"\x89PNG")
+    code, out, _ = unknot(*words, "--json")
+    same = [row["factor_rank"] for row in json.loads(out)]
+    assert same == [float(row["factor_rank"]) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--radius", "1,x"), "--radius takes whole numbers from 1 with commas between"),
+        (("--radius", "0"), "--radius takes whole numbers from 1 with commas between"),
+        (("--radius", "99"), "radius 99 reaches further than images of"),
+        (("--weight=-1",), "--weight takes numbers from 0 with commas between; got '-1'."),
+        (("--weight", "nan"), "--weight takes numbers from 0"),
+        (("--kernel", "bux"), "There is no kernel 'bux'; did you mean 'box'?"),
+    ],
+)
+def test_blurs_of_nonsense_get_one_line(unknot, tiny, tmp_path, words, said):
+    data = ("data", "blurs", "arrays", "--set", f"path={tiny}", "--out", tmp_path / "blurs")
+    code, _, err = unknot(*data, *words)
+    assert (code, said in err) == (2, True), err
+    assert err.strip().count("\n") == 0
+    assert not (tmp_path / "blurs").exists()

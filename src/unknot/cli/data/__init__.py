@@ -2,7 +2,7 @@
 
 import typer
 
-from unknot.cli.data import distances, get, list_, remove, show
+from unknot.cli.data import blurs, distances, get, list_, remove, show
 
 app = typer.Typer(help="List, get and inspect datasets.", no_args_is_help=True)
 app.command("list")(list_.list_)
@@ -10,3 +10,4 @@ app.command("get")(get.get)
 app.command("remove")(remove.remove)
 app.command("show")(show.show)
 app.command("distances")(distances.distances)
+app.command("blurs")(blurs.blurs)

@@ -7,11 +7,15 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from unknot.core.text import shorten
+from unknot.core.text import number, shorten
+from unknot.learnt_loss.blurs import BlurScore
+from unknot.learnt_loss.learn import Correlations
 from unknot.report.style import (
     ACCENT,
     ALARM,
+    CYCLE,
     DEPTHS,
+    INK,
     SMALL,
     footnote,
     new_figure,
@@ -28,6 +32,7 @@ MOST = 128
 """Kernels of a figure."""
 LONGEST_LINE = 20
 """Characters of a line above a kernel."""
+MARKERS = ("o", "s", "^", "D", "v")
 
 
 @styled
@@ -98,4 +103,49 @@ def kernels_figure(
     if drawn < len(kernels):
         notes.append(f"The first {drawn} of {len(kernels):,} kernels.")
     footnote(figure, notes)
+    return figure
+
+
+@styled
+def blurs_figure(scores: Sequence[BlurScore], pixels: Correlations, *, title: str) -> Figure:
+    """Correlations over the radius, a line for each weight; linear and rank for each kernel.
+
+    Args:
+        scores: By `unknot.learnt_loss.blurs.score_blurs`.
+        pixels: Correlations of the squared error alone, the dotted line.
+        title: Of the figure.
+    """
+    kernels = [*dict.fromkeys(score.kernel for score in scores)]
+    kinds = [(kernel, kind) for kernel in kernels for kind in ("linear", "rank")]
+    weights = sorted({score.weight for score in scores})
+    rows = {"factor": "correlation along factors", "random": "of random pairs"}
+    figure = new_figure((1.6 + 2.1 * len(kinds), 4.6), title)
+    panels = figure.subplots(len(rows), len(kinds), squeeze=False, sharex=True, sharey="row")
+    for (pairs, label), line in zip(rows.items(), panels, strict=True):
+        for (kernel, kind), axes in zip(kinds, line, strict=True):
+            column = f"{pairs}_{kind}"
+            axes.set_title(f"{kernel}, {kind}")
+            below = getattr(pixels, column)
+            axes.axhline(below, color=INK, linestyle=":", linewidth=1.2, label="pixels alone")
+            for place, weight in enumerate(weights):
+                found = sorted(
+                    (score.radius, getattr(score.found, column))
+                    for score in scores
+                    if (score.kernel, score.weight) == (kernel, weight)
+                )
+                axes.plot(
+                    *zip(*found, strict=True),
+                    color=CYCLE[place % len(CYCLE)],
+                    marker=MARKERS[place % len(MARKERS)],
+                    markersize=3.5,
+                    linewidth=1.4,
+                    label=f"weight {number(weight)}",
+                )
+            axes.grid(visible=True)
+            number_ticks(axes.yaxis, 5)
+            number_ticks(axes.xaxis, 5, integer=True)
+        line[0].set_ylabel(label)
+    for axes in panels[-1]:
+        axes.set_xlabel("radius in pixels")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside right upper")
     return figure
