@@ -16,9 +16,10 @@ from unknot.analysis.comparison import compare
 from unknot.core.errors import ConfigError, DataError
 from unknot.report.labels import place_labels
 from unknot.report.study import figures
+from unknot.report.study.blocks import Part
 from unknot.report.study.boxes import density
 from unknot.report.study.style import DataFigure, looks, panels
-from unknot.report.style import RULE, png
+from unknot.report.style import INK, RULE, png
 
 OBJECTIVES = {"beta_vae": "beta", "factor_vae": "gamma", "dip_vae_i": "lambda_od",
               "dip_vae_ii": "lambda_od", "beta_tcvae": "beta", "annealed_vae": "c"}  # fmt: skip
@@ -183,7 +184,8 @@ def test_the_trade_off_has_its_front_and_words_that_do_not_overlap(table):
 
 
 def test_rate_and_distortion_with_lines_of_equal_elbo(table):
-    drawn = figures.rate_distortion.draw(Results(table))
+    nats = [{**row, "data": "cars3d", "objective.likelihood": "bernoulli"} for row in table]
+    drawn = figures.rate_distortion.draw(Results(nats), likelihood="bernoulli")
     (axes,) = drawn.figure.axes
     grey = [line for line in axes.lines if line.get_color() == RULE]
     assert len(grey) >= 3
@@ -193,6 +195,38 @@ def test_rate_and_distortion_with_lines_of_equal_elbo(table):
         assert np.add(line.get_xdata(), line.get_ydata()) == pytest.approx(total)
     assert "1 runs that diverged" in drawn.figure.legends[0].get_title().get_text()
     assert sum(not row["shown"] for row in drawn.rows) == 1
+
+
+def test_a_squared_error_has_no_elbo_and_a_plane_of_its_own(table):
+    kinds = {"beta_vae": "bernoulli", "dip_vae_i": "sigmoid_gaussian"}
+    rows = [
+        {**row, "objective.likelihood": kinds[row["objective"]]}
+        for row in table
+        if row["objective"] in kinds
+    ]
+    planes = {f.name: f.draw() for f in figures.rate_distortion.applies(Part(Results(rows)))}
+    nats = planes["rate-distortion-bernoulli"]
+    squares = planes["rate-distortion-sigmoid_gaussian"]
+    assert {row["objective"] for row in nats.rows} == {"beta_vae"}
+    assert {row["objective"] for row in squares.rows} == {"dip_vae_i"}
+    (axes,) = squares.figure.axes
+    assert not [text for text in words(axes) if "ELBO" in text]
+    assert "nats" not in squares.figure.get_suptitle() + axes.get_ylabel()
+    assert "no ELBO" in squares.figure.legends[0].get_title().get_text()
+
+
+def test_black_and_white_images_bound_rate_and_distortion_by_their_entropy(table):
+    rows = [
+        {**row, "objective.likelihood": "bernoulli", "data.standardize": False} for row in table
+    ]
+    (axes,) = figures.rate_distortion.draw(Results(rows), likelihood="bernoulli").figure.axes
+    black = next(line for line in axes.lines if line.get_color() == INK)
+    assert black.get_xdata() == pytest.approx([0, np.log(737_280)])
+    assert black.get_ydata() == pytest.approx([np.log(737_280), 0])
+    # Another choice of images has another entropy.
+    rows = [{**row, "data.limit": 100} for row in rows]
+    (axes,) = figures.rate_distortion.draw(Results(rows), likelihood="bernoulli").figure.axes
+    assert not [line for line in axes.lines if line.get_color() == INK]
 
 
 # Tables

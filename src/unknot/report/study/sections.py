@@ -65,8 +65,8 @@ def _trade_offs_text(part: Part) -> str:
             "A high score means little if the model cannot reconstruct its images. Score against "
             "reconstruction: bars are standard errors, and rings mark the Pareto front, where no "
             "other configuration scores better at an equal or better reconstruction. Rate and "
-            "distortion: marks are means over seeds, small dots are runs, and grey lines join "
-            "points of equal ELBO."
+            "distortion: marks are means over seeds, small dots are runs; grey lines, where the "
+            "loss is a log-likelihood, join points of equal ELBO."
         )
     return "Information in the codes (rate) against reconstruction loss (distortion)."
 

@@ -1,5 +1,6 @@
 """Figure of a study: what codes say about images against how well images are reconstructed."""
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from unknot.analysis import Results
 from unknot.analysis.configurations import FINISHED, Configuration, has_diverged
 from unknot.analysis.plain_table import numbers
+from unknot.core.files import file_stem
 from unknot.core.text import number
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import run_rows
@@ -24,22 +26,77 @@ from unknot.report.study.style import (
     maybe_log,
     panels,
 )
-from unknot.report.style import MUTED, PAPER, RULE, SMALL, set_panel, styled
+from unknot.report.style import INK, MUTED, PAPER, RULE, SMALL, set_panel, styled
+
+NATS = ("bernoulli", "poisson", "negative_binomial")
+"""Likelihoods whose loss is minus the logarithm of a probability, with nothing left out."""
+IMAGES = {"dsprites": 737_280}
+"""Datasets of black and white images of which none is seen more often than another."""
+PLAIN = (None, False, "singles", (), [], "()", "[]")
+"""Settings of data and samplers with which every image is drawn equally often, as it is."""
+LEARNT_VARIANCE = ("sigma_vae",)
+"""Objectives that divide the squared error by a variance of their own."""
 
 
 def applies(part: Part) -> Iterator[Figure]:
-    """Where two runs have both, and one of them finished."""
+    """For each likelihood with two runs that have both, of which one finished."""
     results, pair = part.results, ("kl", "recon")
-    both = any(c.has(*pair) for c in results.configurations)
-    if both and results.runs_with(*pair) > 1:
-        yield Figure("trade-offs", "rate-distortion", partial(draw, results))
+    if results.runs_with(*pair) < 2:
+        return
+    names = list(map(_likelihood, results.configurations))
+    distinct = list(dict.fromkeys(names))
+    for likelihood in distinct:
+        rows = [c for c, name in zip(results.configurations, names, strict=True)
+                if name == likelihood]  # fmt: skip
+        alone = len(distinct) == 1
+        if any(c.has(*pair) for c in rows) and sum(c.size for c in rows) > 1:
+            suffix = "" if alone else f"-{file_stem(likelihood or 'unknown')}"
+            show = partial(draw, results, likelihood=likelihood)
+            yield Figure("trade-offs", f"rate-distortion{suffix}", show)
+
+
+def _likelihood(configuration: Configuration) -> str:
+    """The likelihood that a reconstruction loss belongs to; empty where the table has none."""
+    settings = configuration.settings
+    name = settings.get("objective.likelihood", "")
+    if any(key.startswith("objective.likelihood.") for key in settings):
+        name = "overlap"
+    return (
+        f"{configuration.objective} {name}"
+        if configuration.objective in LEARNT_VARIANCE
+        else (str(name))
+    )
+
+
+def entropy(configuration: Configuration) -> float:
+    """Nats of information in an image, where all are black and white and equally likely; else NaN.
+
+    Images are counted as if no two were alike, so it is the largest that the entropy can be.
+
+    Example:
+        >>> round(entropy(Configuration("vae", "", "", {"data": "dsprites"}, {}, "dsprites")), 2)
+        13.51
+    """
+    settings = configuration.settings
+    names = [name for name in settings if name.startswith(("data.", "sampler"))]
+    plain = all(settings[name] in PLAIN for name in names)
+    count = IMAGES.get(configuration.data, 0)
+    return math.log(count) if count and plain else math.nan
 
 
 @styled
-def draw(results: Results, *, rate: str = "kl", distortion: str = "recon") -> DataFigure:
-    """Reconstruction loss against divergence, in nats: runs as dots, means over seeds as marks.
+def draw(
+    results: Results,
+    *,
+    rate: str = "kl",
+    distortion: str = "recon",
+    likelihood: str = "",
+) -> DataFigure:
+    """Reconstruction loss against divergence: runs as dots, means over seeds as marks.
 
-    Along a grey line the ELBO, minus the sum of the two, is the same.
+    Under a likelihood whose loss is in nats, the ELBO, minus the sum of the two, is the same along
+    a grey line. Where the entropy H of the images is known too, the information in the codes lies
+    between H − distortion and the rate: no model is below the line on which these are equal.
 
     Paper: Alemi et al. 2018, "Fixing a broken ELBO", for the plane.
 
@@ -47,14 +104,18 @@ def draw(results: Results, *, rate: str = "kl", distortion: str = "recon") -> Da
         results: Of one dataset.
         rate: Name of a column.
         distortion: Name of a column.
+        likelihood: Whose configurations are shown; empty for those of which none is known.
     """
+    configurations = [c for c in results.configurations if _likelihood(c) == likelihood]
+    nats = likelihood in NATS
     results.choose([rate, distortion])
-    looked = looks(c.objective for c in results.configurations)
-    figure, (axes,) = panels(1, size=(6.6, 4.5), head=0.5, title="Rate and distortion, in nats")
+    looked = looks(c.objective for c in configurations)
+    title = "Rate and distortion" + (", in nats" if nats else f", {likelihood}" * bool(likelihood))
+    figure, (axes,) = panels(1, size=(6.6, 4.5), head=0.5, title=title)
     rows: list[dict[str, Any]] = []
     marks: list[Mark] = []
     dots = np.empty((2, 0))
-    for configuration in results.configurations:
+    for configuration in configurations:
         complete, points = _points(configuration, rate, distortion)
         columns = {name: configuration.runs[name] for name in (rate, distortion)}
         rows += run_rows(configuration, **columns, shown=complete)
@@ -73,19 +134,47 @@ def draw(results: Results, *, rate: str = "kl", distortion: str = "recon") -> Da
         )  # fmt: skip
     set_panel(axes, "", grid="both", ticks=5)
     x, y = dots if dots.size else np.ones((2, 1))
-    maybe_log(axes, "x", x)
-    maybe_log(axes, "y", y)
-    names = _same_elbo(axes, x, y)
-    axes.set_xlabel(f"rate, {rate}")
-    axes.set_ylabel(f"distortion, {distortion}")
+    bounds = {entropy(c) for c in configurations} if likelihood == "bernoulli" else set[float]()
+    bound = bounds.pop() if len(bounds) == 1 else math.nan
+    names: list[Text] = []
+    if math.isnan(bound):
+        maybe_log(axes, "x", x)
+        maybe_log(axes, "y", y)
+    else:
+        axes.set_xlim(0, 1.05 * max(float(x.max()), bound))
+        axes.set_ylim(0, 1.05 * max(float(y.max()), bound))
+    if nats:
+        names = _same_elbo(axes, x, y)
+    if not math.isnan(bound):
+        axes.fill([0, bound, 0], [0, 0, bound], color=RULE, alpha=0.6, linewidth=0, zorder=0)
+        axes.plot([0, bound], [bound, 0], color=INK, linewidth=1.0, zorder=1)
+    axes.set_xlabel(f"rate, {rate}" + (" (nats)" if nats or likelihood else ""))
+    axes.set_ylabel(f"distortion, {distortion}" + (" (nats)" if nats else ""))
     lost = len(rows) - dots.shape[1]
-    note = f"{lost} runs that diverged or lack one of the two are not shown." if lost else ""
-    legend(figure, looked, notes=(note,))
+    notes = [_describe(likelihood, nats, bound)]
+    if lost:
+        notes.insert(0, f"{lost} runs that diverged or lack one of the two are not shown.")
+    legend(figure, looked, notes=notes)
     first = {mark[2].objective: mark for mark in reversed(marks)}
     last = {mark[2].objective: mark for mark in marks}
     ends = [mark for mark in marks if mark in (first[mark[2].objective], last[mark[2].objective])]
     label_points(figure, axes, ends, looked, joined=marks, texts=names)
     return DataFigure(figure, rows)
+
+
+def _describe(likelihood: str, nats: bool, bound: float) -> str:
+    """What lines there are, or why there are none."""
+    if not math.isnan(bound):
+        return (
+            "Grey lines: equal ELBO. Black line: no model is below it, since\n"
+            "H − distortion ≤ information ≤ rate. "
+            f"Its ends are the entropy H = {bound:.2f} nats, if no\ntwo images are alike."
+        )
+    if nats:
+        return "Grey lines: equal ELBO, −(rate + distortion)."
+    if likelihood:
+        return "This reconstruction loss is no log-likelihood: the sum of the two is no ELBO."
+    return "The table does not say which likelihood was used: no lines of equal ELBO."
 
 
 def _same_elbo(axes: Axes, x: np.ndarray, y: np.ndarray) -> list[Text]:
