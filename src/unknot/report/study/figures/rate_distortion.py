@@ -32,7 +32,7 @@ NATS = ("bernoulli", "poisson", "negative_binomial")
 """Likelihoods whose loss is minus the logarithm of a probability, with nothing left out."""
 IMAGES = {"dsprites": 737_280}
 """Datasets of black and white images of which none is seen more often than another."""
-PLAIN = (None, False, "singles", (), [], "()", "[]")
+PLAIN: tuple[Any, ...] = (None, False, "singles", (), [], "()", "[]")
 """Settings of data and samplers with which every image is drawn equally often, as it is."""
 LEARNT_VARIANCE = ("sigma_vae",)
 """Objectives that divide the squared error by a variance of their own."""
