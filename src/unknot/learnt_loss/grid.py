@@ -190,8 +190,8 @@ def learn_kernels(
 ) -> list[LearntLoss]:
     """Learn the kernels of a plan that a folder lacks; all of them, in the order of the plan.
 
-    The folder gets a file for each kernel, named by its id, and the table ``kernels.csv``. What is
-    interrupted goes on from its last checkpoint when called again, bit for bit.
+    The folder gets a file for each kernel, named by its id, and the table ``kernels.csv``. Called
+    again after an interrupt, it resumes from the last checkpoint, bit for bit.
 
     Args:
         plan: By `plan_kernels`.

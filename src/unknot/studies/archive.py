@@ -38,6 +38,7 @@ from unknot.runs import lock, records, status
 from unknot.runs.folder import NOTE, RunFolder
 from unknot.studies.database import FILE, SEAL, TEXT
 from unknot.studies.opening import open_to_read
+from unknot.studies.store import Store
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -210,7 +211,7 @@ def _add_study(
         if not keys:
             raise StoreError(f"{source} has no trained run yet: `unknot study run {source}`.")
         places = [RunFolder(store.place(key)) for key in keys]
-        text = _strip_database(writer, copy, facts["text"], source)
+        text = _strip_database(writer, Store(source, copy), source)
         database = copy.serialize()
     writer.add(TEXT, text.encode())
     writer.add(FILE, database)
@@ -229,18 +230,14 @@ def _add_study(
     }
 
 
-def _strip_database(writer: _Writer, db: sqlite3.Connection, text: str, source: Path) -> str:
+def _strip_database(writer: _Writer, store: Store, source: Path) -> str:
     """Take folders of this machine, and what failed on it, out of a study; gives its file."""
+    text = store.facts()["text"]
+    plain = {i: writer.plain_settings(table) for i, table in store.settings().items()}
+    if not writer.paths:
+        text = edit_toml(text, without_folders(parse_toml(text, str(source / TEXT))))
     try:
-        for number, spec in db.execute("SELECT number, spec FROM configurations").fetchall():
-            plain = json.dumps(writer.plain_settings(parse_json(spec)))
-            db.execute("UPDATE configurations SET spec = ? WHERE number = ?", [plain, number])
-        if not writer.paths:
-            text = edit_toml(text, without_folders(parse_toml(text, str(source / TEXT))))
-        db.execute("UPDATE facts SET value = ? WHERE name = 'text'", [text])
-        db.execute("UPDATE populations SET error = 'it failed' WHERE error IS NOT NULL")
-        db.commit()
-        db.execute("VACUUM")  # or old values stay in free pages
+        store.rewrite(plain, text)
     except sqlite3.IntegrityError as error:
         raise StoreError(
             f"{source} has configurations that differ in nothing but the folder of a file; give "

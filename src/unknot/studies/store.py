@@ -93,6 +93,11 @@ class Store:
         """What is known of the study as a whole."""
         return dict(self._rows("SELECT name, value FROM facts"))
 
+    def settings(self) -> dict[int, Any]:
+        """The settings of each configuration by its number."""
+        rows = self._rows("SELECT number, spec FROM configurations")
+        return {number: parse_json(spec) for number, spec in rows}
+
     def runs(self) -> list[StudyRun]:
         """All runs that were ever planned, current ones first and in the order of the plan."""
         return self._runs("ORDER BY current DESC, plan.position")
@@ -273,6 +278,19 @@ class Store:
             if rescore:
                 db.execute("UPDATE populations SET status = ? WHERE status = ?", (PENDING, DONE))
             _note(db, facts)
+
+    def rewrite(self, settings: Mapping[int, Any], text: str) -> None:
+        """Give a copy of a study other settings and another file, without messages of errors.
+
+        Raises:
+            sqlite3.IntegrityError: Two configurations have the same settings now.
+        """
+        specs = [(json.dumps(table), number) for number, table in settings.items()]
+        with self.writing() as db:
+            db.executemany("UPDATE configurations SET spec = ? WHERE number = ?", specs)
+            db.execute("UPDATE facts SET value = ? WHERE name = 'text'", [text])
+            db.execute("UPDATE populations SET error = 'it failed' WHERE error IS NOT NULL")
+        self.db.execute("VACUUM")  # or old values stay in free pages
 
     def progress(self, progress_by_key: Mapping[str, tuple[str, int]]) -> None:
         """How far populations are: what is being done, and how many steps or scores of it."""
