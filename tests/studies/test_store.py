@@ -398,3 +398,16 @@ def test_statements_are_not_for_sqlite_alone():
     source = "".join(map(inspect.getsource, (store, database))).upper()
     for word in ("OR REPLACE", "OR IGNORE", "AUTOINCREMENT", "ROWID", "IFNULL", "GLOB "):
         assert word not in source
+
+
+def test_a_copy_that_is_rewritten_keeps_no_old_value_and_no_two_configurations_alike(folder):
+    opened = Study.open(folder).store
+    with closing(opened.db), closing(sqlite3.connect(":memory:")) as copy:
+        opened.db.backup(copy)
+        changed = store.Store(folder, copy)
+        specs = changed.settings()
+        changed.rewrite({i: {**spec, "batch": 63} for i, spec in specs.items()}, "nothing")
+        assert b"annealed_vae" in copy.serialize() and b'"batch": 64' not in copy.serialize()
+        assert [spec["batch"] for spec in changed.settings().values()] == [63] * len(specs)
+        with pytest.raises(sqlite3.IntegrityError):
+            changed.rewrite(dict.fromkeys(specs, {}), "nothing")

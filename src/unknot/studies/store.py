@@ -286,7 +286,7 @@ class Store:
             sqlite3.IntegrityError: Two configurations have the same settings now.
         """
         specs = [(json.dumps(table), number) for number, table in settings.items()]
-        with self.writing() as db:
+        with self.db as db:
             db.executemany("UPDATE configurations SET spec = ? WHERE number = ?", specs)
             db.execute("UPDATE facts SET value = ? WHERE name = 'text'", [text])
             db.execute("UPDATE populations SET error = 'it failed' WHERE error IS NOT NULL")
