@@ -407,7 +407,8 @@ def test_a_copy_that_is_rewritten_keeps_no_old_value_and_no_two_configurations_a
         changed = store.Store(folder, copy)
         specs = changed.settings()
         changed.rewrite({i: {**spec, "batch": 63} for i, spec in specs.items()}, "nothing")
-        assert b"annealed_vae" in copy.serialize() and b'"batch": 64' not in copy.serialize()
+        assert b"annealed_vae" in copy.serialize()
+        assert b'"batch": 64' not in copy.serialize()
         assert [spec["batch"] for spec in changed.settings().values()] == [63] * len(specs)
         with pytest.raises(sqlite3.IntegrityError):
-            changed.rewrite(dict.fromkeys(specs, {}), "nothing")
+            changed.rewrite({i: {} for i in specs}, "nothing")
