@@ -49,6 +49,17 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where a setting comes from that was taken from the result of another run of a study."""
+
+    setting: str
+    """Its path, such as ``objective.beta``."""
+    formula: str
+    source: str
+    """The id of the other run."""
+
+
+@dataclass(frozen=True)
 class TrainSpec:
     """One population: what its members share, and their seeds."""
 
@@ -85,6 +96,9 @@ class TrainSpec:
     """Steps whose weights are kept, to be scored like those of the last."""
     score_every: int | None = None
     """The same for each multiple of so many steps."""
+    origins: tuple[Origin, ...] = ()
+    """Of settings that follow from another run. They stand for the values in the run's id, which is
+    thus known before there are any."""
 
     def __post_init__(self) -> None:
         self._check_looks()
@@ -220,6 +234,7 @@ class TrainSpec:
             **({"sampler": self.sampler.table()} if self.sampler else {}),
             **({"split": plain_value(self.split)} if self.split else {}),
             **({"stop": settings_table(self.stop)} if self.stop else {}),
+            **({"origins": [settings_table(o) for o in self.origins]} if self.origins else {}),
         }
 
     def ids(self) -> list[str]:
@@ -231,6 +246,8 @@ class TrainSpec:
         kind: Any = type(self.data.settings)
         for name in place_fields(kind):
             table["data"].pop(name, None)
+        for origin in self.origins:
+            dotted.put(table, origin.setting, origin.formula)
         unimportant = {"format", "seeds", *dotted.WRITTEN_DOWN}
         if self.stop is not None:  # when a member stops depends on when it is looked at
             seen_at_validation = self.stop.metric.startswith("validation.")

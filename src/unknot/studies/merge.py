@@ -29,6 +29,8 @@ from unknot.studies.file.sweep import expand
 from unknot.studies.omissions import FACT as OMISSIONS
 from unknot.studies.opening import create, open_to_read, seal
 from unknot.studies.plan import Plan, Planned, configuration_table, key_of, plan, shards
+from unknot.studies.results import FACT as RESULTS
+from unknot.studies.results import read_values
 from unknot.studies.store import DONE, RunRecord, Store, StudyRun
 
 OWN = ("name", "members", "train.data.path")
@@ -204,6 +206,7 @@ def _write(
         steps = new.configurations[shard.runs[0].configuration].updates
         runs = [asdict(run) for run in shard.runs]
         populations.append({"key": shard.key, "steps": steps, "runs": runs})
+    values = {k: v for s in reversed(stores) for k, v in read_values(s.facts()).items()}
     threads = [store.facts()["threads"] for store in stores]
     if len({*threads}) > 1:
         warnings.warn(
@@ -224,6 +227,7 @@ def _write(
                 "threads": threads[0],
                 "unknot": unknot.__version__,
                 OMISSIONS: json.dumps(omissions),
+                RESULTS: json.dumps(values),
             },
         )
         merged.adopt({run: record for run, record in results.items() if run in taken}, done)

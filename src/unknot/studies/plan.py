@@ -4,22 +4,26 @@ import hashlib
 import itertools
 import json
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from unknot.core import dotted
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import shape_key
 from unknot.runs import config
 from unknot.runs.spec import TrainSpec
+from unknot.studies.file.formula import source_of
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.file.sweep import Sweep
+from unknot.studies.sources import specs_after, waiting_settings
 
 MOST_ON_A_CPU, MOST_ON_A_GPU = 16, 64
 """Members of a population unless the study says otherwise. A GPU is faster the more there are; on a
 CPU they take turns, and more would only make what a killed worker loses larger."""
 
-OF_MEMBERS = ("seeds", "order_seed", "objective", "optim")
+OF_MEMBERS = ("seeds", "order_seed", "objective", "optim", "origins")
 """What each member may have of its own: seeds, and numbers of objective and optimiser."""
 SHARED = tuple(f.name for f in fields(TrainSpec) if f.name not in OF_MEMBERS)
 
@@ -48,7 +52,8 @@ class Plan:
 
     file: StudyFile
     configurations: tuple[TrainSpec, ...]
-    """Without doubles; each has all seeds of the study."""
+    """Without doubles. Each has all seeds of the study, but where settings are taken from the
+    result of another run: then there is one for each seed, with its source."""
     runs: tuple[Planned, ...]
     doubles: int
     """Settings that were asked for more than once, and are counted once."""
@@ -69,6 +74,19 @@ class Plan:
             "score_seed": str(self.sweep.score_seed),
         }
 
+    def waits(self, settled: Collection[str] = ()) -> dict[str, int]:
+        """Runs that wait for results, by the source that they name.
+
+        Args:
+            settled: Ids of runs that have theirs.
+        """
+        origins = (
+            self.configurations[run.configuration].origins
+            for run in self.runs
+            if run.id not in settled
+        )
+        return dict(Counter(str(source_of(of_run[0].formula)) for of_run in origins if of_run))
+
     @property
     def steps(self) -> int:
         """Updates of all runs together."""
@@ -82,19 +100,30 @@ def plan(file: StudyFile) -> Plan:
     ids_so_far: set[str] = set()
     built: dict[str, Any] = {}
     doubles, sweep = 0, file.sweep
-    for place, table in zip(sweep.places, sweep.settings, strict=True):
+    stages = [bool(waiting_settings(table)) for table in sweep.settings]
+    planned: dict[int, list[TrainSpec]] = {}
+    first: list[TrainSpec] = []
+    # Sources come before those that wait for them.
+    for n in sorted(range(len(stages)), key=stages.__getitem__):
         try:
-            spec = config.spec({**table, "seeds": list(sweep.seeds)}, built)
+            if stages[n]:
+                planned[n] = specs_after(sweep.settings[n], first, sweep.seeds, built)
+            else:
+                table = {**sweep.settings[n], "seeds": list(sweep.seeds)}
+                planned[n] = [config.spec(table, built)]
+                first += planned[n]
         except ConfigError as error:
-            raise ConfigError(f"In {place}: {error}") from error
-        ids = spec.ids()
-        if ids[0] in ids_so_far:
+            raise ConfigError(f"In {sweep.places[n]}: {error}") from error
+    for n in range(len(stages)):
+        if planned[n][0].ids()[0] in ids_so_far:
             doubles += 1
             continue
-        ids_so_far.update(ids)
-        number = len(configurations)
-        runs += [Planned(i, number, s) for i, s in zip(ids, spec.seed_list, strict=True)]
-        configurations.append(spec)
+        for spec in planned[n]:
+            ids = spec.ids()
+            ids_so_far.update(ids)
+            number = len(configurations)
+            runs += [Planned(i, number, s) for i, s in zip(ids, spec.seed_list, strict=True)]
+            configurations.append(spec)
     return Plan(file, tuple(configurations), tuple(runs), doubles)
 
 
@@ -102,7 +131,9 @@ def group_of(spec: TrainSpec) -> str:
     """What must agree between runs that train side by side, as a text."""
     shared = {name: getattr(spec, name) for name in SHARED}
     shapes = shape_key(spec.objective.settings), shape_key(spec.optim)
-    return repr((shared, spec.objective.name, shapes))
+    # What has to wait is not held together with what has not.
+    later = tuple(origin.setting for origin in spec.origins)
+    return repr((shared, spec.objective.name, shapes, *later))
 
 
 def shards(plan: Plan, *, members: int, without: Collection[str] = ()) -> list[Shard]:
@@ -152,5 +183,8 @@ def members_for(runs: int, workers: int, *, gpu: bool) -> int:
 
 
 def configuration_table(spec: TrainSpec) -> dict[str, Any]:
-    """A configuration as plain values, without its seeds."""
-    return {name: value for name, value in spec.table().items() if name != "seeds"}
+    """A configuration as plain values, without its seeds; formulas stand where results will."""
+    table = {name: value for name, value in spec.table().items() if name != "seeds"}
+    for origin in spec.origins:
+        dotted.put(table, origin.setting, origin.formula)
+    return table

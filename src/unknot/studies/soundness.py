@@ -4,6 +4,7 @@ A file from somewhere else may hold anything: views that never end, names that l
 folder, values that nobody can read. So it is looked through before any of it is used.
 """
 
+import json
 import re
 import sqlite3
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any
 
 from unknot.core.border import parse_json
 from unknot.studies.omissions import FACT as OMISSIONS
+from unknot.studies.results import FACT as RESULTS
 
 KEY = re.compile(r"[0-9a-f]{12}")
 """What names of runs and populations look like."""
@@ -89,6 +91,9 @@ def _fault_of_facts(facts: dict[str, Any]) -> str | None:
     counts = _json(facts.get(OMISSIONS, "{}"), dict)  # older records have none
     if not counts or not all(type(n) is int and n > 0 for n in counts[0].values()):
         return f"what it leaves out is {str(facts[OMISSIONS])[:40]!r}"
+    results = _json(facts.get(RESULTS, "{}"), dict)
+    if not results or not all(_is_numbers(json.dumps(of_run)) for of_run in results[0].values()):
+        return f"what its runs took from others is {str(facts[RESULTS])[:40]!r}"
     return None
 
 

@@ -312,6 +312,31 @@ class Store:
                 "UPDATE populations SET status = ? WHERE key = ?", ((PENDING, key) for key in keys)
             )
 
+    def note(self, facts: Mapping[str, str]) -> None:
+        """Write down facts of the study."""
+        with self.writing() as db:
+            _note(db, facts)
+
+    def divide(self, key: str, parts: Mapping[str, Sequence[str]]) -> None:
+        """Put the runs of a population that has not begun into several.
+
+        Args:
+            key: Of the population.
+            parts: Ids of runs by the key of their population; all runs of the old one.
+        """
+        with self.writing() as db:
+            for name, runs in parts.items():
+                db.execute(
+                    "INSERT INTO populations SELECT ?, position, ?, steps, ?, 'train', 0, NULL "
+                    "FROM populations WHERE key = ?",
+                    (name, len(runs), PENDING, key),
+                )
+                db.executemany(
+                    "UPDATE plan SET population = ?, member = ? WHERE run = ?",
+                    ((name, member, run) for member, run in enumerate(runs)),
+                )
+            db.execute("DELETE FROM populations WHERE key = ?", (key,))
+
     def fail(self, key: str, error: str) -> None:
         """A population could not be trained or scored."""
         with self.writing() as db:

@@ -27,6 +27,7 @@ from unknot.core.registry import nearest
 from unknot.runs import lock
 from unknot.studies import opening, store
 from unknot.studies.omissions import read_omissions
+from unknot.studies.results import count_waits, read_values
 from unknot.studies.store import Store
 
 if TYPE_CHECKING:  # reading a table needs no torch
@@ -35,8 +36,8 @@ if TYPE_CHECKING:  # reading a table needs no torch
     from unknot.runs.curves import Curves
     from unknot.runs.run import Run
 
-NO_SETTINGS = ("format", *dotted.WRITTEN_DOWN)
-"""They decide when something is written down, not what a run gives."""
+NO_SETTINGS = ("format", "origins", *dotted.WRITTEN_DOWN)
+"""They decide when something is written down, not what a run gives; origins are in the formulas."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class Study:
         - settings by path: ``objective.beta``, ``net.latents``, ``optim.lr``, ``steps``, ``batch``,
           ``precision``, ``order_seed``. A schedule has a path for each of its own settings
           (``objective.c.end``). A row has the settings of its own objective, net and data only.
+          A setting that is taken from the result of another run is its formula, the same for all
+          seeds; its value is in ``value.objective.beta`` when it is known.
         - logged values by name (``loss``, ``recon``, ``kl``, ...), means over the last hundredth of
           the log; None where not finite. Only in rows of ended runs.
         - ``contrast``: variance of reconstructions over images, as a share of that of the images;
@@ -94,6 +97,7 @@ class Study:
         """
         settings: dict[int, dict[str, Any]] = {}
         scores = self.store.scores(step)
+        values = read_values(self.store.facts())
         table = []
         for run in self.store.runs():
             if not (run.current or dropped):
@@ -111,7 +115,8 @@ class Study:
                 "error": None if run.ended else run.error,
             }
             logged = _last(run.last) if run.last else {}
-            fixed = {**row, **settings[run.configuration]}
+            taken = {f"value.{path}": value for path, value in values.get(run.id, {}).items()}
+            fixed = {**row, **settings[run.configuration], **taken}
             # First and last: an objective may log something that it calls diverged.
             table.append({**fixed, **logged, **scores.get(run.id, {}), **fixed})
         return table
@@ -131,14 +136,15 @@ class Study:
 
         Gives ``name``, ``runs`` and ``populations`` by status and in all, ``steps`` (``done`` and
         ``all``), ``scores``, ``failures`` (messages and how many populations each), ``omissions``
-        (runs by dataset that were not planned for want of files), and ``driver``: whether a process
-        is at work on it.
+        (runs by dataset that were not planned for want of files), ``waits`` (runs by the source
+        that they wait for), and ``driver``: whether a process is at work on it.
         """
         return {
             "study": str(self.path),
             "name": self.name,
             "driver": lock.is_held(self.path),
             "omissions": read_omissions(self.store.facts()),
+            "waits": count_waits(self.store),
             **self.store.counts(),
         }
 

@@ -48,6 +48,7 @@ class Board:
         from unknot.core.border import parse_json
         from unknot.runs.metric_names import model_metrics
         from unknot.studies.omissions import describe_omissions, read_omissions
+        from unknot.studies.results import count_waits, describe_waits
 
         listed = parse_json(store.facts()["metrics"])
         self.metrics = len(model_metrics() if listed is None else listed)
@@ -63,10 +64,17 @@ class Board:
         )
         if text := describe_omissions(read_omissions(store.facts())):
             stderr.print(f"{text}.", soft_wrap=True)
+        for line in describe_waits(count_waits(store)):
+            stderr.print(f"{line}.", soft_wrap=True)
 
     def add(self, event: "Event") -> None:
         """Count an event."""
-        from unknot.studies.execute.events import Done, Failed, Lost, Progress, Warned
+        from unknot.studies.execute.events import Divided, Done, Failed, Lost, Progress, Warned
+
+        if isinstance(event, Divided):
+            _, steps = self.sizes.pop(event.key)
+            self.sizes |= {key: (members, steps) for key, members in event.parts.items()}
+            return
 
         if isinstance(event, Warned):
             if event.text not in self.warnings:

@@ -69,7 +69,8 @@ def plan(
     from unknot.studies.omissions import describe_omissions
     from unknot.studies.plan import configuration_table, shards
     from unknot.studies.plan import plan as plan_study
-    from unknot.studies.study import flat
+    from unknot.studies.results import describe_waits, read_values
+    from unknot.studies.study import Study, flat
 
     folder, file = read_study_flags(
         words,
@@ -90,10 +91,13 @@ def plan(
     sweep = study.sweep
     this_machine = machine(len(study.runs), device=device, workers=workers)
     populations = shards(study, members=sweep.members or this_machine.members(len(study.runs)))
+    settings = [flat(configuration_table(spec)) for spec in study.configurations]
+    settings = [*{repr(row): row for row in settings}.values()]
+    settled = read_values(Study.open(folder).store.facts()) if folder else {}
     facts: dict[str, Any] = {
         "name": sweep.name,
         "runs": len(study.runs),
-        "configurations": len(study.configurations),
+        "configurations": len(settings),
         "seeds": len(sweep.seeds),
         "doubles": study.doubles,
         "missing": [
@@ -101,6 +105,7 @@ def plan(
             for g in gaps
         ],
         "omissions": study.omissions,
+        "waits": study.waits(settled),
         "populations": len(populations),
         "steps": study.steps,
         "metrics": sweep.metrics if sweep.metrics is not None else "all",
@@ -117,16 +122,17 @@ def plan(
         time = estimates.estimate(study, populations, this_machine)
         facts["seconds"] = time.seconds if time.measured else None
         facts["estimate"] = time.text
-    settings = [flat(configuration_table(spec)) for spec in study.configurations]
     if json:
         print_json({**facts, "plan": settings, "ids": [run.id for run in study.runs]})
         return
     if names := export.varying_settings(settings):
         print_short(names, settings, "configurations")
     say(
-        f"{sweep.name}: {len(study.runs):,} runs ({len(study.configurations):,} configurations x "
+        f"{sweep.name}: {len(study.runs):,} runs ({len(settings):,} configurations x "
         f"{len(sweep.seeds):,} seeds) in {len(populations):,} populations, {study.steps:,} steps"
     )
+    for line in describe_waits(facts["waits"]):
+        say(f"{line}.")
     if study.doubles:
         say(f"{study.doubles:,} duplicate configurations are counted once.")
     by_name = by_protocol(sweep.metrics or (), sweep.protocol)

@@ -22,6 +22,7 @@ def print_status(study: "Study", json: bool) -> None:
     """The progress of a study."""
     from unknot.cli.screen import print_json, say
     from unknot.studies.omissions import describe_omissions
+    from unknot.studies.results import describe_waits
 
     facts = study.status()
     if json:
@@ -34,6 +35,8 @@ def print_status(study: "Study", json: bool) -> None:
     say(f"{done:,} of {steps:,} steps ({done / max(steps, 1):.0%}), {facts['scores']:,} scores")
     if text := describe_omissions(facts["omissions"]):
         say(f"{text}.")
+    for line in describe_waits(facts["waits"]):
+        say(f"{line}.")
     for failure in facts["failures"]:
         say(f"{failure['populations']} failed: {failure['error']}")
     if facts["driver"]:

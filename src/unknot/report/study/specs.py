@@ -11,6 +11,7 @@ from unknot.core.text import cell_text
 from unknot.core.toml import edit_toml, parse_toml, read_text, to_toml
 from unknot.report.html import render
 from unknot.studies.export import varying_settings
+from unknot.studies.results import read_values, with_values
 from unknot.studies.study import Study, flat
 
 SPECS = "specs.html"
@@ -31,12 +32,14 @@ class SettingsBlock:
 
 def settings_blocks(study: Study) -> list[SettingsBlock]:
     """Each configuration of a study once, in the order of the plan."""
+    values = read_values(study.store.facts())
     specs: dict[int, dict[str, Any]] = {}
     runs: dict[int, list[tuple[str, int]]] = {}
     for run in study.store.runs():
         if run.current:
             if run.configuration not in specs:
-                specs[run.configuration] = without_folders(parse_json(run.spec))
+                table = with_values(parse_json(run.spec), values.get(run.id, {}))
+                specs[run.configuration] = without_folders(table)
             runs.setdefault(run.configuration, []).append((run.id, run.seed))
     paths = {number: flat(spec) for number, spec in specs.items()}
     apart = varying_settings([*paths.values()])

@@ -4,7 +4,7 @@ import functools
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +16,7 @@ from unknot.runs import lock
 from unknot.runs.folder import RunFolder
 from unknot.runs.training import Stopped
 from unknot.studies.database import FILE, SEAL
-from unknot.studies.execute import rebuild, task
+from unknot.studies.execute import rebuild, stages, task
 from unknot.studies.execute.events import Done, Event, Failed, Pool, Progress
 from unknot.studies.execute.local import local
 from unknot.studies.execute.machine import Machine
@@ -233,6 +233,8 @@ def execute(
 ) -> None:
     """Do what is left of a study; what a task gives is recorded when it is on the disk.
 
+    Runs that take settings from the results of others come when all those have ended.
+
     Args:
         store: The records, opened by `driver`.
         machine: Where it runs.
@@ -240,11 +242,35 @@ def execute(
         watch: Told of every event.
         stop: Asked now and then.
     """
+    later = stages.later_populations(store)
+    first = [key for key in store.unfinished() if key not in later]
+    _perform(store, first, machine, pool, watch, stop)
+    if not later:
+        return
+    unfit: set[str] = set()
+    for event in stages.settle(store):
+        if isinstance(event, Failed):
+            unfit.add(event.key)
+        watch(event)
+    later = stages.later_populations(store)
+    second = [key for key in store.unfinished() if key in later and key not in unfit]
+    if second:
+        _perform(store, second, machine, pool, watch, stop)
+
+
+def _perform(
+    store: Store,
+    keys: Sequence[str],
+    machine: Machine,
+    pool: Pool | None,
+    watch: Callable[[Event], None],
+    stop: Callable[[], bool],
+) -> None:
     # Workers that share this machine's GPU share its cores, too, when they score.
     share = max(1, scoring_processes() // machine.workers) if machine.gpu and pool is None else None
     tasks = [
         task.from_store(store, key, device=machine.device, threads=machine.threads, processes=share)
-        for key in store.unfinished()
+        for key in keys
     ]
     here_alone = functools.partial(
         local,

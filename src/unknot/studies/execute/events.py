@@ -63,7 +63,16 @@ class Warned:
     text: str
 
 
-Event: TypeAlias = Progress | Done | Scored | Failed | Lost | Warned
+@dataclass(frozen=True)
+class Divided:
+    """A population is now several, as some of its runs cannot be trained."""
+
+    key: str
+    parts: Mapping[str, int]
+    """Models of each of them, by key."""
+
+
+Event: TypeAlias = Progress | Done | Scored | Failed | Lost | Warned | Divided
 """Each task ends with one `Done` or `Scored`, or one `Failed`."""
 Pool: TypeAlias = Callable[[Sequence[Task]], Iterator[Event]]
 """Whoever performs tasks: processes of this machine, or a cluster. Events may come in any order."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import unknot
+from unknot.core import dotted
 from unknot.core.errors import DamageError, StoreError, UnknotError
 from unknot.core.files import atomic_path
 from unknot.runs import config, lock, records
@@ -20,6 +21,7 @@ from unknot.studies.needed_files import drop_missing
 from unknot.studies.omissions import FACT as OMISSIONS
 from unknot.studies.opening import create, open_to_read, seal
 from unknot.studies.plan import Plan, configuration_table, key_of, plan, shards
+from unknot.studies.results import FACT as RESULTS
 from unknot.studies.soundness import KEY
 from unknot.studies.store import Store
 
@@ -124,6 +126,13 @@ def _fill(
                     place = len(configurations) - 1
             runs.append({"id": member["id"], "configuration": place, "seed": member["seed"]})
         populations.append({"key": key, "steps": record["steps"], "runs": runs})
+    results: dict[str, dict[str, float]] = {}
+    for record in kept.values():
+        for i, member in enumerate(record["members"] if "settings" in record else ()):
+            table = record["settings"][record["settings_of"][i]]
+            paths = [origin["setting"] for origin in table.get("origins", ())]
+            if paths:
+                results[member["id"]] = {path: dotted.get(table, path) for path in paths}
     ids = {run["id"] for population in populations for run in population["runs"]}
     spread = machine(len(new.runs))
     threads = [str(record["versions"]["threads"]) for record in kept.values()]
@@ -144,6 +153,7 @@ def _fill(
             "threads": threads[0] if threads else str(spread.threads or ""),
             "unknot": unknot.__version__,
             OMISSIONS: json.dumps(new.omissions),
+            RESULTS: json.dumps(results),
         },
     )
     for key, record in kept.items():

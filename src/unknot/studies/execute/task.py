@@ -12,6 +12,7 @@ from unknot.core.border import parse_json
 from unknot.core.errors import StoreError
 from unknot.runs import config
 from unknot.runs.spec import TrainSpec
+from unknot.studies.results import read_values, with_values
 from unknot.studies.store import Store
 
 
@@ -101,11 +102,14 @@ def from_store(
     """The task of a planned population."""
     facts = store.facts()
     runs = store.members(population)
-    specs = [*dict.fromkeys(run.spec for run in runs)]
+    values = read_values(facts)
+    # Of a configuration that takes results there is one run.
+    tables = {run.spec: with_values(parse_json(run.spec), values.get(run.id, {})) for run in runs}
+    specs = [*tables]
     return Task(
         population,
         str(store.place(population).absolute()),
-        [parse_json(spec) for spec in specs],
+        [*tables.values()],
         [{"id": run.id, "seed": run.seed, "configuration": specs.index(run.spec)} for run in runs],
         parse_json(facts["metrics"]),
         facts["protocol"],

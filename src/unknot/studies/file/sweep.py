@@ -35,7 +35,7 @@ from unknot.core.errors import ConfigError
 from unknot.metrics.parts.facts import check_protocol
 from unknot.runs import config
 from unknot.runs.metric_names import metric_names
-from unknot.studies.file.formula import compute, is_formula
+from unknot.studies.file.formula import canonical, compute, is_formula, source_of
 
 KEYS = (
     *("version", "name", "seeds", "metrics", "protocol", "score_seed", "score_every", "members"),
@@ -55,7 +55,8 @@ class Sweep:
     name: str
     seeds: tuple[int, ...]
     settings: tuple[dict[str, Any], ...]
-    """Tables such as `config.spec` takes, each with the place it came from in ``places``."""
+    """Tables such as `config.spec` takes, each with the place it came from in ``places``; formulas
+    that wait for a result of another run are still in them."""
     places: tuple[str, ...]
     metrics: tuple[str, ...] | None = ()
     """Scores by name; none when empty, all that apply when None."""
@@ -203,6 +204,7 @@ def _setting(place: str, base: dict[str, Any], point: Sequence[tuple[str, Any]])
         else:
             dotted.put(table, path, value)
     open_paths: set[str] = set()
+    waiting: dict[str, str] = {}
 
     def lookup(path: str) -> object:
         if path in open_paths & {*formulas}:
@@ -213,6 +215,11 @@ def _setting(place: str, base: dict[str, Any], point: Sequence[tuple[str, Any]])
             )
         if path in formulas:
             settle(path)
+        if path in waiting:
+            raise ConfigError(
+                f"{place}: a formula names {path}, which waits for a result; write "
+                f"'{waiting[path]}' in it instead."
+            )
         try:
             return dotted.get(table, path)
         except KeyError as error:
@@ -222,7 +229,12 @@ def _setting(place: str, base: dict[str, Any], point: Sequence[tuple[str, Any]])
 
     def settle(path: str) -> None:
         open_paths.add(path)
-        dotted.put(table, path, compute(formulas[path], lookup))
+        if source_of(formulas[path]) is None:
+            dotted.put(table, path, compute(formulas[path], lookup))
+        else:  # has its value when its source has ended; the names in it are checked now
+            compute(formulas[path], lookup, lambda _: math.pi)
+            waiting[path] = canonical(formulas[path])
+            dotted.put(table, path, waiting[path])
         del formulas[path]
         open_paths.discard(path)
 
