@@ -1,4 +1,4 @@
-"""Results of runs that others of the same study take as settings: their values in the records."""
+"""Results of runs that become settings of others in the same study: their values in the records."""
 
 import copy
 from collections import Counter

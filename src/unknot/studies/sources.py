@@ -1,4 +1,4 @@
-"""Sources: runs whose results others of the same study take as settings.
+"""Sources: runs whose results become settings of others in the same study.
 
 ```toml
 [[grid]]
@@ -38,7 +38,7 @@ def specs_after(
     seeds: Sequence[int],
     built: dict[str, Any],
 ) -> list[TrainSpec]:
-    """The runs of a setting that waits for results: one spec a seed, with defaults until then.
+    """The runs of a configuration that waits for results: one spec a seed, with defaults until then.
 
     Args:
         table: With formulas.
