@@ -158,6 +158,7 @@ def test_a_study_travels_with_its_numbers_and_without_folders(tmp_path, betas, i
         for name in file.namelist():
             assert images.parent.name.encode() not in file.read(name), name
     back = unknot.load(tmp_path / "study.zip")
+    assert unknot.load(betas.path).table().equals(betas.table())
     columns = [c for c in betas.table().columns if "path" not in c]
     assert back.table()[columns].equals(betas.table()[columns])
     name = betas.table()["id"][0]

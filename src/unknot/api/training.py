@@ -222,16 +222,16 @@ def load(
     objective: Any = None,
     net: Any = None,
 ) -> Any:
-    """Read a finished run from its folder, or a study or run from an archive (``study.zip``).
+    """Read a finished run or a study, from its folder or from an archive (``study.zip``).
 
-    An archive of a study gives a `Study`, all else a `Run`. An archive is unpacked into a folder
+    A study gives a `Study`, all else a `Run`. An archive is unpacked into a folder
     that goes when the process ends; each file is compared with its checksum. Data that the settings
     name by a path is looked for in the folder that one is in.
 
     A run whose data is not there is of use all the same: it encodes and decodes, but has no rows.
 
     Args:
-        path: The run folder, or the zip file of `unknot archive`.
+        path: The folder of a run or a study, or the zip file of `unknot archive`.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         data: The images, if they were given in Python: the same object, or the dataset made of
             it. Or a path, if the files have moved.
@@ -245,11 +245,12 @@ def load(
         DataError: The images are not those of the run.
         StoreError: There is no finished run, or its files are damaged.
     """
-    if isinstance(path, str | Path) and archive.is_archive(path):
-        path = archive.unpack(path)
-        if (path / "study.db").exists():
+    if isinstance(path, str | Path):
+        if archive.is_archive(path):
+            path = archive.unpack(path)
+        if Path(path, "study.db").exists():
             if any(given is not None for given in (data, step, objective, net)):
-                raise ConfigError("An archive of a study takes no data, step, objective or net.")
+                raise ConfigError("A study takes no data, step, objective or net.")
             return Study.open(path)
     _give(path, objective, net)
     return Run.wrap(verbs.load(path, device=device_name(device), data=data, step=step))

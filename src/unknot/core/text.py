@@ -128,6 +128,16 @@ def setting_label(name: str) -> str:
     return parts[0] if parts[-1] in ("end", "value") else ".".join(parts)
 
 
+def counted(n: int, noun: str) -> str:
+    """A number and its noun.
+
+    Example:
+        >>> counted(1, "seed"), counted(1200, "run")
+        ('1 seed', '1,200 runs')
+    """
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
 def joined(names: Sequence[str]) -> str:
     """Names as a list in a sentence.
 

@@ -27,9 +27,10 @@ def varying_settings(rows: Rows) -> list[str]:
 
 
 def headline_columns(rows: Rows, scores: Sequence[str]) -> list[str]:
-    """Names of the columns that people look at first: settings that differ, and scores."""
+    """Names of the columns that people look at first: settings that differ, results, scores."""
     logged = [name for name in LOGGED if any(name in row for row in rows)]
-    return [*ALWAYS, *varying_settings(rows), *(scores or logged)]
+    taken = [name for name in columns(rows) if name.startswith("value.")]
+    return [*ALWAYS, *varying_settings(rows), *taken, *(scores or logged)]
 
 
 def write_parquet(rows: Rows, path: Path) -> None:

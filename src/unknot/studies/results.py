@@ -7,6 +7,7 @@ from typing import Any
 
 from unknot.core import dotted
 from unknot.core.border import parse_json
+from unknot.core.text import counted
 from unknot.studies.file.formula import source_of
 from unknot.studies.store import FAILED, Store, StudyRun
 
@@ -53,6 +54,5 @@ def describe_waits(waits: Mapping[str, int]) -> list[str]:
         ['stage 2: 1 run waits for l_vae']
     """
     return [
-        f"stage 2: {n:,} run{'s' * (n != 1)} wait{'s' * (n == 1)} for {name}"
-        for name, n in waits.items()
+        f"stage 2: {counted(n, 'run')} wait{'s' * (n == 1)} for {name}" for name, n in waits.items()
     ]

@@ -38,7 +38,7 @@ def specs_after(
     seeds: Sequence[int],
     built: dict[str, Any],
 ) -> list[TrainSpec]:
-    """The runs of a configuration that waits for results: one spec a seed, with defaults until then.
+    """The runs of a configuration that waits for results: a spec for each seed.
 
     Args:
         table: With formulas.

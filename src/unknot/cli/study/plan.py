@@ -59,6 +59,7 @@ def plan(
     """
     from unknot.cli.screen import print_json, say
     from unknot.cli.study.table import print_short
+    from unknot.core.text import counted
     from unknot.metrics import protocols_for
     from unknot.runs.metric_names import by_protocol
     from unknot.studies import estimate as estimates
@@ -128,8 +129,9 @@ def plan(
     if names := export.varying_settings(settings):
         print_short(names, settings, "configurations")
     say(
-        f"{sweep.name}: {len(study.runs):,} runs ({len(settings):,} configurations x "
-        f"{len(sweep.seeds):,} seeds) in {len(populations):,} populations, {study.steps:,} steps"
+        f"{sweep.name}: {counted(len(study.runs), 'run')} "
+        f"({counted(len(settings), 'configuration')} x {counted(len(sweep.seeds), 'seed')}) "
+        f"in {counted(len(populations), 'population')}, {study.steps:,} steps"
     )
     for line in describe_waits(facts["waits"]):
         say(f"{line}.")
