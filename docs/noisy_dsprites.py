@@ -29,7 +29,7 @@ SCORES = {
     "recon": "reconstruction",
     "kl": "KL",
     "beta_vae": "BetaVAE",
-    "beta_vae.draws": "the same, mean of ten draws",
+    "beta_vae.draws": "the same, mean of ten samples",
     "factor_vae": "FactorVAE",
     "factor_vae.active": "latents in use",
     "mig": "MIG",
@@ -41,7 +41,7 @@ ROWS, DRAWS = 40_000, 10
 
 
 def drawn(study: Path, runs: list[dict[str, str]]) -> Iterator[float]:
-    """BetaVAE's score of each run, averaged over several draws of its points.
+    """BetaVAE's score of each run, averaged over several samples of points.
 
     Pairs come from the codes of some rows of the dataset, so that images are encoded once.
     """

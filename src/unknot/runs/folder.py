@@ -95,6 +95,12 @@ class RunFolder:
         return self.path / "curves.csv"
 
     @property
+    def archived_weights(self) -> str | None:
+        """How its archive has the weights: ``half``, ``full`` or ``none``; None without one."""
+        stored: str | None = self.record().get("archived", {}).get("weights")
+        return stored
+
+    @property
     def is_trained(self) -> bool:
         """Whether the run was trained to its end and all of it is there."""
         record = self.record()

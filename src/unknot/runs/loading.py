@@ -40,8 +40,7 @@ def load_training(
     """
     members = [folder.spec()] if specs is None else list(specs)
     record = folder.record()
-    archived = record.get("archived", {}).get("weights")
-    if archived == "none":
+    if folder.archived_weights == "none":
         raise StoreError(f"{folder.path} comes from an archive without weights (--weights none).")
     if not folder.weights_file.exists() or not record:
         raise StoreError(
@@ -67,7 +66,7 @@ def load_training(
         )
     packed = status.read_file(folder.path, file.name, record)
     weights = unpack_tensors(packed, file)
-    if archived == "half":
+    if folder.archived_weights == "half":
         weights = {n: w.float() if w.dtype == torch.float16 else w for n, w in weights.items()}
     curves, validation = folder.curves(), folder.curves("seen")
     stopped, steps = stopped_members(record), _weight_steps(record, step)

@@ -40,7 +40,8 @@ def _faults(folder: RunFolder) -> Iterator[Fault]:
     for name, what in damage.items():
         yield Fault(folder.path / name, "is damaged" if name in what else what, rebuilt)
     ended = record.get("status") in ("done", "diverged")
-    if ended and not damage and not folder.is_trained:  # of a time before there were checksums
+    bare = record.get("archived", {}).get("weights") == "none"
+    if ended and not (damage or bare or folder.is_trained):  # of a time before checksums
         yield Fault(folder.weights_file, "is missing", rebuilt)
     if not record and folder.weights_file.exists() and not damage:
         yield Fault(folder.status_file, "is missing", rebuilt)

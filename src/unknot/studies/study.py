@@ -207,10 +207,10 @@ class Study:
         name = self.find(start)
         run = self.store.run(name)
         folder = self.store.place(run.population)
-        archived = RunFolder(folder).record().get("archived", {}).get("weights")
-        if archived == "none" and weights:
+        bare = RunFolder(folder).archived_weights == "none"
+        if bare and weights:
             raise StoreError(f"{folder} comes from an archive without weights (--weights none).")
-        if archived == "none" and RunFolder(folder).curves_file.exists():
+        if bare and RunFolder(folder).curves_file.exists():
             return folder, run.member
         if run.ended and not RunFolder(folder).is_trained:
             raise DamageError(
