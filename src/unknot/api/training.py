@@ -53,6 +53,7 @@ def train(
     keep: str | None = None,
     score_at: Sequence[int] = (),
     score_every: int | None = None,
+    track: Sequence[str] = (),
     data_settings: Mapping[str, Any] | None = None,
     net_settings: Mapping[str, Any] | None = None,
     objective_settings: Mapping[str, Any] | None = None,
@@ -98,6 +99,7 @@ def train(
             such as ``validation.recon``, or by a metric.
         score_at: Steps whose weights are kept, to be scored like those of the last.
         score_every: The same for each multiple of so many steps.
+        track: Trackers that follow the training while it runs: ``["tensorboard"]``, into ``out``.
         data_settings: The dataset's own settings.
         net_settings: The net's own settings, such as ``{"latents": 6}``.
         objective_settings: The objective's own settings, also those that are called as something
@@ -161,6 +163,7 @@ def train(
         "sampler": None if sampler is None else choice_table("samplers", sampler),
         "split": plain_value(split),
         "score_at": [*score_at] or None,
+        "track": track if isinstance(track, str) else [*track] or None,
     }
     table |= {name: value for name, value in options.items() if value is not None}
     try:

@@ -16,9 +16,17 @@ SETTINGS = (
 value ``strength``."""
 
 WRITTEN_DOWN = (
-    *("log_every", "checkpoint_every", "validate_every", "keep", "score_at", "score_every"),
+    *(
+        "log_every",
+        "checkpoint_every",
+        "validate_every",
+        "keep",
+        "score_at",
+        "score_every",
+        "track",
+    ),
 )
-"""Settings that only decide when something is written down."""
+"""Settings that only decide when and where something is written down."""
 
 
 def is_setting(column: str) -> bool:

@@ -131,6 +131,8 @@ def spec(
         table["stop"] = build(Stop, _table("stop", table["stop"]), "stop")
     if isinstance(steps := table.get("score_at"), int):
         table["score_at"] = [steps]
+    if isinstance(tracker := table.get("track"), str):
+        table["track"] = [tracker]
     if "sampler" in table:
         table["sampler"] = _sampler(table["sampler"], table["objective"].settings)
     return TrainSpec.create(**checked_fields(TrainSpec, table))

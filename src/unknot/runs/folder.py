@@ -36,7 +36,8 @@ from unknot.runs.curves import Curves
 from unknot.runs.decoding import members_with_contrasts
 from unknot.runs.description import describe
 from unknot.runs.spec import TrainSpec
-from unknot.runs.training import Training, Watcher, member_specs
+from unknot.runs.tracking import FOLDER, follow
+from unknot.runs.training import Progress, Training, Watcher, member_specs
 
 OURS = ("run.toml", "status.json", "weights*.safetensors", "curves.*", "scores.jsonl", "step-*")
 """Names that are written by who holds the folder alone."""
@@ -53,7 +54,7 @@ class RunFolder:
     path: Path
 
     def __post_init__(self) -> None:
-        refuse_links(self.path, "checkpoints")
+        refuse_links(self.path, "checkpoints", FOLDER)
 
     @property
     def spec_file(self) -> Path:
@@ -221,7 +222,15 @@ class RunFolder:
             checkpoints.restore(training, saved, self.checkpoints)
         if not training.finished:
             self._save_status(training)
-            training.run(watch=watch, save=self.save_checkpoint, stop=stop, keep=self._keep_weights)
+            with follow(training, self.path) as track:
+
+                def see(progress: Progress) -> None:
+                    track(progress)
+                    watch(progress)
+
+                training.run(
+                    watch=see, save=self.save_checkpoint, stop=stop, keep=self._keep_weights
+                )
         if training.finished:
             self.save(training)
 

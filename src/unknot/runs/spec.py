@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from unknot.core import dotted
 from unknot.core.dataset import FileSettings
@@ -96,6 +96,8 @@ class TrainSpec:
     """Steps whose weights are kept, to be scored like those of the last."""
     score_every: int | None = None
     """The same for each multiple of so many steps."""
+    track: tuple[Literal["tensorboard"], ...] = ()
+    """Trackers that follow the training while it runs."""
     origins: tuple[Origin, ...] = ()
     """Of settings that follow from another run. They stand for the values in the run's id, which is
     thus known before there are any."""

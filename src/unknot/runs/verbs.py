@@ -37,6 +37,8 @@ def train(
     """
     if out == "":
         raise ConfigError("out is an empty text; name a folder, or leave it out.")
+    if spec.track and out is None:
+        raise ConfigError("track writes into the folder of the run; name one with out=.")
     folder = None if out is None else RunFolder(Path(out))
     if folder:
         folder.check_free()

@@ -4,7 +4,6 @@ Every ended run becomes a run there, under its own id: its settings, its curves 
 scores. What is there already is not written twice.
 """
 
-import importlib
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from unknot.core.dotted import is_setting
-from unknot.core.errors import ConfigError, UnknotError, WriteError
+from unknot.core.errors import UnknotError, WriteError
+from unknot.runs.tracking import open_tracker
 from unknot.studies.study import Study
 
 BATCH = 500
@@ -57,7 +57,7 @@ def to_tensorboard(study: Study, out: str | None = None) -> str:
         study: The study.
         out: A folder; ``tensorboard`` in the study's when None.
     """
-    board = _client("torch.utils.tensorboard", "tensorboard")
+    board = open_tracker("tensorboard", "torch.utils.tensorboard")
     folder = Path(out) if out else study.path / "tensorboard"
     for run in ended_runs(study):
         if (folder / run.id).exists():
@@ -85,7 +85,7 @@ def to_wandb(study: Study, out: str | None = None) -> str:
         study: The study.
         out: The project; the environment's ``WANDB_PROJECT``, or the study's name, when None.
     """
-    wandb = _client("wandb", "wandb")
+    wandb = open_tracker("wandb", "wandb")
     project = out or os.environ.get("WANDB_PROJECT") or study.name
     try:
         for run in ended_runs(study):
@@ -120,7 +120,7 @@ def to_mlflow(study: Study, out: str | None = None) -> str:
             the environment's ``MLFLOW_TRACKING_URI`` is.
     """
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    mlflow = _client("mlflow", "mlflow")
+    mlflow = open_tracker("mlflow", "mlflow")
     try:
         client = mlflow.MlflowClient(out)
         experiment = client.get_experiment_by_name(study.name)
@@ -161,13 +161,6 @@ def _log(mlflow: Any, client: Any, number: str, run: TrackedRun) -> None:
     for i in range(0, len(values), BATCH):
         client.log_batch(name, metrics=values[i : i + BATCH])
     client.set_terminated(name)
-
-
-def _client(module: str, extra: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ConfigError(f"{extra} is not installed: pip install 'unknot[{extra}]'.") from error
 
 
 def _plain(value: Any) -> Any:
