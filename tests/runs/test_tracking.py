@@ -83,7 +83,7 @@ def test_an_interrupted_training_is_followed_without_gaps_or_doubles(board, data
 
 def test_a_full_disk_ends_the_events_and_not_the_training(board, data, tmp_path):
     board.full = True
-    with pytest.warns(UserWarning, match="no space left on device. Training goes on") as told:
+    with pytest.warns(UserWarning, match="no space left on device. The training continues") as told:
         run = train(data, tmp_path / "run", track=["tensorboard"])
     assert len(told) == 1
     assert run.status == "done"

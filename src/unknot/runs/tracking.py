@@ -57,8 +57,8 @@ def _writer(board: Any, folder: Path, step: int) -> Iterator[Callable[[str, floa
         nonlocal writer
         writer = None
         warnings.warn(
-            f"Events cannot be written to {folder}: {os_reason(error)}. Training goes on without "
-            "them.",
+            f"Events cannot be written to {folder}: {os_reason(error)}. The training "
+            "continues without them.",
             stacklevel=2,
         )
 
