@@ -29,7 +29,7 @@ SCORES = {
     "recon": "reconstruction",
     "kl": "KL",
     "beta_vae": "BetaVAE",
-    "beta_vae.draws": "the same, mean of ten samples",
+    "beta_vae.draws": "mean of ten samples",
     "factor_vae": "FactorVAE",
     "factor_vae.active": "latents in use",
     "mig": "MIG",
