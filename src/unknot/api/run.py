@@ -337,6 +337,37 @@ class Run(run.Run):
         models = [explorer_model(run, member) for run in runs]
         return explorer(models, images=images, form=form).write(path)
 
+    def export(
+        self,
+        path: str | Path,
+        *,
+        member: int = 0,
+        license: str = "unknown",
+        onnx: bool | None = None,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the model for others: plain PyTorch, ONNX and a model card, in one folder.
+
+        ``model.py`` and ``model.safetensors`` need no unknot; `unknot.load` reads ``run`` in it.
+
+        Args:
+            path: A new or empty folder.
+            member: Which model, if there are several.
+            license: For the card, an identifier of the hub such as ``mit``.
+            onnx: Write ONNX files; if the extra ``onnx`` is installed when None.
+            overwrite: Replace a model that was exported there before.
+
+        Raises:
+            ConfigError: The model diverged, or has a layer that cannot be exported.
+            StoreError: The folder holds something else.
+        """
+        from unknot.sharing.folder import export
+
+        exported = export(
+            self, path, member=member, license=license, onnx=onnx, overwrite=overwrite
+        )
+        return exported.path
+
     def score(
         self,
         *metrics: str,
