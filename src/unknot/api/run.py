@@ -366,6 +366,8 @@ class Run(run.Run):
         exported = export(
             self, path, member=member, license=license, onnx=onnx, overwrite=overwrite
         )
+        for note in exported.notes:
+            say(note)
         return exported.path
 
     def score(

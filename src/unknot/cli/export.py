@@ -63,5 +63,5 @@ def export(
     size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
     say((str(path), "bold"), f": {size / 1e6:.1f} MB.")
     say(f"Largest difference from the run: {differences(exported.errors)}.")
-    if exported.note:
-        say(exported.note)
+    for note in exported.notes:
+        say(note)

@@ -196,10 +196,10 @@ def _measured(run: Run) -> str:
     if not run.has_data:
         return "The data was not there when this was written, so latents are those of the prior."
     rows = min(SAMPLE, len(run.dataset))
-    return (
-        f"Nats are the KL divergence from the prior, a mean over {rows:,} {run.dataset.noun}; "
-        "a share is how much of a latent's variance a factor explains alone."
-    )
+    nats = f"Nats are the KL divergence from the prior, a mean over {rows:,} {run.dataset.noun}"
+    if run.dataset.space.stands_in:
+        return f"{nats}."
+    return f"{nats}; a share is how much of a latent's variance a factor explains alone."
 
 
 def _latent_rows(latents: Latents, names: Sequence[str], has_factors: bool) -> list[list[str]]:

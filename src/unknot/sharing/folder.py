@@ -45,8 +45,8 @@ class Exported:
     path: Path
     errors: Mapping[str, float]
     """Largest difference of each form from unknot, of codes and images, over some of both."""
-    note: str = ""
-    """What is not there, and why."""
+    notes: tuple[str, ...] = ()
+    """What is not there, or there and perhaps not wanted, a sentence each."""
 
 
 def export(
@@ -112,10 +112,12 @@ def export(
             trials=TRIALS,
         )
         (part / "README.md").write_text(text, encoding="utf-8")
-        _write_run(run, lone, scores, part / RUN)
+        paths = _write_run(run, lone, scores, part / RUN)
         _write_config(lone, errors, part)
-    note = MISSING if onnx is None and not is_available() else ""
-    return Exported(path, errors, note)
+    notes = [MISSING] if onnx is None and not is_available() else []
+    if paths:
+        notes.append(f"The run's id depends on a path, which is in the files: {', '.join(paths)}.")
+    return Exported(path, errors, tuple(notes))
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
@@ -188,18 +190,19 @@ def _error(run: Run, x: Tensor, z: Tensor, outputs: tuple[Tensor, Tensor, Tensor
     return max(errors)
 
 
-def _write_run(run: Run, lone: Run, scores: list[Record], folder: Path) -> None:
-    """The run as an archive of it has it: without folders of this machine, with checksums."""
+def _write_run(run: Run, lone: Run, scores: list[Record], folder: Path) -> tuple[str, ...]:
+    """The run as an archive of it has it; gives paths that have to stay in it."""
     with tempfile.TemporaryDirectory(prefix="unknot-") as scratch:
         source = run.path
         if source is None or not run.spec.lone or run.training.weight_steps:
             source = lone.save(Path(scratch) / RUN)
             records.append(source, scores)
         file = Path(scratch) / "run.zip"
-        write_archive(source, file, weights="full")
+        contents = write_archive(source, file, weights="full")
         with zipfile.ZipFile(file) as archive:
             names = [name for name in archive.namelist() if name != MANIFEST]
             archive.extractall(folder, names)
+    return contents.paths
 
 
 def _write_config(run: Run, errors: Mapping[str, float], folder: Path) -> None:
