@@ -370,6 +370,40 @@ class Run(run.Run):
             say(note)
         return exported.path
 
+    def push(
+        self,
+        name: str,
+        *,
+        member: int = 0,
+        license: str = "unknown",
+        private: bool = False,
+        onnx: bool | None = None,
+    ) -> str:
+        """Put the model on the Hugging Face hub; gives the address that `unknot.load` takes.
+
+        What is put there is what `export` writes. Log in before with ``hf auth login``, or set
+        ``HF_TOKEN``. Needs the extra ``hub``.
+
+        Args:
+            name: ``user/name``.
+            member: Which model, if there are several.
+            license: For the card, an identifier of the hub such as ``mit``.
+            private: Make a new repository private.
+            onnx: Write ONNX files; if the extra ``onnx`` is installed when None.
+
+        Raises:
+            ConfigError: The extra is not installed, or nobody is logged in.
+            StoreError: The repository holds files of others.
+            DownloadError: The hub refused, or could not be reached.
+        """
+        from unknot.sharing import hub
+
+        pushed = hub.push(self, name, member=member, license=license, private=private, onnx=onnx)
+        for note in pushed.exported.notes:
+            say(note)
+        say(f"{pushed.url}, revision {pushed.revision}, model.safetensors SHA-256 {pushed.sha256}")
+        return f"{hub.PREFIX}{name}@{pushed.revision}"
+
     def score(
         self,
         *metrics: str,

@@ -10,7 +10,7 @@ import torch
 from unknot.api.arguments import check_arguments, device_name, seed_list, share_settings
 from unknot.api.objects import choice_table, give_classes, is_dataset_settings
 from unknot.api.own_net import give_modules, holds_modules, question_logits, try_modules
-from unknot.api.progress import bar
+from unknot.api.progress import bar, say
 from unknot.api.run import Run
 from unknot.api.study import Study
 from unknot.core import registry
@@ -225,16 +225,20 @@ def load(
     objective: Any = None,
     net: Any = None,
 ) -> Any:
-    """Read a finished run or a study, from its folder or from an archive (``study.zip``).
+    """Read a finished run or a study, from its folder, an archive (``study.zip``) or the hub.
 
     A study gives a `Study`, all else a `Run`. An archive is unpacked into a folder
     that goes when the process ends; each file is compared with its checksum. Data that the settings
     name by a path is looked for in the folder that one is in.
 
+    ``hub:user/name`` and ``hub:user/name@REVISION`` are models on the Hugging Face hub, or in its
+    cache: text and safetensors are fetched and nothing else. The commit is in the run's record.
+
     A run whose data is not there is of use all the same: it encodes and decodes, but has no rows.
 
     Args:
-        path: The folder of a run or a study, or the zip file of `unknot archive`.
+        path: The folder of a run or a study, the zip file of `unknot archive`, or a model on the
+            hub, ``hub:user/name``.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
         data: The images, if they were given in Python: the same object, or the dataset made of
             it. Or a path, if the files have moved.
@@ -248,6 +252,8 @@ def load(
         DataError: The images are not those of the run.
         StoreError: There is no finished run, or its files are damaged.
     """
+    if isinstance(path, str) and path.startswith("hub:"):
+        path = _fetch(path)
     if isinstance(path, str | Path):
         if archive.is_archive(path):
             path = archive.unpack(path)
@@ -257,6 +263,15 @@ def load(
             return Study.open(path)
     _give(path, objective, net)
     return Run.wrap(verbs.load(path, device=device_name(device), data=data, step=step))
+
+
+def _fetch(address: str) -> Path:
+    """The folder of a run from the hub."""
+    from unknot.sharing import hub
+
+    fetched = hub.fetch(address)
+    say(f"{fetched.name}, revision {fetched.revision}, weights SHA-256 {fetched.sha256}")
+    return fetched.path
 
 
 def _give(path: str | Path, objective: Any, net: Any) -> None:

@@ -310,7 +310,7 @@ def unpack(path: str | Path) -> Path:
     path = Path(path)
     with _opened(path) as file:
         manifest = _manifest(file, path)
-        folder = _scratch() / file_sum(path)[:32]
+        folder = scratch_folder() / file_sum(path)[:32]
         unpacked = folder / str(manifest["kind"])
         if not (folder / "whole").exists():
             _extract(file, path, manifest, unpacked)
@@ -321,7 +321,7 @@ def unpack(path: str | Path) -> Path:
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
-def _scratch() -> Path:
+def scratch_folder() -> Path:
     """A folder that goes when the process ends."""
     if not _KEPT:
         try:

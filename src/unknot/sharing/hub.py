@@ -1,0 +1,232 @@
+"""Models on the Hugging Face hub; needs the extra ``hub``.
+
+What is fetched are the files of a run and no others: text and safetensors. The hub's own client
+does it, with its cache, its token and its settings (``HF_HOME``, ``HF_TOKEN``, ``HF_HUB_OFFLINE``,
+``HF_ENDPOINT``).
+"""
+
+import importlib
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import unknot
+from unknot.core.border import parse_json
+from unknot.core.checksums import bytes_sum
+from unknot.core.errors import ConfigError, DamageError, DownloadError, StoreError, UnknotError
+from unknot.core.files import write_whole
+from unknot.core.text import shorten, shown
+from unknot.runs import status
+from unknot.runs.run import Run
+from unknot.sharing.card import UNKNOWN
+from unknot.sharing.folder import CONFIG, FORMAT, RUN, Exported, export
+from unknot.studies.archive import NAME as RUN_FILE
+from unknot.studies.archive import scratch_folder
+
+PREFIX = "hub:"
+NAME = r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}"
+NEEDED = ("run.toml", "status.json", "weights.safetensors", "curves.safetensors")
+FILES = (*NEEDED, "weights-*.safetensors", "curves.csv", "scores.jsonl")
+"""Of a run; no other file is fetched."""
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """A model on the hub."""
+
+    name: str
+    url: str
+    revision: str
+    """The commit that holds it."""
+    sha256: str
+    """Of ``model.safetensors``."""
+    exported: Exported
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A run from the hub, in a folder that goes when the process ends."""
+
+    path: Path
+    name: str
+    revision: str
+    """The commit that it is from, which the run's record names."""
+    sha256: str
+    """Of its weights."""
+
+
+def push(
+    run: Run,
+    name: str,
+    *,
+    member: int = 0,
+    license: str = UNKNOWN,
+    private: bool = False,
+    onnx: bool | None = None,
+) -> Pushed:
+    """Put a model on the hub as `export` writes it; a new commit if it is there already.
+
+    Args:
+        run: Trained models.
+        name: ``user/name``.
+        member: Which model, if there are several.
+        license: An identifier of the hub, such as ``mit``.
+        private: Make a new repository private; one that is there stays as public as it is.
+        onnx: Write ONNX files; if the extra is installed when None.
+
+    Raises:
+        ConfigError: The name is none, or nobody is logged in.
+        StoreError: The repository holds files of others.
+        DownloadError: The hub refused, or could not be reached.
+    """
+    check_name(name)
+    hub, errors = _client()
+    with _told(errors, name), tempfile.TemporaryDirectory(prefix="unknot-") as scratch:
+        api = hub.HfApi(library_name="unknot", library_version=unknot.__version__)
+        there = _files_there(errors, api, name)
+        exported = export(
+            run,
+            Path(scratch) / name.rpartition("/")[2],
+            member=member,
+            license=license,
+            onnx=onnx,
+            address=PREFIX + name,
+        )
+        facts = parse_json((exported.path / CONFIG).read_bytes())
+        written = {CONFIG, *facts["files"]}
+        ours = _exported_there(hub, name, there or set())
+        if taken := sorted((there or set()) & written - ours):
+            raise StoreError(
+                f"{name} on the hub holds {taken[0]}, which no export of unknot wrote; choose "
+                "another name, or remove it there."
+            )
+        if there is None:
+            api.create_repo(name, private=private)
+        commit = api.upload_folder(
+            repo_id=name,
+            folder_path=exported.path,
+            commit_message=f"Model exported by unknot {unknot.__version__}",
+            delete_patterns=sorted(ours - written),
+        )
+    sha256 = facts["files"]["model.safetensors"]["sha256"]
+    return Pushed(name, f"{api.endpoint}/{name}", str(commit.oid), sha256, exported)
+
+
+def fetch(address: str) -> Fetched:
+    """The run of a model on the hub, or in the hub's cache.
+
+    Args:
+        address: ``hub:user/name``, or ``hub:user/name@REVISION``.
+
+    Raises:
+        ConfigError: It is no such address.
+        StoreError: There is no such model, or it is none of unknot.
+        DownloadError: The hub refused, or could not be reached.
+    """
+    name, at, wished = address.removeprefix(PREFIX).partition("@")
+    check_name(name)
+    if at and not re.fullmatch(r"[\w][\w./-]{0,199}", wished):
+        raise ConfigError(f"A revision is a commit, branch or tag; got {shown(wished)}.")
+    hub, errors = _client()
+    with _told(errors, name):
+        snapshot = Path(
+            hub.snapshot_download(
+                name,
+                revision=wished or None,
+                allow_patterns=[f"{RUN}/{file}" for file in FILES],
+                library_name="unknot",
+                library_version=unknot.__version__,
+            )
+        )
+        files = [file for file in (snapshot / RUN).glob("*") if RUN_FILE.fullmatch(file.name)]
+        content = {file.name: file.read_bytes() for file in files}
+    if missing := [file for file in NEEDED if file not in content]:
+        raise StoreError(f"{name} on the hub is no model of unknot: it has no {RUN}/{missing[0]}.")
+    folder = scratch_folder() / f"hub-{bytes_sum(address.encode())[:16]}-{snapshot.name}" / RUN
+    for file, data in content.items():
+        write_whole(folder / file, data)
+    record = status.read(folder)
+    status.write(folder, {**record, "hub": {"name": name, "revision": snapshot.name}})
+    sha256 = bytes_sum(content["weights.safetensors"])
+    listed = record.get("files", {}).get("weights.safetensors", {}).get("sha256")
+    if listed != sha256:
+        raise DamageError(f"{name} on the hub is damaged: its weights are not what was written.")
+    return Fetched(folder, name, snapshot.name, sha256)
+
+
+def check_name(name: str) -> None:
+    """Refuse what is no name of a model."""
+    if not isinstance(name, str) or not re.fullmatch(NAME, name):
+        raise ConfigError(f"A model on the hub has a name such as user/faces; got {shown(name)}.")
+
+
+def _client() -> tuple[Any, Any]:
+    """The hub's client, and its exceptions."""
+    try:
+        names = "huggingface_hub", "huggingface_hub.errors"
+        client, errors = map(importlib.import_module, names)
+    except ImportError as error:
+        raise ConfigError("The hub needs one more package: pip install 'unknot[hub]'.") from error
+    return client, errors
+
+
+def _files_there(errors: Any, api: Any, name: str) -> set[str] | None:
+    """What a repository holds; None where there is none."""
+    try:
+        return {*api.list_repo_files(name)}
+    except errors.RepositoryNotFoundError:
+        return None
+
+
+def _exported_there(hub: Any, name: str, there: set[str]) -> set[str]:
+    """Files of a model that was exported to a repository before."""
+    if CONFIG not in there:
+        return set()
+    try:
+        facts = parse_json(Path(hub.hf_hub_download(name, CONFIG)).read_bytes())
+        listed = {*facts["files"]} if facts["format"] == FORMAT else set()
+    except (ValueError, LookupError, TypeError):
+        return set()
+    # The client takes these for patterns.
+    plain = {file for file in there & listed if re.fullmatch(r"[\w./-]+", file)}
+    return plain | {CONFIG} if listed else set()
+
+
+@contextmanager
+def _told(errors: Any, name: str) -> Iterator[None]:
+    """The client's exceptions in one line each."""
+    try:
+        yield
+    except UnknotError:
+        raise
+    except errors.GatedRepoError as error:
+        raise StoreError(f"{name} asks for permission on the hub; ask for it there.") from error
+    except errors.RepositoryNotFoundError as error:
+        raise StoreError(
+            f"There is no model {name} on the hub that you may see; log in with `hf auth login` "
+            "if it is private."
+        ) from error
+    except errors.LocalEntryNotFoundError as error:
+        raise DownloadError(
+            f"The hub cannot be reached, and {name} is not in its cache."
+        ) from error
+    except (errors.RevisionNotFoundError, errors.EntryNotFoundError) as error:
+        raise StoreError(f"{name} on the hub has no such revision or file.") from error
+    except errors.LocalTokenNotFoundError as error:
+        raise ConfigError("Nobody is logged in to the hub: `hf auth login`.") from error
+    except errors.HfHubHTTPError as error:
+        code = getattr(getattr(error, "response", None), "status_code", None)
+        if code in (401, 403):
+            raise ConfigError(
+                f"The hub does not let you write {name}; log in with `hf auth login`."
+            ) from error
+        raise DownloadError(f"The hub refused {name}: {shorten(str(error), 200)}") from error
+    except Exception as error:
+        package = type(error).__module__.partition(".")[0]
+        if isinstance(error, OSError) or package.startswith("httpx"):
+            raise DownloadError(f"The hub cannot be reached: {shorten(str(error), 200)}") from error
+        raise

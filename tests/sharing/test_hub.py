@@ -1,0 +1,232 @@
+"""Models on a hub of this machine: what is put there, what is fetched, and what is refused."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from sharing.fake_hub import serve
+
+import unknot
+from unknot import nets, objectives
+from unknot.core.errors import ConfigError
+from unknot.runs import records
+from unknot.sharing import hub as ours
+
+pytest.importorskip("huggingface_hub", reason="the extra hub is not installed")
+
+NAME = "me/faces"
+
+
+@pytest.fixture(scope="module")
+def run(tiny, tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs") / "run"
+    run = unknot.train(
+        "arrays",
+        objectives.BetaVAE(beta=2),
+        nets.MLP(latents=3, hidden=(8,)),
+        data_settings={"path": str(tiny)},
+        steps=20,
+        batch=16,
+        device="cpu",
+        progress=False,
+        out=path,
+    )
+    records.append(path, run.score("mig"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serve() as (hub, address):
+        yield hub, address
+
+
+@pytest.fixture(scope="module")
+def python(server, tmp_path_factory):
+    """Run a script in a process that knows no other hub; gives what it prints as JSON."""
+    home = tmp_path_factory.mktemp("home")
+
+    def call(script, *words, **env):
+        own = {
+            "HF_ENDPOINT": server[1],
+            "HF_HOME": str(home),
+            "HF_TOKEN": "hf_right",
+            "HF_HUB_DISABLE_XET": "1",
+            "HF_HUB_DISABLE_TELEMETRY": "1",
+            "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+            "NO_PROXY": "127.0.0.1",
+        }
+        command = [sys.executable, "-c", script, *map(str, words)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, env={**os.environ, **own, **env}
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+    return call
+
+
+JOURNEY = """
+import json, sys
+import numpy, torch, unknot
+
+run = unknot.load(sys.argv[1], device="cpu")
+first = run.push("me/faces", license="mit", private=True, onnx=False)
+again = unknot.load("hub:me/faces", device="cpu")
+x, z = torch.rand(5, 1, 8, 8), torch.randn(4, 3)
+same = {
+    "encode": torch.equal(run.encode(x), again.encode(x)),
+    "decode": torch.equal(run.decode(z), again.decode(z)),
+    "traverse": numpy.array_equal(run.traverse(), again.traverse()),
+    "id": run.spec.ids() == again.spec.ids(),
+}
+record = json.loads((again.path / "status.json").read_text())["hub"]
+other = unknot.train(run.dataset, "vae", "linear", latents=3, steps=2, batch=4, progress=False)
+second = other.push("me/faces", onnx=False)
+latest, pinned = unknot.load("hub:me/faces"), unknot.load(first)
+print(json.dumps({
+    "same": same, "record": record, "first": first, "second": second,
+    "latest": latest.spec.objective.name, "pinned": pinned.spec.objective.name,
+    "scores": [(path / "scores.jsonl").exists() for path in (pinned.path, latest.path)],
+    "files": sorted(file.name for file in pinned.path.iterdir()),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def journey(python, server, run):
+    # What others could have put there is not fetched.
+    facts, said = python(JOURNEY, run)
+    return facts, said, server[0]
+
+
+def test_a_run_from_the_hub_is_that_from_the_disk(journey):
+    facts, _, _ = journey
+    assert facts["same"] == {"encode": True, "decode": True, "traverse": True, "id": True}
+
+
+def test_the_revision_is_in_the_record_and_said_with_the_hash(journey):
+    facts, said, hub = journey
+    first = hub.sha(NAME, 1)
+    assert facts["record"] == {"name": NAME, "revision": first}
+    assert facts["first"] == f"hub:{NAME}@{first}"
+    config = json.loads(hub.commits(NAME)[1]["config.json"])
+    assert config["files"]["model.safetensors"]["sha256"] in said
+    assert config["files"]["run/weights.safetensors"]["sha256"] in said
+    assert f"{NAME}, revision {first}" in said
+
+
+def test_a_revision_stays_what_it_was_when_another_is_pushed(journey):
+    facts, _, hub = journey
+    assert (facts["latest"], facts["pinned"]) == ("vae", "beta_vae")
+    assert facts["second"].endswith(hub.sha(NAME, 2))
+    assert len(hub.commits(NAME)) == 3
+
+
+def test_scores_of_the_model_before_do_not_stay(journey):
+    facts, _, hub = journey
+    assert facts["scores"] == [True, False]
+    before, after = hub.commits(NAME)[1:]
+    assert {*before} - {*after} == {"run/scores.jsonl"}
+
+
+def test_what_is_there_is_an_exported_model_with_a_card(journey):
+    yaml = pytest.importorskip("yaml")
+    _, _, hub = journey
+    files = hub.commits(NAME)[1]
+    assert {n.rpartition(".")[2] for n in files} == {
+        *("gitattributes", "md", "py", "json", "toml", "safetensors", "jsonl", "csv", "png")
+    }
+    assert hub.repos[NAME]["private"] or hub.repos[NAME]["visibility"] == "private"
+    text = files["README.md"].decode()
+    front = yaml.safe_load(text.split("---\n")[1])
+    assert front["license"] == "mit"
+    assert "beta-vae" in front["tags"]
+    assert f'unknot.load("hub:{NAME}")' in text
+
+
+def test_no_file_but_those_of_a_run_is_fetched(journey):
+    _, _, hub = journey
+    fetched = {line.rpartition("/resolve/")[2] for line in hub.requests if "/resolve/" in line}
+    names = {name.partition("/")[2] for name in fetched}
+    assert {name for name in names if not name.startswith("run/")} == {"config.json"}
+
+
+def test_without_a_network_the_cache_serves(journey, python):
+    script = """
+import json, unknot
+run = unknot.load("hub:me/faces", device="cpu")
+try:
+    unknot.load("hub:me/nothing")
+except unknot.UnknotError as error:
+    print(json.dumps([run.spec.objective.name, type(error).__name__, str(error)]))
+"""
+    _, _, hub = journey
+    before = len(hub.requests)
+    (objective, kind, message), _ = python(script, HF_HUB_OFFLINE="1")
+    assert objective == "vae"
+    assert (kind, len(hub.requests)) == ("DownloadError", before)
+    assert "cannot be reached, and me/nothing is not in its cache" in message
+
+
+REFUSALS = """
+import json, os, sys
+import unknot
+
+run = unknot.load(sys.argv[1], device="cpu")
+told = {}
+
+
+def tell(name, call):
+    try:
+        call()
+    except unknot.UnknotError as error:
+        told[name] = f"{type(error).__name__}: {error}"
+
+
+tell("stranger", lambda: run.push("them/theirs", onnx=False))
+tell("missing", lambda: unknot.load("hub:me/nothing"))
+tell("revision", lambda: unknot.load("hub:me/faces@nowhere"))
+tell("foreign", lambda: unknot.load("hub:them/theirs"))
+tell("altered", lambda: unknot.load("hub:me/altered"))
+os.environ["HF_TOKEN"] = "hf_wrong"
+tell("token", lambda: run.push("me/other", onnx=False))
+print(json.dumps(told))
+"""
+
+
+def test_what_cannot_be_done_is_said_in_a_line(journey, python, run):
+    _, _, hub = journey
+    theirs = {"README.md": b"mine", "model.py": b"mine", "model.pkl": b"x"}
+    hub.repos["them/theirs"] = {"commits": [theirs]}
+    altered = dict(hub.commits(NAME)[1])
+    weights = bytearray(altered["run/weights.safetensors"])
+    weights[-1] ^= 1
+    hub.repos["me/altered"] = {"commits": [{**altered, "run/weights.safetensors": bytes(weights)}]}
+    told, _ = python(REFUSALS, run)
+    assert told == {
+        "stranger": "StoreError: them/theirs on the hub holds README.md, which no export of unknot "
+        "wrote; choose another name, or remove it there.",
+        "missing": "StoreError: There is no model me/nothing on the hub that you may see; log in "
+        "with `hf auth login` if it is private.",
+        "revision": "StoreError: me/faces on the hub has no such revision or file.",
+        "foreign": "StoreError: them/theirs on the hub is no model of unknot: it has no "
+        "run/run.toml.",
+        "altered": "DamageError: me/altered on the hub is damaged: its weights are not what was "
+        "written.",
+        "token": "ConfigError: The hub does not let you write me/other; log in with `hf auth "
+        "login`.",
+    }
+    assert hub.commits("them/theirs") == [theirs]
+    assert "me/other" not in hub.repos
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["hub:", "hub:faces", "hub:a/b/c", "hub:../x", "hub:a/b@", "hub:a/b@..", "hub:a/b@x\n"],
+)
+def test_other_addresses_are_refused_before_anything_is_asked(address):
+    with pytest.raises(ConfigError, match=r"has a name such as|A revision is"):
+        ours.fetch(address)
