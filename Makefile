@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo gallery test clusters torture release-check lint check format bench docs docs-serve clean
+.PHONY: demo gallery test clusters sharing torture release-check lint check format bench docs docs-serve clean
 
 demo: .venv/core
 	$(BIN)/unknot demo
@@ -19,7 +19,7 @@ NUMBERS := $(addprefix tests/objectives/test_,curves.py l_vae.py vae.py) \
 	$(addprefix tests/metrics/test_,aggregate_posterior.py beta_vae.py boosting.py dci.py \
 	distances_datasets.py docs.py efficiency.py explicitness.py factor_vae.py golden.py infomec.py \
 	peer_defects.py representations.py)
-PROGRAMS := tests/api tests/cli tests/docs tests/fuzz tests/report tests/runs tests/studies tests/torture $(NUMBERS)
+PROGRAMS := tests/api tests/cli tests/docs tests/fuzz tests/report tests/runs tests/sharing tests/studies tests/torture $(NUMBERS)
 
 test: .venv/dev
 	$(PYTEST) --durations=10 $(addprefix --ignore=,$(PROGRAMS))
@@ -30,6 +30,11 @@ clusters: .venv/dev
 	$(PIP) -e '.[ray,slurm,parquet,tensorboard,wandb,mlflow]'
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/studies/test_ray.py tests/studies/test_slurm.py \
 		tests/studies/test_tracking.py tests/cli/study/test_clusters.py
+
+# The same of exported models: ONNX files, and a hub on this machine.
+sharing: .venv/dev
+	$(PIP) -e '.[onnx,hub]'
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/sharing
 
 # Kills, flipped bits, full disks, signals, bad inputs and fuzzing for an hour, then one table of what held.
 MINUTES ?= 60

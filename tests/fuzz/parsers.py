@@ -28,6 +28,7 @@ from unknot.engine import checkpoint
 from unknot.losses.overlap import read_kernel
 from unknot.report.study import source
 from unknot.runs import arrays, config, records, status
+from unknot.sharing.folder import CONFIG, check_target
 from unknot.studies import archive, opening
 from unknot.studies.database import FILE
 from unknot.studies.file.study_file import StudyFile, read_study
@@ -142,6 +143,11 @@ def read_archive(folder, data):
     assert {path.name for path in unpacked.iterdir()} <= {status.FILE, records.FILE}
 
 
+def read_export(folder, value):
+    put(folder, CONFIG, value)
+    check_target(folder, overwrite=True)
+
+
 def read_manifest(folder, value):
     file = folder / "manifest.zip"
     with zipfile.ZipFile(file, "w") as zipped:
@@ -187,6 +193,9 @@ PARSERS = [
     Parser("a study file", 1_500, st.dictionaries(WORDS, nested(PLAIN), max_size=5),
            lambda _, table: StudyFile.parse(to_toml(table))),
     Parser("JSON", 2_600, TEXT | VALUES.map(json.dumps), read_bounded_json),
+    Parser("the record of an exported model", 300,
+           VALUES.map(lambda value: json.dumps({"format": "unknot export 1", "files": value})),
+           read_export),
     Parser("CSV", 1_500, st.binary(max_size=60) | TEXT,
            lambda folder, data: read_table(put(folder, "t.csv", data))),
     Parser("a table of runs", 500, st.lists(st.fixed_dictionaries(

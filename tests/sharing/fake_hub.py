@@ -107,10 +107,9 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply({"errors": [], "warnings": []})
         name = re.match(REPO, self.path)[1]
         if "/preupload/" in self.path:
-            files = [
-                {"path": f["path"], "uploadMode": "regular"} for f in json.loads(body)["files"]
-            ]
-            return self.reply({"files": [{**f, "shouldIgnore": False} for f in files]})
+            how = {"uploadMode": "regular", "shouldIgnore": False}
+            files = [{"path": file["path"], **how} for file in json.loads(body)["files"]]
+            return self.reply({"files": files})
         files = dict(self.hub.commits(name)[-1])
         for line in map(json.loads, body.splitlines()):
             if line["key"] == "file":

@@ -20,7 +20,7 @@ from unknot.sharing import card
 def run(tiny):
     return unknot.train(
         "arrays",
-        objectives.BetaVAE(beta=2),
+        objectives.BetaVAE(beta=2.0),
         "linear",
         latents=3,
         data_settings={"path": str(tiny)},

@@ -34,7 +34,7 @@ def run(tiny, tmp_path_factory):
     path = tmp_path_factory.mktemp("runs") / "run"
     run = unknot.train(
         "arrays",
-        objectives.BetaVAE(beta=2),
+        objectives.BetaVAE(beta=2.0),
         nets.MLP(latents=3, hidden=(8,)),
         data_settings={"path": str(tiny)},
         seeds=[5, 6],

@@ -24,7 +24,7 @@ def run(tiny, tmp_path_factory):
     path = tmp_path_factory.mktemp("runs") / "run"
     run = unknot.train(
         "arrays",
-        objectives.BetaVAE(beta=2),
+        objectives.BetaVAE(beta=2.0),
         nets.MLP(latents=3, hidden=(8,)),
         data_settings={"path": str(tiny)},
         steps=20,
@@ -59,9 +59,8 @@ def python(server, tmp_path_factory):
             "NO_PROXY": "127.0.0.1",
         }
         command = [sys.executable, "-c", script, *map(str, words)]
-        done = subprocess.run(
-            command, capture_output=True, text=True, env={**os.environ, **own, **env}
-        )
+        settings = {**os.environ, **own, **env}
+        done = subprocess.run(command, capture_output=True, text=True, env=settings)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout.splitlines()[-1]), done.stderr
 
@@ -97,7 +96,6 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def journey(python, server, run):
-    # What others could have put there is not fetched.
     facts, said = python(JOURNEY, run)
     return facts, said, server[0]
 
@@ -204,7 +202,8 @@ def test_what_cannot_be_done_is_said_in_a_line(journey, python, run):
     altered = dict(hub.commits(NAME)[1])
     weights = bytearray(altered["run/weights.safetensors"])
     weights[-1] ^= 1
-    hub.repos["me/altered"] = {"commits": [{**altered, "run/weights.safetensors": bytes(weights)}]}
+    altered |= {"run/weights.safetensors": bytes(weights), "run/evil.pkl": b"x"}
+    hub.repos["me/altered"] = {"commits": [altered]}
     told, _ = python(REFUSALS, run)
     assert told == {
         "stranger": "StoreError: them/theirs on the hub holds README.md, which no export of unknot "
@@ -220,6 +219,7 @@ def test_what_cannot_be_done_is_said_in_a_line(journey, python, run):
         "login`.",
     }
     assert hub.commits("them/theirs") == [theirs]
+    assert not any(".pkl" in line for line in hub.requests)
     assert "me/other" not in hub.repos
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ LOW_CONTRAST = 0.5
 """Share of the images' variance below which reconstructions leave out most of it."""
 
 
-def check_license(license: str) -> str:
+def check_license(license: Any) -> str:
     """An identifier of a licence, as the hub lists them."""
     if not isinstance(license, str) or not re.fullmatch(r"[a-z0-9][a-z0-9.+-]{0,60}", license):
         raise ConfigError(

@@ -127,26 +127,32 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         StoreError: There is something else in it, or the model must not be replaced.
     """
     check_folder(path)
-    files = [file for file in path.rglob("*") if file.is_symlink() or not file.is_dir()]
-    if not files:
+    config = path / CONFIG
+    ours = exported_files(config.read_bytes()) if config.is_file() else set()
+    files = (file for file in path.rglob("*") if file.is_symlink() or not file.is_dir())
+    for file in files:
+        name = file.relative_to(path).as_posix()
+        if name not in ours and file.parent.name != "__pycache__":  # of who used model.py
+            raise StoreError(
+                f"{path} holds {name}, which is no file of an exported model; choose another "
+                "folder with --out."
+            )
+    if not ours:
         return
-    try:
-        facts = parse_json((path / CONFIG).read_bytes())
-        ours = {CONFIG, *facts["files"]} if facts["format"] == FORMAT else set()
-    except (OSError, ValueError, LookupError, TypeError):
-        ours = set()
-    files = [file for file in files if file.parent.name != "__pycache__"]  # of who used model.py
-    names = [file.relative_to(path).as_posix() for file in files]
-    if others := sorted({*names} - ours):
-        raise StoreError(
-            f"{path} holds {others[0]}, which is no file of an exported model; choose another "
-            "folder with --out."
-        )
     if not overwrite:
         raise StoreError(
             f"{path} already holds an exported model; choose another folder with --out, or add "
             "--force (overwrite=True)."
         )
+
+
+def exported_files(config: bytes) -> set[str]:
+    """Names of the files of an exported model, by its ``config.json``; none of another's."""
+    try:
+        facts = parse_json(config)
+        return {CONFIG, *facts["files"]} if facts["format"] == FORMAT else set()
+    except (ValueError, LookupError, TypeError):
+        return set()
 
 
 def trial_inputs(run: Run) -> tuple[Tensor, Tensor]:

@@ -23,7 +23,7 @@ from unknot.core.text import shorten, shown
 from unknot.runs import status
 from unknot.runs.run import Run
 from unknot.sharing.card import UNKNOWN
-from unknot.sharing.folder import CONFIG, FORMAT, RUN, Exported, export
+from unknot.sharing.folder import CONFIG, RUN, Exported, export, exported_files
 from unknot.studies.archive import NAME as RUN_FILE
 from unknot.studies.archive import scratch_folder
 
@@ -158,7 +158,7 @@ def fetch(address: str) -> Fetched:
     return Fetched(folder, name, snapshot.name, sha256)
 
 
-def check_name(name: str) -> None:
+def check_name(name: Any) -> None:
     """Refuse what is no name of a model."""
     if not isinstance(name, str) or not re.fullmatch(NAME, name):
         raise ConfigError(f"A model on the hub has a name such as user/faces; got {shown(name)}.")
@@ -186,14 +186,8 @@ def _exported_there(hub: Any, name: str, there: set[str]) -> set[str]:
     """Files of a model that was exported to a repository before."""
     if CONFIG not in there:
         return set()
-    try:
-        facts = parse_json(Path(hub.hf_hub_download(name, CONFIG)).read_bytes())
-        listed = {*facts["files"]} if facts["format"] == FORMAT else set()
-    except (ValueError, LookupError, TypeError):
-        return set()
-    # The client takes these for patterns.
-    plain = {file for file in there & listed if re.fullmatch(r"[\w./-]+", file)}
-    return plain | {CONFIG} if listed else set()
+    files = there & exported_files(Path(hub.hf_hub_download(name, CONFIG)).read_bytes())
+    return {file for file in files if re.fullmatch(r"[\w./-]+", file)}  # no pattern of the client
 
 
 @contextmanager
