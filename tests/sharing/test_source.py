@@ -156,3 +156,25 @@ def test_dispersions_are_those_of_the_decoder(make_run, frame):
     outputs = run.decoder(codes())[:, 6:]
     assert outputs.std() > 0
     torch.testing.assert_close(net.log_dispersion.expand_as(outputs), outputs)
+
+
+@pytest.mark.parametrize("name", registry.names("objectives"))
+def test_every_objective_of_the_catalogue_can_be_exported_from_float64(tiny, name):
+    run = unknot.train(
+        "arrays",
+        name,
+        nets.MLP(latents=3, hidden=(8,)),
+        data_settings={"path": str(tiny)},
+        steps=20,
+        batch=8,
+        precision="float64",
+        device="cpu",
+        progress=False,
+        objective_settings={"c": 5.0} if name == "annealed_vae" else None,
+    )
+    x = run.dataset.batch(torch.arange(12))
+    net, q = plain_model(run).load(), run.posterior(x)
+    mean, logvar = net.encode(x)
+    torch.testing.assert_close(mean, q.mean.float(), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(logvar, q.logvar.float(), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(net.decode(mean), run.decode(mean).float(), atol=1e-5, rtol=1e-4)
