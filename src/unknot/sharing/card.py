@@ -164,18 +164,24 @@ def limits(run: Run, latents: Latents, records: Sequence[Record]) -> list[str]:
 
 
 def objective_text(doc: str) -> str:
-    r"""Formula and paper of an objective, from its docstring.
+    r"""Formula and paper of an objective, from its docstring, as the hub draws formulas.
 
     Example:
-        >>> objective_text("A loss.\n\n$$x$$\n\nPaper: A 2020.\n\n`steps` is T.")
-        'A loss.\n\n$$x$$\n\n*Paper.* A 2020.'
+        >>> print(objective_text("Loss $x$.\n\n$$x$$\n\nPaper: A 2020.\n\n`steps` is T."))
+        Loss \\(x\\).
+        <BLANKLINE>
+        $$x$$
+        <BLANKLINE>
+        *Paper.* A 2020.
     """
     paragraphs = doc.split("\n\n")
     marks = ("Paper:", "Equation:", "Differs:")
-    last = max((i for i, text in enumerate(paragraphs) if text.startswith(marks)), default=0)
+    marked = [i for i, text in enumerate(paragraphs) if text.startswith(marks)]
+    last = max(marked, default=len(paragraphs) - 1)
     text = "\n\n".join(paragraphs[: last + 1])
     text = re.sub(r"\n(?=(?:Equation|Differs):)", "\n\n", text)
     text = re.sub(r"^(Paper|Equation|Differs):", r"*\1.*", text, flags=re.MULTILINE)
+    text = re.sub(r"(?<!\$)\$([^$]+)\$(?!\$)", r"\\\\(\1\\\\)", text)
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
