@@ -218,9 +218,11 @@ def _told(errors: Any, name: str) -> Iterator[None]:
             raise ConfigError(
                 f"The hub does not let you write {name}; log in with `hf auth login`."
             ) from error
-        raise DownloadError(f"The hub refused {name}: {shorten(str(error), 200)}") from error
+        raise DownloadError(f"The hub refused {name}: {shorten(str(error), 200)}.") from error
     except Exception as error:
         package = type(error).__module__.partition(".")[0]
         if isinstance(error, OSError) or package.startswith("httpx"):
-            raise DownloadError(f"The hub cannot be reached: {shorten(str(error), 200)}") from error
+            raise DownloadError(
+                f"The hub cannot be reached: {shorten(str(error), 200)}."
+            ) from error
         raise
