@@ -8,6 +8,7 @@ import io
 from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
+from textwrap import fill
 from typing import ParamSpec, TypeVar, cast
 
 import matplotlib
@@ -46,6 +47,8 @@ EDGE = 0.12
 """Inches that stay free at the right: lines that end with the picture look cut."""
 LETTERS = 10
 """Of a title that go into an inch."""
+NOTE_LETTERS = 16
+"""Of a note that go into an inch."""
 LONGEST_LABEL = 48
 """Characters of a tick or of an entry of a legend."""
 
@@ -87,6 +90,11 @@ def footnote(figure: Figure, lines: Sequence[str]) -> None:
     """Lines below all panels; none when there is nothing to say."""
     if text := "\n".join(line for line in lines if line):
         figure.supxlabel(text, x=0.1 / float(figure.get_size_inches()[0]), ha="left", color=MUTED)
+
+
+def wrap(text: str, figure: Figure) -> str:
+    """A note in lines that a figure has room for below its panels."""
+    return fill(text, int(NOTE_LETTERS * float(figure.get_size_inches()[0])))
 
 
 def set_panel(axes: Axes, title: str, *, grid: str = "y", ticks: int = 4) -> None:

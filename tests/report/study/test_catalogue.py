@@ -70,7 +70,8 @@ def test_figures_have_numbers_titles_and_captions(found):
 def test_figures_over_datasets():
     table = [*study(2), *study(2, data="cars3d", shift=0.1)]
     found = over(Results(table, ["mig"]))
-    names = ["datasets-split", "datasets-beta_vae", "datasets-dip_vae_i", "datasets-transfer-mig"]
+    names = ["datasets-split", "datasets-beta_vae", "datasets-dip_vae_i", "datasets-transfer-mig",
+             "datasets-pooled"]  # fmt: skip
     assert set(found) == set(names)
     assert {figure.section for figure in found.values()} == {DATASETS.id}
     drawn = {name: figure.draw().figure for name, figure in found.items()}

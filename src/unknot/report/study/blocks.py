@@ -88,6 +88,8 @@ class Cell:
     """Whether it is grey: it says nothing."""
     href: str = ""
     """What it leads to, if anything."""
+    place: int = 0
+    """1 for the best of its column, which is bold, and 2 for the second, which is underlined."""
 
 
 NOTHING = Cell("–", "")

@@ -18,6 +18,7 @@ from unknot.report.study.blocks import (
 from unknot.report.study.figures.swept_value import axis_name, describe_lines, ordered_lines
 from unknot.report.study.figures.trade_off import scores_with_cost
 from unknot.report.study.replication import replication_tables
+from unknot.report.study.selection_tables import selection_tables
 
 Tables = Callable[[Part, FigureFolder], Sequence[Grid | More]]
 
@@ -116,6 +117,13 @@ SECTIONS = (
         "All configurations",
         "Click on a column’s name to sort by it.",
         _all_configurations,
+    ),
+    Kind(
+        "selection",
+        "Objectives at their best",
+        "Each objective at the configuration that a score selects by its mean over seeds. Means are "
+        "biased upwards by that: of the score itself, and of others as far as they agree with it.",
+        selection_tables,
     ),
     Kind(
         "effects",

@@ -12,12 +12,10 @@ from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import missing_runs, plot_rows, score_rows
 from unknot.report.study.figures.spread import LEGENDS
 from unknot.report.study.style import ROW, DataFigure, configuration_rows, looks, panels
-from unknot.report.style import footnote, set_panel, styled
+from unknot.report.style import footnote, set_panel, styled, wrap
 
 WIDTH = 2.15
 """Inches of a panel."""
-LETTERS = 85
-"""Of a line below the panels."""
 
 Panel = Mapping[str, np.ndarray]
 """The values in the row of each objective."""
@@ -113,7 +111,9 @@ def _draw(
         set_panel(axes, name, grid="x", ticks=3)
         layout.label_axis(axes, looked)
     missing = missing_runs(results.objectives, scores)
-    footnote(figure, (LEGENDS["box"], note, f"Not shown: {missing}." if missing else ""))
+    footnote(
+        figure, (LEGENDS["box"], wrap(note, figure), f"Not shown: {missing}." if missing else "")
+    )
     rows = [
         {"data": data, **row}
         for data, of_data in results.by_data.items()
