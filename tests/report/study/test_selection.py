@@ -8,24 +8,29 @@ from unknot.analysis import Results
 from unknot.report.study.blocks import FigureFolder, More, Part
 from unknot.report.study.selection_tables import select, selection_tables
 
-TABLE = """
-beta_vae     1  0.10 0.80 9
-beta_vae     4  0.40 0.30 5
-factor_vae  10  0.30 0.50 7
-factor_vae  20  0.20 0.90 8
-tcvae        1  0.25 0.50 6
-tcvae        2  0.05 0.60 4
-""".split()  # fmt: skip
+TABLE = [
+    ("beta_vae", 1, 0.10, 0.80, 9),
+    ("beta_vae", 4, 0.40, 0.30, 5),
+    ("factor_vae", 10, 0.30, 0.50, 7),
+    ("factor_vae", 20, 0.20, 0.90, 8),
+    ("tcvae", 1, 0.25, 0.50, 6),
+    ("tcvae", 2, 0.05, 0.60, 4),
+]
 
 
 def results(**options):
     rows = [
-        {"objective": TABLE[i], "objective.strength": float(TABLE[i + 1]), "seed": seed,
-         "mig": float(TABLE[i + 2]) + step, "sap": float(TABLE[i + 3]) - step,
-         "recon": float(TABLE[i + 4])}
-        for i in range(0, len(TABLE), 5)
+        {
+            "objective": objective,
+            "objective.strength": float(strength),
+            "seed": seed,
+            "mig": mig + step,
+            "sap": sap - step,
+            "recon": float(recon),
+        }
+        for objective, strength, mig, sap, recon in TABLE
         for seed, step in enumerate((-0.01, 0.01))
-    ]  # fmt: skip
+    ]
     return Results(rows, ["mig", "sap"], lower=["recon"], **options)
 
 

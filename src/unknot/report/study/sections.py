@@ -121,8 +121,8 @@ SECTIONS = (
     Kind(
         "selection",
         "Objectives at their best",
-        "Each objective at the configuration that a score selects by its mean over seeds. Means are "
-        "biased upwards by that: of the score itself, and of others as far as they agree with it.",
+        "Each objective at the configuration that a score selects by its mean over seeds. That "
+        "biases means upwards: of the score itself, and of others as far as they agree with it.",
         selection_tables,
     ),
     Kind(
