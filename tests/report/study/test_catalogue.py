@@ -37,7 +37,7 @@ def test_which_figures_a_study_has(found):
     assert set(found) == {
         "spread", "split-objective", "cumulative", "swept-value", "trade-off-mig",
         "trade-off-dci-disentanglement", "rate-distortion", "correlations",
-        "correlations-pearson", "shares",
+        "correlations-pearson", "shares", "score-losses", "trade-off-runs",
     }  # fmt: skip
     assert {figure.section for figure in found.values()} <= {kind.id for kind in SECTIONS}
 
