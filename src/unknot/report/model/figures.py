@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -18,6 +20,7 @@ from unknot.report.style import (
     MUTED,
     PAPER,
     SHARES,
+    SMALL,
     new_figure,
     number_ticks,
     set_panel,
@@ -27,8 +30,11 @@ from unknot.report.style import (
 from unknot.runs.curves import Curves
 
 NUMBERED = re.compile(r"^(.+)\.\d+(\.weight)?$")
+NUMBER = re.compile(r"\d+")
 PANEL = (3.2, 2.2)
 """Inches."""
+ROOM = 0.075
+"""Share of a panel's height that the name of a latent takes."""
 
 
 def curve_names(curves: Curves) -> list[str]:
@@ -117,17 +123,43 @@ def _medians(values: Float[np.ndarray, "n p"]) -> list[float]:
 def _draw_each(axes: Axes, curves: Curves, name: str) -> None:
     """A line per latent, of the first member: latents of two members have nothing in common."""
     names = [n for n in curves.values if n != name and NUMBERED.sub(r"\1.*\2", n) == name]
+    ends, texts, colors = [], [], []
     for i, figure_name in enumerate(names):
-        shade = 0.35 + 0.65 * (i + 1) / len(names)
-        axes.plot(
-            curves.steps,
-            curves[figure_name].numpy()[:, 0],
-            color=ACCENT,
-            linewidth=1.0,
-            alpha=shade,
-        )
+        color = to_hex(colormaps["viridis"](0.85 * i / max(len(names) - 1, 1)))
+        values = curves[figure_name].numpy()[:, 0]
+        axes.plot(curves.steps, values, color=color, linewidth=1.1)
+        if math.isfinite(values[-1]):
+            ends.append((float(curves.steps[-1]), float(values[-1])))
+            texts.append("z" + NUMBER.findall(figure_name)[-1])
+            colors.append(color)
     several = next(iter(curves.values.values()))[0].numel() > 1
     _finish(axes, f"{name}, first seed" if several else name)
+    # Room for names of latents beside the ends of their lines; where these meet, some have none.
+    axes.set_xlim(right=curves.steps[-1] + 0.12 * (curves.steps[-1] - curves.steps[0] or 1))
+    _name_ends(axes, ends, texts, colors)
+
+
+def _name_ends(
+    axes: Axes,
+    ends: Sequence[tuple[float, float]],
+    texts: Sequence[str],
+    colors: Sequence[str],
+) -> None:
+    """Names at the ends of lines, from the top down and below each other, as long as there is room.
+
+    The many latents that end at nothing have names only as far as the panel goes.
+    """
+    low, high = axes.get_ylim()
+    place = math.inf
+    pairs = sorted(zip(ends, texts, colors, strict=True), key=lambda pair: -pair[0][1])
+    for (x, y), text, color in pairs:
+        place = min(y, place - (high - low) * ROOM)
+        if place < low:
+            break
+        axes.annotate(
+            text, (x, place), xytext=(3, 0), textcoords="offset points", va="center",
+            fontsize=SMALL, color=color,
+        )  # fmt: skip
 
 
 def _finish(axes: Axes, name: str) -> None:

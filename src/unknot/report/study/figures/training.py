@@ -1,7 +1,8 @@
 """Figure of a study: training curves of each term, a line for each configuration."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import numpy as np
 from jaxtyping import Float
@@ -56,20 +57,44 @@ def bands(study: Study, configurations: Sequence[Configuration]) -> list[Band]:
     return result
 
 
+@dataclass(frozen=True, eq=False)
+class Log:
+    """What the runs of an objective logged."""
+
+    configurations: list[Configuration]
+    """Those whose curves are drawn."""
+    bands: list[Band]
+    """Of each of them."""
+    count: int
+    """Configurations that the objective has in all."""
+
+
 def applies(part: Part) -> Iterator[Figure]:
     """For each objective of a study of which a run has ended; two of them in sight."""
-    if part.study is None:
-        return
-    configurations = [c for c in part.results.configurations if "done" in c.runs["status"]]
-    groups: dict[str, list[Configuration]] = {}
-    for configuration in configurations:
-        groups.setdefault(configuration.objective, []).append(configuration)
-    choices = {name: _choose(group) for name, group in groups.items()}
-    logged = {name: bands(part.study, choice) for name, choice in choices.items()}
-    for i, name in enumerate(name for name, of_group in logged.items() if any(of_group)):
-        show = partial(draw, choices[name], logged[name], len(groups[name]))
+    for i, (name, log) in enumerate(logs(part).items()):
+        show = partial(draw, log.configurations, log.bands, log.count)
         summary = "The other objectives" if i > 1 else ""
         yield Figure("training", f"training-{name}", show, summary)
+
+
+@lru_cache(maxsize=1)
+def logs(part: Part) -> dict[str, Log]:
+    """For each objective of a study what its runs logged, where they logged anything.
+
+    Figures of the same part share it, since reading the curves of many runs takes long.
+    """
+    if part.study is None:
+        return {}
+    groups: dict[str, list[Configuration]] = {}
+    for configuration in part.results.configurations:
+        if "done" in configuration.runs["status"]:
+            groups.setdefault(configuration.objective, []).append(configuration)
+    choices = {name: _choose(group) for name, group in groups.items()}
+    logged = {
+        name: Log(choice, bands(part.study, choice), len(groups[name]))
+        for name, choice in choices.items()
+    }
+    return {name: log for name, log in logged.items() if any(log.bands)}
 
 
 def _choose(group: Sequence[Configuration]) -> list[Configuration]:
@@ -91,7 +116,7 @@ def draw(configurations: Sequence[Configuration], bands: Sequence[Band], count: 
     names = sorted(all_names, key=lambda n: FIRST.index(n) if n in FIRST else len(FIRST))[
         :MOST_TERMS
     ]
-    colors = _ramp(len(configurations))
+    colors = ramp(len(configurations))
     looked = [Look(color, "", DASHES[i % len(DASHES)]) for i, color in enumerate(colors)]
     figure, all_axes = panels(
         len(names), most=3, size=(2.9, 2.0), head=0.9,
@@ -114,7 +139,9 @@ def draw(configurations: Sequence[Configuration], bands: Sequence[Band], count: 
                 for step, m, a, b in zip(steps, middle, low, high, strict=True)
             ]  # fmt: skip
         set_panel(axes, name)
-        _maybe_log(axes, np.concatenate([band[name][1].ravel() for band in bands if name in band]))
+        log_if_tenfold(
+            axes, np.concatenate([band[name][1].ravel() for band in bands if name in band])
+        )
         axes.xaxis.set_major_formatter(lambda v, _: number(v))
         axes.set_xlabel("step")
     several = max(values.shape[1] for band in bands for _, values in band.values()) > 1
@@ -147,12 +174,12 @@ def _together(
     return np.array(shared, dtype=np.float64)[thin], stacked
 
 
-def _ramp(n: int) -> list[str]:
+def ramp(n: int) -> list[str]:
     """Colours from strong to weak that keep their order in grey print."""
     return [to_hex(colormaps["viridis"](x)) for x in (np.linspace(0, 0.85, n) if n > 1 else [0.25])]
 
 
-def _maybe_log(axes: Axes, values: np.ndarray) -> None:
+def log_if_tenfold(axes: Axes, values: np.ndarray) -> None:
     """A logarithmic axis for what falls tenfold, as nearly all losses do in the first steps."""
     if values.min() > 0 and values.max() > TENFOLD * values.min():
         axes.set_yscale("log")
