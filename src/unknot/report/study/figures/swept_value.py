@@ -187,6 +187,14 @@ def draw(
     return DataFigure(figure, rows)
 
 
+def line_looks(lines: Sequence[Line]) -> dict[str, Look]:
+    """A look for each line by its name, objectives in colours."""
+    groups = [line.objective for line in lines]
+    apart = [_apart(line, lines) for line in lines]
+    names = [", ".join(filter(None, pair)) for pair in zip(groups, apart, strict=True)]
+    return dict(zip(names, _looks(groups, apart), strict=True))
+
+
 def _looks(groups: Sequence[str], apart: Sequence[str]) -> list[Look]:
     """A colour for each group, a dash for what tells its lines apart.
 
