@@ -200,7 +200,10 @@ class Results:
     def only(self, name: str, values: Iterable[Any]) -> "Results":
         """The results of the runs with certain values of a setting."""
         choices = set(values)
-        rows = [value in choices for value in self.table[name]]
+        return self.where([value in choices for value in self.table[name]])
+
+    def where(self, rows: Sequence[bool]) -> "Results":
+        """The results of the runs that are marked."""
         return self._part(keep(self.table, rows))
 
     def without(self, name: str) -> "Results":

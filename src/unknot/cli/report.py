@@ -33,9 +33,18 @@ def report(
     baseline: Annotated[
         list[str] | None,
         typer.Option(
-            help="Draw a line in the figures at the mean of an objective or of a configuration, or "
-            "at a value such as mig=0.1. Repeatable.",
+            help="Draw a line in the figures at the mean of an objective or of a configuration, "
+            "also of another study or table (studies/other:vae), or at a value such as mig=0.1. "
+            "Repeatable.",
             show_default="the baseline in the study file",
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Show only runs with a number in a range, such as recon<50 in quotes. "
+            "recon.lowest is the smallest reconstruction loss that a run of a study logged. "
+            "Repeatable.",
         ),
     ] = None,
     device: Annotated[
@@ -57,6 +66,8 @@ def report(
     `unknot report studies/betas --published study2019_results`
 
     `unknot report scores.csv --out page --baseline vae --baseline mig=0.1`
+
+    `unknot report studies/losses --where "recon<50" --baseline studies/betas:vae`
     """
     from unknot.cli.screen import say
     from unknot.core.errors import StoreError
@@ -75,6 +86,7 @@ def report(
         scores=split_names(metrics),
         published=_by_name(published),
         baselines=baseline or [],
+        conditions=where or [],
         device=device,
     )
     say(f"{len(files):,} files in {folder}. Open {files[0]}")

@@ -30,7 +30,30 @@ class Baseline:
         return [{"baseline": self.name, "score": s, "value": v} for s, v in self.values.items()]
 
 
-def baselines(results: Results, texts: Sequence[str]) -> list[Baseline]:
+@dataclass(frozen=True, eq=False)
+class OtherRuns:
+    """Runs of another study or table that ours are held against."""
+
+    title: str
+    results: Results
+    name: str = ""
+    """Of an objective or a configuration; empty for each of its objectives."""
+
+    def baselines(self, data: str, scores: Sequence[str]) -> list[Baseline]:
+        """Means of the scores that they have too, of runs on a dataset; none without such runs."""
+        if data not in self.results.by_data:
+            return []
+        results = self.results.by_data[data]
+        shared = [score for score in scores if score in results.table]
+        names = [self.name] if self.name else [c.objective for c in results.objectives]
+        return [
+            Baseline(f"{name} of {self.title}", _means(results, name, shared)) for name in names
+        ]
+
+
+def baselines(
+    results: Results, texts: Sequence[str], others: Mapping[str, OtherRuns] | None = None
+) -> list[Baseline]:
     """The means of an objective or a configuration of the table by name, or ``score=number``.
 
     The value of an objective or configuration is the mean over all its runs that have the score.
@@ -38,6 +61,7 @@ def baselines(results: Results, texts: Sequence[str]) -> list[Baseline]:
     Args:
         results: The runs.
         texts: Such as ``vae``, ``beta_vae beta 4`` or ``mig=0.1``; numbers are one baseline.
+        others: Runs of other studies, by the texts that stand for them.
 
     Example:
         >>> table = {"objective": ["vae", "vae", "ae"], "seed": [0, 1, 0], "mig": [0.1, 0.3, 0.5]}
@@ -46,10 +70,13 @@ def baselines(results: Results, texts: Sequence[str]) -> list[Baseline]:
         [('vae', {'mig': 0.2}), ('given', {'mig': 0.05})]
     """
     scores = score_names(results.table, results.settings)
-    values: dict[str, dict[str, float]] = {}
+    values: dict[str, Mapping[str, float]] = {}
     for text in dict.fromkeys(texts):
-        if "=" in text:
-            values.setdefault("given", {}).update([_number(text, scores)])
+        if others and text in others:
+            data = next(iter(results.by_data))
+            values |= {b.name: b.values for b in others[text].baselines(data, scores)}
+        elif "=" in text:
+            values["given"] = {**values.get("given", {}), **dict([_number(text, scores)])}
         else:
             values[text] = _means(results, text, scores)
     if len(values) > len(DASHES):
@@ -59,10 +86,12 @@ def baselines(results: Results, texts: Sequence[str]) -> list[Baseline]:
     return [Baseline(name, of_scores) for name, of_scores in values.items()]
 
 
-def has_baseline(results: Results, text: str) -> bool:
+def has_baseline(
+    results: Results, text: str, others: Mapping[str, OtherRuns] | None = None
+) -> bool:
     """Whether results, such as those of one dataset of several, have what a text names."""
     try:
-        return bool(baselines(results, [text]))
+        return bool(baselines(results, [text], others))
     except ConfigError:
         return False
 

@@ -152,12 +152,13 @@ def report(
     published: Path | None = None,
     scores: Sequence[str] | None = None,
     baselines: Sequence[str] = (),
+    conditions: Sequence[str] = (),
     device: str = "cpu",
     say: Say = lambda _: None,
     warn: Say = lambda _: None,
 ) -> list[Path]:
     """Read what is at a path, and write its page; see `read` and `write_report`."""
-    source = read(path, scores, baselines)
+    source = read(path, scores, baselines, conditions)
     for note in source.notes:
         warn(note)
     theirs = read(published) if published else None
@@ -168,8 +169,8 @@ def _part(source: Source, results: Results, prefix: str, published: Source | Non
     """What the part of one dataset is drawn from."""
     if not results.scores:
         return Part(results, prefix)
-    names = [name for name in source.baselines if has_baseline(results, name)]
-    part = Part(results, prefix, find_baselines(results, names), source.study)
+    names = [name for name in source.baselines if has_baseline(results, name, source.others)]
+    part = Part(results, prefix, find_baselines(results, names, source.others), source.study)
     if published is None:
         return part
     comparison, note = source.compare(results, published)

@@ -5,8 +5,8 @@ Which columns are scores is known of a study and of the runs of 2019. Of a table
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -31,7 +31,9 @@ from unknot.core.places import without_common_folder
 from unknot.core.text import plain, shown
 from unknot.metrics import facts, lower_is_better
 from unknot.metrics.parts.facts import LOSSES, ONE_FACTOR
+from unknot.report.study.baselines import OtherRuns
 from unknot.report.study.baselines import baselines as find_baselines
+from unknot.report.study.run_columns import LOWEST, asks_for_lowest, runs_where, with_lowest
 from unknot.studies import database
 from unknot.studies.study import Study
 
@@ -56,6 +58,8 @@ class Source:
     published: bool = False
     baselines: tuple[str, ...] = ()
     """What figures hold scores against; see `unknot.report.study.baselines`."""
+    others: Mapping[str, OtherRuns] = field(default_factory=dict)
+    """Those of the baselines that are runs of other studies."""
     protocol: str | None = None
     """That of the scores without one in their names; None where nobody says."""
     notes: tuple[str, ...] = ()
@@ -91,18 +95,25 @@ def file_prefix(results: Results, data: str) -> str:
     return f"{file_stem(data)}-" if len(results.by_data) > 1 else ""
 
 
-def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[str] = ()) -> Source:
+def read(
+    path: Path,
+    scores: Sequence[str] | None = None,
+    baselines: Sequence[str] = (),
+    conditions: Sequence[str] = (),
+) -> Source:
     """A study's folder, a CSV table with a row for each run, or files of the 2019 study.
 
     Args:
         path: Folder or file.
         scores: Those that get figures; chosen by what is there unless given.
-        baselines: Objectives, settings or ``score=number``; those of the study file unless given.
+        baselines: Objectives, settings, ``score=number``, or a study or table and perhaps an
+            objective of it, ``studies/other:vae``; those of the study file unless given.
+        conditions: What runs must meet, such as ``recon<50``.
     """
     if not path.exists():
         raise StoreError(f"There is no study and no table at {path}.")
     if any((path / name).exists() for name in (database.FILE, database.TEXT)):
-        source = _read_study(path, scores)
+        source = _read_study(path, scores, conditions)
     elif path.is_dir() and not any(path.glob("*.csv")):
         raise StoreError(f"{path} holds neither a study (study.db) nor tables (*.csv).")
     elif path.is_dir() or is_published(path):
@@ -114,9 +125,35 @@ def read(path: Path, scores: Sequence[str] | None = None, baselines: Sequence[st
         results = Results(table)
         results = _choose_scores(results, scores, metric_columns(results))
         source = Source(path.stem, results, notes=tuple(notes))
-    source = replace(source, baselines=tuple(baselines) or source.baselines)
-    find_baselines(source.results, source.baselines)  # refuses a name that nothing has
+    results, notes = runs_where(source.results, conditions)
+    source = replace(
+        source,
+        results=results,
+        notes=(*source.notes, *notes),
+        baselines=tuple(baselines) or source.baselines,
+    )
+    others = {text: o for text in source.baselines if (o := _other_runs(text, source))}
+    source = replace(source, others=others)
+    find_baselines(results, source.baselines, others)  # refuses a name that nothing has
     return source
+
+
+def _other_runs(text: str, source: Source) -> OtherRuns | None:
+    """The runs of another study or table that a baseline names, and perhaps an objective of it."""
+    before, _, after = text.rpartition(":")
+    places = {text: "", before: after} if before else {text: ""}
+    for place, name in places.items():
+        if Path(place).is_dir() or place.endswith(".csv"):
+            other = read(Path(place))
+            ours, theirs = source.protocol, other.protocol
+            if None not in (ours, theirs) and ours != theirs:
+                raise ConfigError(
+                    f"The baseline {place} is scored by the protocol {theirs}, and these runs by "
+                    f"{ours}: their scores are not the same."
+                )
+            find_baselines(other.results, [name] if name else ())
+            return OtherRuns(other.title, other.results, name)
+    return None
 
 
 def _printable(table: Columns) -> Columns:
@@ -218,7 +255,7 @@ def is_published(file: Path) -> bool:
     return "model_num" in head and "model_name" in head
 
 
-def _read_study(path: Path, scores: Sequence[str] | None) -> Source:
+def _read_study(path: Path, scores: Sequence[str] | None, conditions: Sequence[str] = ()) -> Source:
     study = Study.open(path)
     rows = study.table()
     if not rows:
@@ -230,6 +267,8 @@ def _read_study(path: Path, scores: Sequence[str] | None) -> Source:
     table = plain_columns(rows)
     for name in (name for name in table if is_setting(name)):
         table[name] = without_common_folder(table[name])
+    if asks_for_lowest(scores or (), conditions):
+        table = with_lowest(study, table)
     results = Results(table, settings=study.setting_names(), silent=_vacuous(study))
     results = _choose_scores(results, scores, study.scores())
     protocol = study.store.facts()["protocol"]
@@ -267,7 +306,7 @@ def _choose_scores(
         settings=results.settings,
         others=[name for name in present if name not in scores],
         lower=[name for name in numeric if lower_is_better(name)],
-        losses=[name for name in numeric if name.partition("@")[0] in ("kl", *LOSSES)],
+        losses=[name for name in numeric if name.partition("@")[0] in ("kl", LOWEST, *LOSSES)],
         silent=results.silent | {n: NEITHER for n in numeric if _has_no_better(n)},
     )
 

@@ -15,7 +15,7 @@ from unknot.report.style import INK, set_panel, styled
 
 TERMS = ("recon", "kl")
 """On the left axis, and on the right."""
-DASHES = ("-", (0, (4, 1.5)))
+DASHES = ("-", "--")
 
 
 def applies(part: Part) -> Iterator[Figure]:

@@ -40,13 +40,15 @@ class Fit:
 
     def line(self, x: Float[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
         """The line at some places."""
-        return self.y.mean() + self.slope * (x - self.x.mean())
+        y: np.ndarray = self.y.mean() + self.slope * (x - self.x.mean())
+        return y
 
     def half_width(self, x: Float[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
         """Half of the interval of the line at some places, by Student; runs are independent."""
         n, dx = len(self.x), self.x - self.x.mean()
         at = np.sqrt(1 / n + (x - self.x.mean()) ** 2 / (dx * dx).sum())
-        return self._quantile * self._error * at
+        half: np.ndarray = self._quantile * self._error * at
+        return half
 
     @property
     def slope_half_width(self) -> float:

@@ -37,7 +37,7 @@ def scores_with_cost(results: Results) -> list[str]:
     return [
         score
         for score in results.scores
-        if score not in TERMS
+        if score.partition(".")[0] not in TERMS
         and sum(c.has(score, results.cost) for c in results.configurations) > 1
     ]
 
