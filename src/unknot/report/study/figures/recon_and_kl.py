@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -15,7 +15,7 @@ from unknot.report.style import INK, set_panel, styled
 
 TERMS = ("recon", "kl")
 """On the left axis, and on the right."""
-DASHES = ("-", "--")
+DASHES: tuple[Literal["-", "--"], ...] = ("-", "--")
 
 
 def applies(part: Part) -> Iterator[Figure]:
