@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unknot.core.csv_files import csv_text
 from unknot.core.errors import ShapeError
 from unknot.core.files import write_whole
 from unknot.core.places import without_folders
@@ -14,7 +15,8 @@ from unknot.core.text import number
 from unknot.core.toml import to_toml
 from unknot.metrics import reading
 from unknot.report.html import data_uri, render
-from unknot.report.model import figures, pictures, traversals, views
+from unknot.report.model import figures, traversals, views
+from unknot.report.model import out_of_distribution as unlike
 from unknot.report.model.card import model_card
 from unknot.report.model.latents import Latents, check_member, measure_latents
 from unknot.report.model.matrices import Matrices, matrix_views, measure_matrices
@@ -31,7 +33,7 @@ SMALL_TRAVERSALS = 10
 def write_pictures(
     run: Run, folder: Path, member: int = 0, *, matrices: Matrices | None = None
 ) -> list[Path]:
-    """Write the pictures of one member: PNG files and a GIF.
+    """Write the pictures of one member: PNG files and a GIF, and numbers beside them.
 
     Args:
         run: The trained models.
@@ -56,7 +58,13 @@ def write_pictures(
     if run.has_data or run.dataset.noun != "rows":
         files["samples.png"] = png(views.sample_view(run, member))
     if run.has_data and run.dataset.noun == "images":
-        files["out_of_distribution.png"] = png(pictures.out_of_distribution_picture(run, member))
+        outcomes = unlike.out_of_distribution_outcomes(run, member)
+        picture = unlike.out_of_distribution_picture(run, member, outcomes=outcomes)
+        files["out_of_distribution.png"] = png(picture)
+        files["out_of_distribution_traversals.png"] = png(
+            unlike.out_of_distribution_traversals(run, member)
+        )
+        files["out_of_distribution.csv"] = csv_text([o.row() for o in outcomes]).encode()
     if run.curves.steps:
         files["curves.png"] = png(figures.curves_figure(run.curves, run.validation))
     for name, data in files.items():
