@@ -21,6 +21,7 @@ from unknot.report.model.card import model_card
 from unknot.report.model.figures import factor_figure
 from unknot.report.model.latents import Latents, measure_latents
 from unknot.report.study.blocks import FigureKeeper
+from unknot.report.study.class_plane import class_plane, classes_of
 from unknot.report.study.covariance import covariance_maps
 from unknot.report.study.latents import (
     aggregate_histograms,
@@ -121,6 +122,10 @@ def show_model(run: Run, name: str, title: str, keep: FigureKeeper) -> dict[str,
         "covariances": covariance_maps(posteriors, title=f"Covariances, {title}"),
         **dict(along_factors(run, title)),
     }
+    classes = classes_of(run) if len(posteriors.order) > 1 else None
+    if classes is not None:
+        words = f"{classes.label} in two latents, {title}".capitalize()
+        always["classes"] = class_plane(posteriors, classes, title=words)
     has_factors = not run.dataset.space.stands_in  # row numbers are none
 
     def shares() -> DataFigure:
