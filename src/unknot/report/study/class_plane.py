@@ -86,8 +86,9 @@ def class_plane(posteriors: Posteriors, classes: Classes, *, title: str) -> Data
         axes.plot(x, y, "o", color=PAPER, markersize=9, markeredgecolor=INK, markeredgewidth=0.8)
         axes.plot(x, y, "o", color=colors[k], markersize=6, markeredgewidth=0)
     set_panel(axes, "", grid="both", ticks=6)
-    for z, label in zip(two, (axes.set_xlabel, axes.set_ylabel), strict=True):
-        label(f"z{z}, {posteriors.kl[z]:.2f} nats")
+    names = [f"z{z}, {posteriors.kl[z]:.2f} nats" for z in two]
+    axes.set_xlabel(names[0])
+    axes.set_ylabel(names[1])
     missing = int((classes.values == MISSING).sum())
     used = int(posteriors.used.sum())
     lines = [
@@ -101,10 +102,10 @@ def class_plane(posteriors: Posteriors, classes: Classes, *, title: str) -> Data
     legend(
         figure, looked, across=min(across, 6), notes=[wrap(line, figure) for line in lines if line]
     )
-    names = (*classes.names, "")
+    texts = (*classes.names, "")
     rows = [
         {"first": f"z{two[0]}", "x": float(x), "second": f"z{two[1]}", "y": float(y),
-         classes.label: names[value]}
+         classes.label: texts[value]}
         for (x, y), value in zip(mean, classes.values, strict=True)
     ]  # fmt: skip
     return DataFigure(figure, rows)
