@@ -62,7 +62,8 @@ def draw(
     names = [c.objective for c in results.objectives]
     parts = {"all runs": results}
     if 1 < len(names) <= MOST_OBJECTIVES:
-        parts |= {name: results.only("objective", [name]) for name in names}
+        own = {name: results.only("objective", [name]) for name in names}
+        parts |= {name: part for name, part in own.items() if _is_shown(part, rows, columns)}
     size = CELL[0] * len(columns) + 0.75, CELL[1] * len(rows) + 0.85
     figure, all_axes = panels(
         len(parts), most=MOST_ACROSS, size=size, head=0.7,
@@ -93,6 +94,11 @@ def draw(
     )
     footnote(figure, (wrap(note, figure),))
     return DataFigure(figure, lines)
+
+
+def _is_shown(part: Results, scores: Sequence[str], losses: Sequence[str]) -> bool:
+    """Whether there are runs enough for some correlation."""
+    return any(part.runs_with(a, b) >= FEWEST for a in scores for b in losses)
 
 
 def _draw_map(axes: Axes, values: np.ndarray, p: np.ndarray) -> None:
