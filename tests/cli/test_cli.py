@@ -21,6 +21,7 @@ VERBS = [
     "score",
     "show",
     "gallery",
+    "figures",
     "learn-loss",
     "distances",
     "list",
