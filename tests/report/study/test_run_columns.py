@@ -104,6 +104,16 @@ def test_lines_at_the_runs_of_another_table(tmp_path):
     assert "vae of other" in page.text
 
 
+def test_an_objective_comes_before_a_folder_of_its_name(tmp_path, monkeypatch):
+    ours = write_table(tmp_path / "ours.csv", study(3))
+    (tmp_path / "beta_vae").mkdir()
+    monkeypatch.chdir(tmp_path)
+    source = study_source.read(ours, ["mig"], ["beta_vae"])
+    assert not source.others
+    (line,) = baselines(source.results, source.baselines, source.others)
+    assert line.name == "beta_vae"
+
+
 def test_other_runs_that_are_not_there(tmp_path):
     ours = write_table(tmp_path / "ours.csv", study(3))
     with pytest.raises(ConfigError, match="no objective or configuration 'vea'"):

@@ -32,7 +32,7 @@ class Baseline:
 
 @dataclass(frozen=True, eq=False)
 class OtherRuns:
-    """Runs of another study or table that ours are held against."""
+    """Runs of another study or table that ours are compared with."""
 
     title: str
     results: Results

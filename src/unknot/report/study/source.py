@@ -31,7 +31,7 @@ from unknot.core.places import without_common_folder
 from unknot.core.text import plain, shown
 from unknot.metrics import facts, lower_is_better
 from unknot.metrics.parts.facts import LOSSES, ONE_FACTOR
-from unknot.report.study.baselines import OtherRuns
+from unknot.report.study.baselines import OtherRuns, has_baseline
 from unknot.report.study.baselines import baselines as find_baselines
 from unknot.report.study.run_columns import LOWEST, asks_for_lowest, runs_where, with_lowest
 from unknot.studies import database
@@ -132,7 +132,9 @@ def read(
         notes=(*source.notes, *notes),
         baselines=tuple(baselines) or source.baselines,
     )
-    others = {text: o for text in source.baselines if (o := _other_runs(text, source))}
+    # A name of the table comes first, even if a folder is called so.
+    unknown = [text for text in source.baselines if not has_baseline(results, text)]
+    others = {text: runs for text in unknown if (runs := _other_runs(text, source))}
     source = replace(source, others=others)
     find_baselines(results, source.baselines, others)  # refuses a name that nothing has
     return source
