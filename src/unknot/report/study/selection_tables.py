@@ -23,7 +23,7 @@ from unknot.report.study.blocks import (
 )
 from unknot.report.study.style import swept_text
 
-MARKS = "Best of a column in bold, second underlined."
+MARKS = "Best of a column in bold, second underlined, whether or not seeds separate them."
 
 
 @dataclass(frozen=True)
