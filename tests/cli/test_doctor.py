@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from importlib import metadata
 
 import pytest
 import torch
@@ -28,10 +29,27 @@ def test_one_screen_with_what_is_there(unknot, tmp_path, monkeypatch):
 
 def test_for_programs(unknot):
     facts = json.loads(unknot("doctor", "--json")[1])
+    assert facts["installed"]
     assert facts["torch"] == torch.__version__
     assert facts["cores"] >= 1
     assert {"h5py", "ray", "pyarrow"} <= {*facts["extras"]}
     assert "pytest" not in facts["extras"]
+
+
+def test_without_being_installed_it_says_so_and_goes_on(unknot, monkeypatch):
+    """As with PYTHONPATH: there is no metadata of unknot."""
+
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", missing)
+    code, out, _ = unknot("doctor")
+    assert code == 0
+    assert "(not installed)" in out.splitlines()[0]
+    assert "unknown, as unknot is not installed" in out
+    assert torch.__version__ in out
+    facts = json.loads(unknot("doctor", "--json")[1])
+    assert (facts["installed"], facts["extras"]) == (False, {})
 
 
 @pytest.mark.parametrize(

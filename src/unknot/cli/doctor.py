@@ -1,6 +1,6 @@
 """``unknot doctor``: what this machine has, and what will be slow on it."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from unknot.cli.options import Json
 
@@ -20,9 +20,10 @@ def doctor(json: Json = False) -> None:
     resources = find_resources()
     slow, extras, folders = describe_slow(resources), _extras(), _folders()
     if json:
-        print_json({**asdict(resources), "extras": extras, "folders": folders, "slow": slow})
+        facts = {"installed": extras is not None, "extras": extras or {}}
+        print_json({**asdict(resources), **facts, "folders": folders, "slow": slow})
         return
-    for name, value in {**_lines(resources), **_extra_lines(extras)}.items():
+    for name, value in {**_lines(resources, extras), **_extra_lines(extras)}.items():
         say((f"{name:<10}", "bold"), value)
     for name, folder in folders.items():
         text = f"{folder['path']}, {folder['used']} used, {folder['free']} free"
@@ -33,14 +34,20 @@ def doctor(json: Json = False) -> None:
         say(sentence)
 
 
-def _lines(resources: Any) -> dict[str, str]:
+Extras: TypeAlias = "dict[str, str | None] | None"
+"""Versions of the optional packages by name, None where one is not installed; None of all where
+unknot itself is not, as with `PYTHONPATH`: then nothing says which packages it can use."""
+
+
+def _lines(resources: Any, extras: Extras) -> dict[str, str]:
     from unknot import __version__
     from unknot.cli.data.files import size_text
 
+    installed = "" if extras is not None else " (not installed)"
     gpus = [f"{gpu.name}, {size_text(gpu.memory)}" for gpu in resources.gpus]
     memory = "" if resources.memory is None else f", {size_text(resources.memory)} of memory"
     return {
-        "unknot": f"{__version__}, Python {resources.python}, {resources.system}",
+        "unknot": f"{__version__}{installed}, Python {resources.python}, {resources.system}",
         "PyTorch": f"{resources.torch}, CUDA {resources.cuda or 'none'}",
         "GPU": "; ".join(gpus) or "none",
         "Triton": resources.triton or "none",
@@ -49,15 +56,18 @@ def _lines(resources: Any) -> dict[str, str]:
     }
 
 
-def _extras() -> dict[str, str | None]:
-    """Versions of the optional packages, by name; None where one is not installed."""
+def _extras() -> Extras:
     import re
     from importlib.metadata import PackageNotFoundError, requires, version
 
     tools = {"dev", "browser"}
+    try:
+        lines = requires("unknot") or []
+    except PackageNotFoundError:
+        return None
     names = {
         match[1]
-        for line in requires("unknot") or []
+        for line in lines
         if (match := re.match(r"([\w-]+).*; extra == ['\"]([\w-]+)['\"]", line))
         and match[2] not in tools
     }
@@ -70,7 +80,9 @@ def _extras() -> dict[str, str | None]:
     return versions
 
 
-def _extra_lines(extras: dict[str, str | None]) -> dict[str, str]:
+def _extra_lines(extras: Extras) -> dict[str, str]:
+    if extras is None:
+        return {"packages": "unknown, as unknot is not installed: pip install ."}
     there = [f"{name} {number}" for name, number in extras.items() if number]
     missing = [name for name, number in extras.items() if not number]
     return {"packages": ", ".join(there) or "none", "without": ", ".join(missing) or "none"}
