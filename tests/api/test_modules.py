@@ -1,6 +1,7 @@
 """An encoder and a decoder as modules of PyTorch: `unknot.train(net=(encoder, decoder))`."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -141,6 +142,33 @@ def test_an_object_and_a_function_give_modules():
     assert torch.equal(many[1].codes(), alone.codes())
 
 
+def test_all_that_can_be_called_without_arguments_gives_modules():
+    """A function with its arguments filled in, and a method; each seed has weights of its own."""
+    tiny = TINY | {"steps": 1}
+    by_function = unknot.train(IMAGES, net=lambda: (Pairs(4), plain_of(4)), seeds=[0, 1], **tiny)
+
+    class Kit:
+        def make(self):
+            return Pairs(4), plain_of(4)
+
+    for net in (partial(lambda z: (Pairs(z), plain_of(z)), 4), Kit().make):
+        again = unknot.train(IMAGES, net=net, seeds=[0, 1], **tiny)
+        assert torch.equal(again.codes(), by_function.codes())
+
+
+def plain_of(latents):
+    return nn.Sequential(nn.Linear(latents, 64), nn.Unflatten(1, (1, 8, 8)))
+
+
+def test_modules_that_differ_in_their_weights_alone_are_known_side_by_side():
+    """A run that stopped before its first step finds its own, whatever was given since."""
+    spec = unknot.train(IMAGES, net=plain(0), **TINY).spec
+    later = unknot.train(IMAGES, net=plain(1), **TINY)
+    assert spec.net.settings.structure == later.spec.net.settings.structure
+    for net, seed in ((spec.net.settings, 0), (later.spec.net.settings, 1)):
+        assert torch.equal(net.start(5)[0][1].weight, plain(seed)[0][1].weight)
+
+
 def test_modules_that_do_not_fit_are_refused():
     encoder, decoder = plain()
     with pytest.raises(ShapeError, match="decoder must give"):
@@ -155,8 +183,8 @@ def test_modules_that_do_not_fit_are_refused():
         unknot.train(IMAGES, net=(tied, nn.Sequential(nn.Linear(3, 64), shared)), **TINY)
     with pytest.raises(ConfigError, match="modules already"):
         unknot.train(IMAGES, net=plain(), net_settings={"latents": 3}, **TINY)
-    with pytest.raises(ConfigError, match="train alone"):
-        unknot.study("modules", data="xysquares", net=plain())
+    with pytest.raises(ConfigError, match="a function that makes it"):
+        unknot.train(IMAGES, net=(Pairs, Pairs), **TINY)
     with pytest.warns(UserWarning, match="logits"):
         unknot.train(IMAGES, net=(encoder, nn.Sequential(decoder, nn.Sigmoid())), **TINY)
 

@@ -1,15 +1,19 @@
 """A study from Python: the plan of the shell, and a table of what came of it."""
 
+import signal
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 import unknot
 from unknot import Hyper, Term, nets, objectives
 from unknot.core.errors import ConfigError, StoreError
 from unknot.losses import kl_normal, reconstruction
+from unknot.nets.parts import given_modules
+from unknot.studies.execute import driver
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.plan import plan
 
@@ -131,6 +135,159 @@ def test_it_resumes_and_is_opened_again(study):
     assert len(unknot.Study.open(study.path)) == 4
     with pytest.raises(StoreError):
         unknot.Study.open(study.path / "nowhere")
+
+
+class Halting(nn.Module):
+    """Presses Ctrl-C at its 30th call."""
+
+    calls = 0
+    armed = False
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 64)
+
+    def forward(self, z):
+        Halting.calls += 1
+        if Halting.armed and Halting.calls == 30:
+            signal.raise_signal(signal.SIGINT)
+        return self.layer(z).unflatten(1, (1, 8, 8))
+
+
+def make_modules():
+    return nn.Sequential(nn.Flatten(), nn.Dropout(0.2), nn.Linear(64, 6)), Halting()
+
+
+def study_of_modules(images, out, **settings):
+    mine = {"net": make_modules, "grid": {"objective.beta": [1, 4]}, "seeds": 2}
+    return unknot.study(
+        "modules", data=images, metrics=["active_units"], out=out, **OPTIONS | mine | settings
+    )
+
+
+@pytest.fixture(scope="module")
+def of_modules(images, tmp_path_factory):
+    return study_of_modules(images, tmp_path_factory.mktemp("s") / "m").run(device="cpu")
+
+
+def test_modules_of_ones_own_make_a_study(of_modules, images, capsys):
+    """Each run is the one that the modules give alone; one line says where it trains."""
+    of_modules.run(device="cpu")
+    assert capsys.readouterr().err.count("train in this process") == 1
+    table = of_modules.table()
+    assert (table["status"] == "done").all()
+    assert table["active_units"].notna().all()
+    for _, row in table.iterrows():
+        alone = unknot.train(
+            images, "beta_vae", make_modules, beta=row["objective.beta"], seeds=[row["seed"]],
+            device="cpu", **{name: OPTIONS[name] for name in ("steps", "batch", "log_every")},
+        )  # fmt: skip
+        assert alone.spec.ids() == [row["id"]]
+        assert torch.equal(alone.codes()[0], of_modules.load(row["id"], device="cpu").codes())
+    assert of_modules.best("recon").traverse().figure is not None
+
+
+def test_a_study_of_modules_that_was_stopped_goes_on_to_the_bit(of_modules, images, tmp_path):
+    stopped = study_of_modules(images, tmp_path / "s")
+    Halting.calls, Halting.armed = 0, True
+    try:
+        stopped.run(device="cpu")
+    finally:
+        Halting.armed = False
+    assert stopped.status()["runs"].get("done", 0) < 4
+    assert [*(tmp_path / "s").glob("populations/*/checkpoints/step-*")]
+    stopped.run(device="cpu")
+    for name in stopped.table()["id"]:
+        ours, theirs = (study.load(name, device="cpu") for study in (stopped, of_modules))
+        assert torch.equal(ours.codes(), theirs.codes())
+
+
+def test_another_process_needs_the_modules_again(images, tmp_path, monkeypatch):
+    planned = study_of_modules(images, tmp_path / "m", grid={}, seeds=1)
+    monkeypatch.setattr(driver, "_perform", lambda *_: None)
+    planned.run(device="cpu")
+    monkeypatch.undo()
+    monkeypatch.setattr(given_modules, "_pairs", {})
+    opened = unknot.Study.open(planned.path)
+    with pytest.raises(ConfigError, match=r"net=\(encoder, decoder\)"):
+        opened.run(device="cpu")
+    with pytest.raises(ConfigError, match=r"net=\(encoder, decoder\)"):
+        driver.run(planned.path, device="cpu")  # as from the shell: no run is tried
+    assert opened.table()["status"].tolist() == ["waiting"]
+    with pytest.raises(ConfigError, match="not those of the study"):
+        unknot.load(planned.path, net=(nn.Flatten(), nn.Linear(3, 64)))
+    again = unknot.load(planned.path, net=make_modules).run(device="cpu")
+    assert again.table()["status"].tolist() == ["done"]
+    assert len(again.best("recon", device="cpu").codes()) == 64
+
+
+def test_a_study_of_ones_own_classes_that_is_opened_runs_in_this_process(
+    images, tmp_path, monkeypatch
+):
+    """Workers would not know the class."""
+    made = unknot.study("x", data=images, objective=Own(), seeds=1, out=tmp_path / "x", **OPTIONS)
+    monkeypatch.setattr(driver, "_perform", lambda *_: None)
+    made.run(device="cpu")
+    monkeypatch.undo()
+    assert made.table()["status"].tolist() == ["waiting"]
+    opened = unknot.Study.open(made.path).run(device="cpu")
+    assert opened.table()["status"].tolist() == ["done"]
+
+
+def test_objects_in_a_grid_are_what_they_are(images):
+    """A net in a grid keeps its class, and not its settings alone; so do modules."""
+    encoder, decoder = make_modules()
+    made = unknot.study(
+        "x", data=images, seeds=1, steps=9,
+        grid={"net": [nets.Linear(latents=3), nets.Conv(latents=4), "mlp", (encoder, decoder)]},
+    )  # fmt: skip
+    chosen = [(c.net.name, c.net.settings.latents) for c in made.plan().configurations]
+    assert chosen == [("linear", 3), ("conv", 4), ("mlp", 10), ("modules", 3)]
+    made = unknot.study(
+        "x", seeds=1, steps=9,
+        grid={
+            "data": [unknot.data.XYSquares(spacing=4), images],
+            "objective": ["vae", objectives.DIPVAEI(lambda_od=3.0), Own(weight=2)],
+        },
+    )  # fmt: skip
+    plans = [(c.data.name, c.objective.name) for c in made.plan().configurations]
+    names = ["vae", "dip_vae_i", f"{__name__}:Own"]
+    assert plans == [(data, name) for name in names for data in ("xysquares", "images")]
+    assert made.plan().configurations[-1].objective.settings == Own(weight=2)
+    sampled = unknot.study(
+        "x", data=images, objective="tvae", seeds=1, sampler=unknot.samplers.Triplets(), steps=9
+    )
+    assert sampled.plan().configurations[0].sampler.name == "triplets"
+
+
+def test_settings_go_by_their_last_names_as_in_train(images):
+    by_name = unknot.study(
+        "x", data=images, objective=["beta_vae", "beta_tcvae"], grid={"beta": [1, 4]}, lr=1e-3,
+        latents=5, net="linear", seeds=np.int64(3), steps=9,
+    )  # fmt: skip
+    by_path = unknot.study(
+        "x", data=images, objective=["beta_vae", "beta_tcvae"], net=nets.Linear(latents=5),
+        grid={"objective.beta": [1, 4]}, optimizer=unknot.Adam(lr=1e-3), seeds=[0, 1, 2], steps=9,
+    )  # fmt: skip
+    assert [run.id for run in by_name.plan().runs] == [run.id for run in by_path.plan().runs]
+    assert len(by_name) == 12
+    adamw = unknot.study("x", data=images, optimizer="adamw", lr=2e-4, seeds=1, steps=9)
+    assert adamw.plan().configurations[0].optim == unknot.AdamW(lr=2e-4)
+    with pytest.raises(ConfigError, match="have no latents"):
+        unknot.study("x", data=images, net=make_modules, latents=5)
+    with pytest.raises(ConfigError, match="did you mean 'beta'"):
+        unknot.study("x", data=images, bta=5)
+
+
+def test_modules_are_questioned_as_in_train(images):
+    encoder, decoder = make_modules()
+    with pytest.warns(UserWarning, match="begin with the weights of these modules"):
+        unknot.study("x", data=images, net=(encoder, decoder), seeds=2, steps=9)
+    with pytest.warns(UserWarning, match="logits") as caught:
+        unknot.study(
+            "x", data=images, net=(encoder, nn.Sequential(decoder, nn.Sigmoid())), seeds=1, steps=9
+        )
+    assert caught[0].filename == __file__  # the line of the user's call
 
 
 def test_what_a_study_cannot_have_is_refused():

@@ -8,9 +8,11 @@ from typing import Any
 
 from unknot.core import registry, user_classes
 from unknot.core.errors import ConfigError
+from unknot.core.hyper import Hyper
+from unknot.core.optim import Optimizer
 from unknot.core.registry import Room
 from unknot.runs.folder import RunFolder
-from unknot.runs.spec import plain_value, settings_table
+from unknot.runs.spec import optim_table, plain_value, settings_table
 
 WORDS: dict[Room, str] = {
     "objectives": "objective",
@@ -18,6 +20,7 @@ WORDS: dict[Room, str] = {
     "samplers": "sampler",
     "datasets": "data",
 }
+ROOMS: dict[str, Room] = {word: room for room, word in WORDS.items()}
 
 
 def choice_table(
@@ -42,7 +45,7 @@ def choice_table(
             raise ConfigError(
                 "net is a name, or an instance of a dataclass with latents, init, encoder(image) "
                 f"and decoder(image) that make modules; got {type(thing).__name__}. Modules that "
-                "are made already train alone: unknot.train(net=(encoder, decoder))."
+                "are made already are a pair, net=(encoder, decoder), or a function that makes it."
             )
         raise ConfigError(
             f"{word} is a name, or an instance of a dataclass whose fields are its settings; got "
@@ -63,6 +66,25 @@ def choice_table(
             f"them, so that a file can hold them: {error}."
         ) from error
     return {"name": name, **table}
+
+
+def optim_choice(optimizer: str | Optimizer, lr: Hyper | None = None) -> dict[str, Any]:
+    """An optimiser by name or as an object, as a table of plain values.
+
+    Args:
+        optimizer: ``adamw``, or ``unknot.AdamW(3e-4)``.
+        lr: The learning rate, for a name.
+    """
+    if isinstance(optimizer, str):
+        return {"name": optimizer} | ({} if lr is None else {"lr": plain_value(lr)})
+    if not isinstance(optimizer, Optimizer):
+        raise ConfigError(
+            "optimizer is a name such as 'adamw', or settings such as unknot.AdamW(3e-4); "
+            f"got {optimizer!r}."
+        )
+    if lr is not None:
+        raise ConfigError("The learning rate is given twice, as lr and inside of optimizer.")
+    return optim_table(optimizer)
 
 
 def is_dataset_settings(thing: Any) -> bool:

@@ -2,7 +2,8 @@
 
 import inspect
 import warnings
-from pathlib import Path
+from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,36 +24,25 @@ from unknot.nets.parts.given_modules import (
     seeded,
     split_encoding,
 )
-from unknot.runs.folder import RunFolder
 from unknot.runs.spec import settings_table
 
 
 def holds_modules(net: Any) -> bool:
     """Whether a net is given as modules: a pair, an object that has them, or a function."""
-    return inspect.isfunction(net) or find_modules(net) is not None
+    return _makes_modules(net) or find_modules(net) is not None
 
 
-def try_modules(
-    net: Any, dataset: FactorDataset, *, several: bool
-) -> tuple[dict[str, Any], Tensor]:
+def try_modules(net: Any, dataset: FactorDataset) -> tuple[dict[str, Any], Tensor]:
     """Try modules on two images, and make them known in this process.
 
     Args:
         net: A pair ``(encoder, decoder)``, an object with both, or a function that makes a pair.
         dataset: What they are for.
-        several: Whether several models are trained.
 
     Returns:
         What a run writes down of them, and what the decoder gives.
     """
     pair = _copy(net)
-    if several and pair.make is None:
-        warnings.warn(
-            "All models begin with the weights of these modules, and differ in noise and batches "
-            "alone. For weights of their own give a function that makes the modules: "
-            "net=lambda: (Encoder(), Decoder()).",
-            stacklevel=3,
-        )
     images = dataset.batch(torch.arange(min(2, len(dataset)))).cpu()
     encoded = _call("encoder", pair.encoder, images)
     pair = pair if isinstance(encoded, Tensor) else pair.side_by_side()
@@ -66,6 +56,22 @@ def try_modules(
     return {"name": "modules", **settings_table(settings)}, decoded
 
 
+def question_start(net: Any, *, several: bool) -> None:
+    """Modules as they are make several models alike, which not everybody expects.
+
+    Args:
+        net: Modules, a function that makes them, or anything else.
+        several: Whether several models are trained.
+    """
+    if several and find_modules(net) is not None:
+        warnings.warn(
+            "All models begin with the weights of these modules, and differ in noise and batches "
+            "alone. For weights of their own give a function that makes the modules: "
+            "net=lambda: (Encoder(), Decoder()).",
+            stacklevel=3,
+        )
+
+
 def question_logits(decoded: Tensor, objective: Objective) -> None:
     """Decoders that end in a sigmoid are a common slip, and nothing else would tell."""
     bounded = pixel_likelihood(likelihood_of(objective)) in ("bernoulli", "sigmoid_gaussian")
@@ -73,33 +79,37 @@ def question_logits(decoded: Tensor, objective: Objective) -> None:
         warnings.warn(
             "All outputs of the decoder lie between 0 and 1. It should give logits: leave out "
             "a sigmoid at its end.",
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
-def give_modules(path: str | Path, net: Any) -> None:
-    """Let a run folder find the modules that it was trained with.
+def give_modules(net: Any, structures: Collection[Any], owner: str) -> None:
+    """Let a run or a study find the modules that it was trained with.
 
     Args:
-        path: The folder.
         net: As in `unknot.train`.
+        structures: Of the modules that it has.
+        owner: ``run`` or ``study``, for the message.
 
     Raises:
         ConfigError: They are others.
     """
-    structure = RunFolder(Path(path)).table().get("net", {}).get("structure")
     pair = _copy(net)
-    matches = [p for p in (pair, pair.side_by_side()) if p.structure == structure]
+    matches = [p for p in (pair, pair.side_by_side()) if p.structure in structures]
     if not matches:
         raise ConfigError(
-            "The modules are not those of the run: their layers, settings or source differ. Put "
-            "them back as they were, or train again."
+            f"The modules are not those of the {owner}: their layers, settings or source differ. "
+            "Put them back as they were, or train again."
         )
     given_modules.give(matches[0])
 
 
+def _makes_modules(net: Any) -> bool:
+    return inspect.isroutine(net) or isinstance(net, partial)
+
+
 def _copy(net: Any) -> Pair:
-    return make_pair(net, 0) if inspect.isfunction(net) else copy_pair(*as_modules(net))
+    return make_pair(net, 0) if _makes_modules(net) else copy_pair(*as_modules(net))
 
 
 @torch.no_grad()

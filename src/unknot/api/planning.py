@@ -2,16 +2,24 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from unknot.api.arguments import seed_list
-from unknot.api.objects import choice_table, is_dataset_settings
+from unknot.api.objects import ROOMS, choice_table, is_dataset_settings, optim_choice
+from unknot.api.own_net import holds_modules, question_logits, question_start, try_modules
 from unknot.api.study import Study
 from unknot.core import dotted
 from unknot.core.border import check_name, check_type
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
+from unknot.core.optim import Optimizer
 from unknot.core.text import shown
+from unknot.runs import config, words
 from unknot.runs.own_data import as_dataset
 from unknot.runs.spec import plain_value
 from unknot.studies.file.study_file import StudyFile
@@ -23,6 +31,7 @@ def study(
     data: Any = "dsprites",
     objective: Any = "beta_vae",
     net: Any = None,
+    optimizer: str | Optimizer | None = None,
     grid: Mapping[str, Sequence[Any]] | None = None,
     seeds: int | Iterable[int] = 5,
     metrics: Sequence[str] = (),
@@ -36,15 +45,17 @@ def study(
         name: Of the study, and of its folder.
         data: A dataset by name, path or settings; or one that `dataset` read from files.
         objective: By name or as an object, or a list of them.
-        net: By name or as an object.
-        grid: Values to run by the path of a setting, ``{"objective.beta": [1, 4, 16]}``; axes
-            multiply.
+        net: By name or as an object; or modules, as in `unknot.train`, which train in this process.
+        optimizer: ``adam`` (the default), or another, or an object such as ``unknot.AdamW(3e-4)``.
+        grid: Values to run by the path of a setting, ``{"objective.beta": [1, 4, 16]}``, or by its
+            last name, ``beta``; axes multiply. Values may be objects: ``{"net": [nets.Linear()]}``.
         seeds: How many, from 0 on, or which.
         metrics: Names of metrics; a protocol may follow, ``dci@study2019``.
         protocol: Of metrics that name none; ``unknot`` when None.
         out: The study folder; ``studies/NAME`` when None.
         train: What all runs share, as in a settings file: ``steps=20_000``, ``batch=64``,
-            ``split="rows"``.
+            ``split="rows"``; settings of objective, net and optimiser by their last name, such as
+            ``beta=4``.
 
     Raises:
         ConfigError: A setting does not make sense.
@@ -54,17 +65,29 @@ def study(
         >>> len(s)
         4
     """
+    listed = seed_list(seeds)
+    listed = [*range(listed)] if isinstance(listed, int) else listed
+    axes = dict(_axes(grid or {}))
+    first, *_ = axes.get("data") or [data]
+    values = _Values(_data_table(first))
     base: dict[str, Any] = {"data": _data_table(data)}
     if net is not None:
-        base["net"] = choice_table("nets", net)
-    base |= {key: plain_value(value) for key, value in train.items()}
+        base["net"] = values.plain("net", net)
+    if optimizer is not None:
+        base["optim"] = values.plain("optim", optimizer)
+    short = {key: value for key, value in train.items() if not words.is_whole(key)}
+    whole = {key: value for key, value in train.items() if key not in short and value is not None}
+    base |= {key: values.plain(key, value) for key, value in whole.items()}
     objectives = [*objective] if isinstance(objective, list | tuple) else [objective]
-    axes = {path: [plain_value(v) for v in values] for path, values in _axes(grid or {})}
     blocks = []
     for thing in objectives:
-        block = {"objective": choice_table("objectives", thing)}
-        for path, values in axes.items():
-            dotted.put(block, path, values)
+        block = {"objective": values.plain("objective", thing)}
+        for key, value in short.items():
+            path = words.complete(base | block, key)
+            dotted.put(block, _own(base, path), values.plain(path, value))
+        for key, points in axes.items():
+            path = key if words.is_whole(key) else words.complete(base | block, key)
+            dotted.put(block, _own(base, path), [values.plain(path, value) for value in points])
         blocks.append(block)
     names = re.split(r"\s*,\s*", metrics) if isinstance(metrics, str) else [*metrics]
     for metric in names:
@@ -74,7 +97,7 @@ def study(
         names = [metric.partition("@")[0] for metric in names]  # the study's own
     table: dict[str, Any] = {
         "name": name,
-        "seeds": [*range(seeds)] if isinstance(seeds, int) else seed_list(seeds),
+        "seeds": listed,
         "metrics": "all" if names == ["all"] else names,
         "protocol": protocol or "unknot",
         "train": base,
@@ -82,18 +105,58 @@ def study(
     }
     file = StudyFile(table)
     planned = Study(Path(out) if out else Path("studies") / file.folder_name, file)
-    planned.plan()  # a slip is found now, and not when it runs
+    configurations = planned.plan().configurations  # a slip is found now, and not when it runs
+    for given in (net, *axes.get("net", [])):
+        question_start(given, several=len(listed) > 1)
+    for decoded in values.decoded:
+        question_logits(decoded, configurations[0].objective.settings)
     return planned
 
 
-def _axes(grid: Any) -> Iterator[tuple[str, Iterable[Any]]]:
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """Settings as a study file holds them: objects as tables."""
+
+    data: Mapping[str, Any]
+    """What modules are tried on."""
+    decoded: list[Tensor] = field(default_factory=list)
+    """What decoders of modules gave."""
+
+    def plain(self, path: str, value: Any) -> Any:
+        """The value of a setting."""
+        if path == "net" and holds_modules(value):
+            table, decoded = try_modules(value, self._images)
+            self.decoded.append(decoded)
+            return table
+        if path == "data":
+            return _data_table(value)
+        if path == "optim":
+            return value if isinstance(value, Mapping) else optim_choice(value)
+        if path in ROOMS:
+            return choice_table(ROOMS[path], value)
+        return plain_value(value)
+
+    @cached_property
+    def _images(self) -> FactorDataset:
+        dataset: FactorDataset = config.data(dict(self.data)).settings.load()
+        return dataset
+
+
+def _own(base: Mapping[str, Any], path: str) -> str:
+    """A path, unless it is a setting of modules, which have none."""
+    if path.startswith("net.") and words.chosen_name(base, "net") == "modules":
+        raise ConfigError(f"net is modules already, which have no {path.removeprefix('net.')}.")
+    return path
+
+
+def _axes(grid: Any) -> Iterator[tuple[str, list[Any]]]:
     """The paths of a grid, each with its values."""
     check_type("grid", grid, Mapping)
     for path, values in grid.items():
         check_name(path, "The path of a setting in grid")
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             raise ConfigError(f"grid needs a list of values for {path}; got {shown(values)}.")
-        yield path, values
+        yield path, [*values]
 
 
 def _data_table(data: Any) -> dict[str, Any]:

@@ -1,11 +1,14 @@
 """Study: a grid of runs, from Python; the same plan, folder and resume as from the shell."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unknot.analysis.configurations import hashable
 from unknot.analysis.health import flaws
+from unknot.api.own_net import give_modules
 from unknot.api.progress import bar, say
 from unknot.api.run import Run
 from unknot.api.study_bar import StudyBar, perform_here
@@ -14,6 +17,9 @@ from unknot.core.border import check_type, check_whole
 from unknot.core.errors import ConfigError, StoreError
 from unknot.core.registry import nearest
 from unknot.metrics.parts.facts import lower_is_better
+from unknot.runs import words
+from unknot.runs.signals import stop_on_signal
+from unknot.runs.training import Stopped
 from unknot.studies import study as records
 from unknot.studies.execute import driver
 from unknot.studies.file.study_file import StudyFile
@@ -36,13 +42,21 @@ class Study:
     file: StudyFile | None = None
 
     @classmethod
-    def open(cls, path: str | Path) -> "Study":
+    def open(cls, path: str | Path, *, net: Any = None) -> "Study":
         """The study in a folder, also while it runs elsewhere.
 
+        Args:
+            path: The folder.
+            net: The modules that it was given in Python, if it was: they are stored nowhere.
+
         Raises:
+            ConfigError: The modules are others.
             StoreError: There is no study in it, or it is damaged.
         """
-        records.Study.open(path)
+        stored = records.Study.open(path)
+        if net is not None:
+            tables = stored.store.settings().values()
+            give_modules(net, {table["net"].get("structure") for table in tables}, "study")
         return cls(Path(path))
 
     @property
@@ -65,9 +79,7 @@ class Study:
         Raises:
             ConfigError: A setting does not make sense.
         """
-        if self.file is None:
-            return plan(StudyFile.parse(self.records.store.facts()["text"]))
-        return plan(self.file)
+        return plan(self._wish)
 
     def run(
         self,
@@ -80,6 +92,8 @@ class Study:
     ) -> "Study":
         """Run what is left of it, in processes of this machine; Ctrl-C stops with checkpoints.
 
+        Classes and modules of your own are known to this process alone: such a study runs in it.
+
         Args:
             device: ``auto``, ``cpu``, ``cuda`` for all GPUs, ``cuda:1`` or ``cuda:0,1``.
             workers: Processes; one for each core, or one for each GPU, when None.
@@ -91,14 +105,18 @@ class Study:
             ConfigError: The folder holds another study.
             DataError: Files of published datasets are missing.
         """
-        in_process = self._has_user_classes()
+        in_process = self._is_of_the_users()
         if in_process and progress:
             say(
-                "Classes of your own train in this process, one population after the other. To use "
-                "worker processes, put them into a module: unknot --import MODULE study run FOLDER."
+                "Classes and modules of your own train in this process, one population after the "
+                "other. Worker processes need classes in a file: unknot --import MODULE study run "
+                "FOLDER."
             )
-        with bar(None, show=progress) as move:
-            watcher = StudyBar(move)
+        with (
+            bar(None, show=progress) as move,
+            stop_on_signal() if in_process else nullcontext() as stop,
+        ):
+            watcher, stopped = StudyBar(move), stop.is_set if stop else lambda: False
             try:
                 driver.run(
                     self.path,
@@ -109,9 +127,9 @@ class Study:
                     skip_missing=skip_missing,
                     on_start=watcher.start,
                     watch=watcher.see,
-                    pool=perform_here if in_process else None,
+                    pool=partial(perform_here, see=watcher.see, stop=stopped) if stop else None,
                 )
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, Stopped):
                 say("Stopped. study.run() resumes.")
         for error in watcher.errors:
             say(f"Failed: {error}")
@@ -275,8 +293,13 @@ class Study:
             raise ConfigError(f"The study has no column '{name}'{nearest(name, [*table.columns])}")
         return table
 
-    def _has_user_classes(self) -> bool:
-        table = self.file.table if self.file else {}
-        blocks = [table.get("train", {}), *table.get("grid", [])]
-        values = [value for block in blocks for _, value in dotted.leaves(block)]
-        return any(isinstance(v, str) and user_classes.is_user_name(v) for v in values)
+    @property
+    def _wish(self) -> StudyFile:
+        """What to run, from Python or from the folder."""
+        return self.file or StudyFile.parse(self.records.store.facts()["text"])
+
+    def _is_of_the_users(self) -> bool:
+        """Whether it has classes or modules that no other process knows."""
+        settings = self._wish.sweep.settings
+        names = {words.chosen_name(table, word) for table in settings for word in dotted.NAMED}
+        return any(name == "modules" or user_classes.is_user_name(name or "") for name in names)

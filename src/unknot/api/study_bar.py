@@ -1,6 +1,6 @@
 """A study that runs in the calling process or beside it, as one bar."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from unknot.runs.training import Progress, Watcher
@@ -13,11 +13,22 @@ if TYPE_CHECKING:
     from unknot.studies.store import Store
 
 
-def perform_here(tasks: Sequence[Task]) -> Iterator[Event]:
-    """Perform tasks in this process, where classes of the user's are known."""
+def perform_here(
+    tasks: Sequence[Task], *, see: Callable[[Event], None], stop: Callable[[], bool]
+) -> Iterator[Event]:
+    """Perform tasks in this process, where classes and modules of the user's are known.
+
+    Args:
+        tasks: What to do, one after the other.
+        see: Told how far a task is; an iterator speaks at its end alone.
+        stop: Asked after every few steps and scores.
+    """
     for task in tasks:
-        fact = run_task(task, tell=lambda _, __: None, stop=lambda: False)
-        yield end_event(task.key, fact)
+
+        def tell(phase: str, done: int, key: str = task.key) -> None:
+            see(TaskProgress(key, phase, done))
+
+        yield end_event(task.key, run_task(task, tell=tell, stop=stop))
 
 
 class StudyBar:

@@ -8,8 +8,14 @@ from typing import Any, SupportsIndex, TypeAlias
 import torch
 
 from unknot.api.arguments import check_arguments, device_name, seed_list, share_settings
-from unknot.api.objects import choice_table, give_classes, is_dataset_settings
-from unknot.api.own_net import give_modules, holds_modules, question_logits, try_modules
+from unknot.api.objects import choice_table, give_classes, is_dataset_settings, optim_choice
+from unknot.api.own_net import (
+    give_modules,
+    holds_modules,
+    question_logits,
+    question_start,
+    try_modules,
+)
 from unknot.api.progress import bar, say
 from unknot.api.run import Run
 from unknot.api.study import Study
@@ -20,8 +26,9 @@ from unknot.core.hyper import Hyper
 from unknot.core.optim import Optimizer
 from unknot.engine.device import Precision
 from unknot.runs import config, verbs
+from unknot.runs.folder import RunFolder
 from unknot.runs.own_data import as_dataset
-from unknot.runs.spec import optim_table, plain_value
+from unknot.runs.spec import plain_value
 from unknot.runs.training import Watcher
 from unknot.studies import archive
 
@@ -136,7 +143,8 @@ def train(
         if net_settings:
             raise ConfigError(f"net is modules already, which have no {next(iter(net_settings))}.")
         loaded = config.data(data_table).settings.load() if loaded is None else loaded
-        net_table, decoded = try_modules(net, loaded, several=isinstance(seed_numbers, list))
+        question_start(net, several=isinstance(seed_numbers, list))
+        net_table, decoded = try_modules(net, loaded)
     elif net is None:
         net_table = net_settings
     else:
@@ -145,7 +153,7 @@ def train(
         "data": data_table,
         "net": net_table,
         "objective": choice_table("objectives", objective, own_settings),
-        "optim": _optim_table(optimizer, lr),
+        "optim": optim_choice(optimizer, lr),
         "steps": steps,
         "batch": batch,
         "seeds": seed_numbers,
@@ -258,9 +266,9 @@ def load(
         if archive.is_archive(path):
             path = archive.unpack(path)
         if Path(path, "study.db").exists():
-            if any(given is not None for given in (data, step, objective, net)):
-                raise ConfigError("A study takes no data, step, objective or net.")
-            return Study.open(path)
+            if any(given is not None for given in (data, step, objective)):
+                raise ConfigError("A study takes no data, step or objective.")
+            return Study.open(path, net=net)
     _give(path, objective, net)
     return Run.wrap(verbs.load(path, device=device_name(device), data=data, step=step))
 
@@ -277,7 +285,8 @@ def _fetch(address: str) -> Path:
 def _give(path: str | Path, objective: Any, net: Any) -> None:
     """Let a run folder find the classes and modules that it was trained with."""
     if holds_modules(net):
-        give_modules(path, net)
+        its = RunFolder(Path(path)).table().get("net", {})
+        give_modules(net, [its.get("structure")], "run")
         net = None
     give_classes(path, objective=objective, net=net)
 
@@ -293,16 +302,3 @@ def _data(data: Any, settings: Mapping[str, Any]) -> tuple[FactorDataset | None,
         return None, choice_table("datasets", data, settings)
     loaded = as_dataset(data, settings)
     return loaded, loaded.origin.table()
-
-
-def _optim_table(optimizer: str | Optimizer, lr: Hyper | None) -> dict[str, Any]:
-    if isinstance(optimizer, str):
-        return {"name": optimizer} | ({} if lr is None else {"lr": plain_value(lr)})
-    if not isinstance(optimizer, Optimizer):
-        raise ConfigError(
-            "optimizer is a name such as 'adamw', or settings such as unknot.AdamW(3e-4); "
-            f"got {optimizer!r}."
-        )
-    if lr is not None:
-        raise ConfigError("The learning rate is given twice, as lr and inside of optimizer.")
-    return optim_table(optimizer)

@@ -43,7 +43,7 @@ class Modules:
         Raises:
             ConfigError: The modules begin with other weights than those of the run.
         """
-        pair = given_modules.find(self.structure)
+        pair = given_modules.find(self.structure, self.weights)
         if pair.weights_hash != self.weights:
             raise ConfigError(
                 "The modules begin with other weights than those of the run; make them as they "

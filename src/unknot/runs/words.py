@@ -26,7 +26,7 @@ def apply(table: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
         >>> apply({}, ["beta=2", "objective=beta_vae", "lr=0.001"])
         {'objective': {'name': 'beta_vae', 'beta': 2}, 'optim': {'lr': 0.001}}
     """
-    paths = [word for word in words if "=" not in word or _is_whole(_path(word))]
+    paths = [word for word in words if "=" not in word or is_whole(_path(word))]
     short = [word for word in words if word not in paths]
     result = config.assign(table, paths)
     if any(_path(word) == "seeds" for word in paths) and isinstance(result["seeds"], str):
@@ -69,27 +69,39 @@ def known_paths(table: Mapping[str, Any]) -> list[str]:
     """Paths of all settings of what a table chooses."""
     paths = ["objective.preset"]
     for word, room in config.ROOMS.items():
-        name = _name(table, word) or config.DEFAULTS[word]
+        name = chosen_name(table, word) or config.DEFAULTS[word]
         if word == "data" and name not in registry.names(room):
             name = entry_for(name) or name
         paths += [f"{word}.{setting}" for setting in registry.settings(room, name)]
-    optimizer = OPTIMIZERS.get(_name(table, "optim") or "adam")
+    optimizer = OPTIMIZERS.get(chosen_name(table, "optim") or "adam")
     paths += [f"optim.{f.name}" for f in fields(optimizer)] if optimizer else []
-    if sampler := _name(table, "sampler"):
+    if sampler := chosen_name(table, "sampler"):
         paths += [f"sampler.{setting}" for setting in registry.settings("samplers", sampler)]
     return paths
 
 
-def _name(table: Mapping[str, Any], word: str) -> str | None:
+def chosen_name(table: Mapping[str, Any], word: str) -> str | None:
+    """The name of the objective, net or other thing that a table chooses, if it names one.
+
+    Example:
+        >>> chosen_name({"net": "conv", "data": {"size": 64}}, "net")
+        'conv'
+    """
     value = table.get(word)
     name = value.get("name") if isinstance(value, Mapping) else value
     return name if isinstance(name, str) else None
 
 
-def _path(word: str) -> str:
-    return word.partition("=")[0].strip()
+def is_whole(path: str) -> bool:
+    """Whether a path needs no completion.
 
-
-def _is_whole(path: str) -> bool:
+    Example:
+        >>> is_whole("objective.beta"), is_whole("steps"), is_whole("beta")
+        (True, True, False)
+    """
     tops = {f.name for f in fields(TrainSpec)}
     return not path or "." in path or path in {*tops, *TABLES, "format", "version"}
+
+
+def _path(word: str) -> str:
+    return word.partition("=")[0].strip()

@@ -19,7 +19,8 @@ Make: TypeAlias = Callable[[], tuple[nn.Module, nn.Module]]
 """A user's function that makes an encoder and a decoder."""
 PLAIN = (bool, int, float, str, tuple, list, type(None))
 
-_pairs: dict[str, "Pair"] = {}
+_pairs: dict[tuple[str, ...], "Pair"] = {}
+"""By structure, the last ones that were given; and by structure and weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,17 +127,23 @@ def as_modules(net: Any) -> tuple[nn.Module, nn.Module]:
 
 def give(pair: Pair) -> None:
     """Make modules known in this process."""
-    _pairs[pair.structure] = pair
+    _pairs[pair.structure,] = _pairs[pair.structure, pair.weights_hash] = pair
 
 
-def find(structure: str) -> Pair:
-    """The modules that a run was trained with."""
-    if structure not in _pairs:
+def find(structure: str, weights: str = "") -> Pair:
+    """The modules that a run was trained with.
+
+    Args:
+        structure: Their hash.
+        weights: The hash of their weights; where none have it, those that were given last.
+    """
+    pair = _pairs.get((structure, weights)) or _pairs.get((structure,))
+    if pair is None:
         raise ConfigError(
             "The modules of this run were given in Python and are not stored; pass them again: "
             "net=(encoder, decoder)."
         )
-    return _pairs[structure]
+    return pair
 
 
 @contextmanager

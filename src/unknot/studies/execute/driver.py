@@ -12,6 +12,7 @@ from pathlib import Path
 import unknot
 from unknot.core.errors import ConfigError, DamageError, StoreError
 from unknot.core.files import check_folder, write_whole
+from unknot.nets.parts import given_modules
 from unknot.runs import lock
 from unknot.runs.folder import RunFolder
 from unknot.runs.training import Stopped
@@ -258,6 +259,14 @@ def execute(
         _perform(store, second, machine, pool, watch, stop)
 
 
+def _require_modules(tasks: Sequence[task.Task]) -> None:
+    """Modules that were given in Python are in that process alone: elsewhere no run is tried."""
+    for wanted in tasks:
+        for table in wanted.configurations:
+            if table["net"].get("name") == "modules":
+                given_modules.find(table["net"]["structure"])
+
+
 def _perform(
     store: Store,
     keys: Sequence[str],
@@ -272,6 +281,7 @@ def _perform(
         task.from_store(store, key, device=machine.device, threads=machine.threads, processes=share)
         for key in keys
     ]
+    _require_modules(tasks)
     here_alone = functools.partial(
         local,
         workers=machine.workers,
