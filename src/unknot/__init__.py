@@ -4,6 +4,7 @@ Names are imported on first use, so that ``import unknot`` is fast.
 """
 
 import importlib
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -87,11 +88,13 @@ _HOMES = {
 _MODULES = (
     *("analysis", "data", "losses", "metrics", "nets", "objectives", "samplers", "schedules"),
 )
+_GUESTS = ("lightning", "sklearn")
+"""Modules that work inside of other packages, which may not be there."""
 __all__ = [*_HOMES, *_MODULES, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("lightning", "sklearn"):
+    if name in _GUESTS:
         return importlib.import_module(f"unknot.api.{name}")
     if name in _MODULES:
         return importlib.import_module(f"unknot.{name}")
@@ -101,4 +104,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    there = [name for name in _GUESTS if find_spec(name)]  # of the packages that they serve
+    return sorted([*__all__, *there])

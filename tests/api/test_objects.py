@@ -4,6 +4,7 @@ import linecache
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -137,6 +138,16 @@ def test_source_that_cannot_be_read_needs_a_version():
 def test_what_is_no_objective_is_refused(objective, settings, message):
     with pytest.raises(ConfigError, match=message):
         unknot.train(IMAGES, objective, "linear", **settings, **TINY)
+
+
+def test_modules_for_other_packages_are_offered_where_those_are(monkeypatch):
+    """And asked for by name they say what to install."""
+    assert "sklearn" in dir(unknot)
+    assert ("lightning" in dir(unknot)) == (find_spec("lightning") is not None)
+    monkeypatch.setitem(sys.modules, "lightning", None)  # as if it were not installed
+    monkeypatch.delitem(sys.modules, "unknot.api.lightning", raising=False)
+    with pytest.raises(ConfigError, match=r"pip install 'unknot\[lightning\]'"):
+        _ = unknot.lightning
 
 
 def test_catalogues_offer_their_classes():

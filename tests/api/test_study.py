@@ -1,6 +1,7 @@
 """A study from Python: the plan of the shell, and a table of what came of it."""
 
 import signal
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch import nn
 
 import unknot
 from unknot import Hyper, Term, nets, objectives
+from unknot.api import study as api_study
 from unknot.core.errors import ConfigError, StoreError
 from unknot.losses import kl_normal, reconstruction
 from unknot.nets.parts import given_modules
@@ -200,6 +202,19 @@ def test_a_study_of_modules_that_was_stopped_goes_on_to_the_bit(of_modules, imag
     for name in stopped.table()["id"]:
         ours, theirs = (study.load(name, device="cpu") for study in (stopped, of_modules))
         assert torch.equal(ours.codes(), theirs.codes())
+
+
+def test_the_bar_of_a_study_in_this_process_moves_while_it_trains(images, tmp_path, monkeypatch):
+    steps = []
+
+    @contextmanager
+    def bar(*_, **__):
+        yield lambda now: steps.append((now.step, now.steps))
+
+    monkeypatch.setattr(api_study, "bar", bar)
+    study_of_modules(images, tmp_path / "m", grid={}, seeds=1).run(device="cpu")
+    assert (6, 12) in steps
+    assert steps[-1] == (12, 12)
 
 
 def test_another_process_needs_the_modules_again(images, tmp_path, monkeypatch):

@@ -39,6 +39,9 @@ CALLS = [
     Call(f"{RUN}.decode(torch.full((2, 10), float('nan')))", "NaN", "silent"),
     Call(f"unknot.train({IMAGES}, spacing=4)", "data_settings={'spacing': ...}", "words"),
     Call(f"unknot.train({IMAGES}, labels={{}})", "data_settings={'labels': ...}", "words"),
+    Call(f"unknot.train({IMAGES}, clip_norm=1.0)", "unknot.Adam(clip_norm=...)", "words"),
+    Call(f"unknot.train({IMAGES}, net=(torch.nn.Flatten, torch.nn.Flatten))", "net=(encoder", "words"),
+    Call(f"unknot.train({IMAGES}, device='mps')", "no float64", "words"),
     Call(f"unknot.train({IMAGES}, steps=np.float32(2))", "steps", ""),
     Call(f"unknot.train({IMAGES}, device=torch.device('meta'))", "Devices are auto", ""),
     Call(f"unknot.train({IMAGES}, out='a\\0b', net='linear', steps=1)", "NUL", "traceback"),
@@ -71,5 +74,7 @@ CALLS = [
     Call("unknot.study('s', grid=[1])", "grid must be of the type Mapping", "traceback"),
     Call("unknot.study('s', grid={5: [1]})", "must be a text; got 5", "traceback"),
     Call("unknot.study('s', seeds='x')", "seeds must be a whole number or several", "traceback"),
+    Call("unknot.study('s', bta=1)", "did you mean 'beta'", "words"),
+    Call("unknot.study('s', optimizer=5)", "optimizer is a name such as", "words"),
     Call("unknot.study('s', metrics=[5])", "metrics must be of the type str", "traceback"),
 ]  # fmt: skip

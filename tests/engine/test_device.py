@@ -24,7 +24,13 @@ def test_what_codes_are_computed_in():
     assert to_read("cpu", "float64") == runtime("cpu", "float64")
 
 
-@pytest.mark.parametrize("name", ["gpu", "mps", "tpu", "", "cuda:x"])
+@pytest.mark.parametrize("name", ["mps", "mps:0"])
+def test_gpus_of_apple_are_refused_with_the_reason(name):
+    with pytest.raises(ConfigError, match="no float64"):
+        runtime(name)
+
+
+@pytest.mark.parametrize("name", ["gpu", "tpu", "", "cuda:x"])
 def test_unknown_devices_are_refused(name):
     with pytest.raises(ConfigError, match="Devices are auto, cpu, cuda"):
         runtime(name)

@@ -40,3 +40,9 @@ def test_back_from_tensors():
     assert again.steps == curves.steps
     assert list(again.values) == ["loss", "kl"]
     assert torch.equal(again["kl"], curves["kl"])
+
+
+def test_they_show_themselves_as_a_table():
+    curves = logged(5)
+    assert repr(curves) == repr(curves.frame())
+    assert "<table" in curves._repr_html_()

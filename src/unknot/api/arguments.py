@@ -12,6 +12,7 @@ import torch
 from unknot.core import registry
 from unknot.core.border import as_path, check_type
 from unknot.core.errors import ConfigError
+from unknot.core.optim import OPTIMIZERS
 from unknot.core.text import shown
 from unknot.runs.config import DEFAULTS, MOST_SEEDS
 from unknot.runs.spec import TrainSpec
@@ -112,11 +113,17 @@ def share_settings(
 
 
 def _check_place(setting: str) -> None:
-    """Say where a setting of nets or of datasets is given."""
+    """Say where a setting of nets, of datasets or of optimisers is given."""
     for room, argument in PLACES.items():
         if any(setting in registry.settings(room, name) for name in registry.names(room)):
             raise ConfigError(
                 f"'{setting}' is a setting of {room}; use {argument}={{'{setting}': ...}}."
+            )
+    for kind in OPTIMIZERS.values():
+        if setting in {f.name for f in fields(kind)}:
+            raise ConfigError(
+                f"'{setting}' is a setting of optimisers; use "
+                f"optimizer=unknot.{kind.__name__}({setting}=...)."
             )
 
 

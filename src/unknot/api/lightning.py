@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from lightning import Callback, LightningModule, Trainer
 from torch import Tensor, nn
 
 from unknot.api.model import Model
@@ -15,6 +14,15 @@ from unknot.engine.updates import move_weights, torch_optimizer
 from unknot.runs.metric_names import metric_names
 from unknot.runs.own_data import as_dataset
 from unknot.runs.own_encoder import evaluate
+
+try:
+    from lightning import Callback, LightningModule, Trainer
+except ModuleNotFoundError as error:
+    if error.name != "lightning":
+        raise
+    raise ConfigError(
+        "unknot.lightning needs Lightning; install it with: pip install 'unknot[lightning]'."
+    ) from error
 
 
 class Module(LightningModule):

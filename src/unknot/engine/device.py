@@ -76,6 +76,11 @@ def runtime(device: str = "auto", precision: Precision = "float32") -> Runtime:
         place = torch.device(device)
     except RuntimeError:
         place = torch.device("meta")
+    if place.type == "mps":
+        raise ConfigError(
+            "GPUs of Apple (mps) are not supported: they have no float64, in which noise and "
+            "schedules are computed. Use --device cpu."
+        )
     if place.type not in ("cpu", "cuda"):
         raise ConfigError(f"Devices are auto, cpu, cuda or cuda:N; got '{device}'.")
     if place.type == "cpu" and place.index not in (None, 0):

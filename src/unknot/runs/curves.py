@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass
+@dataclass(repr=False)
 class Curves:
     """Logged values by name, each a list of ``[p]`` rows; grows while a population trains."""
 
@@ -31,6 +31,13 @@ class Curves:
 
     def __getitem__(self, name: str) -> Float[Tensor, "steps p"]:
         return torch.stack(self.values[name])
+
+    def __repr__(self) -> str:
+        return repr(self.frame())
+
+    def _repr_html_(self) -> str:
+        html: str = self.frame()._repr_html_()
+        return html
 
     def frame(self) -> "DataFrame":
         """As a data frame of pandas, a row for each log step.
