@@ -129,12 +129,14 @@ def loaders(entries: dict[str, Published]) -> str:
 
 def section(name: str, facts: Published) -> str:
     """Settings and files of one dataset."""
-    text, _, settings = registry.doc("datasets", name).partition("\nArgs:\n")
+    told, _, example = registry.doc("datasets", name).partition("\nExample: ")
+    text, _, settings = told.partition("\nArgs:\n")
     lines = [f"\n## {name}\n", text.strip(), ""]
     if settings:
         lines += ["Settings:", *_settings(settings), ""]
     if facts.resize:
         lines += [f"Resized: {facts.resize}", ""]
+    lines += [f"In Python: {example.strip()}", ""]
     lines += ["| file | size | checksum | addresses |", "|---|---|---|---|"]
     lines += [_file_row(source) for source in facts.files]
     return "\n".join(lines) + "\n"

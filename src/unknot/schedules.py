@@ -17,22 +17,42 @@ from unknot.core.hyper import WHOLE_RUN, Constant, Cosine, Cyclic, Hyper, Linear
 
 
 def constant(value: float) -> Hyper:
-    """The same value at every step."""
+    """The same value at every step.
+
+    Example:
+        >>> constant(4.0)
+        Constant(value=4.0)
+    """
     return cast(Hyper, Constant(value))
 
 
 def linear(start: float, end: float, steps: float = WHOLE_RUN, begin: float = 0.0) -> Hyper:
-    """From ``start`` to ``end`` in a straight line over ``steps`` steps from ``begin`` on."""
+    """From ``start`` to ``end`` in a straight line over ``steps`` steps from ``begin`` on.
+
+    Example:
+        >>> linear(0.0, 4.0, steps=10_000)
+        LinearSchedule(start=0.0, end=4.0, steps=10000, begin=0.0)
+    """
     return cast(Hyper, LinearSchedule(start, end, steps, begin))
 
 
 def cosine(start: float, end: float, steps: float = WHOLE_RUN, begin: float = 0.0) -> Hyper:
-    """From ``start`` to ``end`` along half a cosine over ``steps`` steps from ``begin`` on."""
+    """From ``start`` to ``end`` along half a cosine over ``steps`` steps from ``begin`` on.
+
+    Example:
+        >>> cosine(1e-3, 0.0, steps=10_000, begin=5_000)
+        Cosine(start=0.001, end=0.0, steps=10000, begin=5000)
+    """
     return cast(Hyper, Cosine(start, end, steps, begin))
 
 
 def cyclic(start: float, end: float, period: float, ramp: float = 0.5) -> Hyper:
-    """In each period a straight line from ``start`` to ``end``, then ``end`` (Fu et al. 2019)."""
+    """In each period a straight line from ``start`` to ``end``, then ``end`` (Fu et al. 2019).
+
+    Example:
+        >>> cyclic(0.0, 1.0, period=2_000)
+        Cyclic(start=0.0, end=1.0, period=2000, ramp=0.5)
+    """
     return cast(Hyper, Cyclic(start, end, period, ramp))
 
 
@@ -43,5 +63,14 @@ def warmup(
     end: float = 0.0,
     steps: float = WHOLE_RUN,
 ) -> Hyper:
-    """A straight line up to ``value`` in ``warmup`` steps; then constant, or down to ``end``."""
+    """A straight line up to ``value`` in ``warmup`` steps; then constant, or down to ``end``.
+
+    Example:
+        >>> warmup(1e-3, 1_000, then="cosine", steps=20_000)
+        Warmup(value=0.001, warmup=1000, then='cosine', end=0.0, steps=20000)
+    """
     return cast(Hyper, Warmup(value, warmup, then, end, steps))
+
+
+def __dir__() -> list[str]:
+    return ["constant", "cosine", "cyclic", "linear", "warmup"]

@@ -169,6 +169,25 @@ def test_modules_that_differ_in_their_weights_alone_are_known_side_by_side():
         assert torch.equal(net.start(5)[0][1].weight, plain(seed)[0][1].weight)
 
 
+def test_modules_whose_source_cannot_be_read_need_a_version():
+    """Those of a plain Python prompt, say."""
+    code = (
+        "class Flat(nn.Linear):\n    {}\n"
+        "    def forward(self, x):\n        return super().forward(x.flatten(1))"
+    )
+
+    def spec(line):
+        space = {"nn": nn, "__name__": "nowhere"}
+        exec(code.replace("{}", line), space)
+        torch.manual_seed(0)
+        return unknot.train(IMAGES, net=(space["Flat"](64, 6), plain()[1]), **TINY).spec
+
+    with pytest.raises(ConfigError, match="version: str"):
+        spec("pass")
+    first, again, other = (spec(f"version: str = '{n}'").ids() for n in (1, 1, 2))
+    assert first == again != other
+
+
 def test_modules_that_do_not_fit_are_refused():
     encoder, decoder = plain()
     with pytest.raises(ShapeError, match="decoder must give"):

@@ -96,6 +96,7 @@ def test_its_table_has_a_row_for_each_run(study):
     assert {"objective.weight", "active_units", "mig", "mig@study2019", "recon"} <= {*table.columns}
     assert "4 done" in repr(study)
     assert "own classes" in study._repr_html_()
+    assert "<th>mig@study2019</th>" in study._repr_html_()  # also where all runs have the same
 
 
 def test_best_is_the_run_with_the_best_value(study):

@@ -105,7 +105,7 @@ def check_class(room: str, kind: Any, name: str) -> None:
 def source_hash(kind: type) -> str | None:
     """16 hex digits of the source of a class and of the user's classes that it inherits from.
 
-    None where the source cannot be read and a field ``version`` stands for it.
+    None where the source cannot be read and a field or attribute ``version`` stands for it.
     """
     digest = hashlib.blake2b(digest_size=8)
     for base in kind.__mro__:
@@ -114,7 +114,8 @@ def source_hash(kind: type) -> str | None:
         try:
             source = _source(base)
         except (OSError, TypeError) as error:
-            if is_dataclass(kind) and "version" in {f.name for f in fields(kind)}:
+            names = {f.name for f in fields(kind)} if is_dataclass(kind) else set()
+            if "version" in names or hasattr(kind, "version"):
                 return None
             raise ConfigError(
                 f"The source of {base.__name__} cannot be read, so that a run could not tell when "

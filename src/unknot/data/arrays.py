@@ -26,6 +26,8 @@ class Arrays:
 
     Args:
         path: The npz file.
+
+    Example: `unknot.dataset("images.npz")`
     """
 
     path: str

@@ -51,6 +51,8 @@ class Cars3D(PublishedImages):
             in Michlo 2022).
         standardize: Subtract the mean and divide by the deviation of Michlo 2022, table A.2, which
             are those of ``disent``.
+
+    Example: `unknot.train(data.Cars3D())`
     """
 
     path: Place = None

@@ -72,6 +72,8 @@ class CelebA(PublishedImages):
         part: ``all`` pictures, or the authors' ``train``, ``validation`` or ``test``.
         crop: ``none`` squeezes the whole picture into the square (Hsu et al. 2023), ``centre``
             takes the middle 148 x 148 pixels.
+
+    Example: `unknot.train(data.CelebA(part="train"))`
     """
 
     path: Place = None

@@ -60,6 +60,8 @@ class Chairs3D(PublishedImages):
         part: ``all`` models, the first 80 % to ``train``, or the others to ``test``.
         model: Whether the model is a factor. If not, as in Kumar et al. 2018, training draws one
             whenever it comes to a row.
+
+    Example: `unknot.train(data.Chairs3D(part="train"))`
     """
 
     path: Place = None

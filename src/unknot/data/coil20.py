@@ -45,6 +45,8 @@ class Coil20(PublishedImages):
             or an npz file with ``images``, ``object`` and ``view``; where `unknot data get` put it
             unless set.
         side: 64 (bilinear) or 128 pixels.
+
+    Example: `unknot.train(data.Coil20(side=128))`
     """
 
     path: Place = None

@@ -27,6 +27,8 @@ class ColorDSprites:
 
     Args:
         seed: Of the colours.
+
+    Example: `unknot.train(data.ColorDSprites(seed=1))`
     """
 
     seed: int = 0

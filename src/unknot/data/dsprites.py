@@ -34,6 +34,8 @@ class DSprites:
 
     Args:
         standardize: Subtract the mean and divide by the deviation of Michlo 2022, table A.2.
+
+    Example: `unknot.train(data.DSprites())`
     """
 
     standardize: bool = False

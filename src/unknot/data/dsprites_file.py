@@ -44,6 +44,8 @@ class DSpritesFile(PublishedDataset):
         path: The file ``dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz``, or the same as
             ``.hdf5`` (needs h5py, the extra ``data``); where `unknot data get` put it unless set.
         standardize: Subtract the mean and divide by the deviation of Michlo 2022, table A.2.
+
+    Example: `unknot.train(data.DSpritesFile("dsprites.npz"))`
     """
 
     # Not a Place: ids of runs had it before files were found by themselves.

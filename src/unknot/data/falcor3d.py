@@ -33,6 +33,8 @@ class Falcor3D(Renders):
         path: The zip file, or the folder ``Falcor3D_down128`` with ``images`` and
             ``train-rec.labels``; where `unknot data get` put it unless set.
         side: 64 or 128 pixels.
+
+    Example: `unknot.train(data.Falcor3D(side=64))`
     """
 
     path: Place = None

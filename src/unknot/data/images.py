@@ -51,6 +51,8 @@ class Images:
         kinds: Of labels, where they are not to be inferred: ``["angle=cyclic"]``.
         content: A hash of what the files hold; written down by a run, whose images are then
             checked, wherever they lie.
+
+    Example: `unknot.dataset("photos/", size=64, labels="people.csv")`
     """
 
     path: NeededPlace

@@ -35,6 +35,8 @@ class Isaac3D(Renders):
         path: The zip file, or the folder ``Isaac3D_down128`` with ``images`` and ``labels.npy``;
             where `unknot data get` put it unless set.
         side: 64 or 128 pixels.
+
+    Example: `unknot.train(data.Isaac3D(side=64))`
     """
 
     path: Place = None

@@ -32,6 +32,8 @@ class MNIST(Digits):
         part: ``train`` (60,000 images), ``test`` (10,000) or ``all``, which
             ``split = {kind = "published"}`` divides again.
         side: 28, 32 (with two black pixels on each side) or 64 (those doubled) pixels.
+
+    Example: `unknot.train(data.MNIST(part="test"))`
     """
 
     path: Place = None

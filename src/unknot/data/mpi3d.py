@@ -66,6 +66,8 @@ class MPI3D(PublishedImages):
         variant: ``toy`` and ``realistic`` are rendered, ``real`` is photographs, ``real_complex``
             is photographs of four everyday things in four colours.
         path: The npz file of the variant; where `unknot data get` put it unless set.
+
+    Example: `unknot.train(data.MPI3D(variant="realistic"))`
     """
 
     variant: Variant = "toy"

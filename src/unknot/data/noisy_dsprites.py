@@ -28,6 +28,8 @@ class NoisyDSprites:
 
     Args:
         seed: Of the noise.
+
+    Example: `unknot.train(data.NoisyDSprites(seed=1))`
     """
 
     seed: int = 0

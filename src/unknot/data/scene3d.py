@@ -62,6 +62,8 @@ class Scene3D:
     and walls within one level in the median and objects within two. Floor and walls have no
     texture here (3 and 2 levels on average), solids are smooth and not of facets, and the edge of
     their gloss is sharp. Which end of ``orientation`` comes first is a guess.
+
+    Example: `unknot.train(data.Scene3D())`
     """
 
     def load(self) -> FactorDataset:

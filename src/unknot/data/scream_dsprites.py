@@ -50,6 +50,8 @@ class ScreamDSprites(PublishedDataset):
             `unknot data get` put it unless set. It takes part in the ids of runs, since any picture
             will do.
         seed: Of pieces and colours.
+
+    Example: `unknot.train(data.ScreamDSprites("scream.jpg"))`
     """
 
     path: str | None = None

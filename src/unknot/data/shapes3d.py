@@ -46,6 +46,8 @@ class Shapes3D(PublishedImages):
         path: The file ``3dshapes.h5`` (needs h5py, the extra ``data``), or an npz file with the
             same arrays ``images`` and ``labels``; where `unknot data get` put it unless set.
         standardize: Subtract the mean and divide by the deviation of Michlo 2022, table A.2.
+
+    Example: `unknot.train(data.Shapes3D(standardize=True))`
     """
 
     path: Place = None

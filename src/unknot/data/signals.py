@@ -34,6 +34,8 @@ class Signals(NumberFile):
         kinds: Of labels, where they are not to be inferred: ``["side=nominal"]``.
         content: A hash of the numbers; written down by a run, whose signals are then checked,
             wherever they lie.
+
+    Example: `unknot.dataset("waves.npz", signals=True)`
     """
 
     path: NeededPlace

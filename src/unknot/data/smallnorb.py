@@ -114,6 +114,8 @@ class SmallNORB(PublishedImages):
             another than the variant's.
         standardize: Subtract the mean and divide by the deviation of Michlo 2022, table A.2, which
             are those of ``disent``.
+
+    Example: `unknot.train(data.SmallNORB(half="train"))`
     """
 
     path: Place = None

@@ -32,6 +32,8 @@ class SoftSquares:
 
     Args:
         standardize: Subtract the mean and divide by the deviation of each channel.
+
+    Example: `unknot.train(data.SoftSquares())`
     """
 
     standardize: bool = False

@@ -54,6 +54,8 @@ class Sprites(PublishedImages):
     Args:
         path: The zip file of the repository, or its folder with ``body``, ``bottomwear``,
             ``topwear``, ``hair`` and ``shoes``; where `unknot data get` put it unless set.
+
+    Example: `unknot.train(data.Sprites("sprites/"))`
     """
 
     path: Place = None

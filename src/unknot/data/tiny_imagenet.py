@@ -34,6 +34,8 @@ class TinyImageNet(PublishedImages):
     Args:
         path: The file ``tiny-imagenet-200.zip``, or its folder; where `unknot data get` put it
             unless set.
+
+    Example: `unknot.train(data.TinyImageNet())`
     """
 
     path: Place = None

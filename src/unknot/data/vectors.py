@@ -32,6 +32,8 @@ class Vectors(NumberFile):
         kinds: Of labels, where they are not to be inferred: ``["dose=nominal"]``.
         content: A hash of the numbers; written down by a run, whose rows are then checked,
             wherever they lie.
+
+    Example: `unknot.dataset("cells.csv", labels=["dose"])`
     """
 
     path: NeededPlace

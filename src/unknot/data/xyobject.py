@@ -34,6 +34,8 @@ class XYObject:
 
     Args:
         standardize: Subtract the mean and divide by the deviation of the paper's table A.2.
+
+    Example: `unknot.train(data.XYObject())`
     """
 
     standardize: bool = False

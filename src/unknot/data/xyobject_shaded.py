@@ -22,6 +22,8 @@ class XYObjectShaded:
 
     Args:
         standardize: Subtract the mean and divide by the deviation of the paper's table A.2.
+
+    Example: `unknot.train(data.XYObjectShaded())`
     """
 
     standardize: bool = False

@@ -32,6 +32,8 @@ class XYSquares(Creatable):
         square: Side of the squares: 8, 4, 2 or 1 pixels on grids of 8, 16, 32 or 64 places.
         standardize: Subtract the mean and divide by the deviation of the paper's table A.2; for
             squares below 8, which the table leaves out, by the closed form behind it.
+
+    Example: `unknot.train(data.XYSquares(spacing=4))`
     """
 
     spacing: int = 8

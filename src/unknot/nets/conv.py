@@ -29,6 +29,8 @@ class Conv:
     Differs: Depth and channels follow the size: for 64 x 64 pixels it is `conv64`. Other sides are
     padded with zeros to a multiple of 2^depth, and the decoder's image is cropped to the size
     again. Height and width may differ.
+
+    Example: `unknot.train("photos/", net=nets.Conv(latents=8))`
     """
 
     sides: ClassVar[range] = range(8, 257)

@@ -23,6 +23,8 @@ class Conv1d:
 
     Differs: Kernels of 4 points in place of 4 x 4, and a depth that follows the length. Other
     lengths are padded with zeros to a multiple of 2^depth, and the decoder's signal is cropped.
+
+    Example: `unknot.train(signals, net=nets.Conv1d(latents=4))`
     """
 
     sides: ClassVar[tuple[range, range]] = (range(1, 2), range(8, 4097))

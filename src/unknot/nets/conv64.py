@@ -20,6 +20,8 @@ class Conv64:
 
     Differs: The thesis gives no paddings; 1 is the only one that fits its shapes. It does not say
     how weights start either; we take PyTorch's default rule, since PyTorch is what it used.
+
+    Example: `unknot.train("dsprites", net=nets.Conv64(latents=6))`
     """
 
     sides: ClassVar[tuple[int, ...]] = (64,)

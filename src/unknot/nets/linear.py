@@ -18,6 +18,8 @@ class Linear:
     collapse": with a Gaussian likelihood the best decoder spans leading principal components.
 
     Differs: Their variances do not depend on the image; here both heads are linear in it.
+
+    Example: `unknot.train("dsprites", net=nets.Linear(latents=6))`
     """
 
     sides: ClassVar[tuple[int, ...]] = ()

@@ -23,6 +23,8 @@ class Locatello:
     models have 2 x 2 in convolutions three and four. ``conv3_kernel`` 2, the default, follows the
     models; 4 follows the table. Weights start by the defaults of TensorFlow 1, which the study left
     as they were: Glorot uniform, zero biases.
+
+    Example: `unknot.train("cars3d", net=nets.Locatello(conv3_kernel=4))`
     """
 
     sides: ClassVar[tuple[int, ...]] = (64,)

@@ -13,7 +13,10 @@ from unknot.nets.parts.layers import check_hidden, check_image, check_latents, w
 
 @dataclass(frozen=True)
 class MLP:
-    """Fully connected, hidden layers of any widths; images of any size, and vectors."""
+    """Fully connected, hidden layers of any widths; images of any size, and vectors.
+
+    Example: `unknot.train(table, net=nets.MLP(latents=4, hidden=(64,)))`
+    """
 
     sides: ClassVar[tuple[int, ...]] = ()
     latents: int = 10

@@ -23,6 +23,8 @@ class Mushom:
     it would forbid negative means. The text draws biases from a normal distribution whose variance
     is 2 over the fan-in, and a bias has no fan-in (PyTorch's own function refuses one); ours start
     at zero, as in He et al. 2015.
+
+    Example: `unknot.train("dsprites", net=nets.Mushom(latents=8))`
     """
 
     sides: ClassVar[tuple[int, ...]] = (64,)

@@ -21,6 +21,8 @@ class OzcanCNN:
     hidden layer has three channels whatever the image has, as printed. The thesis does not say how
     weights start; we draw them Kaiming normal with zero biases, as public code of the models it
     compares does.
+
+    Example: `unknot.train("dsprites", net=nets.OzcanCNN(latents=8))`
     """
 
     sides: ClassVar[tuple[int, ...]] = (64, 128)

@@ -19,6 +19,8 @@ class OzcanMLP:
 
     Differs: The thesis does not say how weights start; we draw them Kaiming normal with zero
     biases, as public code of the models it compares does.
+
+    Example: `unknot.train("dsprites", net=nets.OzcanMLP(latents=8))`
     """
 
     sides: ClassVar[tuple[int, ...]] = ()

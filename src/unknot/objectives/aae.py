@@ -36,6 +36,8 @@ class AAE(Adversarial, Recoding):
     the code is the mean, the variances are not trained and scores see none. `keep_kl` adds the
     divergence of each posterior from the prior: Mushom 2020 plays the game on top of the whole loss
     of the VAE, which the regularisers of its Table 4.1 are added to.
+
+    Example: `unknot.train("dsprites", objectives.AAE(lambda_adversary=2))`
     """
 
     lambda_adversary: Hyper = 1.0

@@ -27,6 +27,8 @@ class AdaAE(MultiView, Recoding):
     Differs: The encoder's log-variances are never trained, as in the autoencoder.
 
     `shared` in the log is the number of latents that a pair shares.
+
+    Example: `unknot.train("dsprites", objectives.AdaAE(eta=0.5))`
     """
 
     eta: Hyper = 0.5

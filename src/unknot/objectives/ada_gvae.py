@@ -39,6 +39,8 @@ class AdaGVAE(MultiView):
     translates it.
 
     `shared` in the log is the number of latents that a pair shares.
+
+    Example: `unknot.train("dsprites", objectives.AdaGVAE(beta=2))`
     """
 
     beta: Hyper = 1.0

@@ -33,6 +33,8 @@ class AdaMLVAE(MultiView):
     Differs: None in the default, which is what the authors' code does: precisions are averaged, so
     equal posteriors stay as they are. The product of two Gaussians has the `precision` "sum", half
     that variance and the same mean. `delta`, `eta` and beta are as in the Ada-GVAE.
+
+    Example: `unknot.train("dsprites", objectives.AdaMLVAE(beta=2))`
     """
 
     beta: Hyper = 1.0

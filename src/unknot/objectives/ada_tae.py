@@ -29,6 +29,8 @@ class AdaTAE(MultiView, Recoding):
     Equation: 5.22, with z for the mean and without the divergence; 5.16 to 5.21.
     Differs: alpha is N times the paper's for N pixels, as in the TAE. The encoder's log-variances
     are never trained, as in the autoencoder.
+
+    Example: `unknot.train("dsprites", objectives.AdaTAE(alpha=1024))`
     """
 
     alpha: Hyper = 4096.0

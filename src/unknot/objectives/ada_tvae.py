@@ -37,6 +37,8 @@ class AdaTVAE(MultiView):
     one over the whole run. Strong ones (omega to 0) are apt to decay near the end, which shows in
     the reconstruction. `shared` in the log is the number of latents that anchor and negative share;
     the other settings and `violations` are those of the TVAE.
+
+    Example: `unknot.train("dsprites", objectives.AdaTVAE(beta=0.5))`
     """
 
     beta: Hyper = 1.0

@@ -40,6 +40,8 @@ class AdaTVAEUnsupervised(Batchwise):
     image meets itself; 512 and 1024 triplets of 256 images are 2 and 4 rounds. The order is that of
     squared errors whatever the likelihood of the pixels, with those of blurred images where it is
     an overlap loss, as the paper has for XYSquares. Images equally far away stay as drawn.
+
+    Example: `unknot.train("dsprites", objectives.AdaTVAEUnsupervised(beta=0.5))`
     """
 
     beta: Hyper = 1.0

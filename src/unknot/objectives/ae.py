@@ -20,6 +20,8 @@ class AE(Recoding):
     Equation: The cross-entropy of its third page, not numbered; `gaussian` is the squared error.
     Differs: The encoder's log-variances take no part and are never trained; whoever asks for the
     posterior gets the mean with a log-variance of -20.
+
+    Example: `unknot.train("dsprites", objectives.AE())`
     """
 
     likelihood: Likelihood = "bernoulli"

@@ -20,6 +20,8 @@ class AnnealedVAE:
 
     Paper: Burgess et al. 2018, "Understanding disentangling in beta-VAE".
     Equation: 8.
+
+    Example: `unknot.train("dsprites", objectives.AnnealedVAE(c=schedules.linear(0, 20)))`
     """
 
     gamma: Hyper = 1000.0

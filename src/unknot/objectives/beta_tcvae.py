@@ -44,6 +44,8 @@ class BetaTCVAE(Batchwise):
       it says -1.
 
     The first three differ by constants and train alike. None of them measures total correlation.
+
+    Example: `unknot.train("dsprites", objectives.BetaTCVAE(beta=8))`
     """
 
     alpha: Hyper = 1.0

@@ -16,6 +16,8 @@ class BetaVAE:
     Paper: Higgins et al. 2017, "beta-VAE: learning basic visual concepts with a constrained
     variational framework".
     Equation: 4.
+
+    Example: `unknot.train("dsprites", objectives.BetaVAE(beta=4))`
     """
 
     beta: Hyper = 4.0

@@ -33,6 +33,8 @@ class ControlVAE(Stateful):
     every `ramp_every` steps, so that it is far from reached in a short run: 9.5 after 300,000.
     `ki` is positive: the minus is in the formula. Target and error are logged; beta is the weight
     of `kl`.
+
+    Example: `unknot.train("dsprites", objectives.ControlVAE(target=16))`
     """
 
     target: Hyper = 18.0

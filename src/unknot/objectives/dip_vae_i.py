@@ -31,6 +31,8 @@ class DIPVAEI(Stateful, Batchwise):
     Equation: 6.
     Differs: With `decay` above 0 the covariance is a running mean over batches, which the paper
     tried (its footnote 4) and does not spell out; the gradient is that of the present batch.
+
+    Example: `unknot.train("dsprites", objectives.DIPVAEI(lambda_od=5, lambda_d=50))`
     """
 
     lambda_od: Hyper = 10.0

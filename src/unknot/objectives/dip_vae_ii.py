@@ -45,6 +45,8 @@ class DIPVAEII(Stateful, Batchwise):
     mixture. At a norm of 0.1 and $\lambda_3 = 200$ it costs 20, the square 2. With
     `decay` above 0 the covariance is a running mean over batches, which the paper tried (its
     footnote 4) and does not spell out; the gradient is that of the present batch.
+
+    Example: `unknot.train("dsprites", objectives.DIPVAEII(lambda_od=5, lambda_d=5))`
     """
 
     lambda_od: Hyper = 10.0

@@ -36,6 +36,8 @@ class DynamicVAE(Stateful):
     and rises by `ramp_step` in every `ramp_every` steps, over the first `ramp_over` of them: 7.85
     after 300,000. `ki` is positive: the minus is in the formula. Target and error are logged; beta
     is the weight of `kl`.
+
+    Example: `unknot.train("dsprites", objectives.DynamicVAE(target=20))`
     """
 
     target: Hyper = 20.0

@@ -53,6 +53,8 @@ class FactorVAE(Adversarial, MultiView, Batchwise):
     divergences from 1e5 to 1.4e7 where others have some tens. Leave such runs out of means.
 
     The defaults are the paper's for dSprites, gamma the best of those it tried there.
+
+    Example: `unknot.train("dsprites", objectives.FactorVAE(gamma=20))`
     """
 
     gamma: Hyper = 35.0

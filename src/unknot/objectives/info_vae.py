@@ -31,6 +31,8 @@ class InfoVAE(Batchwise):
     plus $\lambda'$ MMD, printed with the signs of a maximised bound: beta is $1 + \lambda$ there.
     `kernel`, `scales` and `exact_prior` (expectations over the prior in closed form instead of
     over draws, for rbf) are those of `unknot.objectives.parts.mmd`.
+
+    Example: `unknot.train("dsprites", objectives.InfoVAE(lambda_mmd=500))`
     """
 
     beta: Hyper = 0.0

@@ -32,6 +32,8 @@ class IWAE:
     The loss bounds $-\ln p(x)$ from above, tighter with more `samples` ($L$), at the price of a
     decoder pass for each. Of the samples one by one, `recon` and `kl` are logged, whose sum is the
     usual loss, and how many of them the weights are worth, `effective`.
+
+    Example: `unknot.train("dsprites", objectives.IWAE(samples=10))`
     """
 
     samples: int = 5

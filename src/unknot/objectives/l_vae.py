@@ -34,6 +34,8 @@ class LVAE(Stateful):
     $\sigma^2 = 2 R$ and $2\,\mathrm{KL}$, and the loss falls without end as KL goes to 0.
     To freeze what was learnt (Table 6.2), train `beta_vae` with the same likelihood and the last
     `beta_hat` of the curves as its beta.
+
+    Example: `unknot.train("dsprites", objectives.LVAE(penalty="square"))`
     """
 
     parametrization: Literal["sigma", "logvar"] = "sigma"

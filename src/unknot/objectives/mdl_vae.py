@@ -81,6 +81,8 @@ class MdLVAE(Stateful):
     `choose_variant` is the thesis's rule for taking weak instead of strong, and
     `unknot.studies.mdl.train_mdl` trains by it. A `floor` above 0 is the least that a sigma can be:
     it bounds the weights of v2 and v3 and gives a sigma at 0, where the slope is 0, a way back.
+
+    Example: `unknot.train("dsprites", objectives.MdLVAE(variant="strong"))`
     """
 
     variant: Variant = "strong"

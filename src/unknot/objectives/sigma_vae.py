@@ -40,6 +40,8 @@ class SigmaVAE(Stateful, Calibrated):
     `form` is that of the density, with $D$, or the literal one without. The floor of $\ln \sigma$
     is -6. The learnt one bends to it, as in the authors' code; the analytic one ends there, as to
     bend what is best already would make it larger than the best.
+
+    Example: `unknot.train("dsprites", objectives.SigmaVAE(sigma="analytic"))`
     """
 
     sigma: Literal["learnt", "analytic"] = "learnt"

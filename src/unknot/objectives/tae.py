@@ -26,6 +26,8 @@ class TAE(MultiView, Recoding):
     Differs: alpha is N times the paper's for N pixels, as our reconstruction is a sum and its is a
     mean; the default is its 1 for 64 x 64 pixels. The encoder's log-variances are never trained,
     as in the autoencoder.
+
+    Example: `unknot.train("dsprites", objectives.TAE(alpha=1024))`
     """
 
     alpha: Hyper = 4096.0

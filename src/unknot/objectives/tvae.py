@@ -32,6 +32,8 @@ class TVAE(MultiView):
     Without `decoder_gradient` the reconstruction trains the decoder alone, and the encoder learns
     from triplets and divergence. `violations` in the log is the share of triplets that lack the
     margin, or, if it is soft, whose order is wrong.
+
+    Example: `unknot.train("dsprites", objectives.TVAE(beta=0.5))`
     """
 
     beta: Hyper = 1.0

@@ -14,6 +14,8 @@ class VAE:
 
     Paper: Kingma and Welling 2014, "Auto-encoding variational Bayes".
     Equation: 10, with one sample of z.
+
+    Example: `unknot.train("dsprites", objectives.VAE(likelihood="gaussian"))`
     """
 
     likelihood: Likelihood = "bernoulli"

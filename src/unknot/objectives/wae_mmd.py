@@ -28,6 +28,8 @@ class WAEMMD(Recoding, Batchwise):
     `scales` and `exact_prior` (expectations over the prior in closed form instead of over draws,
     for rbf) are those of `unknot.objectives.parts.mmd`. Images in [-1, 1] have four times the
     squared error, so a lambda that was chosen for those is a quarter here.
+
+    Example: `unknot.train("dsprites", objectives.WAEMMD(lambda_mmd=20))`
     """
 
     lambda_mmd: Hyper = 10.0

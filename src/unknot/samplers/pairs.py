@@ -52,6 +52,8 @@ class Pairs:
         changed: $k$; by default uniform on $1 .. F$ for each pair.
         rule: ``exact`` or ``reference``.
         weights: What makes some rows likelier than others, as in ``samplers/parts/weights.py``.
+
+    Example: `unknot.train("dsprites", "ada_gvae", sampler=samplers.Pairs(changed=1))`
     """
 
     changed: int | None = None

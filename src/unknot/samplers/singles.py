@@ -16,6 +16,8 @@ class Singles:
 
     Args:
         weights: What makes some rows likelier than others, as in ``samplers/parts/weights.py``.
+
+    Example: `unknot.train("dsprites", sampler=samplers.Singles())`
     """
 
     weights: tuple[Weight, ...] = ()

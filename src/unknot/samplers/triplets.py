@@ -57,6 +57,8 @@ class Triplets:
             ``scaled`` and 1e-4 for ``factors`` on XYSquares.
         factor: The factor of ``category``, by name.
         weights: What makes some rows likelier than others, as in ``samplers/parts/weights.py``.
+
+    Example: `unknot.train("dsprites", "tvae", sampler=samplers.Triplets(ties="kept"))`
     """
 
     order: Order = "scaled"

@@ -165,7 +165,7 @@ def _lines(module: nn.Module) -> Iterable[str]:
     for name, part in module.named_modules():
         kind = type(part)
         in_torch = kind.__module__.partition(".")[0] in user_classes.KNOWN_PACKAGES
-        source = "" if in_torch else user_classes.source_hash(kind)
+        source = "" if in_torch else user_classes.source_hash(kind) or f"version {part.version}"
         values = {
             key: value if isinstance(value, PLAIN) else getattr(value, "__qualname__", "")
             for key, value in vars(part).items()

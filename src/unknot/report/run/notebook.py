@@ -104,7 +104,8 @@ def dataset_html(dataset: FactorDataset) -> str:
 def study_html(study: "Study") -> str:
     """How far a study is, and its table."""
     status, frame = study.status(), study.frame()
-    few = frame.loc[:, frame.astype(str).nunique() > 1]
+    scores = frame.columns.isin(study.scores())
+    few = frame.loc[:, (frame.astype(str).nunique() > 1) | scores]
     few = few.drop(columns=["population", "member", "seconds"], errors="ignore")
     states = ", ".join(f"{n:,} {name}" for name, n in status["runs"].items() if n and name != "all")
     runs = f"{status['runs']['all']:,} runs, {states}"
