@@ -69,6 +69,33 @@ def test_ends_of_an_interpolation_are_reconstructions(run):
     torch.testing.assert_close(run.encode(ends), codes)
 
 
+def test_an_interpolation_of_two_runs_has_the_rows_of_both(run, many, monkeypatch):
+    """On the same two images, each row what its model draws alone."""
+    from unknot.report.model import between
+
+    ae = unknot.train(IMAGES, "ae", **TINY)
+    drawn = []
+    monkeypatch.setattr(
+        between, "sheet", lambda rows, **_: (drawn.append(rows), np.zeros((1, 1, 3), np.uint8))[1]
+    )
+    for one, other in ((many, ae), *((one, None) for one in (*many, ae))):
+        one.interpolate(0, IMAGES[7], steps=4, other=other)
+    (_, *rows), *alone = drawn
+    assert [row.lines for row in rows] == [
+        *(("beta_vae", f"seed {seed}") for seed in range(3)), ("ae",),
+    ]  # fmt: skip
+    for row, (_, mine) in zip(rows, alone, strict=True):
+        assert np.array_equal(row.images, mine.images)
+        assert mine.lines == ("decoded",)
+    monkeypatch.undo()
+    assert np.asarray(many.interpolate(0, 1, other=ae)).std() > 1
+    large = unknot.train(np.zeros((9, 16, 16), "uint8"), net="linear", steps=1, progress=False)
+    with pytest.raises(ConfigError, match="of one shape"):
+        run.interpolate(0, 1, other=large)
+    with pytest.raises(ConfigError, match="other must be of the type Run"):
+        run.interpolate(0, 1, other="vae")
+
+
 def test_explain_names_the_factor_that_a_latent_follows():
     run = unknot.train("xysquares", net="linear", steps=1, device="cpu")
     table = run.explain()

@@ -224,18 +224,25 @@ class Run(run.Run):
         heading = f"Samples from the prior: {traversals.title(self, member)}"
         return Picture(sheet(rows, title=heading))
 
-    def interpolate(self, a: Any, b: Any, *, steps: int = 9) -> "Picture":
+    def interpolate(
+        self, a: Any, b: Any, *, steps: int = 9, other: "Run | None" = None
+    ) -> "Picture":
         """What models decode on the straight line between the codes of two images, a row for each.
 
         Args:
             a: An image, or the number of a row of the dataset.
             b: The other.
             steps: Columns, the two ends counted.
+            other: Another run, whose rows come below: an AE beside a VAE.
+
+        Raises:
+            ConfigError: The other run is of images of another shape.
         """
         from unknot.report.model import between
         from unknot.report.picture import Picture
 
-        return Picture(between.interpolation(self, a, b, steps=steps))
+        check_type("other", other, Run, type(None))
+        return Picture(between.interpolation(self, a, b, steps=steps, other=other))
 
     def swap(self, a: Any, b: Any, latents: int | Sequence[int]) -> "Picture":
         """Two images, their reconstructions, and those with some latents exchanged.

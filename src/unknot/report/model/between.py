@@ -30,7 +30,9 @@ def image_of(run: Run, source: Any) -> Float[Tensor, "1 c h w"]:
     return run.dataset[check_whole("The number of a row", source, -rows, rows - 1)][None]
 
 
-def interpolation(run: Run, a: Any, b: Any, *, steps: int = STEPS) -> UInt8[np.ndarray, "h w 3"]:
+def interpolation(
+    run: Run, a: Any, b: Any, *, steps: int = STEPS, other: Run | None = None
+) -> UInt8[np.ndarray, "h w 3"]:
     """Two images, and what each member decodes on the straight line between their codes.
 
     Args:
@@ -38,21 +40,43 @@ def interpolation(run: Run, a: Any, b: Any, *, steps: int = STEPS) -> UInt8[np.n
         a: The first image, or its row.
         b: The second.
         steps: Columns, the two ends counted.
+        other: More models of such images, whose rows come below.
+
+    Raises:
+        ConfigError: The other models are of images of another shape.
     """
     steps = check_whole("steps", steps, 2, MOST_STEPS)
+    runs = [run] if other is None else [run, other]
+    shapes = [tuple(one.dataset.shape) for one in runs]
+    if shapes[0] != shapes[-1]:
+        raise ConfigError(
+            f"Both runs must be of images of one shape; got {shapes[0]} and {shapes[-1]}."
+        )
     ends = torch.cat([image_of(run, a), image_of(run, b)])
+    rows = [Row(("images",), pixels(run.dataset, ends))]
+    for one in runs:
+        for p, images in enumerate(_between(one, ends, steps)):
+            rows.append(Row(_lines(one, p, beside=len(runs) > 1), images, apart=p == 0))
+    note = "Images decoded from points on the straight line between the codes of two images."
+    heading = " beside ".join(title(one, 0) for one in runs)
+    return sheet(rows, title=f"Interpolation: {heading}", note=note)
+
+
+def _between(
+    run: Run, ends: Float[Tensor, "2 c h w"], steps: int
+) -> UInt8[np.ndarray, "p steps h w 3"]:
+    """What each member decodes on the line between two images."""
     codes = run.encode(ends).reshape(len(run.spec.seed_list), 2, -1)
     share = torch.linspace(0, 1, steps, dtype=codes.dtype, device=codes.device)[:, None]
-    line = codes[:, :1] * (1 - share) + codes[:, 1:] * share
-    decoded = pixels(run.dataset, decode(run, line))
+    return pixels(run.dataset, decode(run, codes[:, :1] * (1 - share) + codes[:, 1:] * share))
+
+
+def _lines(run: Run, member: int, *, beside: bool) -> tuple[str, ...]:
+    """The text of a member's row: its objective where there are several, its seed likewise."""
     seeds = run.spec.seed_list
-    rows = [Row(("images",), pixels(run.dataset, ends))]
-    rows += [
-        Row(("decoded",) if len(seeds) == 1 else (f"seed {seed}",), images, apart=p == 0)
-        for p, (seed, images) in enumerate(zip(seeds, decoded, strict=True))
-    ]
-    note = "Images decoded from points on the straight line between the codes of two images."
-    return sheet(rows, title=f"Interpolation: {title(run, 0)}", note=note)
+    name = (run.spec.objective.name,) if beside else ()
+    seed = (f"seed {seeds[member]}",) if len(seeds) > 1 else ()
+    return (*name, *seed) or ("decoded",)
 
 
 def exchange(run: Run, a: Any, b: Any, latents: Sequence[int]) -> UInt8[np.ndarray, "h w 3"]:
