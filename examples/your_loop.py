@@ -1,6 +1,7 @@
-"""Your own loop: an objective with a critic in plain PyTorch, and one with your own optimiser."""
+"""Your own loop: an objective with a critic in plain PyTorch, your own optimiser, Lightning."""
 
 import os
+from importlib.util import find_spec
 
 import torch
 from torch import nn
@@ -43,3 +44,12 @@ print({name: round(value.item(), 3) for name, value in losses.items()})
 codes = model.encode(next(iter(loader)))
 images = model.decode(codes)
 print(codes.shape, images.shape)
+
+# The loop of Lightning, where it is installed: pip install 'unknot[lightning]'.
+if find_spec("lightning"):
+    from lightning import Trainer
+
+    module = unknot.lightning.Module(objectives.FactorVAE(gamma=10.0), *modules())
+    trainer = Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False)
+    trainer.fit(module, loader)
+    print({name: round(value.item(), 3) for name, value in trainer.callback_metrics.items()})

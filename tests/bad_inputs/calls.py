@@ -74,6 +74,7 @@ CALLS = [
     Call("unknot.study('s', grid=[1])", "grid must be of the type Mapping", "traceback"),
     Call("unknot.study('s', grid={5: [1]})", "must be a text; got 5", "traceback"),
     Call("unknot.study('s', seeds='x')", "seeds must be a whole number or several", "traceback"),
+    Call("unknot.study('s', device='cpu')", ".run(device=...)", "words"),
     Call("unknot.study('s', bta=1)", "did you mean 'beta'", "words"),
     Call("unknot.study('s', optimizer=5)", "optimizer is a name such as", "words"),
     Call("unknot.study('s', metrics=[5])", "metrics must be of the type str", "traceback"),

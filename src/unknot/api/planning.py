@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,8 @@ def study(
         base["net"] = values.plain("net", net)
     if optimizer is not None:
         base["optim"] = values.plain("optim", optimizer)
+    if misplaced := [key for key in train if key in signature(Study.run).parameters]:
+        raise ConfigError(f"'{misplaced[0]}' is of .run({misplaced[0]}=...), not of the study.")
     short = {key: value for key, value in train.items() if not words.is_whole(key)}
     whole = {key: value for key, value in train.items() if key not in short and value is not None}
     base |= {key: values.plain(key, value) for key, value in whole.items()}
