@@ -13,6 +13,7 @@ import unknot
 from unknot import Hyper, Term, nets, objectives
 from unknot.api import study as api_study
 from unknot.core.errors import ConfigError, StoreError
+from unknot.engine.device import cores
 from unknot.losses import kl_normal, reconstruction
 from unknot.nets.parts import given_modules
 from unknot.studies.execute import driver
@@ -187,6 +188,7 @@ def test_modules_of_ones_own_make_a_study(of_modules, images, capsys):
         assert alone.spec.ids() == [row["id"]]
         assert torch.equal(alone.codes()[0], of_modules.load(row["id"], device="cpu").codes())
     assert of_modules.best("recon").traverse().figure is not None
+    assert of_modules.records.store.facts()["threads"] == str(cores())  # nobody else has any
 
 
 def test_the_card_has_all_scores_also_where_they_do_not_differ(images, tmp_path):

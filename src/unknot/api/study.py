@@ -96,7 +96,8 @@ class Study:
 
         Args:
             device: ``auto``, ``cpu``, ``cuda`` for all GPUs, ``cuda:1`` or ``cuda:0,1``.
-            workers: Processes; one for each core, or one for each GPU, when None.
+            workers: Processes; one for each core, or one for each GPU, when None. A study that runs in
+                this process has none, and all cores to itself.
             update: Apply changes of the study to its folder; finished runs are kept.
             skip_missing: Leave out runs on published datasets whose files are not there.
             progress: Show a bar, in a terminal or a notebook.
@@ -122,7 +123,7 @@ class Study:
                     self.path,
                     self.file,
                     device=device,
-                    workers=workers,
+                    workers=1 if in_process else workers,
                     update=update,
                     skip_missing=skip_missing,
                     on_start=watcher.start,
