@@ -96,8 +96,8 @@ class Study:
 
         Args:
             device: ``auto``, ``cpu``, ``cuda`` for all GPUs, ``cuda:1`` or ``cuda:0,1``.
-            workers: Processes; one for each core, or one for each GPU, when None. A study that runs in
-                this process has none, and all cores to itself.
+            workers: Processes; one for each core, or one for each GPU, when None. A study that runs
+                in this process has none, and all cores to itself.
             update: Apply changes of the study to its folder; finished runs are kept.
             skip_missing: Leave out runs on published datasets whose files are not there.
             progress: Show a bar, in a terminal or a notebook.
