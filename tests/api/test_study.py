@@ -241,6 +241,10 @@ def test_another_process_needs_the_modules_again(images, tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match=r"net=\(encoder, decoder\)"):
         driver.run(planned.path, device="cpu")  # as from the shell: no run is tried
     assert opened.table()["status"].tolist() == ["waiting"]
+    file = StudyFile.parse((planned.path / "study.toml").read_text())
+    with pytest.raises(ConfigError, match=r"net=\(encoder, decoder\)"):
+        driver.run(tmp_path / "copy", file, device="cpu")
+    assert not (tmp_path / "copy").exists()
     with pytest.raises(ConfigError, match="not those of the study"):
         unknot.load(planned.path, net=(nn.Flatten(), nn.Linear(3, 64)))
     again = unknot.load(planned.path, net=make_modules).run(device="cpu")

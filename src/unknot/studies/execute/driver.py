@@ -4,10 +4,11 @@ import functools
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import unknot
 from unknot.core.errors import ConfigError, DamageError, StoreError
@@ -160,6 +161,7 @@ def run(
             new = drop_missing(new, keep=_run_ids(folder) if stored else ())
         else:
             require_files(new)
+        _require_modules(spec.net.table() for spec in new.configurations)
     local_machine = machine(len(new.runs) if new else 1, device=device, workers=workers)
     with driver(folder) as store:
         facts = store.facts()
@@ -259,12 +261,11 @@ def execute(
         _perform(store, second, machine, pool, watch, stop)
 
 
-def _require_modules(tasks: Sequence[task.Task]) -> None:
+def _require_modules(nets: Iterable[Mapping[str, Any]]) -> None:
     """Modules that were given in Python are in that process alone: elsewhere no run is tried."""
-    for wanted in tasks:
-        for table in wanted.configurations:
-            if table["net"].get("name") == "modules":
-                given_modules.find(table["net"]["structure"])
+    for net in nets:
+        if net.get("name") == "modules":
+            given_modules.find(net["structure"])
 
 
 def _perform(
@@ -281,7 +282,7 @@ def _perform(
         task.from_store(store, key, device=machine.device, threads=machine.threads, processes=share)
         for key in keys
     ]
-    _require_modules(tasks)
+    _require_modules(table["net"] for each in tasks for table in each.configurations)
     here_alone = functools.partial(
         local,
         workers=machine.workers,
