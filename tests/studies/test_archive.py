@@ -1,6 +1,7 @@
 """Archives give back what was written, and nothing that no archive of ours holds."""
 
 import json
+import shutil
 import stat
 import warnings
 import zipfile
@@ -10,7 +11,8 @@ import torch
 from studies.bars import run_inline, study_text
 
 import unknot
-from unknot.core.errors import ConfigError, StoreError
+from unknot.core.checksums import bytes_sum
+from unknot.core.errors import ConfigError, StoreError, UnknotError
 from unknot.runs.folder import RunFolder
 from unknot.studies.archive import write_archive
 
@@ -119,6 +121,80 @@ def test_what_no_archive_of_ours_has_is_refused(tmp_path, run, change, message):
         unknot.load(tmp_path / "new.zip")
 
 
+def with_manifest(source, out, change, files=()):
+    """The archive with another manifest, and further or other files with checksums that fit."""
+    with zipfile.ZipFile(source) as old:
+        content = {name: old.read(name) for name in old.namelist()} | dict(files)
+    facts = json.loads(content.pop("manifest.json"))
+    for name, data in dict(files).items():
+        facts["files"][name] = {"sha256": bytes_sum(data), "bytes": len(data)}
+    with zipfile.ZipFile(out, "w") as new:
+        for name in facts["files"]:
+            new.writestr(name, content[name])
+        change(facts)
+        new.writestr("manifest.json", json.dumps(facts))
+    return out
+
+
+@pytest.mark.parametrize(
+    ("change", "files", "message"),
+    [
+        (lambda m: m.update(kind="study"), (), "which no archive of unknot has"),
+        (lambda m: m.update(format=True), (), "is none of an archive"),
+        (lambda m: m.update(notes="n" * 9_000), (), "longer than any"),
+        (lambda m: None, [("study.db", b"")], "which no archive of unknot has"),
+        (lambda m: None, [("curves.safetensors", b"x")], "does not belong to the files beside it"),
+        (lambda m: None, [("weights-3.safetensors", b"x")], "does not belong to the files"),
+        (lambda m: None, [("status.json", b"{}")], "does not belong to the files beside it"),
+        (lambda m: m["files"].pop("status.json"), (), "status.json"),
+    ],
+)
+def test_a_manifest_that_fits_other_files_than_those_of_its_kind_is_refused(
+    tmp_path, run, change, files, message
+):
+    """What is wrong is said of the archive, not of a folder that goes when the process ends."""
+    write_archive(run.path, tmp_path / "run.zip")
+    with_manifest(tmp_path / "run.zip", tmp_path / "new.zip", change, files)
+    with pytest.raises(StoreError, match=message) as refusal:
+        unknot.load(tmp_path / "new.zip")
+    assert str(refusal.value).startswith(str(tmp_path / "new.zip"))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_compressions_that_ask_for_memory_by_their_head_are_refused(tmp_path, run, method):
+    def press(entry, data):
+        entry.compress_type = method
+        return [(entry, data)]
+
+    write_archive(run.path, tmp_path / "run.zip")
+    with pytest.raises(StoreError, match="pack it again with deflate"):
+        unknot.load(repack(tmp_path / "run.zip", tmp_path / "new.zip", press))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"steps = 4", b"steps = 5", "has changed since the run was trained"),
+        (b"format = 2", b"format = \xff", "is not TOML"),
+    ],
+)
+def test_a_run_whose_settings_were_edited_makes_no_archive(tmp_path, run, old, new, message):
+    folder = shutil.copytree(run.path, tmp_path / "run")
+    file = folder / "run.toml"
+    file.write_bytes(file.read_bytes().replace(old, new))
+    with pytest.raises(UnknotError, match=message):
+        write_archive(folder, tmp_path / "run.zip")
+    assert not (tmp_path / "run.zip").exists()
+
+
+def test_comments_in_the_settings_of_a_run_are_no_change(tmp_path, run):
+    folder = shutil.copytree(run.path, tmp_path / "run")
+    with (folder / "run.toml").open("a") as file:
+        file.write("# mine\n")
+    write_archive(folder, tmp_path / "run.zip")
+    assert unknot.load(tmp_path / "run.zip").step == 4
+
+
 def edit_directory(path, place, change):
     """Change bytes of each entry in the list of members at the end of a zip file."""
     data = bytearray(path.read_bytes())
@@ -192,8 +268,6 @@ def test_a_study_without_weights_has_curves_and_scores(tmp_path, betas):
 
 
 def test_values_beyond_half_precision_stay_as_they_are(tmp_path, run):
-    import shutil
-
     from safetensors.torch import load_file
 
     from unknot.engine.checkpoint import write_tensors

@@ -186,6 +186,13 @@ class RunFolder:
             )
         return config.spec(table)
 
+    def changed(self) -> StoreError:
+        """The error that what was asked is no longer what was trained."""
+        return StoreError(
+            f"{self.spec_file} has changed since the run was trained; put it back, or train it "
+            f"in another folder: `unknot train {self.spec_file} --out FOLDER`."
+        )
+
     def record(self) -> dict[str, Any]:
         """What `status.json` holds; empty before the first step."""
         return status.read(self.path)

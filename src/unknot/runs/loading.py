@@ -54,10 +54,7 @@ def load_training(
     if specs is not None and not same:
         raise StoreError(f"{folder.path} holds other runs than the plan says.")
     if "files" in record and not same:  # ids of runs from before may have come of other names
-        raise StoreError(
-            f"{folder.spec_file} has changed since the run was trained; put it back, or train it "
-            f"in another folder: `unknot train {folder.spec_file} --out FOLDER`."
-        )
+        raise folder.changed()
     file = folder.weights_file if step is None else folder.step_file(step)
     if step is not None and not file.exists():
         raise StoreError(

@@ -25,14 +25,15 @@ import torch
 from safetensors.torch import save as pack_tensors
 
 import unknot
-from unknot.core.border import parse_json
+from unknot.core.border import as_path, parse_json
 from unknot.core.checksums import bytes_sum, file_sum
 from unknot.core.dotted import leaves
 from unknot.core.errors import ConfigError, DamageError, StoreError, WriteError
 from unknot.core.files import atomic_path, inside, os_reason, refuse_links
 from unknot.core.places import place_fields, without_folders
 from unknot.core.registry import Room, get, nearest
-from unknot.core.toml import edit_toml, parse_toml
+from unknot.core.text import shown
+from unknot.core.toml import edit_toml, parse_toml, read_text
 from unknot.engine.checkpoint import unpack_tensors
 from unknot.runs import lock, records, status
 from unknot.runs.folder import NOTE, RunFolder
@@ -44,15 +45,19 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 DATASETS: Room = "datasets"
 Weights: TypeAlias = Literal["half", "full", "none"]
-NAME = re.compile(
-    r"(populations/[0-9a-f]{12}/)?"
-    r"(run\.toml|status\.json|scores\.jsonl|curves\.(safetensors|csv)"
-    r"|weights(-(\d{1,12}|best))?\.safetensors)"
-    r"|study\.toml|study\.db|study\.db\.sha256"
+OF_RUN = (
+    r"run\.toml|status\.json|scores\.jsonl|curves\.(safetensors|csv)"
+    r"|weights(-([0-9]{1,12}|best))?\.safetensors"
 )
-"""Names of files in an archive; there are no others."""
+NAMES = {
+    "run": re.compile(OF_RUN),
+    "study": re.compile(rf"populations/[0-9a-f]{{12}}/({OF_RUN})|study\.(toml|db|db\.sha256)"),
+}
+"""Names of files in an archive, by its kind; there are no others."""
+NEEDED = {"run": ("run.toml", status.FILE), "study": (TEXT, FILE, SEAL)}
 MOST_FILES = 1_000_000
-MOST_MANIFEST = 300 << 20
+MANIFEST_BYTES = 1_000
+"""Of the manifest for each file, at most; ours has about 200."""
 MOST_BYTES = 1 << 40
 """Of all files together; a study of 10,800 models takes about 2e10."""
 DENSEST, SMALL = 200, 64 << 20
@@ -100,10 +105,12 @@ def write_archive(
         StoreError: There is no study and no finished run, or a process is at work on it.
         DamageError: A file is not what was written.
     """
-    source, out = Path(folder), Path(out)
+    source, out = as_path("folder", folder), as_path("path", out)
     if weights not in get_args(Weights):
         hint = nearest(weights, [*get_args(Weights)])
         raise ConfigError(f"weights is half, full or none; got '{weights}'{hint}")
+    if out.suffix != ".zip":
+        raise ConfigError(f"The name of an archive ends in .zip; got {shown(str(out))}.")
     if out.is_dir():
         raise StoreError(f"{out} is a folder; name a file such as study.zip.")
     is_study = (source / FILE).exists() or (source / TEXT).exists()
@@ -174,8 +181,10 @@ class _Writer:
         if (path / records.FILE).is_file():
             self.add(prefix + records.FILE, inside(path, records.FILE).read_bytes())
         if folder.spec_file.is_file():
-            text = inside(path, folder.spec_file.name).read_text("utf-8")
-            table = self.plain_settings(parse_toml(text, str(folder.spec_file)))
+            text = read_text(inside(path, folder.spec_file.name))
+            table = parse_toml(text, str(folder.spec_file))
+            _check_unchanged(folder, table, record)
+            table = self.plain_settings(table)
             self.add(prefix + folder.spec_file.name, edit_toml(text, table).encode())
         return len(record["members"])
 
@@ -261,6 +270,14 @@ def _check_trained(folder: RunFolder, remedy: str) -> None:
         raise StoreError(f"{folder.path} is not finished, or lacks a file: {remedy}.")
 
 
+def _check_unchanged(folder: RunFolder, table: dict[str, Any], record: dict[str, Any]) -> None:
+    """Refuse a run whose settings were edited since; its records would be those of another."""
+    asked = {name: value for name, value in table.items() if name != "seeds"}
+    trained = [member["id"] for member in record["members"]]
+    if [asked] != record.get("settings") and folder.spec().ids() != trained:
+        raise folder.changed()
+
+
 def halve(data: bytes, path: Path) -> bytes:
     """A file of weights in half precision; tensors that do not fit into it stay as they are."""
     tensors = unpack_tensors(data, path)
@@ -314,6 +331,7 @@ def unpack(path: str | Path) -> Path:
         unpacked = folder / str(manifest["kind"])
         if not (folder / "whole").exists():
             _extract(file, path, manifest, unpacked)
+            _check_statuses(unpacked, path, manifest["files"])
             (folder / "whole").touch()
         return unpacked
 
@@ -369,20 +387,20 @@ def _manifest(file: zipfile.ZipFile, path: Path) -> dict[str, Any]:
         )
     if MANIFEST not in names:
         raise StoreError(f"{path} is no archive of unknot: it has no {MANIFEST}.")
+    if (entry := file.getinfo(MANIFEST)).file_size > MANIFEST_BYTES * len(names):
+        raise DamageError(f"{path} is damaged: its {MANIFEST} is longer than any.")
     try:
-        entry = file.getinfo(MANIFEST)
-        data = b"".join(_blocks(file, entry, min(entry.file_size, MOST_MANIFEST), path))
-        facts = parse_json(data)
-        kind, sums = facts["kind"], facts["files"]
+        facts = parse_json(b"".join(_blocks(file, entry, entry.file_size, path)))
+        kind, sums, number = facts["kind"], facts["files"], facts["format"]
         sizes = [int(sums[name]["bytes"]) for name in sums]
         sound = (
             kind in ("study", "run")
             and facts["weights"] in get_args(Weights)
+            and type(number) is int
             and all(type(e["bytes"]) is int and e["bytes"] >= 0 for e in sums.values())
             and all(isinstance(e["sha256"], str) for e in sums.values())
             and all(isinstance(facts[name], str) for name in ("name", "unknot"))
         )
-        number = facts["format"]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise DamageError(f"{path} is damaged: its {MANIFEST} cannot be read.") from error
     if number != FORMAT:
@@ -390,22 +408,27 @@ def _manifest(file: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     if not sound or sum(sizes) > MOST_BYTES:
         raise DamageError(f"{path} is damaged: its {MANIFEST} is none of an archive.")
     for entry in entries:
-        _check_member(entry, path, sums)
-    if missing := {*sums} - {*names}:
+        _check_member(entry, path, kind, sums)
+    needed = {f"{name.rpartition('/')[0]}/{status.FILE}" for name in sums if "/" in name}
+    if missing := {*sums, *NEEDED[kind], *needed} - {*names}:
         raise DamageError(f"{path} is damaged: it lacks {sorted(missing)[0]}.")
     return dict(facts)
 
 
-def _check_member(entry: zipfile.ZipInfo, path: Path, sums: dict[str, Any]) -> None:
+def _check_member(entry: zipfile.ZipInfo, path: Path, kind: str, sums: dict[str, Any]) -> None:
     """Refuse a member that none of our archives has, before any of it is read."""
     name = entry.filename
     if name == MANIFEST:
         return
-    if not NAME.fullmatch(name) or name not in sums:
-        raise DamageError(f"{path} has a file {name!r:.80}, which no archive of unknot has.")
-    kind = stat.S_IFMT(entry.external_attr >> 16)
-    if entry.is_dir() or kind not in (0, stat.S_IFREG):
+    if not NAMES[kind].fullmatch(name) or name not in sums:
+        raise DamageError(f"{path} has a file '{shown(name)}', which no archive of unknot has.")
+    mode = stat.S_IFMT(entry.external_attr >> 16)
+    if entry.is_dir() or mode not in (0, stat.S_IFREG):
         raise DamageError(f"{path} has {name} as a link or a folder, which unknot does not follow.")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise StoreError(
+            f"{path} has {name} in a compression that is not read; pack it again with deflate."
+        )
     if entry.file_size != sums[name]["bytes"]:
         raise DamageError(f"{path} is damaged: {name} has not the size that its manifest says.")
 
@@ -425,6 +448,26 @@ def _extract(file: zipfile.ZipFile, path: Path, manifest: dict[str, Any], folder
                 raise DamageError(f"{path} is damaged: {name} is not what was written.")
     except OSError as error:
         raise WriteError(f"Could not unpack {path}: {os_reason(error)}.") from error
+
+
+def _check_statuses(folder: Path, path: Path, sums: dict[str, Any]) -> None:
+    """Refuse an archive in which a status and the manifest disagree about files.
+
+    What is wrong with them would be found later, in a folder that nobody can repair.
+    """
+    by_place: dict[str, dict[str, Any]] = {}
+    for name, facts in sums.items():
+        place, _, last = name.rpartition("/")
+        if last not in NEEDED["study"]:
+            by_place.setdefault(place, {})[last] = facts
+    for place, files in by_place.items():
+        try:
+            listed = status.read(inside(folder, *filter(None, place.split("/")))).get("files", {})
+        except DamageError:
+            listed = None
+        if listed != {n: f for n, f in files.items() if n.startswith(("weights", "curves"))}:
+            name = f"{place}/{status.FILE}".lstrip("/")
+            raise DamageError(f"{path} is damaged: {name} does not belong to the files beside it.")
 
 
 def _blocks(
