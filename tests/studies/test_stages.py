@@ -8,6 +8,7 @@ from studies.bars import inline, records, run_inline, study_text
 
 import unknot
 from unknot.core.errors import ConfigError
+from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Stopped
 from unknot.studies.execute import driver, rebuild
 from unknot.studies.execute.events import Done
@@ -199,6 +200,16 @@ def test_what_cannot_be_planned(images, old, new, message):
         text = text.replace('name = "beta_vae",', f'name = "beta_vae", beta = 1}}\n{new}\n#')
     with pytest.raises(ConfigError, match=message):
         planned(text.replace(old, new))
+
+
+def test_names_of_sources_are_computed_once(images, monkeypatch):
+    """A plan of many seeds would take the square of their number otherwise."""
+    ids, named = TrainSpec.ids, []
+    monkeypatch.setattr(TrainSpec, "ids", lambda s: named.append(len(s.seed_list)) or ids(s))
+    seeds = 100
+    new = planned(f"{two_stages(images)}".replace("seeds = [0, 1]", f'seeds = "0..{seeds - 1}"'))
+    assert len(new.runs) == 2 * seeds
+    assert sum(named) < 8 * seeds
 
 
 def test_of_several_sources_one_is_that_of_the_run_s_own_settings_or_named(images):

@@ -17,7 +17,7 @@ from unknot.runs.spec import TrainSpec
 from unknot.studies.file.formula import source_of
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.file.sweep import Sweep
-from unknot.studies.sources import specs_after, waiting_settings
+from unknot.studies.sources import Sources, specs_after, waiting_settings
 
 MOST_ON_A_CPU, MOST_ON_A_GPU = 16, 64
 """Members of a population unless the study says otherwise. A GPU is faster the more there are; on a
@@ -102,16 +102,16 @@ def plan(file: StudyFile) -> Plan:
     doubles, sweep = 0, file.sweep
     stages = [bool(waiting_settings(table)) for table in sweep.settings]
     planned: dict[int, list[TrainSpec]] = {}
-    first: list[TrainSpec] = []
+    sources: Sources | None = None
     # Sources come before those that wait for them.
     for n in sorted(range(len(stages)), key=stages.__getitem__):
         try:
             if stages[n]:
-                planned[n] = specs_after(sweep.settings[n], first, sweep.seeds, built)
+                sources = sources or Sources([spec for specs in planned.values() for spec in specs])
+                planned[n] = specs_after(sweep.settings[n], sources, sweep.seeds, built)
             else:
                 table = {**sweep.settings[n], "seeds": list(sweep.seeds)}
                 planned[n] = [config.spec(table, built)]
-                first += planned[n]
         except ConfigError as error:
             raise ConfigError(f"In {sweep.places[n]}: {error}") from error
     for n in range(len(stages)):

@@ -240,6 +240,11 @@ def _setting(place: str, base: dict[str, Any], point: Sequence[tuple[str, Any]])
 
     while formulas:
         settle(next(iter(formulas)))
+    if "origins" in table:
+        raise ConfigError(
+            f"{place}: origins are what a plan writes; take a result by a formula, such as "
+            "objective.beta = \"= result('l_vae').beta_hat\"."
+        )
     return table
 
 
