@@ -12,7 +12,7 @@ from torch import nn
 import unknot
 from unknot import Hyper, Term, nets, objectives
 from unknot.api import study as api_study
-from unknot.core.errors import ConfigError, StoreError
+from unknot.core.errors import ConfigError, StoreError, UnknotError
 from unknot.engine.device import cores
 from unknot.losses import kl_normal, reconstruction
 from unknot.nets.parts import given_modules
@@ -114,6 +114,19 @@ def test_best_is_the_run_with_the_best_value(study):
     assert torch.equal(alone.codes(), best.codes())
     with pytest.raises(ConfigError, match="did you mean 'recon'"):
         study.best("recn")
+    for column in ("status", "id", "objective"):  # the last word by the alphabet is no best
+        with pytest.raises(ConfigError, match="neither a score nor a logged value"):
+            study.best(column)
+
+
+def test_a_study_is_not_written_over_by_what_is_made_of_it(study):
+    before = {path: path.stat().st_mtime_ns for path in study.path.iterdir()}
+    for out in (study.path, ""):
+        with pytest.raises(UnknotError):
+            study.report(out)
+    with pytest.raises(ConfigError, match=r"ends in \.zip"):
+        study.archive(study.path / "study.db")
+    assert {path: path.stat().st_mtime_ns for path in study.path.iterdir()} == before
 
 
 def test_an_effect_is_pooled_over_all_else(study):

@@ -2,6 +2,12 @@
 
 from bad_inputs.rows import Bad, Call, bad
 
+TWO = """[[grid]]
+objective.name = "l_vae"
+[[grid]]
+objective.name = "beta_vae"
+objective.beta = "= result('{}').loss"
+"""
 TEXTS = {
     "chain.toml": "[train]\n" + "".join(f'x{i} = "= x{i - 1}+1"\n' for i in range(1_999, 0, -1)) + "x0 = 1\n",
     "square.toml": "[train]\nx1 = 9\n" + "".join(f'x{i} = "= x{i - 1}*x{i - 1}"\n' for i in range(2, 26)),
@@ -11,6 +17,14 @@ TEXTS = {
     "formula_zero.toml": '[train]\nsteps = "= 1 / 0"\n',
     "formula_text.toml": '[train]\nsteps = "= precision"\nprecision = "float32"\n',
     "formula_long.toml": f'[train]\nsteps = "= {"1+" * 300}1"\n',
+    "stage_self.toml": TWO.format("beta_vae").replace('[[grid]]\nobjective.name = "l_vae"\n', ""),
+    "stage_unknown.toml": TWO.format("l_vea"),
+    "stage_number.toml": TWO.format("l_vae").replace("'l_vae'", "3"),
+    "stage_two.toml": TWO.format("l_vae").replace(".loss", ".loss + result('vae').kl"),
+    "stage_steps.toml": TWO.format("l_vae").replace("objective.beta", "steps"),
+    "stage_schedule.toml": TWO.format("l_vae").replace("objective.beta", "objective.beta.end"),
+    "stage_origins.toml": "[train]\norigins = []\n",
+    "stage_which.toml": TWO.format("l_vae").replace('"l_vae"\n', '"l_vae"\noptim.lr = [0.1, 0.2]\n'),
     "study_version.toml": 'version = "1"\n',
     "study_list_protocol.toml": 'protocol = ["a"]\n',
     "study_name.toml": f'name = "{"n" * 300}"\n',
@@ -43,6 +57,16 @@ COMMANDS = [
     bad("study plan {d}/formula_zero.toml", "no value", ""),
     bad("study plan {d}/formula_text.toml", "number", ""),
     bad("study plan {d}/formula_long.toml", "characters", ""),
+    bad("study plan {d}/stage_self.toml", "all runs of the study wait for a result", "words"),
+    bad("study plan {d}/stage_unknown.toml", "did you mean 'l_vae'?", ""),
+    bad("study plan {d}/stage_number.toml", "A result is written result('l_vae')", ""),
+    bad("study plan {d}/stage_two.toml", "results of one source", ""),
+    bad("study plan {d}/stage_steps.toml", "steps cannot be taken from a result", ""),
+    bad("study plan {d}/stage_schedule.toml", "objective.beta.end cannot be taken", "words"),
+    bad("study plan {d}/stage_origins.toml", "origins are what a plan writes", "silent"),
+    bad("study plan {d}/stage_which.toml", "name one, as in result('l_vae optim.lr=0.1')", "words"),
+    bad("study plan --grid steps=1 --metrics mig@", "There is no protocol ''", ""),
+    bad("study plan --grid steps=1 --metrics mig@paper@paper", "no protocol 'paper@paper'", ""),
     bad("study plan {d}/study_version.toml", "'1'", "words"),
     bad("study plan {d}/study_list_protocol.toml", "protocol", "traceback"),
     bad("study plan {d}/study_name.toml", "characters", "silent"),

@@ -1,9 +1,13 @@
 """Settings as words of the command, and classes of one's own by --import."""
 
 import os
+from typing import get_args, get_type_hints
 
 import pytest
+import typer
 
+from unknot.cli import main
+from unknot.cli.options import parse_path
 from unknot.core import user_classes
 from unknot.core.errors import ConfigError
 from unknot.core.toml import read_toml
@@ -92,3 +96,24 @@ def test_a_module_that_cannot_be_imported_is_named(unknot):
     code, _, err = unknot("--import", "no_such_module", "list", "nets")
     assert code == 2
     assert "no_such_module" in err
+
+
+def verbs(app):
+    """Functions of all verbs."""
+    for command in app.registered_commands:
+        yield command.callback
+    for group in app.registered_groups:
+        yield from verbs(group.typer_instance)
+
+
+def test_every_path_refuses_an_empty_text():
+    """A shell variable that is not set would stand for the folder that one is in."""
+    loose = [
+        f"{verb.__name__}: {name}"
+        for verb in verbs(main.app)
+        for name, hint in get_type_hints(verb, include_extras=True).items()
+        if "Path" in str(get_args(hint)[:1]) and hint.__metadata__[0].parser is None
+    ]
+    assert loose == []
+    with pytest.raises(typer.BadParameter, match="empty text"):
+        parse_path("")

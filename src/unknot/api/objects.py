@@ -11,6 +11,7 @@ from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
 from unknot.core.optim import Optimizer
 from unknot.core.registry import Room
+from unknot.core.text import shown
 from unknot.runs.folder import RunFolder
 from unknot.runs.spec import optim_table, plain_value, settings_table
 
@@ -104,6 +105,7 @@ def give_classes(path: str | Path, **classes: Any) -> None:
         if thing is None:
             continue
         kind = thing if isinstance(thing, type) else type(thing)
+        user_classes.check_class(f"{word}s", kind, f"{word}={shown(thing)}")
         table = RunFolder(Path(path)).table() if table is None else table
         name = str(table.get(word, {}).get("name", ""))
         if user_classes.is_user_name(name):

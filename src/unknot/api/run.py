@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from unknot.api.progress import bar, say
 from unknot.api.scores import Scores
-from unknot.core.border import check_type, check_whole
+from unknot.core.border import as_path, check_type, check_whole
 from unknot.core.errors import ConfigError
 from unknot.runs import evaluate, longer, run, verbs
 from unknot.runs.folder import RunFolder
@@ -338,8 +338,10 @@ class Run(run.Run):
         from unknot.report.explorer.model import explorer_model
         from unknot.report.explorer.page import check_path, explorer
 
-        check_path(path := Path(path))
+        check_path(path := as_path("path", path))
         check_form(form)
+        check_type("images", images, bool)
+        check_type("other", other, Run, type(None))
         runs = [self] if other is None else [self, other]
         models = [explorer_model(run, member) for run in runs]
         return explorer(models, images=images, form=form).write(path)

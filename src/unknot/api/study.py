@@ -13,7 +13,7 @@ from unknot.api.progress import bar, say
 from unknot.api.run import Run
 from unknot.api.study_bar import StudyBar, perform_here
 from unknot.core import dotted, user_classes
-from unknot.core.border import check_type, check_whole
+from unknot.core.border import as_path, check_type, check_whole
 from unknot.core.errors import ConfigError, StoreError
 from unknot.core.registry import nearest
 from unknot.metrics.parts.facts import lower_is_better
@@ -176,6 +176,8 @@ class Study:
             StoreError: No run has a value.
         """
         values = self._column(metric).dropna(subset=[metric])
+        if any(isinstance(value, str | bool) for value in values[metric]):
+            raise ConfigError(f"'{metric}' is neither a score nor a logged value.")
         values = values[values["status"] == "done"]
         if values.empty:
             raise StoreError(f"No finished run of {self.path} has a value of {metric}.")
@@ -245,7 +247,10 @@ class Study:
         """
         from unknot.report.study import page
 
-        return page.report(self.path, Path(out or self.path / "report"), device=device)[0]
+        folder = self.path / "report" if out is None else as_path("out", out)
+        if any((folder / name).exists() for name in ("run.toml", "study.db")):
+            raise StoreError(f"{folder} holds a run or a study; choose another folder.")
+        return page.report(self.path, folder, device=device)[0]
 
     def archive(self, path: str | Path, *, weights: str = "half") -> Path:
         """Write the study as one zip file, which `unknot.load` reads.
@@ -256,9 +261,8 @@ class Study:
         """
         from unknot.studies.archive import write_archive
 
-        check_type("path", path, str, Path)
-        write_archive(self.path, path, weights=weights)
-        return Path(path)
+        write_archive(self.path, file := as_path("path", path), weights=weights)
+        return file
 
     def __len__(self) -> int:
         if self._is_planned():

@@ -20,6 +20,7 @@ from unknot.api.progress import bar, say
 from unknot.api.run import Run
 from unknot.api.study import Study
 from unknot.core import registry
+from unknot.core.border import as_path
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
@@ -262,13 +263,12 @@ def load(
     """
     if isinstance(path, str) and path.startswith("hub:"):
         path = _fetch(path)
-    if isinstance(path, str | Path):
-        if archive.is_archive(path):
-            path = archive.unpack(path)
-        if Path(path, "study.db").exists():
-            if any(given is not None for given in (data, step, objective)):
-                raise ConfigError("A study takes no data, step or objective.")
-            return Study.open(path, net=net)
+    if archive.is_archive(path := as_path("path", path)):
+        path = archive.unpack(path)
+    if (path / "study.db").exists():
+        if any(given is not None for given in (data, step, objective)):
+            raise ConfigError("A study takes no data, step or objective.")
+        return Study.open(path, net=net)
     _give(path, objective, net)
     return Run.wrap(verbs.load(path, device=device_name(device), data=data, step=step))
 

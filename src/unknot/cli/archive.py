@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
+from unknot.cli.options import output_file, parse_folder, parse_path
+
 
 def archive(
-    path: Annotated[Path, typer.Argument(help="Study folder, or run folder.")],
+    path: Annotated[Path, typer.Argument(help="Study folder, or run folder.", parser=parse_folder)],
     out: Annotated[
-        Path | None, typer.Option(help="Output file.", show_default="NAME.zip, here")
+        Path | None,
+        typer.Option(help="Output file.", show_default="NAME.zip, here", parser=parse_path),
     ] = None,
     weights: Annotated[
         str, typer.Option(help="Weights: half (16 bits), full (as trained) or none.")
@@ -28,12 +31,9 @@ def archive(
     `unknot archive runs/faces --weights full`
     """
     from unknot.cli.screen import counting_bar, say
-    from unknot.core.errors import StoreError
     from unknot.studies.archive import write_archive
 
-    file = out or Path(f"{path.absolute().name}.zip")
-    if file.exists() and not file.is_dir() and not force:
-        raise StoreError(f"{file} already exists; choose another file with --out, or add --force.")
+    file = output_file(out or Path(f"{path.absolute().name}.zip"), ".zip", force=force)
     with counting_bar("archive", "populations") as update:
         contents = write_archive(path, file, weights=weights, on_population=update)
     each = f", {contents.weight_bytes / contents.models:,.0f} bytes of weights each"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unknot.cli.options import Device, Json
+from unknot.cli.options import Device, Json, parse_path
 
 if TYPE_CHECKING:
     from unknot.runs.repair import Fault
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def check(
-    path: Annotated[Path, typer.Argument(help="Run folder, study folder or archive (zip).")],
+    path: Annotated[
+        Path,
+        typer.Argument(help="Run folder, study folder or archive (zip).", parser=parse_path),
+    ],
     repair: Annotated[
         bool, typer.Option("--repair", help="Mend what can be mended without training.")
     ] = False,

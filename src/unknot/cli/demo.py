@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import Device
+from unknot.cli.options import Device, parse_path
 
 PRESET = "quickstart"
 
@@ -17,6 +17,7 @@ def demo(
         typer.Option(
             help="Study folder.",
             show_default="studies/quickstart; with --quick: studies/quickstart-quick",
+            parser=parse_path,
         ),
     ] = None,
     device: Device = "auto",

@@ -13,6 +13,7 @@ from unknot.cli.options import (
     RunArgument,
     Traversals,
     output_folder,
+    parse_path,
 )
 
 ACROSS = 5
@@ -47,7 +48,8 @@ def distances(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Output folder.", show_default="RUN/distances")
+        Path | None,
+        typer.Option(help="Output folder.", show_default="RUN/distances", parser=parse_path),
     ] = None,
     traversals: Traversals = 32,
     seed: Annotated[int, typer.Option(help="Random seed for the traversals.", min=0)] = 0,

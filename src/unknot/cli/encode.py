@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import DataPlace, Device, RunArgument
+from unknot.cli.options import DataPlace, Device, RunArgument, output_file, parse_path
 
 
 def encode(
@@ -15,10 +15,12 @@ def encode(
         typer.Argument(
             help="Other images to encode: a folder of pictures, or an npy, npz or HDF5 file.",
             show_default="the run's data",
+            parser=parse_path,
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Output file.", show_default="RUN/codes.npz")
+        Path | None,
+        typer.Option(help="Output file.", show_default="RUN/codes.npz", parser=parse_path),
     ] = None,
     rows: Annotated[
         int | None,
@@ -48,16 +50,10 @@ def encode(
     """
     from unknot.cli.data.files import size_text
     from unknot.cli.screen import bar, say
-    from unknot.core.errors import StoreError
-    from unknot.core.files import is_special
     from unknot.runs import arrays
     from unknot.runs.verbs import load
 
-    path = out or run / "codes.npz"
-    if is_special(path):
-        raise StoreError(f"{path} is a pipe or a device; name a file with --out.")
-    if path.exists() and not force:
-        raise StoreError(f"{path} already exists; choose another file with --out, or add --force.")
+    path = output_file(out or run / "codes.npz", ".npz", force=force)
     trained = load(run, device=device, data=data)
     dataset = arrays.other_images(trained, images) if images else trained.dataset
     index = arrays.rows_to_encode(dataset, rows, seed)

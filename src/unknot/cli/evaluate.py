@@ -1,6 +1,6 @@
 """``unknot evaluate``: score a run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -85,6 +85,7 @@ def evaluate(
     from unknot.core.errors import ConfigError, StoreError
     from unknot.runs import evaluate as scores
     from unknot.runs import lock, records
+    from unknot.runs.baselines import baseline_metrics
     from unknot.runs.metric_names import metric_names, model_metrics
     from unknot.runs.verbs import load
     from unknot.studies.execute.score_models import score_models, scoring_processes
@@ -99,6 +100,12 @@ def evaluate(
         strict=names is not None,
         part=part,
     )
+    of_codes = [name for name in request.metrics if name in baseline_metrics()]
+    if baselines and not of_codes:
+        raise ConfigError(
+            f"--baselines needs metrics of codes, such as mig; {', '.join(request.metrics)} need a "
+            "model."
+        )
     all_scores: list[Record] = []
     new, refusal = 0, None
     for weights in steps_to_score(run, step):
@@ -124,7 +131,7 @@ def evaluate(
                 except StoreError as error:  # shown all the same: they may have taken hours
                     refusal = error
     results = [record for record in all_scores if record.applies]
-    floors = _baselines(loaded.training, request) if baselines else None
+    floors = _baselines(loaded.training, request, of_codes) if baselines else None
     if json:
         tables = [record.table() for record in results]
         print_json({"scores": tables, "baselines": floors.values} if floors else tables)
@@ -138,14 +145,16 @@ def evaluate(
         raise refusal
 
 
-def _baselines(training: "Training", request: "ScoringRequest") -> "Comparison":
-    """Scores of baselines by the same metrics, as far as these are of codes."""
-    from unknot.runs.baselines import baseline_metrics, score_baselines
+def _baselines(
+    training: "Training", request: "ScoringRequest", metrics: Sequence[str]
+) -> "Comparison":
+    """Scores of baselines by some of the metrics, which are of codes."""
+    from unknot.runs.baselines import score_baselines
 
     return score_baselines(
         training.context.dataset,
         training.context.net,
-        metrics=[name for name in request.metrics if name in baseline_metrics()],
+        metrics=metrics,
         protocol=request.protocol,
         seed=request.seed,
     )

@@ -5,23 +5,35 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unknot.cli.options import DataPlace, Device, Member, output_folder
+from unknot.cli.options import (
+    DataPlace,
+    Device,
+    Member,
+    output_file,
+    output_folder,
+    parse_folder,
+    parse_path,
+)
 
 if TYPE_CHECKING:
     from unknot.report.explorer.forms import Form
 
 
 def explore(
-    run: Annotated[Path, typer.Argument(help="Run folder, or study folder.")],
+    run: Annotated[Path, typer.Argument(help="Run folder, or study folder.", parser=parse_folder)],
     other: Annotated[
         Path | None,
-        typer.Argument(help="Another run on the same data, to compare under the same sliders."),
+        typer.Argument(
+            help="Another run on the same data, to compare under the same sliders.",
+            parser=parse_folder,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             help="Output file; of a study, a folder.",
             show_default="RUN/explorer.html, or STUDY/report",
+            parser=parse_path,
         ),
     ] = None,
     member: Member = 0,
@@ -59,21 +71,20 @@ def explore(
     `unknot explore studies/betas`
     """
     from unknot.cli.screen import say, stderr
-    from unknot.core.errors import ConfigError, StoreError
+    from unknot.core.errors import ConfigError
     from unknot.report.explorer.model import explorer_model
-    from unknot.report.explorer.page import check_path, explorer
+    from unknot.report.explorer.page import explorer
     from unknot.runs.verbs import load
 
     if frames and int8:
         raise ConfigError("--frames stores no weights that --int8 could shorten; use one of them.")
     form: "Form | None" = "frames" if frames else "int8" if int8 else None
     if (run / "study.db").exists():
+        if member or data is not None:
+            raise ConfigError(f"{run} is a study; --member and --data are for a run.")
         _explore_study(run, other, out, images=not no_images, form=form, device=device)
         return
-    path = out or run / "explorer.html"
-    check_path(path)
-    if path.exists() and not force:
-        raise StoreError(f"{path} already exists; choose another file with --out, or add --force.")
+    path = output_file(out or run / "explorer.html", ".html", force=force)
     folders = [run] if other is None else [run, other]
     with stderr.status("measuring latents"):
         models = [explorer_model(load(f, device=device, data=data), member) for f in folders]
@@ -103,6 +114,8 @@ def _explore_study(
         raise ConfigError(
             f"{study} is a study, whose models are compared already; leave out {other}."
         )
+    if out is not None and out.suffix == ".html":
+        raise ConfigError(f"A study gets a folder of explorers; name one with --out, not {out}.")
     folder = output_folder(out or study / "report")
     with stderr.status("measuring latents"):
         files = write_explorers(study, folder, images=images, form=form, device=device)

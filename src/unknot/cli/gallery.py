@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import Device, output_folder
+from unknot.cli.options import Device, output_folder, parse_path
 
 
 def gallery(
@@ -18,9 +18,9 @@ def gallery(
     batch: Annotated[int, typer.Option(help="Images per step.", min=2)] = 32,
     lr: Annotated[float, typer.Option(help="Adam learning rate.")] = 1e-3,
     seed: Annotated[int, typer.Option(help="Random seed, the same for all objectives.", min=0)] = 0,
-    out: Annotated[Path, typer.Option(help="Output folder for the runs and the page.")] = Path(
-        "gallery"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Output folder for the runs and the page.", parser=parse_path)
+    ] = Path("gallery"),
     device: Device = "auto",
 ) -> None:
     """Train each objective for a few thousand steps and show the results on one page.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unknot.cli.options import Device, Json, override
+from unknot.cli.options import Device, Json, output_folder, override, parse_path
 
 if TYPE_CHECKING:
     from unknot.learnt_loss.grid import KernelPlan
@@ -19,6 +19,7 @@ def learn_loss(
         typer.Option(
             help="Output file for the kernel; with a grid, the folder for all kernels.",
             show_default="kernel.safetensors, or kernels",
+            parser=parse_path,
         ),
     ] = None,
     radius: Annotated[
@@ -42,7 +43,8 @@ def learn_loss(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Random seed.", show_default="0", min=0)] = None,
     resave: Annotated[
-        Path | None, typer.Option(help="Also write the blurred dataset to this npz file.")
+        Path | None,
+        typer.Option(help="Also write the blurred dataset to this npz file.", parser=parse_path),
     ] = None,
     device: Device = "auto",
     set_: Annotated[
@@ -116,12 +118,12 @@ def _learn_grid(
     from math import prod
 
     from unknot.cli.screen import bar, print_json, print_table, say
-    from unknot.core.files import check_folder, inside, write_whole
+    from unknot.core.files import inside, write_whole
     from unknot.learnt_loss import grid
     from unknot.report.data.kernels import WIDEST, kernels_figure
     from unknot.report.style import png
 
-    check_folder(folder)
+    output_folder(folder)
     states = {kernel.id: kernel.state(folder) for kernel in kernels}
     rows = [{"id": kernel.id, **kernel.row, "state": states[kernel.id]} for kernel in kernels]
     if stop:

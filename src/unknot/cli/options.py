@@ -11,8 +11,26 @@ if TYPE_CHECKING:
     from unknot.core.dataset import FactorDataset
     from unknot.studies.file.study_file import StudyFile
 
-RunArgument = Annotated[Path, typer.Argument(help="Run folder.")]
-StudyArgument = Annotated[Path, typer.Argument(help="Study folder.")]
+
+def parse_path(text: str) -> Path:
+    """A path as people type it; an empty word, such as a variable that is not set, is none."""
+    if not text:
+        raise typer.BadParameter("an empty text names no file or folder")
+    return Path(text)
+
+
+def parse_folder(text: str) -> Path:
+    """The folder of a run or a study, which an archive becomes when it is unpacked."""
+    path = parse_path(text)
+    if path.suffix == ".zip" and path.is_file():
+        raise typer.BadParameter(
+            f"{text} is an archive; unpack it to a folder first (unknot.load reads it in Python)"
+        )
+    return path
+
+
+RunArgument = Annotated[Path, typer.Argument(help="Run folder.", parser=parse_folder)]
+StudyArgument = Annotated[Path, typer.Argument(help="Study folder.", parser=parse_folder)]
 DatasetArgument = Annotated[
     str, typer.Argument(help="Dataset name, or your own folder or file of images.")
 ]
@@ -54,6 +72,7 @@ DatasetSet = Annotated[
     typer.Option("--set", help="Setting of the dataset, e.g. spacing=4. Repeatable."),
 ]
 Traversals = Annotated[int, typer.Option(help="Maximum number of traversals per factor.", min=1)]
+Pairs = Annotated[int, typer.Option(help="Number of random pairs.", min=2, max=10_000_000)]
 
 Metrics = Annotated[
     str | None,
@@ -67,7 +86,9 @@ Protocol = Annotated[
         "kumar (Kumar et al. 2018) or paper (the paper that introduced the metric)."
     ),
 ]
-MetricSeed = Annotated[int, typer.Option("--seed", help="Random seed for the metrics.", min=0)]
+MetricSeed = Annotated[
+    int, typer.Option("--seed", help="Random seed for the metrics.", min=0, max=2**63 - 1)
+]
 
 Quick = Annotated[
     bool,
@@ -135,13 +156,6 @@ StudyWorkers = Annotated[
         help="Worker processes.", show_default="one per core; one per GPU", min=1, max=1024
     ),
 ]
-
-
-def parse_path(text: str) -> Path:
-    """A path as people type it; an empty word, such as a variable that is not set, is none."""
-    if not text:
-        raise typer.BadParameter("an empty text names no file or folder")
-    return Path(text)
 
 
 def split_names(text: str | None) -> list[str] | None:
@@ -241,12 +255,40 @@ def override(
     return config.assign(table, assignments or [])
 
 
-def output_folder(folder: Path) -> Path:
-    """A folder to write into, checked before the work is done."""
+def output_folder(folder: Path, own: Path | None = None) -> Path:
+    """A folder to write into, checked before the work is done.
+
+    Args:
+        folder: It may hold other files, but no run and no study.
+        own: The run whose pictures are written, which may hold them itself.
+    """
+    from unknot.core.errors import StoreError
     from unknot.core.files import check_folder
 
     check_folder(folder)
+    if folder != own and any((folder / name).exists() for name in ("run.toml", "study.db")):
+        raise StoreError(f"{folder} holds a run or a study; choose another folder with --out.")
     return folder
+
+
+def output_file(path: Path, suffix: str, *, force: bool) -> Path:
+    """A file to write, checked before the work is done; one that is there is replaced by force.
+
+    Its suffix keeps it off the files of a run or a study.
+    """
+    from unknot.core.errors import ConfigError, StoreError
+    from unknot.core.files import check_folder, is_special
+
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder; name a file with --out.")
+    if is_special(path):
+        raise StoreError(f"{path} is a pipe or a device; name a file with --out.")
+    if path.suffix != suffix:
+        raise ConfigError(f"The name of the output file ends in {suffix}; got {path}.")
+    check_folder(path.parent)
+    if path.exists() and not force:
+        raise StoreError(f"{path} already exists; choose another file with --out, or add --force.")
+    return path
 
 
 def decode_files(settings: Any, update: Callable[[int, int], None]) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unknot.cli.options import output_folder, split_names
+from unknot.cli.options import output_folder, parse_folder, parse_path, split_names
 
 
 def report(
@@ -13,18 +13,22 @@ def report(
         Path,
         typer.Argument(
             help="Study folder, CSV table with one row per run, or the published runs of Locatello "
-            "et al. 2019 (a file, or a folder of files)."
+            "et al. 2019 (a file, or a folder of files).",
+            parser=parse_folder,
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="Output folder.", show_default="STUDY/report, or reports/TABLE"),
+        typer.Option(
+            help="Output folder.", show_default="STUDY/report, or reports/TABLE", parser=parse_path
+        ),
     ] = None,
     published: Annotated[
         Path | None,
         typer.Option(
             help="Published runs, or any CSV table of runs, to compare with; study2019_results for "
-            "those of `unknot data get study2019_results`."
+            "those of `unknot data get study2019_results`.",
+            parser=parse_path,
         ),
     ] = None,
     metrics: Annotated[
@@ -70,7 +74,6 @@ def report(
     `unknot report studies/losses --where "recon<50" --baseline studies/betas:vae`
     """
     from unknot.cli.screen import say
-    from unknot.core.errors import StoreError
 
     if device != "cpu":  # a table needs no torch
         from unknot.engine.device import runtime
@@ -78,8 +81,6 @@ def report(
         runtime(device)  # or it would be said in the page alone
     in_study = study.is_dir() and (study / "study.db").exists()
     folder = output_folder(out or (study / "report" if in_study else Path("reports") / study.stem))
-    if any((folder / file).exists() for file in ("run.toml", "study.db")):
-        raise StoreError(f"{folder} holds a run or a study; choose another folder with --out.")
     files = write(
         _by_name(study) or study,
         folder,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unknot.cli.options import Json, Metrics, MetricSeed, split_names
+from unknot.cli.options import Json, Metrics, MetricSeed, parse_path, split_names
 
 if TYPE_CHECKING:
     from unknot.metrics import Table
@@ -16,7 +16,8 @@ def score(
         Path,
         typer.Argument(
             help="npz file with codes [n, z] and, if you have them, factors [n, f]; optional: "
-            "logvars [n, z], codes_test, factors_test."
+            "logvars [n, z], codes_test, factors_test.",
+            parser=parse_path,
         ),
     ],
     metrics: Metrics = None,

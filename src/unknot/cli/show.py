@@ -5,13 +5,15 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import DataPlace, Device, Member, RunArgument, output_folder
+from unknot.cli.options import DataPlace, Device, Member, RunArgument, output_folder, parse_path
 
 
 def show(
     run: RunArgument,
     member: Member = 0,
-    out: Annotated[Path | None, typer.Option(help="Output folder.", show_default="RUN")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder.", show_default="RUN", parser=parse_path)
+    ] = None,
     device: Device = "auto",
     data: DataPlace = None,
 ) -> None:
@@ -29,7 +31,7 @@ def show(
     from unknot.report.run.page import stored_scores, write_page, write_pictures
     from unknot.runs.verbs import load
 
-    folder = output_folder(out or run)
+    folder = run if out is None else output_folder(out, run)
     trained = load(run, device=device, data=data)
     scores = stored_scores(trained)  # damaged ones are refused before anything is written
     matrices = measure_matrices(trained, check_member(trained, member))

@@ -25,11 +25,9 @@ def explain_refusal(error: Any) -> str:
 
 def _value(parameter: Any) -> str | None:
     """The word that came for an option, as it was typed."""
-    words = sys.argv[1:]
-    for option in getattr(parameter, "opts", ()):
-        for place, word in enumerate(words):
-            if word == option and place + 1 < len(words):
-                return words[place + 1]
-            if word.startswith(f"{option}="):
-                return word.removeprefix(f"{option}=")
+    words, options = sys.argv[1:], getattr(parameter, "opts", ())
+    for place in reversed(range(len(words))):  # of an option that comes twice, the last counts
+        option, equals, value = words[place].partition("=")
+        if option in options and (equals or place + 1 < len(words)):
+            return value if equals else words[place + 1]
     return None

@@ -21,6 +21,8 @@ MOST_DIGITS = 40
 """Of a whole number."""
 LONGEST_NAME = 120
 """Characters of a name: a key, a column, a study, a factor."""
+LONGEST_FILE_NAME = 255
+"""Bytes, of most systems."""
 LONGEST_TEXT = 100_000
 """Characters of any other text, such as a cell of a table."""
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -100,9 +102,13 @@ def check_type(name: str, value: Any, *kinds: type) -> None:
 
 
 def as_path(name: str, value: Any) -> Path:
-    """A path that a function takes, unless it is of another type or has a NUL character in it."""
+    """A path that a function takes, unless it is of another type or names nothing anywhere."""
     check_type(name, value, str, Path)
     _check_scalar(str(value), name)
+    if not str(value):
+        raise ConfigError(f"{name} is an empty text, which names no file or folder.")
+    if any(len(part.encode(errors="replace")) > LONGEST_FILE_NAME for part in Path(value).parts):
+        raise ConfigError(f"{name}: file name too long: {shown(str(value))}.")
     return Path(value)
 
 

@@ -176,7 +176,7 @@ def presets(room: Room, name: str) -> dict[str, Any]:
     return presets_by_name
 
 
-def nearest(name: str, choices: list[str]) -> str:
+def nearest(name: object, choices: list[str]) -> str:
     """The end of a message about an unknown name: the nearest choice, or all of them.
 
     Example:
@@ -186,7 +186,7 @@ def nearest(name: str, choices: list[str]) -> str:
         '; known: alpha, beta.'
     """
     by_lower = {choice.lower(): choice for choice in choices}
-    close = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    close = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
     if close:
         return f"; did you mean '{by_lower[close[0]]}'?"
     return f"; known: {', '.join(choices)}."

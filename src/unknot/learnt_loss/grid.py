@@ -131,7 +131,7 @@ def plan_kernels(table: Mapping[str, Any], axes: Sequence[str] = ()) -> list[Ker
         for path, values in dotted.leaves(with_axes({}, whole))
     }
     set_too = {path for path, _ in dotted.leaves(table)} - {"data", "data.name"}
-    if both := [path for path in by_path if path in set_too]:
+    if both := [p for p in by_path if any(f"{q}.".startswith(f"{p}.") for q in set_too)]:
         raise ConfigError(f"{_short(both[0])} is set, and an axis of the grid too; leave one out.")
     if empty := [path for path, values in by_path.items() if not values]:
         raise ConfigError(f"The axis {_short(empty[0])} has no values.")
@@ -237,7 +237,9 @@ def _plan_kernel(table: Mapping[str, Any], point: Mapping[str, Any]) -> KernelPl
     for path, value in point.items():
         dotted.put(whole, path, value)
     if unknown := [key for key in whole if key not in ("data", "loss")]:
-        raise ConfigError(f"Unknown key '{unknown[0]}'{nearest(unknown[0], ['data', 'loss'])}")
+        keys = ["data", "loss"]
+        keys += [f.name for f in fields(LossSettings)] if unknown[0] in point else []
+        raise ConfigError(f"Unknown key '{unknown[0]}'{nearest(unknown[0], keys)}")
     if not isinstance(whole["loss"], dict):
         raise ConfigError(f"loss must be a table, such as loss.l2=0; got {whole['loss']!r}.")
     data = config.spec({"data": whole["data"]}).data

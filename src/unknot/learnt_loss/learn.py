@@ -23,6 +23,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core import noise
+from unknot.core.border import check_whole
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError, StoreError
 from unknot.core.factors import FactorSpace
@@ -41,6 +42,8 @@ from unknot.runs.spec import settings_table
 Mode: TypeAlias = Literal["improve", "adversarial", "none"]
 Map: TypeAlias = Callable[[Tensor], Tensor]
 SIGNS: dict[Mode, float] = {"improve": -1.0, "adversarial": 1.0, "none": 0.0}
+MOST_PAIRS = 10_000_000
+"""Of a step."""
 LOG_EVERY = 10
 """Steps between reports of progress."""
 SAVE_EVERY = 100
@@ -83,6 +86,8 @@ class LossSettings:
         at_least(self, 1, "radius", "steps")
         at_least(self, 2, "batch", "pairs")
         at_least(self, 0, "symmetry", "l2", "seed")
+        check_whole("LossSettings.seed", self.seed, 0, 2**63 - 1)
+        check_whole("LossSettings.pairs", self.pairs, 2, MOST_PAIRS)
         for name, value in (("lr", self.lr), ("softness", self.softness)):
             if not value > 0:
                 raise ConfigError(f"LossSettings.{name} must be above 0; got {value}.")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from unknot.core import noise, registry
 from unknot.core.architecture import Architecture, Premade
-from unknot.core.border import check_names, check_whole
+from unknot.core.border import check_names, check_type, check_whole
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factor_table import as_table
@@ -79,6 +79,8 @@ def baselines(
     """
     dataset = as_dataset(data, settings)
     latents = check_whole("latents", latents, 1)
+    seed = check_whole("seed", seed, 0, 2**63 - 1)
+    check_type("net", net, str, Architecture, type(None))
     architecture: Architecture
     if net is None or isinstance(net, str):
         architecture = registry.get("nets", net or net_for(dataset.shape))(latents=latents)
@@ -171,6 +173,7 @@ def _components(
             f"There are at most {min(images.shape)} components of {images.shape[0]} images of "
             f"{images.shape[1]} numbers; got {latents} latents."
         )
+    seed %= 2**32  # of NumPy, which knows no larger ones
     pca = PCA(latents, svd_solver="randomized", random_state=seed).fit(images.numpy())
 
     def principal(x: Tensor) -> NDArray[Any]:

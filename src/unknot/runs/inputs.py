@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.core.border import check_mask
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError, ShapeError
 from unknot.core.registry import nearest
@@ -27,6 +28,7 @@ def as_images(images: Any, dataset: FactorDataset) -> Float[Tensor, "n c h w"]:
         images = _in_order(images, dataset.columns)
     if not isinstance(images, Tensor | np.ndarray):
         raise DataError(f"Images are arrays of NumPy or PyTorch; got {type(images).__name__}.")
+    check_mask(images, "the images")
     if isinstance(images, np.ndarray) and images.dtype.kind not in "uifb":
         raise DataError(f"Images are whole numbers 0 .. 255 or floats; got {images.dtype}.")
     if isinstance(images, np.ndarray):  # PyTorch warns about arrays that cannot be written to

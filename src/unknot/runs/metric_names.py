@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError
+from unknot.core.text import shown
 from unknot.metrics import facts
 
 RECON = "recon"
@@ -30,6 +31,12 @@ def metric_names(names: Sequence[str]) -> list[str]:
     """
     metrics = [RECON, *model_metrics()]
     for name in names:
+        if "@" in str(name):
+            word = shown(str(name).partition("@")[2])
+            raise ConfigError(
+                f"'{shown(name)}' names a protocol; here it is an option of its own: "
+                f"--protocol {word}, in Python protocol='{word}'."
+            )
         if name not in metrics:
             raise ConfigError(f"There is no metric '{name}'{registry.nearest(str(name), metrics)}")
     return [*dict.fromkeys(names)]
@@ -54,6 +61,6 @@ def by_protocol(metrics: Sequence[str], protocol: str) -> dict[str, list[str]]:
     """
     names: dict[str, list[str]] = {}
     for metric in metrics:
-        name, _, wish = metric.partition("@")
-        names.setdefault(wish or protocol, []).append(name)
+        name, mark, wish = metric.partition("@")
+        names.setdefault(wish if mark else protocol, []).append(name)
     return names

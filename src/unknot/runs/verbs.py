@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from unknot.core.border import check_type
+from unknot.core.border import as_path, check_type
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, UnknotError
 from unknot.runs.folder import RunFolder
@@ -35,11 +35,9 @@ def train(
     ``on_start`` is told of the training when everything is checked, before the first step; ``data``
     is the dataset if it is loaded already.
     """
-    if out == "":
-        raise ConfigError("out is an empty text; name a folder, or leave it out.")
     if spec.track and out is None:
         raise ConfigError("track writes into the folder of the run; name one with out=.")
-    folder = None if out is None else RunFolder(Path(out))
+    folder = None if out is None else RunFolder(as_path("out", out))
     if folder:
         folder.check_free()
     training = Training.start([spec], device, data)  # what fails here leaves no folder behind
@@ -82,7 +80,7 @@ def resume(
     watch: Watcher = lambda _: None,
 ) -> Run:
     """Resume a run, or write damaged files of a finished one again, as `unknot.resume` says."""
-    folder = RunFolder(Path(path))
+    folder = RunFolder(as_path("path", path))
     spec = folder.spec()
     damage = folder.damage()
     if not damage and folder.is_trained:
@@ -97,9 +95,8 @@ def load(
     path: str | Path, *, device: str = "auto", data: Any = None, step: int | str | None = None
 ) -> Run:
     """Read a finished run from its folder, as `unknot.load` says."""
-    check_type("path", path, str, Path)
     check_type("device", device, str)
-    folder = RunFolder(Path(path))
+    folder = RunFolder(as_path("path", path))
     dataset = None if data is None else data_of_run(data, folder.spec().data)
     return Run(load_training(folder, device=device, data=dataset, step=step), folder.path)
 

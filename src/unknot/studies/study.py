@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unknot.core import dotted
-from unknot.core.border import check_type, parse_json
+from unknot.core.border import as_path, parse_json
 from unknot.core.errors import DamageError, StoreError
 from unknot.core.registry import nearest
 from unknot.runs import lock
@@ -54,8 +54,7 @@ class Study:
         Raises:
             StoreError: There is no study in it, or it is damaged.
         """
-        check_type("path", path, str, Path)
-        opened = opening.open_to_read(Path(path))
+        opened = opening.open_to_read(as_path("path", path))
         if "text" not in opened.facts():
             raise StoreError(f"The study in {path} was never planned; start it from its file.")
         return cls(Path(path), opened)

@@ -239,6 +239,32 @@ def test_a_table_is_not_written_over_what_is_no_table(unknot, made):
     assert (code, "names no file or folder" in err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["explore", "{s}", "--member", "1"], "--member and --data are for a run"),
+        (["explore", "{s}", "--data", "x.npz"], "--member and --data are for a run"),
+        (["explore", "{s}", "--out", "x.html"], "a folder of explorers"),
+        (["explore", "{s}", "--out", "{s}"], "holds a run or a study"),
+        (["archive", "{s}", "--out", "{s}/study.db", "--force"], "ends in .zip"),
+        (["report", "{s}", "--out", "{s}"], "holds a run or a study"),
+        (["study", "merge", "{s}", "{s}", "--out", "{s}"], "is not an empty folder"),
+        (["study", "merge", "{s}", "{s}", "--out", ""], "an empty text"),
+    ],
+)
+def test_a_study_that_is_there_is_not_written_over(
+    unknot, made, tmp_path, monkeypatch, words, said
+):
+    monkeypatch.chdir(tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in made[1].rglob("*") if path.is_file()}
+    code, _, err = unknot(*(word.replace("{s}", str(made[1])) for word in words))
+    assert (code, err.count("\n")) == (2, 1), err
+    assert said in err
+    after = {path: path.stat().st_mtime_ns for path in made[1].rglob("*") if path.is_file()}
+    assert after == before
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_an_unknown_run_and_an_occupied_folder(unknot, made, tmp_path):
     code, _, err = unknot("study", "extract", made[1], "zzz", "--out", tmp_path / "x")
     assert (code, "has no run 'zzz'" in err) == (2, True)

@@ -9,10 +9,15 @@ from unknot.cli.options import (
     DatasetArgument,
     DatasetSet,
     JsonOnly,
+    Pairs,
     Traversals,
     load_dataset,
     output_folder,
+    parse_path,
 )
+
+MOST = 1e6
+"""Of a radius, and of a weight: squares of larger ones leave float32."""
 
 
 def blurs(
@@ -27,11 +32,12 @@ def blurs(
         ),
     ] = "0.01,0.1,1,10",
     out: Annotated[
-        Path | None, typer.Option(help="Output folder.", show_default="NAME-blurs")
+        Path | None,
+        typer.Option(help="Output folder.", show_default="NAME-blurs", parser=parse_path),
     ] = None,
     set_: DatasetSet = None,
     traversals: Traversals = 32,
-    pairs: Annotated[int, typer.Option(help="Number of random pairs.", min=2)] = 4096,
+    pairs: Pairs = 4096,
     seed: Annotated[int, typer.Option(help="Random seed for traversals and pairs.", min=0)] = 0,
     json: JsonOnly = False,
 ) -> None:
@@ -113,12 +119,17 @@ def _numbers(flag: str, text: str, *, whole: bool = False) -> list[float]:
     """Values with commas between, each once."""
     from unknot.core.border import parse_number
     from unknot.core.errors import ConfigError
+    from unknot.core.text import shown
 
-    values = [parse_number(word.strip()) for word in text.split(",")]
-    kind = int if whole else int | float
-    least = 1 if whole else 0
-    good = [v for v in values if isinstance(v, kind) and least <= v < float("inf")]
+    kind, least, what = (int, 1, "whole numbers") if whole else (int | float, 0, "numbers")
+    try:
+        values = [parse_number(word.strip()) for word in text.split(",")]
+    except ValueError:  # of too many digits
+        values = [None]
+    good = [v for v in values if isinstance(v, kind) and least <= v <= MOST]
     if len(good) < len(values):
-        what = "whole numbers from 1" if whole else "numbers from 0"
-        raise ConfigError(f"{flag} takes {what} with commas between; got '{text}'.")
+        raise ConfigError(
+            f"{flag} takes {what} from {least} to {MOST:,.0f} with commas between; got "
+            f"'{shown(text)}'."
+        )
     return [*dict.fromkeys(good)]

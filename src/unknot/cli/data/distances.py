@@ -9,9 +9,11 @@ from unknot.cli.options import (
     DatasetArgument,
     DatasetSet,
     JsonOnly,
+    Pairs,
     Traversals,
     load_dataset,
     output_folder,
+    parse_path,
 )
 
 if TYPE_CHECKING:
@@ -29,11 +31,12 @@ def distances(
         ),
     ] = "gaussian",
     out: Annotated[
-        Path | None, typer.Option(help="Output folder.", show_default="NAME-distances")
+        Path | None,
+        typer.Option(help="Output folder.", show_default="NAME-distances", parser=parse_path),
     ] = None,
     set_: DatasetSet = None,
     traversals: Traversals = 512,
-    pairs: Annotated[int, typer.Option(help="Number of random pairs.", min=2)] = 10_000,
+    pairs: Pairs = 10_000,
     published: Annotated[
         bool,
         typer.Option(

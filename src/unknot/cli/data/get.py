@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import DatasetSet
+from unknot.cli.options import DatasetSet, parse_path
 
 DatasetName = Annotated[str, typer.Argument(help="Name of a dataset; see `unknot data list`.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
@@ -20,6 +20,7 @@ def get(
         typer.Option(
             help="Folder for the files of all datasets.",
             show_default="$UNKNOT_DATA, or the user data folder of the system",
+            parser=parse_path,
         ),
     ] = None,
     set_: DatasetSet = None,

@@ -13,13 +13,15 @@ from unknot.cli.options import (
     Labels,
     SkipBroken,
     load_dataset,
+    parse_path,
 )
 
 
 def show(
     name: DatasetArgument,
     out: Annotated[
-        Path | None, typer.Option(help="Output picture.", show_default="NAME.png")
+        Path | None,
+        typer.Option(help="Output picture.", show_default="NAME.png", parser=parse_path),
     ] = None,
     set_: DatasetSet = None,
     labels: Labels = None,

@@ -5,13 +5,15 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import Device, StudyArgument
+from unknot.cli.options import Device, StudyArgument, parse_path
 
 
 def extract(
     study: StudyArgument,
     run: Annotated[str, typer.Argument(help="Run id, or its first characters.")],
-    out: Annotated[Path | None, typer.Option(help="Run folder.", show_default="runs/ID")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder.", show_default="runs/ID", parser=parse_path)
+    ] = None,
     device: Device = "auto",
 ) -> None:
     """Extract one model of a study, with its scores, as a run folder.

@@ -5,10 +5,16 @@ from typing import Annotated
 
 import typer
 
+from unknot.cli.options import parse_folder, parse_path
+
 
 def merge(
-    studies: Annotated[list[Path], typer.Argument(help="Study folders, two or more.")],
-    out: Annotated[Path, typer.Option(help="Folder of the merged study; it must not exist.")],
+    studies: Annotated[
+        list[Path], typer.Argument(help="Study folders, two or more.", parser=parse_folder)
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Folder of the merged study; it must not exist.", parser=parse_path)
+    ],
 ) -> None:
     """Merge studies that were run on machines without a common disk.
 

@@ -20,6 +20,7 @@ from unknot.cli.options import (
     StudySet,
     StudyWords,
     StudyWorkers,
+    parse_path,
     read_study_flags,
 )
 
@@ -32,7 +33,8 @@ def run(
     words: StudyWords = None,
     quick: Quick = False,
     out: Annotated[
-        Path | None, typer.Option(help="Study folder.", show_default="studies/NAME")
+        Path | None,
+        typer.Option(help="Study folder.", show_default="studies/NAME", parser=parse_path),
     ] = None,
     set_: StudySet = None,
     data: StudyData = None,

@@ -12,6 +12,7 @@ from jaxtyping import Float
 import unknot
 from unknot.core.errors import ConfigError, StoreError
 from unknot.core.files import write_whole
+from unknot.core.text import shown
 from unknot.report.explorer import starts
 from unknot.report.explorer.forms import Decoders, Form, choose_form
 from unknot.report.explorer.frames import REACH, STOPS, frame_rows, frame_sheets
@@ -45,7 +46,9 @@ class Explorer:
 
 
 def check_path(path: Path) -> None:
-    """Refuse to write a page where there is a folder."""
+    """Refuse to write a page under another name than that of one, or where there is a folder."""
+    if path.suffix != ".html":
+        raise ConfigError(f"The name of an explorer ends in .html; got {shown(str(path))}.")
     if path.is_dir():
         raise StoreError(f"{path} is a folder; name a file, such as {path / 'explorer.html'}.")
 

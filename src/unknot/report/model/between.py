@@ -9,7 +9,7 @@ from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from unknot.core.border import check_whole
-from unknot.core.errors import ConfigError
+from unknot.core.errors import ConfigError, ShapeError
 from unknot.report.model.traversals import decode, title
 from unknot.report.sheet import Row, pixels, sheet
 from unknot.runs.inputs import as_images
@@ -21,9 +21,12 @@ MOST_STEPS = 1_000
 
 def image_of(run: Run, source: Any) -> Float[Tensor, "1 c h w"]:
     """An image of the dataset by its row, or one that is given."""
-    image = source if isinstance(source, Tensor) else np.asarray(source)
+    image = source if isinstance(source, Tensor | np.ndarray) else np.asarray(source)
     if image.ndim:
-        return as_images(image[None] if image.ndim < 4 else image, run.dataset)[:1]
+        images = as_images(image[None] if image.ndim < 4 else image, run.dataset)
+        if len(images) != 1:
+            raise ShapeError(f"Expected one image; got {len(images)}. Choose one: images[:1].")
+        return images
     if not run.has_data:
         raise ConfigError("The run's data is not here; give images instead of rows.")
     rows = len(run.dataset)

@@ -110,7 +110,7 @@ def traverse_images(
         raise ConfigError(f"span names other latents than z{z}, the one that moves.")
     if bases is None:
         bases = sample_rows(run, BASES)[:BASES].tolist() if run.has_data else []
-    if not hasattr(bases, "__len__") or not 0 < len(bases) <= MOST_BASES:
+    if not isinstance(bases, Sequence | np.ndarray | Tensor) or not 0 < len(bases) <= MOST_BASES:
         raise ConfigError(f"bases must be a list of 1 to {MOST_BASES} images or rows.")
     seen = torch.cat([image_of(run, base) for base in bases])
     values = places(latents, z, spans.get(z), steps)
@@ -197,7 +197,7 @@ def _check_span(span: Span, latents: int) -> dict[int, tuple[float, float]]:
 def _pair(pair: Any) -> tuple[float, float]:
     try:
         low, high = map(float, pair)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = math.nan
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ConfigError(f"span must be two numbers, the smaller first; got {shown(pair)}.")

@@ -145,7 +145,7 @@ def measure_matrix(run: Run, kind: str, member: int = 0) -> Matrix:
         ConfigError: There is no such matrix.
         DataError: The data has no factors, or is not here; or the model diverged.
     """
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ConfigError(f"There is no matrix '{kind}'{nearest(str(kind), [*KINDS])}")
     return _matrix(_encode(run, member), kind)
 
