@@ -12,6 +12,15 @@ WORDS = st.sampled_from(
     ]
 )  # fmt: skip
 TEXT = st.lists(WORDS | st.text(max_size=3), max_size=14).map("".join)
+FORMULA_WORDS = st.sampled_from(
+    [
+        *("result(", "'l_vae'", '"l_vae steps=3"', "'l_vea'", "'l_vae ='", ")", ").", "beta_hat"),
+        *("result('l_vae').beta_hat", "result('l_vae optim.lr=0.1').loss", "objective.beta"),
+        *("+", "-", "*", "/", "**", "(", ")", " ", "=", ",", ".", "steps", "batch", "net", "x"),
+        *("0", "1", "2.5", "1e308", "9" * 45, "if", "lambda", "[", "]", "#", "\n", "\\", "not "),
+    ]
+)  # fmt: skip
+FORMULAS = st.lists(FORMULA_WORDS | st.text(max_size=2), max_size=10).map("".join)
 PLAIN = st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 SCALARS = st.none() | PLAIN
 

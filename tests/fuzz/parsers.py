@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import hypothesis
 from fuzz import wholes
-from fuzz.inputs import PLAIN, SCALARS, TABLES, TEXT, VALUES, WORDS, damaged, nested
+from fuzz.inputs import FORMULAS, PLAIN, SCALARS, TABLES, TEXT, VALUES, WORDS, damaged, nested
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from unknot.core import dotted
 from unknot.core.border import parse_json
 from unknot.core.csv_files import csv_text, read_table
 from unknot.core.errors import UnknotError
@@ -28,10 +29,13 @@ from unknot.engine import checkpoint
 from unknot.losses.overlap import read_kernel
 from unknot.report.study import source
 from unknot.runs import arrays, config, records, status
+from unknot.runs.folder import RunFolder
 from unknot.sharing.folder import CONFIG, check_target
 from unknot.studies import archive, opening
 from unknot.studies.database import FILE
+from unknot.studies.file import formula
 from unknot.studies.file.study_file import StudyFile, read_study
+from unknot.studies.plan import plan
 
 
 class Parser(NamedTuple):
@@ -140,7 +144,43 @@ def read_bounded_json(_, text):
 
 def read_archive(folder, data):
     unpacked = archive.unpack(put(folder, "run.zip", data))
-    assert {path.name for path in unpacked.iterdir()} <= {status.FILE, records.FILE}
+    assert {path.name for path in unpacked.iterdir()} == {*wholes.ARCHIVED}
+
+
+def read_other_facts(folder, change):
+    name, value = change
+    read_archive(folder, wholes.pack_archive(wholes.ARCHIVED, **{name: value}))
+
+
+def read_other_files(folder, files):
+    """Files with checksums that fit them: only what is in them can be wrong."""
+    unpacked = archive.unpack(put(folder, "run.zip", wholes.pack_archive(files)))
+    folder_of_it = RunFolder(unpacked)
+    with only_ours():
+        folder_of_it.spec()
+    with only_ours():
+        records.read(unpacked)
+    folder_of_it.damage(), folder_of_it.is_trained
+
+
+def read_formula(_, text):
+    known = {"steps": 3, "batch": 4, "objective.beta": 2.5, "net": "linear"}
+    source = formula.source_of(text)
+    plain = formula.canonical(text)
+    assert formula.canonical(plain) == plain
+    values = [
+        formula.compute(each, lambda name: known.get(name, 0), lambda _: 1.5)
+        for each in (text, plain)
+    ]
+    assert values[0] == values[1], source
+
+
+def plan_stages(_, change):
+    setting, text = change
+    table = parse_toml(wholes.TWO_STAGES, "two.toml")
+    dotted.put(table["grid"][1], setting, f"={text}")
+    new = plan(StudyFile(table))
+    assert len({run.id for run in new.runs}) == len(new.runs)
 
 
 def read_export(folder, value):
@@ -213,9 +253,19 @@ PARSERS = [
     Parser("scores.jsonl", 400, damaged(wholes.SCORES) | JSON_LINES | TEXT, read_scores),
     Parser("a checkpoint", 500, damaged(wholes.STATE) | VALUES.map(json.dumps), read_checkpoint),
     Parser("an archive", 700, damaged(wholes.ARCHIVE) | st.binary(max_size=60), read_archive),
-    Parser("the manifest of an archive", 300, st.dictionaries(
+    Parser("the manifest of an archive", 100, st.dictionaries(
         st.sampled_from(("format", "kind", "files", "weights", "name", "unknot")), VALUES,
         ).map(json.dumps) | VALUES.map(json.dumps), read_manifest),
+    Parser("other facts of an archive", 300, st.tuples(
+        st.sampled_from((*wholes.FACTS, "files")), VALUES | TEXT), read_other_facts),
+    Parser("other files of an archive", 200, st.fixed_dictionaries(
+        {name: damaged(data) | st.just(data) for name, data in wholes.ARCHIVED.items()},
+        optional={"weights.safetensors": st.binary(max_size=9), "../x": st.just(b"x")},
+        ), read_other_files),
+    Parser("a formula", 800, FORMULAS, read_formula),
+    Parser("a plan in two stages", 200, st.tuples(st.sampled_from(
+        ("objective.beta", "optim.lr", "objective.likelihood", "steps", "batch", "objective.name")),
+        FORMULAS), plan_stages),
     Parser("bytes of study.db", 500, damaged(wholes.STORE), read_store),
     Parser("cells of study.db", 500, st.tuples(st.sampled_from(wholes.CELLS), CELLS),
            read_edited_store),

@@ -52,22 +52,24 @@ def write_store(folder):
     records_of_it.close()
 
 
-def pack_archive(files):
-    """An archive of a run with these files."""
+def pack_archive(files, /, **changes):
+    """An archive of a run with these files, and with other facts in its manifest."""
     data = io.BytesIO()
-    facts = {
-        "format": archive.FORMAT,
-        "unknot": "1.0",
-        "kind": "run",
-        "name": "r",
-        "weights": "none",
-    }
     sums = {name: {"sha256": bytes_sum(b), "bytes": len(b)} for name, b in files.items()}
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as file:
         for name, content in files.items():
             file.writestr(name, content)
-        file.writestr(archive.MANIFEST, json.dumps({**facts, "files": sums}))
+        file.writestr(archive.MANIFEST, json.dumps({**FACTS, "files": sums, **changes}))
     return data.getvalue()
+
+
+FACTS = {
+    "format": archive.FORMAT,
+    "unknot": "1.0",
+    "kind": "run",
+    "name": "r",
+    "weights": "none",
+}
 
 
 def table_names(database):
@@ -84,6 +86,18 @@ def table_names(database):
     return cells
 
 
+TWO_STAGES = """
+seeds = [0, 1]
+[train]
+data = {name = "xysquares", spacing = 8}
+net = "linear"
+steps = 3
+[[grid]]
+objective.name = "l_vae"
+[[grid]]
+objective.name = "beta_vae"
+objective.beta = "= result('l_vae').beta_hat"
+"""
 CODES = pack(codes=np.eye(4), factors=np.arange(8).reshape(4, 2))
 IMAGES = pack(
     images=np.zeros((4, 8, 8), np.uint8),
@@ -95,5 +109,6 @@ STATUS = read_back(lambda f: status.write(f, {"members": [MEMBER], "files": {}})
 SCORES = read_back(lambda f: records.append(f, [SCORE]), records.FILE)
 STORE = read_back(write_store, FILE)
 CELLS = table_names(STORE)
-ARCHIVE = pack_archive({status.FILE: STATUS, records.FILE: SCORES})
+ARCHIVED = {"run.toml": b"steps = 1\n", status.FILE: STATUS, records.FILE: SCORES}
+ARCHIVE = pack_archive(ARCHIVED)
 STATE = json.dumps({"format": checkpoint.FORMAT, "step": 3, "sha256": "0"}).encode()
