@@ -39,6 +39,7 @@ def check(
         typer.Option(
             help="A number computed again may differ by so much, or by such a share of it above 1.",
             min=0,
+            max=1e6,
         ),
     ] = 0.01,
     seed: Annotated[int, typer.Option(help="Which models are chosen.", min=0)] = 0,
@@ -108,6 +109,8 @@ def check(
     ):
         if n:
             some = again(sample(stored, n, seed), device, quiet=json)
+            if not some:
+                raise StoreError(f"{path} has no scores: `unknot evaluate RUN`, then check again.")
             numbers += some
             if not json:
                 _print_numbers(title, some, tolerance)
