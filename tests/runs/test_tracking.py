@@ -1,12 +1,13 @@
 """Events of TensorBoard are what training logged, also after an interruption."""
 
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
 import unknot
-from unknot.core.errors import ConfigError
+from unknot.core.errors import ConfigError, StoreError
 from unknot.runs import tracking
 
 
@@ -79,6 +80,22 @@ def test_an_interrupted_training_is_followed_without_gaps_or_doubles(board, data
     before["loss", 15] = -1.0  # after the checkpoint of step 12: it comes again
     run = unknot.resume(tmp_path / "run", data=data)
     assert [*board.shown.values()] == [logged(run, 0)]
+
+
+def test_links_among_the_events_are_refused(board, data, tmp_path):
+    """A run folder from elsewhere must not write to another place."""
+
+    def interrupt(run, logs):
+        if run.training.step == 15:
+            raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError, match="killed"):
+        train(data, tmp_path / "run", track="tensorboard", callback=interrupt)
+    (folder,) = board.shown
+    Path(folder).parent.mkdir(exist_ok=True)
+    Path(folder).symlink_to(tmp_path)
+    with pytest.raises(StoreError, match="is a link, which unknot does not follow"):
+        unknot.resume(tmp_path / "run", data=data)
 
 
 def test_a_full_disk_ends_the_events_and_not_the_training(board, data, tmp_path):

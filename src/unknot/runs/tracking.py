@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unknot.core.errors import ConfigError
-from unknot.core.files import os_reason
+from unknot.core.files import inside, os_reason
 from unknot.runs.training import Progress, Training, Watcher
 
 FOLDER = "tensorboard"
@@ -36,7 +36,7 @@ def follow(training: Training, folder: Path) -> Iterator[Watcher]:
     board = open_tracker("tensorboard", "torch.utils.tensorboard")
     with ExitStack() as stack:
         add = [
-            stack.enter_context(_writer(board, folder / FOLDER / name, training.step))
+            stack.enter_context(_writer(board, inside(folder, FOLDER, name), training.step))
             for name in training.ids
         ]
 
