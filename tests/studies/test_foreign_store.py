@@ -18,6 +18,9 @@ SELECT i AS name, i AS value, i AS run, i AS measure, i AS remark FROM n;
 TRIGGER = """
 CREATE TRIGGER t AFTER UPDATE ON populations BEGIN UPDATE facts SET value = 'x'; END;
 """
+ORIGINS = """
+UPDATE configurations SET spec = json_set(spec, '$.origins', json('{}')) WHERE number = 1
+"""
 DAMAGE = {
     "a name that leads out": "UPDATE populations SET key = '../../../../EVIL' "
     "WHERE position = 0; UPDATE plan SET population = '../../../../EVIL' WHERE position = 0",
@@ -43,6 +46,12 @@ DAMAGE = {
     "no current run": "UPDATE plan SET current = 0",
     "settings of no JSON": "UPDATE configurations SET spec = '{' WHERE number = 1",
     "settings that are a list": "UPDATE configurations SET spec = '[]' WHERE number = 1",
+    "origins that are a text": ORIGINS.format('"x"'),
+    "no origins": ORIGINS.format("[]"),
+    "origins without a formula": ORIGINS.format('[{"setting": "optim.lr"}]'),
+    "an origin of no run": ORIGINS.format(
+        '[{"setting": "optim.lr", "formula": "= 1", "source": "../.."}]'
+    ),
     "no settings": "DELETE FROM configurations",
     "a status of no name": "UPDATE populations SET status = 'lost'",
     "steps in words": "UPDATE populations SET steps = 'many'",

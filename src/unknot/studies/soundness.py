@@ -130,7 +130,7 @@ def _fault_of_populations(db: sqlite3.Connection, runs: list[tuple[Any, ...]]) -
 
 def _fault_of_values(db: sqlite3.Connection) -> str | None:
     checks: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
-        ("settings", "SELECT spec FROM configurations", lambda v: bool(_json(v, dict))),
+        ("settings", "SELECT spec FROM configurations", _is_configuration),
         ("versions of runs", "SELECT DISTINCT versions FROM runs", lambda v: bool(_json(v, dict))),
         ("last values of runs", "SELECT last FROM runs", _is_numbers),
         ("statuses of runs", "SELECT DISTINCT status FROM runs", ("done", "diverged").__contains__),
@@ -153,6 +153,22 @@ def _fault_of_values(db: sqlite3.Connection) -> str | None:
             if not is_sound(value):
                 return f"the {what} in it cannot be {value!r:.40}"
     return None
+
+
+def _is_configuration(text: Any) -> bool:
+    """Whether it is a table, which may say where some of its settings come from."""
+    for table in _json(text, dict):
+        origins = table.get("origins", [None])
+        if not isinstance(origins, list) or not origins:
+            return False
+        return "origins" not in table or all(map(_is_origin, origins))
+    return False
+
+
+def _is_origin(value: Any) -> bool:
+    names = ("setting", "formula", "source")
+    texts = isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)
+    return texts and KEY.fullmatch(value["source"]) is not None
 
 
 def _is_numbers(text: Any) -> bool:
