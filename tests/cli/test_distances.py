@@ -168,10 +168,16 @@ def test_blurs_are_compared_in_a_table_and_a_figure(unknot, tiny, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--radius", "1,x"), "--radius takes whole numbers from 1 with commas between"),
-        (("--radius", "0"), "--radius takes whole numbers from 1 with commas between"),
+        (
+            ("--radius", "1,x"),
+            "--radius takes whole numbers from 1 to 1,000,000 with commas between",
+        ),
+        (("--radius", "0"), "--radius takes whole numbers from 1 to 1,000,000 with commas between"),
         (("--radius", "99"), "radius 99 reaches further than images of"),
-        (("--weight=-1",), "--weight takes numbers from 0 with commas between; got '-1'."),
+        (
+            ("--weight=-1",),
+            "--weight takes numbers from 0 to 1,000,000 with commas between; got '-1'.",
+        ),
         (("--weight", "nan"), "--weight takes numbers from 0"),
         (("--kernel", "bux"), "There is no kernel 'bux'; did you mean 'box'?"),
     ],

@@ -47,10 +47,10 @@ class Explorer:
 
 def check_path(path: Path) -> None:
     """Refuse to write a page under another name than that of one, or where there is a folder."""
-    if path.suffix != ".html":
-        raise ConfigError(f"The name of an explorer ends in .html; got {shown(str(path))}.")
     if path.is_dir():
         raise StoreError(f"{path} is a folder; name a file, such as {path / 'explorer.html'}.")
+    if path.suffix != ".html":
+        raise ConfigError(f"The name of an explorer ends in .html; got {shown(str(path))}.")
 
 
 def explorer(
