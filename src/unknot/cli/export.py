@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import DataPlace, Device, Member, RunArgument
+from unknot.cli.options import DataPlace, Device, Member, RunArgument, parse_path
 
 License = Annotated[
     str, typer.Option(help="Licence for the model card, an identifier such as mit or cc-by-4.0.")
@@ -15,7 +15,8 @@ License = Annotated[
 def export(
     run: RunArgument,
     out: Annotated[
-        Path | None, typer.Option(help="Output folder.", show_default="NAME-model, here")
+        Path | None,
+        typer.Option(help="Output folder.", show_default="NAME-model, here", parser=parse_path),
     ] = None,
     member: Member = 0,
     license: License = "unknown",

@@ -24,8 +24,7 @@ from unknot.runs import status
 from unknot.runs.run import Run
 from unknot.sharing.card import UNKNOWN
 from unknot.sharing.folder import CONFIG, RUN, Exported, export, exported_files
-from unknot.studies.archive import NAME as RUN_FILE
-from unknot.studies.archive import scratch_folder
+from unknot.studies.archive import NAMES, scratch_folder
 
 PREFIX = "hub:"
 NAME = r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}"
@@ -142,7 +141,7 @@ def fetch(address: str) -> Fetched:
                 library_version=unknot.__version__,
             )
         )
-        files = [file for file in (snapshot / RUN).glob("*") if RUN_FILE.fullmatch(file.name)]
+        files = [file for file in (snapshot / RUN).glob("*") if NAMES["run"].fullmatch(file.name)]
         content = {file.name: file.read_bytes() for file in files}
     if missing := [file for file in NEEDED if file not in content]:
         raise StoreError(f"{name} on the hub is no model of unknot: it has no {RUN}/{missing[0]}.")
