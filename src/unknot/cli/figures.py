@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.options import output_folder
+from unknot.cli.options import output_folder, parse_path
 
 
 def figures(
     names: Annotated[
         list[str] | None, typer.Argument(help="Names of figures.", show_default="all")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Output folder.")] = Path("figures"),
+    out: Annotated[Path, typer.Option(help="Output folder.", parser=parse_path)] = Path("figures"),
 ) -> None:
     """Write figures that explain methods: bounds, gaps, gradients, distances, penalties.
 
