@@ -99,6 +99,11 @@ def test_its_table_has_a_row_for_each_run(study):
     assert "own classes" in study._repr_html_()
 
 
+def test_a_table_of_a_step_without_scores_is_refused(study):
+    with pytest.raises(ConfigError, match="no scores of step 6; without step= there are those"):
+        study.table(step=6)
+
+
 def test_best_is_the_run_with_the_best_value(study):
     table = study.table()
     sound = table[(table["kl"].isna() | (table["kl"] > 0.05)) & (table["contrast"] > 0.01)]

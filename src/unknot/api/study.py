@@ -16,6 +16,7 @@ from unknot.core import dotted, user_classes
 from unknot.core.border import as_path, check_type, check_whole
 from unknot.core.errors import ConfigError, StoreError
 from unknot.core.registry import nearest
+from unknot.core.text import joined
 from unknot.metrics.parts.facts import lower_is_better
 from unknot.runs import words
 from unknot.runs.signals import stop_on_signal
@@ -145,6 +146,12 @@ class Study:
         import pandas as pd
 
         step = None if step is None else check_whole("step", step, 1)
+        if step is not None and step not in (there := self.records.store.scored_steps()):
+            earlier = f"steps {joined([f'{n:,}' for n in there])}" if there else "no step before it"
+            raise ConfigError(
+                f"There are no scores of step {step:,}; without step= there are those of the last, "
+                f"and of {earlier}."
+            )
         return pd.DataFrame(self.records.table(step=step))
 
     def status(self) -> dict[str, Any]:

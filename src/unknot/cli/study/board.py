@@ -46,6 +46,7 @@ class Board:
     def announce(self, store: "Store", machine: "Machine") -> None:
         """Say what there is to do."""
         from unknot.core.border import parse_json
+        from unknot.core.text import counted
         from unknot.runs.metric_names import model_metrics
         from unknot.studies.omissions import describe_omissions, read_omissions
         from unknot.studies.results import count_waits, describe_waits
@@ -58,7 +59,7 @@ class Board:
                 self.ended[population.key] = True
         self.start = time.monotonic()
         stderr.print(
-            f"{len(self.sizes):,} populations, {len(self.ended):,} of them done; "
+            f"{counted(len(self.sizes), 'population')}, {len(self.ended):,} done; "
             f"on {machine.text}, into {store.folder}",
             soft_wrap=True,
         )

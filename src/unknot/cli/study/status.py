@@ -21,6 +21,7 @@ def status(study: StudyArgument, json: Json = False) -> None:
 def print_status(study: "Study", json: bool) -> None:
     """The progress of a study."""
     from unknot.cli.screen import print_json, say
+    from unknot.core.text import counted
     from unknot.studies.omissions import describe_omissions
     from unknot.studies.results import describe_waits
 
@@ -29,8 +30,9 @@ def print_status(study: "Study", json: bool) -> None:
         print_json(facts)
         return
     for what in ("runs", "populations"):
+        noun = what.removesuffix("s")
         counts = [f"{n:,} {name}" for name, n in facts[what].items() if name != "all"]
-        say(f"{facts[what]['all']:,} {what}: {', '.join(counts)}")
+        say(f"{counted(facts[what]['all'], noun)}: {', '.join(counts)}")
     done, steps = facts["steps"]["done"], facts["steps"]["all"]
     say(f"{done:,} of {steps:,} steps ({done / max(steps, 1):.0%}), {facts['scores']:,} scores")
     if text := describe_omissions(facts["omissions"]):
