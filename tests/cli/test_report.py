@@ -45,6 +45,21 @@ def test_what_it_cannot_do_is_no_success(unknot, scores, tmp_path, monkeypatch):
     assert (code, "No space left" in err) == (1, True)
 
 
+def test_a_folder_for_a_paper(unknot, scores, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = unknot("report", scores, "--paper", "--metrics", "mig")
+    assert code == 0, err
+    assert "papers/scores/main.tex" in out
+    made = tmp_path / "papers" / "scores"
+    table = (made / "tables" / "scores.tex").read_text()
+    assert r"vae beta 2 & \textbf{0.205}" in table
+    for words in (("--baseline", "vae"), ("--published", scores)):
+        code, _, err = unknot("report", scores, "--paper", *words, "--out", tmp_path / "other")
+        assert (code, err.count("\n")) == (2, 1)
+        assert f"--paper takes no {words[0]}" in err
+    assert not (tmp_path / "other").exists()
+
+
 def test_published_values_are_held_against(unknot, scores, tmp_path):
     code, _, _ = unknot("report", scores, "--published", scores, "--out", tmp_path / "page")
     assert code == 0

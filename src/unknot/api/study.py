@@ -245,19 +245,27 @@ class Study:
                 rows.append({setting: value, "metric": name, **row})
         return pd.DataFrame(rows)
 
-    def report(self, out: str | Path | None = None, *, device: str = "cpu") -> Path:
-        """Write the page of the study; gives its path.
+    def report(
+        self, out: str | Path | None = None, *, paper: bool = False, device: str = "cpu"
+    ) -> Path:
+        """Write the page of the study, or its folder for a paper; gives the first file's path.
 
         Args:
-            out: A folder; ``report`` in that of the study when None.
+            out: A folder; ``report``, or ``paper``, in that of the study when None.
+            paper: Write LaTeX tables, PDF figures at column width, BibTeX and a paragraph on
+                methods instead of the page.
             device: What encodes and decodes the images of models.
         """
         from unknot.report.study import page
+        from unknot.report.study.paper import folder
 
-        folder = self.path / "report" if out is None else as_path("out", out)
-        if any((folder / name).exists() for name in ("run.toml", "study.db")):
-            raise StoreError(f"{folder} holds a run or a study; choose another folder.")
-        return page.report(self.path, folder, device=device)[0]
+        kind = "paper" if paper else "report"
+        place = self.path / kind if out is None else as_path("out", out)
+        if any((place / name).exists() for name in ("run.toml", "study.db")):
+            raise StoreError(f"{place} holds a run or a study; choose another folder.")
+        if paper:
+            return folder.paper(self.path, place)[0]
+        return page.report(self.path, place, device=device)[0]
 
     def archive(self, path: str | Path, *, weights: str = "half") -> Path:
         """Write the study as one zip file, which `unknot.load` reads.

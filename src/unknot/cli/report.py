@@ -20,9 +20,20 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Output folder.", show_default="STUDY/report, or reports/TABLE", parser=parse_path
+            help="Output folder.",
+            show_default="STUDY/report, or reports/TABLE; with --paper STUDY/paper, or "
+            "papers/TABLE",
+            parser=parse_path,
         ),
     ] = None,
+    paper: Annotated[
+        bool,
+        typer.Option(
+            "--paper",
+            help="Write a folder for a paper instead of the page: LaTeX tables, PDF figures at "
+            "column width, BibTeX, and a paragraph on methods.",
+        ),
+    ] = False,
     published: Annotated[
         Path | None,
         typer.Option(
@@ -72,24 +83,26 @@ def report(
     `unknot report scores.csv --out page --baseline vae --baseline mig=0.1`
 
     `unknot report studies/losses --where "recon<50" --baseline studies/betas:vae`
+
+    `unknot report studies/betas --paper`
     """
     from unknot.cli.screen import say
+    from unknot.core.errors import ConfigError
 
+    if paper and (baseline or published):
+        name = "--baseline" if baseline else "--published"
+        raise ConfigError(f"--paper takes no {name}; leave it out, or write the page instead.")
     if device != "cpu":  # a table needs no torch
         from unknot.engine.device import runtime
 
         runtime(device)  # or it would be said in the page alone
     in_study = study.is_dir() and (study / "study.db").exists()
-    folder = output_folder(out or (study / "report" if in_study else Path("reports") / study.stem))
-    files = write(
-        _by_name(study) or study,
-        folder,
-        scores=split_names(metrics),
-        published=_by_name(published),
-        baselines=baseline or [],
-        conditions=where or [],
-        device=device,
-    )
+    kind = "paper" if paper else "report"
+    folder = output_folder(out or (study / kind if in_study else Path(f"{kind}s") / study.stem))
+    options: dict[str, Any] = {"scores": split_names(metrics), "conditions": where or []}
+    if not paper:
+        options |= {"published": _by_name(published), "baselines": baseline or [], "device": device}
+    files = write(_by_name(study) or study, folder, paper=paper, **options)
     say(f"{len(files):,} files in {folder}. Open {files[0]}")
 
 
@@ -102,12 +115,14 @@ def _by_name(path: Path | None) -> Path | None:
     return Study2019Results().folder()
 
 
-def write(study: Path, folder: Path, **options: Any) -> list[Path]:
-    """Write the page of what is at a path, and say on the way what is being drawn."""
+def write(study: Path, folder: Path, *, paper: bool = False, **options: Any) -> list[Path]:
+    """Write the page of what is at a path, or its folder for a paper; say what is being drawn."""
     from unknot.cli.screen import stderr
     from unknot.report.study import page as study_page
+    from unknot.report.study.paper import folder as study_paper
 
     with stderr.status("drawing") as status:
         moves = stderr.is_terminal
         tell = (lambda text: status.update(stderr.render_str(text))) if moves else stderr.print
-        return study_page.report(study, folder, say=tell, warn=stderr.print, **options)
+        make = study_paper.paper if paper else study_page.report
+        return make(study, folder, say=tell, warn=stderr.print, **options)

@@ -59,8 +59,9 @@ def cbd(rows: Rows, settings: Settings) -> Measured:
     codes, and
     $$\mathrm{CbD} = \alpha \, \mathrm{row} + (1 - \alpha) \, \mathrm{column}.$$
 
-    Paper: Özcan 2024, "On disentangled representation learning" (thesis), eq. 5.3 to 5.9. Rows are
-    codes; it calls the row part compactness and the column part modularity, others the reverse.
+    Paper: Moğultay Özcan 2024, "On disentangled representation learning" (dissertation), eq. 5.3 to
+    5.9. Rows are codes; it calls the row part compactness and the column part modularity, others
+    the reverse.
     Differs: a constant code correlates with nothing. ``unknot`` takes ranks, so that outliers and
     monotone maps of a code do not matter, and leaves codes without information out; under ``paper``
     a dead latent counts as a gap of 0. The thesis sets it beside scores of the library of

@@ -63,8 +63,8 @@ def kl_decomposition(rows: Rows, settings: Settings) -> Measured:
     critic, at points drawn from them. Part ``per_code`` is the dimension-wise divergence of each
     latent. Factors are not used.
 
-    Paper: Chen et al. 2018, "Isolating sources of disentanglement in VAEs", equation 2; Hoffman and
-    Johnson 2016, "ELBO surgery"; Mushom 2020, equations 4.3 and 4.4.
+    Paper: Chen et al. 2018, "Isolating sources of disentanglement in variational autoencoders",
+    equation 2; Hoffman and Johnson 2016, "ELBO surgery"; Mushom 2020, equations 4.3 and 4.4.
     Differs: ``paper`` takes all posteriors of the data: exact but for the noise of points, which
     ``.error`` tells. ``unknot`` takes 10,000 of a grid. With $n$ of $N$ posteriors, the one that a
     point is from weighs $1 / N$ and the others share the rest, so that densities are right on

@@ -91,7 +91,7 @@ def mig(rows: Rows, settings: Settings | Exact | Neighbors) -> Measured:
 
     $$\frac1K \sum_k \frac{I(z_{(1)}; v_k) - I(z_{(2)}; v_k)}{H(v_k)}$$
 
-    Paper: Chen et al. 2018, "Isolating sources of disentanglement in VAEs".
+    Paper: Chen et al. 2018, "Isolating sources of disentanglement in variational autoencoders".
     Differs: ``paper`` integrates over posteriors, $q(z_j) = \frac1N \sum_n q(z_j | x_n)$, with one
     point drawn from each. It is exact where the rows are all there are: among fewer, narrow
     posteriors do not overlap, and information is overestimated. The others count codes, so that a

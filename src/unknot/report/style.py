@@ -151,6 +151,15 @@ def svg(figure: Figure) -> bytes:
     return data.getvalue()
 
 
+def pdf(figure: Figure) -> bytes:
+    """A figure as the bytes of a PDF file with its letters as letters, the same at every call."""
+    data = io.BytesIO()
+    arrange(figure)
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(data, format="pdf", metadata={"CreationDate": None, "Creator": None})
+    return data.getvalue()
+
+
 def _rendered(figure: Figure) -> UInt8[np.ndarray, "h w 3"]:
     """The pixels of a figure."""
     arrange(figure)

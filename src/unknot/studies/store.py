@@ -60,6 +60,17 @@ class RunRecord(NamedTuple):
     """Value and remark by metric, protocol, options, code and name."""
 
 
+class Measure(NamedTuple):
+    """How scores were computed."""
+
+    metric: str
+    protocol: str
+    options: dict[str, Any]
+    """The protocol's settings, and what else one must know to repeat it."""
+    code: str
+    """The version of unknot."""
+
+
 class StudyPopulation(NamedTuple):
     """A population of a study, and how far it is."""
 
@@ -196,6 +207,15 @@ class Store:
             column = name if protocol == own else f"{name}@{protocol}"
             remarks.setdefault(column, {})[remark] = runs, missing
         return remarks
+
+    def measures(self) -> list[Measure]:
+        """How the scores of the last step were computed, the newest last."""
+        rows = self._rows("SELECT metric, protocol, options, code FROM measures ORDER BY number")
+        measures = [
+            Measure(metric, protocol, parse_json(text), code)
+            for metric, protocol, text, code in rows
+        ]
+        return [m for m in measures if not {"step", "part"} & {*m.options}]
 
     def scored_steps(self) -> list[int]:
         """Steps before the last that have scores."""

@@ -12,6 +12,7 @@ import numpy as np
 import unknot
 from unknot.analysis import Results
 from unknot.analysis.configurations import Columns
+from unknot.analysis.health import AT_CHANCE
 from unknot.analysis.plain_table import numbers
 from unknot.core.border import parse_json
 from unknot.core.errors import UnknotError, WriteError
@@ -23,6 +24,17 @@ from unknot.metrics.parts.facts import protocols_for
 from unknot.studies.study import Study
 
 Levels = Mapping[str, Chance]
+
+
+def with_chance(
+    study: Study, results: Results, say: Callable[[str], None] = lambda _: None
+) -> tuple[Results, dict[str, dict[str, float]]]:
+    """Results with a mark of scores at chance, and chance levels by dataset."""
+    from unknot.engine.device import threads
+
+    with threads(1):
+        marks, chance = chance_levels(study, results, say)
+    return results.marked(**{AT_CHANCE: marks}), chance
 
 
 def chance_levels(

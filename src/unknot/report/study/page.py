@@ -12,7 +12,6 @@ import unknot
 from unknot.analysis import Results
 from unknot.analysis.claims import claims, warnings
 from unknot.analysis.configurations import Columns
-from unknot.analysis.health import AT_CHANCE
 from unknot.analysis.intervals import FEW, LEVEL, describe_coverage
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import DamageError
@@ -31,6 +30,7 @@ from unknot.report.study.blocks import (
     text_cell,
     value_cell,
 )
+from unknot.report.study.chance import with_chance
 from unknot.report.study.sections import over_datasets, sections
 from unknot.report.study.source import Source, file_prefix, read
 from unknot.report.study.specs import SPECS, shared_text, write_specs
@@ -71,7 +71,7 @@ def write_report(
         keep.damage.append(problem)
         keep.left_out.append(f"curves: {problem}")
     study = source.study
-    results, chance = _with_chance(study, source.results, say) if study else (source.results, {})
+    results, chance = with_chance(study, source.results, say) if study else (source.results, {})
     counts = text.count_runs(results)
     write_whole(folder / FIGURES / "runs.csv", csv_text(_records(results.table)).encode())
     several = len(results.by_data) > 1
@@ -115,18 +115,6 @@ def write_report(
             f"{folder / 'index.html'} is written, but not all of it: {keep.damage[0]}{more}"
         )
     return [folder / "index.html", *files, *keep.folder.files]
-
-
-def _with_chance(
-    study: Study, results: Results, say: Say
-) -> tuple[Results, dict[str, dict[str, float]]]:
-    """Results with a mark of scores at chance, and chance levels by dataset."""
-    from unknot.engine.device import threads
-    from unknot.report.study.chance import chance_levels
-
-    with threads(1):
-        marks, chance = chance_levels(study, results, say)
-    return results.marked(**{AT_CHANCE: marks}), chance
 
 
 def _damage(study: Study) -> list[str]:

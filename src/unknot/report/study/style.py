@@ -103,15 +103,24 @@ def across(n: int, most: int = 5) -> int:
 
 
 def panels(
-    n: int, *, size: tuple[float, float], head: float, title: str, most: int = 5
+    n: int,
+    *,
+    size: tuple[float, float],
+    head: float,
+    title: str,
+    most: int = 5,
+    width: float | None = None,
 ) -> tuple[Figure, list[Axes]]:
     """A figure of so many panels of a size in inches, row by row, and room for a title.
 
-    At most so many are side by side.
+    At most so many are side by side. In the column of a paper, of a width in inches, each has a row
+    of its own, and the caption says what the title would.
     """
-    wide = across(n, most)
+    wide = across(n, most) if width is None else 1
     down = -(-n // wide)
-    figure = new_figure((max(size[0] * wide, 4.6), size[1] * down + head), title)
+    figure = new_figure(
+        (width or max(size[0] * wide, 4.6), size[1] * down + head), "" if width else title
+    )
     return figure, [figure.add_subplot(down, wide, i + 1) for i in range(n)]
 
 

@@ -60,6 +60,7 @@ def draw(
     kind: Literal["box", "violin"] = "box",
     by: Literal["setting", "objective"] = "setting",
     baselines: Sequence[Baseline] = (),
+    width: float | None = None,
 ) -> DataFigure:
     """Each score over the seeds of each configuration, or over all runs of each objective.
 
@@ -72,13 +73,15 @@ def draw(
         kind: Boxes, or violins, whose width is the density of the runs.
         by: What has a box of its own.
         baselines: Lines across the panels.
+        width: Inches of a paper's column that it is made for, with a caption for title and notes.
     """
     names = results.choose(scores)
     configurations = results.configurations if by == "setting" else results.objectives
     layout, looked = configuration_rows(configurations), looks(c.objective for c in configurations)
     wide, most = _panel_width(max(map(len, layout.names)), len(names))
     figure, all_axes = panels(
-        len(names), size=(wide, ROW * (layout.length + 1.5) + 0.35), head=0.75, most=most,
+        len(names), size=(wide, ROW * (layout.length + 1.5) + 0.35), most=most, width=width,
+        head=0.0 if width else 0.75,
         title=f"Scores by {'configuration' if by == 'setting' else by}",
     )  # fmt: skip
     rows = []
@@ -94,8 +97,9 @@ def draw(
             plot_rows(axes, together, kind, looked[objective].color)
         set_panel(axes, score, grid="x", ticks=3)
         layout.label_axis(axes, looked)
-    missing = describe_missing(configurations, names)
-    footnote(figure, (LEGENDS[kind], missing, describe_baselines(baselines, names)))
+    if width is None:
+        missing = describe_missing(configurations, names)
+        footnote(figure, (LEGENDS[kind], missing, describe_baselines(baselines, names)))
     return DataFigure(figure, rows)
 
 

@@ -33,6 +33,8 @@ from unknot.report.style import number_ticks, set_panel, styled
 
 MOST_ACROSS = 3
 """Panels side by side."""
+LEGEND_ROW = 0.18
+"""Inches of a line of a legend in the column of a paper."""
 MARGIN = 0.6
 """Inches beside the places of a panel."""
 MOST_TOGETHER = 16
@@ -120,6 +122,7 @@ def draw(
     lines: Literal["objective", "data"] = "objective",
     objectives: Collection[str] | None = None,
     baselines: Sequence[Baseline] = (),
+    width: float | None = None,
 ) -> DataFigure:
     """Mean score over swept values, lines of each objective or dataset, with 95% intervals.
 
@@ -138,6 +141,7 @@ def draw(
         lines: What has lines of its own. The other of the two must have one value.
         objectives: Those that are shown; all there are unless given.
         baselines: Lines across the panels.
+        width: Inches of a paper's column that it is made for, with a caption for title and notes.
     """
     names = results.choose(scores)
     selected = [
@@ -156,10 +160,12 @@ def draw(
     counts = {point[score].n for points in summaries for point in points for score in names}
     interval = ", mean and 95% interval" if max(counts) >= FEW else ""
     figure, all_axes = panels(
-        len(names), most=MOST_ACROSS, size=(2.9, 2.1), head=1.0,
+        len(names), most=MOST_ACROSS, size=(2.9, 2.1), width=width,
+        head=1.0 if width is None else LEGEND_ROW * len(labels),
         title=f"Scores over {axis_name(selected)}{interval}",
     )  # fmt: skip
-    room = float(figure.get_size_inches()[0]) / across(len(names), MOST_ACROSS) - MARGIN
+    columns = 1 if width else across(len(names), MOST_ACROSS)
+    room = float(figure.get_size_inches()[0]) / columns - MARGIN
     for score, axes in zip(names, all_axes, strict=True):
         curves: list[MeansLine] = []
         for line, points in zip(selected, summaries, strict=True):
@@ -176,8 +182,9 @@ def draw(
         draw_baselines(axes, baselines, score, "y")
         set_panel(axes, score)
         _label_axis(axes, selected, room)
-    notes = (describe_baselines(baselines, names),)
-    legend(figure, dict(zip(labels, looked, strict=True)), across=2, notes=notes)
+    notes = () if width else (describe_baselines(baselines, names),)
+    entries = dict(zip(labels, looked, strict=True))
+    legend(figure, entries, across=1 if width else 2, notes=notes)
     rows = [
         {**point[score].row(), "swept_value": value, "axis": line.axis, "line": label}
         for line, label, points in zip(selected, labels, summaries, strict=True)
