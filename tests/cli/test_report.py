@@ -112,6 +112,7 @@ def test_nonsense_is_one_line(unknot, scores, tmp_path):
         ((scores, "--metrics", "mgi"), "mig"),
         ((scores, "--baseline", "vea"), "did you mean 'vae'"),
         ((scores, "--published", tmp_path / "nowhere"), "no study and no table"),
+        ((scores, "--published", "mushom"), "known: kumar2018, mushom2020, ozcan2024"),
     ):
         code, out, err = unknot("report", *words)
         assert code == 2, words

@@ -38,7 +38,8 @@ def report(
         Path | None,
         typer.Option(
             help="Published runs, or any CSV table of runs, to compare with; study2019_results for "
-            "those of `unknot data get study2019_results`.",
+            "those of `unknot data get study2019_results`; kumar2018, mushom2020 or ozcan2024 for "
+            "the means that these documents print.",
             parser=parse_path,
         ),
     ] = None,
@@ -79,6 +80,8 @@ def report(
     `unknot report studies/betas --published dsprites_full.csv --metrics mig,sap`
 
     `unknot report studies/betas --published study2019_results`
+
+    `unknot report studies/mushom --published mushom2020`
 
     `unknot report scores.csv --out page --baseline vae --baseline mig=0.1`
 

@@ -3,6 +3,7 @@
 import csv
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,6 +58,27 @@ def test_only_scores_of_one_protocol_are_compared(tmp_path, ours, difference):
     assert ("of the protocol unknot and the published ones of study2019" in text) == (
         ours == "unknot"
     )
+
+
+def test_means_of_a_document_beside_ours(tmp_path):
+    table = [
+        {"data": "dsprites", "objective": "beta_vae", "objective.beta": beta, "seed": seed,
+         "mig": mig + 0.01 * seed, "kl": 5.0 + seed + beta, "recon": 20.0 - seed}
+        for beta, mig in ((1.0, 0.2), (3.0, 0.4), (7.0, 0.9))
+        for seed in range(4)
+    ]  # fmt: skip
+    page, out = write(table, tmp_path, published=Path("mushom2020"))
+    held = {row["swept_value"]: row for row in rows(out, "published")}
+    assert {*held} == {"1.0", "3.0"}, "no beta of 7 is printed"
+    assert (held["1.0"]["published"], held["1.0"]["verdict"]) == ("0.201", "undecided")
+    assert (held["3.0"]["published_sd"], held["3.0"]["verdict"]) == ("0.028", "differs")
+    assert "2 values of ours next to printed ones: 1 different by more than chance" in page.text
+    assert "no number of ours could show that it is equal" in page.text
+    assert "mig and kl figure 5.16" in page.text
+    assert "could not be drawn" not in page.text
+    other = [{**row, "objective": "vae"} for row in table]
+    page, _ = write(other, tmp_path, published=Path("mushom2020"))
+    assert "Nothing here has a counterpart in it" in page.text
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 from unknot.analysis import Results
 from unknot.analysis.comparison import Comparison
 from unknot.analysis.configurations import is_number
+from unknot.analysis.documents import Beside, Document, PrintedCorrelation
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import DamageError, UnknotError, WriteError
 from unknot.core.files import inside, write_whole
@@ -27,6 +28,16 @@ FIGURES = "figures"
 
 
 @dataclass(frozen=True, eq=False)
+class Printed:
+    """What a document prints, and ours beside it."""
+
+    document: Document
+    values: list[Beside]
+    correlations: list[tuple[PrintedCorrelation, float, int]]
+    """Printed ones, and ours with the number of our runs."""
+
+
+@dataclass(frozen=True, eq=False)
 class Part:
     """What a part of the page is drawn from: the runs of one dataset, or those of all."""
 
@@ -39,6 +50,8 @@ class Part:
     """With published runs, where there are any."""
     note: str = ""
     """What to know of that comparison."""
+    printed: Printed | None = None
+    """Ours next to the values that a document prints, where one was named."""
     chance: Mapping[str, float] = field(default_factory=dict)
     """What codes that know nothing score."""
 

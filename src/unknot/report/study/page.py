@@ -12,6 +12,7 @@ import unknot
 from unknot.analysis import Results
 from unknot.analysis.claims import claims, warnings
 from unknot.analysis.configurations import Columns
+from unknot.analysis.documents import Document
 from unknot.analysis.intervals import FEW, LEVEL, describe_coverage
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import DamageError
@@ -32,7 +33,7 @@ from unknot.report.study.blocks import (
 )
 from unknot.report.study.chance import with_chance
 from unknot.report.study.sections import over_datasets, sections
-from unknot.report.study.source import Source, file_prefix, read
+from unknot.report.study.source import Source, file_prefix, read, read_published
 from unknot.report.study.specs import SPECS, shared_text, write_specs
 from unknot.studies.export import varying_settings
 from unknot.studies.study import Study
@@ -47,7 +48,7 @@ def write_report(
     source: Source,
     folder: Path,
     *,
-    published: Source | None = None,
+    published: Source | Document | None = None,
     device: str = "cpu",
     say: Say = lambda _: None,
 ) -> list[Path]:
@@ -58,7 +59,7 @@ def write_report(
     Args:
         source: The runs, from `unknot.report.study.source.read`.
         folder: Where to write.
-        published: Runs to hold ours against.
+        published: Runs to hold ours against, or a document that prints means.
         device: For pictures of models.
         say: Told what is being done.
 
@@ -149,11 +150,13 @@ def report(
     source = read(path, scores, baselines, conditions)
     for note in source.notes:
         warn(note)
-    theirs = read(published) if published else None
+    theirs = read_published(published) if published else None
     return write_report(source, out, published=theirs, device=device, say=say)
 
 
-def _part(source: Source, results: Results, prefix: str, published: Source | None) -> Part:
+def _part(
+    source: Source, results: Results, prefix: str, published: Source | Document | None
+) -> Part:
     """What the part of one dataset is drawn from."""
     if not results.scores:
         return Part(results, prefix)
@@ -161,6 +164,8 @@ def _part(source: Source, results: Results, prefix: str, published: Source | Non
     part = Part(results, prefix, find_baselines(results, names, source.others), source.study)
     if published is None:
         return part
+    if isinstance(published, Document):
+        return replace(part, printed=source.beside(results, published))
     comparison, note = source.compare(results, published)
     return replace(part, comparison=comparison, note=note)
 

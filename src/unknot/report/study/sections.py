@@ -17,6 +17,7 @@ from unknot.report.study.blocks import (
 )
 from unknot.report.study.figures.swept_value import axis_name, describe_lines, ordered_lines
 from unknot.report.study.figures.trade_off import scores_with_cost
+from unknot.report.study.printed import describe_printed, printed_tables
 from unknot.report.study.replication import replication_tables
 from unknot.report.study.selection_tables import selection_tables
 
@@ -95,6 +96,8 @@ def _all_configurations(part: Part, folder: FigureFolder) -> list[Grid | More]:
 
 
 def _published(part: Part, folder: FigureFolder) -> list[Grid | More]:
+    if part.printed:
+        return [*printed_tables(part.printed, folder, part.prefix)]
     if part.comparison is None or not part.comparison.differences:
         return []
     values = tables.published_values(part.comparison, f"{part.prefix}published.csv")
@@ -203,9 +206,13 @@ SECTIONS = (
     Kind(
         "published",
         "Comparison with published values",
-        lambda part: part.note + tables.describe_published(part.comparison),
+        lambda part: (
+            describe_printed(part.printed)
+            if part.printed
+            else part.note + tables.describe_published(part.comparison)
+        ),
         _published,
-        present=lambda part: part.comparison is not None,
+        present=lambda part: bool(part.comparison or part.printed),
     ),
     Kind(
         "training",

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 
-from unknot.analysis import Results, compare, published
+from unknot.analysis import Results, compare, documents, published
+from unknot.analysis.claims import FEW_RUNS
 from unknot.analysis.comparison import Comparison
 from unknot.analysis.configurations import (
     FACTS,
@@ -21,6 +22,7 @@ from unknot.analysis.configurations import (
     score_names,
     setting_names,
 )
+from unknot.analysis.documents import Document, beside, our_column
 from unknot.core import registry
 from unknot.core.border import LONGEST_TEXT
 from unknot.core.csv_files import read_table
@@ -33,6 +35,7 @@ from unknot.metrics import facts, lower_is_better
 from unknot.metrics.parts.facts import LOSSES, ONE_FACTOR
 from unknot.report.study.baselines import OtherRuns, has_baseline
 from unknot.report.study.baselines import baselines as find_baselines
+from unknot.report.study.blocks import Printed
 from unknot.report.study.run_columns import LOWEST, asks_for_lowest, runs_where, with_lowest
 from unknot.studies import database
 from unknot.studies.study import Study
@@ -89,10 +92,35 @@ class Source:
         )
         return comparison, note if differ else ""
 
+    def beside(self, results: Results, document: Document) -> Printed:
+        """Our values and correlations next to those that a document prints."""
+        values = beside(document, results, self.protocol)
+        correlations = []
+        for printed in document.correlations:
+            names = [our_column(document, results, name, self.protocol)
+                     for name in (printed.first, printed.second)]  # fmt: skip
+            n = results.runs_with(*names) if all(names) else 0
+            if n >= FEW_RUNS:
+                correlation, _ = results.agreement(names).between(*names)
+                correlations.append((printed, correlation, n))
+        return Printed(document, values, correlations)
+
 
 def file_prefix(results: Results, data: str) -> str:
     """Start of the names of a dataset's files, where there are several datasets."""
     return f"{file_stem(data)}-" if len(results.by_data) > 1 else ""
+
+
+def read_published(path: Path) -> "Source | Document":
+    """Published runs to hold ours against, or a document by its name."""
+    if not path.exists() and str(path) in documents.names():
+        return documents.document(str(path))
+    if not path.exists():
+        raise StoreError(
+            f"There is no study and no table at {path}, and no document of this name; known: "
+            f"{', '.join(documents.names())}."
+        )
+    return read(path)
 
 
 def read(
