@@ -37,8 +37,8 @@ MOST_PAIRED = 100
 
 
 def winners(results: Results) -> list[Grid]:
-    """The best configuration of each score and how sure that is; none of a single one."""
-    if len(results.configurations) < 2:
+    """The best configuration of each score and how sure that is; none where nothing is ranked."""
+    if len(results.configurations) < 2 or not results.winners:
         return []
     columns: dict[str, Callable[[Winner], Cell]] = {
         "score": lambda winner: text_cell(winner.score),

@@ -52,6 +52,8 @@ class Part:
     """What to know of that comparison."""
     printed: Printed | None = None
     """Ours next to the values that a document prints, where one was named."""
+    unlabelled: Sequence[Any] = ()
+    """Of data without labels what `unknot.report.study.without_labels` measures."""
     chance: Mapping[str, float] = field(default_factory=dict)
     """What codes that know nothing score."""
 

@@ -6,7 +6,7 @@ Beside it stands a page with the full settings of a study's runs, a block for ea
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import unknot
 from unknot.analysis import Results
@@ -40,6 +40,9 @@ from unknot.studies.study import Study
 
 MOST_LISTED = 500
 """Runs that the page lists; the CSV file has all."""
+
+if TYPE_CHECKING:  # a table needs no torch
+    from unknot.report.study.without_labels import Unlabelled
 
 Say = Callable[[str], None]
 
@@ -80,7 +83,8 @@ def write_report(
     for data, of_data in results.by_data.items():
         say(f"drawing {data}" if data else "drawing")
         part = _part(source, of_data, file_prefix(results, data), published)
-        parts[data] = replace(part, chance=chance.get(data, {}))
+        unlabelled = keep.attempt(f"{part.prefix}without-labels", _unlabelled, study, of_data, say)
+        parts[data] = replace(part, chance=chance.get(data, {}), unlabelled=unlabelled)
         pages[data] = {"name": data, "several": several, **_page_of(parts[data], keep)}
     over = over_datasets(Part(results), keep) if several else None
     score = [*results.ranked, *results.scores][0]
@@ -116,6 +120,17 @@ def write_report(
             f"{folder / 'index.html'} is written, but not all of it: {keep.damage[0]}{more}"
         )
     return [folder / "index.html", *files, *keep.folder.files]
+
+
+def _unlabelled(study: Study | None, results: Results, say: Say) -> "list[Unlabelled]":
+    """What is known of configurations without labels; nothing of tables and of labelled data."""
+    from unknot.engine.device import threads
+    from unknot.report.study.without_labels import measure_unlabelled
+
+    if study is None:
+        return []
+    with threads(1):
+        return measure_unlabelled(study, results, say)
 
 
 def _damage(study: Study) -> list[str]:

@@ -107,7 +107,27 @@ def _published(part: Part, folder: FigureFolder) -> list[Grid | More]:
     ]
 
 
+def _without_labels_text(part: Part) -> str:
+    from unknot.report.study.without_labels import describe_choices
+
+    return describe_choices(part.results, part.unlabelled)
+
+
+def _without_labels(part: Part, folder: FigureFolder) -> list[Grid | More]:
+    if not part.unlabelled:  # a table needs no torch
+        return []
+    from unknot.report.study.without_labels import unlabelled_tables
+
+    return [*unlabelled_tables(part.results, part.unlabelled, folder, part.prefix)]
+
+
 SECTIONS = (
+    Kind(
+        "without-labels",
+        "Without labels: what each criterion would choose",
+        _without_labels_text,
+        _without_labels,
+    ),
     Kind(
         "best",
         "Best mean of each score",

@@ -43,7 +43,7 @@ def applies(part: Part) -> Iterator[Figure]:
     results, pair = part.results, ("kl", "recon")
     if results.runs_with(*pair) < 2:
         return
-    names = list(map(_likelihood, results.configurations))
+    names = list(map(likelihood_name, results.configurations))
     distinct = list(dict.fromkeys(names))
     for likelihood in distinct:
         rows = [c for c, name in zip(results.configurations, names, strict=True)
@@ -55,7 +55,7 @@ def applies(part: Part) -> Iterator[Figure]:
             yield Figure("trade-offs", f"rate-distortion{suffix}", show)
 
 
-def _likelihood(configuration: Configuration) -> str:
+def likelihood_name(configuration: Configuration) -> str:
     """The likelihood that a reconstruction loss belongs to; empty where the table has none."""
     settings = configuration.settings
     name = settings.get("objective.likelihood", "")
@@ -106,7 +106,7 @@ def draw(
         distortion: Name of a column.
         likelihood: Whose configurations are shown; empty for those of which none is known.
     """
-    configurations = [c for c in results.configurations if _likelihood(c) == likelihood]
+    configurations = [c for c in results.configurations if likelihood_name(c) == likelihood]
     nats = likelihood in NATS
     results.choose([rate, distortion])
     looked = looks(c.objective for c in configurations)
