@@ -5,9 +5,12 @@ Here, a few steps of each kind of population are trained.
 
 import itertools
 import math
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+
+import torch
 
 from unknot.core.errors import UnknotError
 from unknot.core.objective import views_of
@@ -44,6 +47,9 @@ class Estimate:
     kinds: int
     problems: tuple[str, ...] = ()
     """Why some kinds could not be measured."""
+    memory: int = 0
+    """Bytes of a worker, on a GPU of the GPU, at most, while the kinds were measured; 0 where the
+    system does not say."""
 
     @property
     def text(self) -> str:
@@ -91,7 +97,20 @@ def estimate(plan: Plan, shards: Sequence[Shard], machine: Machine) -> Estimate:
         for kind, alike in kinds.items()
         for shard in alike
     )
-    return Estimate(work / machine.workers, len(paces), len(kinds), tuple(problems))
+    memory = peak_memory(machine.device)
+    return Estimate(work / machine.workers, len(paces), len(kinds), tuple(problems), memory)
+
+
+def peak_memory(device: str) -> int:
+    """Bytes that this process has taken at most, on a GPU those of the GPU; 0 if nobody says."""
+    if device.startswith("cuda"):
+        return int(torch.cuda.max_memory_allocated())
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def seconds_per_step(specs: Sequence[TrainSpec], device: str) -> float:

@@ -4,6 +4,7 @@ import csv
 import importlib.util
 import io
 import json
+import re
 
 import pytest
 from studies.bars import UNKNOT
@@ -53,6 +54,8 @@ def test_a_plan_says_how_much_there_is_to_do_and_writes_nothing(
     assert "4 runs (2 configurations x 2 seeds)" in out
     assert "40 steps" in out
     assert "of training on this machine" in out
+    (size,) = re.findall(r"Memory: about ([0-9.]+) GB for each of", out)
+    assert 0.1 < float(size) < 50
     code, out, _ = unknot("study", "plan", made[0], "--json", "--no-estimate", "--device", "cpu")
     facts = json.loads(out)
     assert (facts["runs"], facts["configurations"], facts["steps"]) == (4, 2, 40)

@@ -88,6 +88,10 @@ def test_losses_of_different_kinds_are_not_compared():
     gaussian = results_of({4.0: [3.0, 4.0]}, **{"objective.likelihood": "gaussian"})
     mixed = [*rows(results_of({1.0: [20.0, 21.0]})), *rows(gaussian)]
     assert total_loss(Results(mixed, ["recon"])) == []
+    blurred = results_of(
+        {1.0: [20.0, 21.0], 4.0: [3.0, 4.0]}, **{"objective.likelihood": "overlap"}
+    )
+    assert total_loss(blurred) == [], "that is no density of images"
     learnt = [{**row, "objective": "sigma_vae"} for row in rows(results_of({1.0: [20.0, 21.0]}))]
     assert total_loss(Results(learnt, ["recon"])) == []
     assert choices(Results(mixed, ["recon"]), []) == {}

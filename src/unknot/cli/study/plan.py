@@ -123,6 +123,7 @@ def plan(
         time = estimates.estimate(study, populations, this_machine)
         facts["seconds"] = time.seconds if time.measured else None
         facts["estimate"] = time.text
+        facts["memory_bytes"] = time.memory
     if json:
         print_json({**facts, "plan": settings, "ids": [run.id for run in study.runs]})
         return
@@ -161,5 +162,13 @@ def plan(
     say(f"Machine: {this_machine.text}.")
     if "estimate" in facts:
         say(f"Time: {facts['estimate']}.")
+    if facts.get("memory_bytes"):
+        where = (
+            "the GPU"
+            if this_machine.gpu
+            else f"for each of {counted(this_machine.workers, 'worker')}"
+        )
+        size = facts["memory_bytes"] / 2**30
+        say(f"Memory: about {size:.1f} GB {where} (the most while these steps were trained).")
     if "budget" in facts:
         say(f"Budget: {facts['budget']}.")

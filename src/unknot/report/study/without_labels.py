@@ -29,7 +29,7 @@ from unknot.report.study.blocks import (
     number_cell,
     text_cell,
 )
-from unknot.report.study.figures.rate_distortion import LEARNT_VARIANCE, likelihood_name
+from unknot.report.study.figures.rate_distortion import LEARNT_VARIANCE, NATS, likelihood_name
 from unknot.report.study.specs import SPECS
 from unknot.report.study.style import swept_text
 from unknot.studies.study import Study
@@ -41,6 +41,8 @@ MOST_SEEDS = 5
 MOST_MODELS = 200
 """Models of a study; with more, nothing is measured."""
 FEWEST = 2
+DENSITIES = (*NATS, "gaussian", "sigmoid_gaussian")
+"""Likelihoods whose loss is minus the logarithm of a density, but for a constant."""
 UDR, RANKS, LOSS = "UDR", "agreement of seeds", "the loss recon + kl"
 
 Model = tuple[str, Float[torch.Tensor, "n z"], Float[torch.Tensor, " z"]]
@@ -166,7 +168,11 @@ def total_loss(results: Results) -> list[dict[str, Any]]:
     """
     configurations = results.configurations
     kinds = {likelihood_name(c) for c in configurations}
-    if len(kinds) > 1 or any(c.objective in LEARNT_VARIANCE for c in configurations):
+    if (
+        len(kinds) > 1
+        or kinds - {*DENSITIES}
+        or any(c.objective in LEARNT_VARIANCE for c in configurations)
+    ):
         return []
     rows = []
     for c in configurations:
@@ -250,9 +256,9 @@ def unlabelled_tables(
     most = max(len(one.active) for one in measured)
     note = (
         f"Means over models; below them their range. {UDR}: Duan et al. 2020, by a lasso; {RANKS}: "
-        "the same by rank correlations; 1 is the same latents in all seeds. Both from the codes of "
-        f"up to {ROWS:,} images of up to {counted(most, 'model')} of each configuration. A latent "
-        f"is in use above {UNUSED:g} nats."
+        "the same by rank correlations. Equal latents in all seeds give 0.9 and 1. Both are from "
+        f"the codes of up to {ROWS:,} images of up to {counted(most, 'model')} of each "
+        f"configuration. A latent is in use above {UNUSED:g} nats."
     )
     file = folder.table(f"{prefix}without-labels", [_record(one) for one in measured])
     return [*grids, Grid(head, rows, note=note, file=file)]
