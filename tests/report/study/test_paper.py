@@ -13,6 +13,7 @@ from report.study_pages import one_cell, study
 from scipy import stats
 
 from unknot.analysis import Results
+from unknot.api.study import Study
 from unknot.core import registry
 from unknot.core.csv_files import csv_text
 from unknot.report.study.paper import folder as paper_folder
@@ -295,7 +296,8 @@ def test_one_seed_is_no_evidence(tmp_path):
 def test_a_study_names_protocols_versions_and_seeds(tiny, tmp_path):
     options = {"seeds": "[3, 5]", "steps": 10, "metrics": '["mig", "sap@study2019"]'}
     made = small_study.train(tmp_path / "study", tiny, grids=small_study.ANOTHER, **options)
-    paper_folder.paper(made.path, tmp_path / "paper")
+    first = Study.open(made.path).report(tmp_path / "paper", paper=True)
+    assert first == tmp_path / "paper" / "main.tex"
     text = (tmp_path / "paper" / "methods.md").read_text()
     for part in (
         "mig [@chen2018isolating] (protocol unknot, version",
