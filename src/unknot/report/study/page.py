@@ -31,7 +31,6 @@ from unknot.report.study.blocks import (
     text_cell,
     value_cell,
 )
-from unknot.report.study.chance import with_chance
 from unknot.report.study.sections import over_datasets, sections
 from unknot.report.study.source import Source, file_prefix, read, read_published
 from unknot.report.study.specs import SPECS, shared_text, write_specs
@@ -75,7 +74,11 @@ def write_report(
         keep.damage.append(problem)
         keep.left_out.append(f"curves: {problem}")
     study = source.study
-    results, chance = with_chance(study, source.results, say) if study else (source.results, {})
+    results, chance = source.results, dict[str, dict[str, float]]()
+    if study:  # a table needs no torch
+        from unknot.report.study.chance import with_chance
+
+        results, chance = with_chance(study, results, say)
     counts = text.count_runs(results)
     write_whole(folder / FIGURES / "runs.csv", csv_text(_records(results.table)).encode())
     several = len(results.by_data) > 1
@@ -124,11 +127,11 @@ def write_report(
 
 def _unlabelled(study: Study | None, results: Results, say: Say) -> "list[Unlabelled]":
     """What is known of configurations without labels; nothing of tables and of labelled data."""
+    if study is None:  # a table needs no torch
+        return []
     from unknot.engine.device import threads
     from unknot.report.study.without_labels import measure_unlabelled
 
-    if study is None:
-        return []
     with threads(1):
         return measure_unlabelled(study, results, say)
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from unknot.analysis import Results
 from unknot.core.files import file_stem, inside, write_whole
 from unknot.report.study.boxes import describe_missing
-from unknot.report.study.chance import with_chance
 from unknot.report.study.figures import spread, swept_value
 from unknot.report.study.paper.latex import escape
 from unknot.report.study.paper.methods import methods
@@ -71,7 +70,9 @@ def write_paper(source: Source, folder: Path, *, say: Say = lambda _: None) -> l
         say: Told what is being done.
     """
     results = source.results
-    if source.study:
+    if source.study:  # a table needs no torch
+        from unknot.report.study.chance import with_chance
+
         results, _ = with_chance(source.study, results, say)
     files, floats = Files(), list[str]()
     for data, part in results.by_data.items():
