@@ -12,7 +12,13 @@ from places import filled
 from unknot.core import registry
 from unknot.core.errors import DataError
 from unknot.metrics import facts
-from unknot.metrics.parts.facts import MEANINGS, protocol_table, protocols_for
+from unknot.metrics.parts.facts import (
+    MEANINGS,
+    by_property,
+    property_text,
+    protocol_table,
+    protocols_for,
+)
 
 PAGE = Path(__file__).with_suffix(".md")
 HEADINGS = {
@@ -33,9 +39,13 @@ CLASSIC = ("beta_vae", "dci", "explicitness", "factor_vae", "irs", "mig", "modul
 
 
 def catalogue() -> str:
-    """Every metric in one line, with its facts."""
+    """Every metric in one line, with its facts; a table for each property that is measured."""
     head = ["| name | what it is | range | better | needs | how to read it |", "|---" * 6 + "|"]
-    return "\n".join([*head, *map(_line, registry.names("metrics"))])
+    groups = by_property(registry.names("metrics")).items()
+    return "\n\n".join(
+        "\n".join([f"*{of.capitalize()}*: {property_text(of)}.\n", *head, *map(_line, names)])
+        for of, names in groups
+    )
 
 
 def _line(name: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from unknot.core import registry
 from unknot.core.hyper import hyper_fields
+from unknot.objectives.parts.families import FAMILIES, families, supervision
 
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\
@@ -46,19 +47,31 @@ The setting `likelihood` defines the decoder output and the reconstruction loss
 - "poisson", "negative_binomial": for [tables of counts](tables.md#counts); logits of each column's
   share of the row's total, and for the negative binomial one learnt dispersion for each column.
 
+## Families
+
+An objective belongs to a family by what it acts on. Supervision is what the choice of images tells it: pairs that share factors, or
+triplets ordered by their distance. `unknot figures objective_families` draws both as one table. An objective of another package states
+its family as a class variable, `family = "posterior"`; without one it is listed under *other*.
+
 """
 
 
 def page() -> str:
     """The text of the page."""
     names = registry.names("objectives")
+    return HEAD + "\n".join(map(_family, families(names).items())) + "".join(map(_section, names))
+
+
+def _family(group: tuple[str, list[str]]) -> str:
+    """A family's objectives as a table under what they act on."""
+    family, names = group
     rows = [
         f"| [`{name}`](#{name}) | {_cell(registry.summary('objectives', name))} "
-        f"| {registry.paper('objectives', name)} |"
+        f"| {supervision(name)} | {registry.paper('objectives', name)} |\n"
         for name in names
     ]
-    table = ["| name | what it is | paper |", "|---|---|---|", *rows]
-    return HEAD + "\n".join(table) + "\n" + "".join(_section(name) for name in names)
+    head = "| name | what it is | supervision | paper |\n|---|---|---|---|\n"
+    return f"*{family.capitalize()}*: {FAMILIES[family]}.\n\n{head}{''.join(rows)}"
 
 
 def _section(name: str) -> str:

@@ -48,7 +48,8 @@ class What(StrEnum):
 def list_(what: Annotated[What, typer.Argument(help="What to list.")], json: Json = False) -> None:
     """List objectives, datasets, metrics, nets or samplers with their settings and presets.
 
-    Includes those that other installed packages add.
+    Includes those that other installed packages add. Objectives are grouped by what they act on,
+    metrics by what they measure.
 
     Change a setting with `--set objective.NAME=VALUE`, `--set net.NAME=VALUE` and so on. A preset
     is a named set of settings, e.g. `--preset study2019`. A sampler chooses the images of each
@@ -63,22 +64,48 @@ def list_(what: Annotated[What, typer.Argument(help="What to list.")], json: Jso
     if json:
         print_json(rows)
         return
-    for row in rows:
-        say((row["name"], "bold"), f"  {row['what it is']}")
-        settings = [f"{key}={usual}" if usual else key for key, usual in row["settings"].items()]
-        lines = [row["paper"], " ".join(settings)]
-        if "better" in row:
-            better = BETTER.get(row["better"], f"{row['better']} is better")
-            lines.append(f"{better}; needs {', '.join(row['needs'])}")
-        if row["presets"]:
-            lines.append(f"presets: {', '.join(row['presets'])}")
-        for line in filter(None, lines):
-            say((f"  {line}", "dim"))
+    by_name = {row["name"]: row for row in rows}
+    for heading, members in _groups(what.value, list(by_name)).items():
+        if heading:
+            title, colon, rest = heading.partition(": ")
+            say(("\n" + title.capitalize(), "bold underline"), colon + rest)
+        for name in members:
+            _show(by_name[name])
     say(f"\n{USES[what]}")
     for pattern, document in DOCUMENTS.items():
         if re.search(pattern, str(rows)):
             who, colon, rest = document.partition(": ")
             say((who, "bold"), colon + rest)
+
+
+def _groups(room: "Room", names: list[str]) -> dict[str, list[str]]:
+    """Names under the headings of their groups; all under an empty one where there are none."""
+    if room == "objectives":
+        from unknot.objectives.parts.families import FAMILIES, families
+
+        return {f"{one}: {FAMILIES[one]}": of for one, of in families(names).items()}
+    if room == "metrics":
+        from unknot.metrics.parts.facts import by_property, property_text
+
+        return {f"{one}: {property_text(one)}": of for one, of in by_property(names).items()}
+    return {"": names}
+
+
+def _show(row: dict[str, Any]) -> None:
+    from unknot.cli.screen import say
+
+    say((row["name"], "bold"), f"  {row['what it is']}")
+    settings = [f"{key}={usual}" if usual else key for key, usual in row["settings"].items()]
+    lines = [row["paper"], " ".join(settings)]
+    if row.get("supervision", "none") != "none":
+        lines.append(f"supervision: {row['supervision']}")
+    if "better" in row:
+        better = BETTER.get(row["better"], f"{row['better']} is better")
+        lines.append(f"{better}; needs {', '.join(row['needs'])}")
+    if row["presets"]:
+        lines.append(f"presets: {', '.join(row['presets'])}")
+    for line in filter(None, lines):
+        say((f"  {line}", "dim"))
 
 
 def _rows(room: "Room") -> list[dict[str, Any]]:
@@ -94,6 +121,10 @@ def _rows(room: "Room") -> list[dict[str, Any]]:
             "settings": {},
             "presets": [],
         }
+        if room == "objectives":
+            from unknot.objectives.parts.families import family, supervision
+
+            row |= {"family": family(name), "supervision": supervision(name)}
         # One broken package must not hide the others; the summary says what is wrong with it.
         with suppress(ConfigError):
             row["settings"] = registry.settings(room, name)

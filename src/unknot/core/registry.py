@@ -36,6 +36,8 @@ class Entry:
     presets: list[str]
     literals: dict[str, Any]
     """Keyword arguments of its decorator that are plain values."""
+    constants: dict[str, Any]
+    """Class variables that are plain values."""
 
 
 Room: TypeAlias = Literal["objectives", "metrics", "datasets", "nets", "samplers"]
@@ -163,6 +165,18 @@ def literals(room: Room, name: str) -> dict[str, Any] | None:
     return ours[name].literals if name in (ours := _ours(room)) else None
 
 
+def constant(room: Room, name: str, key: str) -> Any:
+    """A class variable of a thing, read without importing ours; None where it has none.
+
+    Example:
+        >>> constant("objectives", "ada_gvae", "sampler")
+        'pairs'
+    """
+    if name in (ours := _ours(room)):
+        return ours[name].constants.get(key)
+    return getattr(get(room, name), key, None)
+
+
 def presets(room: Room, name: str) -> dict[str, Any]:
     """Named settings of a thing: the ``PRESETS`` of its module, instances of its class.
 
@@ -222,7 +236,12 @@ def _files(package: str) -> dict[str, Entry]:
             if node.name.lower() == module.name.replace("_", "") or node.name == module.name:
                 doc = ast.get_docstring(node) or ""
                 entries[module.name] = Entry(
-                    node.name, doc, _fields(node), _presets(tree), _literals(node)
+                    node.name,
+                    doc,
+                    _fields(node),
+                    _presets(tree),
+                    _literals(node),
+                    _constants(node),
                 )
     return entries
 
@@ -260,6 +279,19 @@ def _literals(node: ast.ClassDef | ast.FunctionDef) -> dict[str, Any]:
             with contextlib.suppress(ValueError):  # not a plain value
                 literals[str(keyword.arg)] = ast.literal_eval(keyword.value)
     return literals
+
+
+def _constants(node: ast.ClassDef | ast.FunctionDef) -> dict[str, Any]:
+    constants = {}
+    for line in node.body:
+        if (
+            isinstance(line, ast.AnnAssign)
+            and line.value
+            and ast.unparse(line.annotation).startswith("ClassVar")
+        ):
+            with contextlib.suppress(ValueError):  # not a plain value
+                constants[ast.unparse(line.target)] = ast.literal_eval(line.value)
+    return constants
 
 
 def _outsiders(room: Room) -> dict[str, EntryPoint]:

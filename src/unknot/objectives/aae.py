@@ -1,6 +1,7 @@
 """The adversarial autoencoder."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -14,6 +15,7 @@ from unknot.core.optim import Adam
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, kl_normal, reconstruction
 from unknot.objectives.parts.critics import build_critic, check_critic, critic_adam, tell_apart
+from unknot.objectives.parts.families import Family
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class AAE(Adversarial, Recoding):
     critic_beta1: float = 0.5
     critic_beta2: float = 0.999
     likelihood: Likelihood = "gaussian"
+    family: ClassVar[Family] = "aggregate"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "lambda_adversary")

@@ -7,6 +7,7 @@ from unknot.core.hyper import Hyper
 from unknot.core.objective import MultiView, Net, Note, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
+from unknot.objectives.parts.families import Family
 from unknot.objectives.parts.sharing import check_unit, count, deltas, share, shared_latents
 
 
@@ -35,6 +36,7 @@ class AdaAE(MultiView, Recoding):
     likelihood: Likelihood = "bernoulli"
     views: ClassVar[int] = 2
     sampler: ClassVar[str] = "pairs"
+    family: ClassVar[Family] = "reconstruction"
 
     def __post_init__(self) -> None:
         check_unit(self, "eta")

@@ -11,6 +11,7 @@ from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import MultiView, Net, Step, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, beta_of_means
+from unknot.objectives.parts.families import Family
 from unknot.objectives.parts.sharing import Delta, check_unit, pair_terms
 
 Precision: TypeAlias = Literal["mean", "sum"]
@@ -44,6 +45,7 @@ class AdaMLVAE(MultiView):
     likelihood: Likelihood = "bernoulli"
     views: ClassVar[int] = 2
     sampler: ClassVar[str] = "pairs"
+    family: ClassVar[Family] = "posterior"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "beta")

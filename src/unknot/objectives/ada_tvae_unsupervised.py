@@ -14,6 +14,7 @@ from unknot.core.objective import Batchwise, Net, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, beta_of_means, kl_normal, reconstruction
 from unknot.losses.overlap import Overlap
+from unknot.objectives.parts.families import Family
 from unknot.objectives.parts.sharing import Delta, check_unit
 from unknot.objectives.parts.triplets import Margin, Norm, adaptive_triplet_terms
 from unknot.schedules import linear
@@ -55,6 +56,7 @@ class AdaTVAEUnsupervised(Batchwise):
     rounds: int = 2
     likelihood: Likelihood = "bernoulli"
     least_batch: ClassVar[int] = 3
+    family: ClassVar[Family] = "distances"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "beta", "alpha", "psi")

@@ -1,10 +1,12 @@
 """The plain autoencoder."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from unknot.core.objective import Net, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
+from unknot.objectives.parts.families import Family
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class AE(Recoding):
     """
 
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "reconstruction"
 
     def recode(self, net: Net, q: Posterior) -> Posterior:
         """The mean, as good as exact."""

@@ -1,10 +1,12 @@
 """The VAE with a capacity that grows as it trains."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Note, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.families import Family
 from unknot.schedules import linear
 
 
@@ -27,6 +29,7 @@ class AnnealedVAE:
     gamma: Hyper = 1000.0
     c: Hyper = linear(0.0, 25.0, 100_000.0)
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "weights"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "gamma", "c")

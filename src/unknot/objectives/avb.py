@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -13,6 +14,7 @@ from unknot.core.objective import Adversarial, Net, Note, Step, Term, Terms
 from unknot.core.optim import Adam
 from unknot.losses import Likelihood, kl_normal, reconstruction
 from unknot.objectives.parts.critics import build_critic, check_critic, critic_adam, tell_apart
+from unknot.objectives.parts.families import Family
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class AVB(Adversarial):
     critic_beta1: float = 0.5
     critic_beta2: float = 0.999
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "inference"
 
     def __post_init__(self) -> None:
         check_critic(self)

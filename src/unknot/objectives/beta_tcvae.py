@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import torch
 from jaxtyping import Float
@@ -14,6 +14,7 @@ from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Batchwise, Net, Note, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.families import Family
 
 Estimator: TypeAlias = Literal["none", "mws", "mixture", "mss"]
 Reading: TypeAlias = Literal["weights", "beta_minus_1", "extra_tc"]
@@ -54,6 +55,7 @@ class BetaTCVAE(Batchwise):
     estimator: Estimator = "mws"
     reading: Reading = "weights"
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "aggregate"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "alpha", "beta", "gamma")

@@ -1,10 +1,12 @@
 """The beta-VAE."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.families import Family
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class BetaVAE:
 
     beta: Hyper = 4.0
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "posterior"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "beta")

@@ -1,6 +1,7 @@
 """ControlVAE."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Int
@@ -10,6 +11,7 @@ from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Carry, ExtraState, Net, Stateful, Step, Terms
 from unknot.losses import Likelihood, kl_normal
 from unknot.objectives.parts.control import controlled_terms, gains, position, target_at
+from unknot.objectives.parts.families import Family
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class ControlVAE(Stateful):
     ramp_step: Hyper = 0.15
     ramp_every: int = 5_000
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "weights"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "target", "kp", "ki", "beta_min", "ramp_start", "ramp_step")

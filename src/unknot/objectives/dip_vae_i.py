@@ -1,6 +1,7 @@
 """The DIP-VAE-I."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from jaxtyping import Int
 from torch import Tensor
@@ -8,6 +9,7 @@ from torch import Tensor
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Batchwise, ExtraState, Net, Note, Stateful, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.families import Family
 from unknot.objectives.parts.moments import (
     check_decay,
     covariance,
@@ -39,6 +41,7 @@ class DIPVAEI(Stateful, Batchwise):
     lambda_d: Hyper = 100.0
     decay: float = 0.0
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "aggregate"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "lambda_od", "lambda_d")

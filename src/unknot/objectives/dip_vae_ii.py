@@ -1,7 +1,7 @@
 """The DIP-VAE-II."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import torch
 from jaxtyping import Float, Int
@@ -11,6 +11,7 @@ from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Batchwise, ExtraState, Net, Note, Stateful, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.families import Family
 from unknot.objectives.parts.moments import (
     check_decay,
     covariance,
@@ -55,6 +56,7 @@ class DIPVAEII(Stateful, Batchwise):
     third: Third = "analytic"
     decay: float = 0.0
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "aggregate"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "lambda_od", "lambda_d", "lambda_3")

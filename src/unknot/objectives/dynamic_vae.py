@@ -1,6 +1,7 @@
 """DynamicVAE."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Int
@@ -10,6 +11,7 @@ from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Carry, ExtraState, Net, Stateful, Step, Terms
 from unknot.losses import Likelihood, kl_normal
 from unknot.objectives.parts.control import controlled_terms, gains, incremental, target_at
+from unknot.objectives.parts.families import Family
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class DynamicVAE(Stateful):
     ramp_every: int = 6_000
     ramp_over: int = 1_000
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "weights"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "target", "kp", "ki", "beta_start", "beta_min", "ramp_start", "ramp_step")

@@ -1,6 +1,7 @@
 """The FactorVAE."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -20,6 +21,7 @@ from unknot.core.objective import (
 from unknot.core.optim import Adam
 from unknot.losses import Likelihood, kl_normal, reconstruction
 from unknot.objectives.parts.critics import build_critic, check_critic, critic_adam, tell_apart
+from unknot.objectives.parts.families import Family
 
 RUNAWAY = 1e4
 """Nats of divergence from the prior that no healthy run comes near."""
@@ -67,6 +69,7 @@ class FactorVAE(Adversarial, MultiView, Batchwise):
     critic_beta1: float = 0.5
     critic_beta2: float = 0.9
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "aggregate"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "gamma")

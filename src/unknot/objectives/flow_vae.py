@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +14,7 @@ from unknot.core.hyper import at_least
 from unknot.core.objective import ExtraState, Net, Note, Recoding, Stateful, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
+from unknot.objectives.parts.families import Family
 
 OPEN = 2.0
 """Gates start here: sigma 0.88, so that a fresh flow changes little."""
@@ -49,6 +51,7 @@ class FlowVAE(Stateful, Recoding):
     steps: int = 2
     width: int = 320
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "inference"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "steps")

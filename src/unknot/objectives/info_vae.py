@@ -1,10 +1,12 @@
 """The InfoVAE."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Batchwise, Net, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.families import Family
 from unknot.objectives.parts.mmd import Kernel, Scales, check_kernel, prior_mmd
 
 
@@ -41,6 +43,7 @@ class InfoVAE(Batchwise):
     scales: Scales = (1.0,)
     exact_prior: bool = False
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "aggregate"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "beta", "lambda_mmd")

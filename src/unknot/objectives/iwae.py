@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -12,6 +13,7 @@ from unknot.core.objective import Net, Note, Step, Term, Terms
 from unknot.losses.counts import count_loss
 from unknot.losses.likelihood import Likelihood, activate, is_of_counts, pixel_likelihood
 from unknot.losses.overlap import Overlap
+from unknot.objectives.parts.families import Family
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class IWAE:
 
     samples: int = 5
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "inference"
 
     def __post_init__(self) -> None:
         at_least(self, 1, "samples")

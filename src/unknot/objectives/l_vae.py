@@ -1,7 +1,7 @@
 """The L-VAE."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Int
@@ -10,6 +10,7 @@ from torch import Tensor
 from unknot.core.choices import check_choices
 from unknot.core.objective import ExtraState, Net, Note, Stateful, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.families import Family
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class LVAE(Stateful):
     parametrization: Literal["sigma", "logvar"] = "sigma"
     penalty: Literal["square", "log"] = "square"
     likelihood: Likelihood = "sigmoid_gaussian"
+    family: ClassVar[Family] = "weights"
 
     def __post_init__(self) -> None:
         check_choices(self, "parametrization", "penalty")

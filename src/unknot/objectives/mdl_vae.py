@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import torch
 from jaxtyping import Float, Int
@@ -13,6 +13,7 @@ from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least, lift
 from unknot.core.objective import ExtraState, Net, Note, Stateful, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.families import Family
 
 Variant: TypeAlias = Literal["strong", "weak", "v1", "v2", "v3"]
 Weight: TypeAlias = Literal["bounded", "reciprocal", "rational"]
@@ -91,6 +92,7 @@ class MdLVAE(Stateful):
     f: Weight | None = None
     r: LatentPenalty | None = None
     r_r: Penalty | None = None
+    family: ClassVar[Family] = "weights"
 
     def __post_init__(self) -> None:
         check_choices(self, "variant", "f", "r", "r_r")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +13,7 @@ from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Calibrated, ExtraState, Net, Note, Stateful, Step, Term, Terms
 from unknot.losses import kl_normal, reconstruction
+from unknot.objectives.parts.families import Family
 
 LOWEST = -6.0
 """The floor of ln sigma: 0.0025, two thirds of a grey level of 8-bit images."""
@@ -47,6 +48,7 @@ class SigmaVAE(Stateful, Calibrated):
     sigma: Literal["learnt", "analytic"] = "learnt"
     form: Literal["density", "literal"] = "density"
     likelihood: Literal["gaussian", "sigmoid_gaussian"] = "sigmoid_gaussian"
+    family: ClassVar[Family] = "weights"
 
     def __post_init__(self) -> None:
         check_choices(self, "sigma", "form", "likelihood")

@@ -8,6 +8,7 @@ from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import MultiView, Net, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
+from unknot.objectives.parts.families import Family
 from unknot.objectives.parts.triplets import Margin, Norm, triplet_terms
 
 
@@ -38,6 +39,7 @@ class TAE(MultiView, Recoding):
     likelihood: Likelihood = "bernoulli"
     views: ClassVar[int] = 3
     sampler: ClassVar[str] = "triplets"
+    family: ClassVar[Family] = "distances"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "alpha", "psi")

@@ -7,6 +7,7 @@ from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import MultiView, Net, Step, Term, Terms
 from unknot.losses import Likelihood, beta_of_means, kl_normal, reconstruction
+from unknot.objectives.parts.families import Family
 from unknot.objectives.parts.triplets import Margin, Norm, triplet_terms
 
 
@@ -45,6 +46,7 @@ class TVAE(MultiView):
     likelihood: Likelihood = "bernoulli"
     views: ClassVar[int] = 3
     sampler: ClassVar[str] = "triplets"
+    family: ClassVar[Family] = "distances"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "beta", "alpha", "psi")

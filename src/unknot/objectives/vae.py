@@ -1,9 +1,11 @@
 """The variational autoencoder."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from unknot.core.objective import Net, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.objectives.parts.families import Family
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,7 @@ class VAE:
     """
 
     likelihood: Likelihood = "bernoulli"
+    family: ClassVar[Family] = "posterior"
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and divergence."""

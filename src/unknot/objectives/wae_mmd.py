@@ -1,11 +1,13 @@
 """The Wasserstein autoencoder with the maximum mean discrepancy."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Batchwise, Net, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
+from unknot.objectives.parts.families import Family
 from unknot.objectives.parts.mmd import Kernel, Scales, check_kernel, prior_mmd
 
 
@@ -38,6 +40,7 @@ class WAEMMD(Recoding, Batchwise):
     scales: Scales = (1.0,)
     exact_prior: bool = False
     likelihood: Likelihood = "gaussian"
+    family: ClassVar[Family] = "aggregate"
 
     def __post_init__(self) -> None:
         at_least(self, 0, "lambda_mmd")

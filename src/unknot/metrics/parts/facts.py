@@ -12,7 +12,7 @@ settings of one's own pass a dataclass instead of a name::
 Nothing here imports PyTorch.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
@@ -42,7 +42,19 @@ Aspect: TypeAlias = Literal[
     "likelihood",
     "agreement",
 ]
-"""The first three are those of Carbonneau et al. 2022."""
+ASPECTS: dict[Aspect, str] = {
+    "modularity": "each latent encodes one factor at most",
+    "compactness": "each factor is encoded by one latent",
+    "explicitness": "factors can be predicted from all latents",
+    "identifiability": "latents are the true factors, up to order and sign",
+    "geometry": "codes move as the factors do",
+    "independence": "latents are independent of one another",
+    "usage": "latents that are in use",
+    "prior": "all codes together are distributed like the prior",
+    "likelihood": "the model explains the images",
+    "agreement": "models of several seeds encode the same",
+}
+"""What metrics measure; the first three are those of Carbonneau et al. 2022."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +161,36 @@ def facts(name: str) -> Facts:
         return Facts(name)  # its package cannot be imported: calling the metric says why
     declared = getattr(function, "facts", None)
     return declared if isinstance(declared, Facts) else Facts(name)
+
+
+def by_property(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names of metrics by what they measure, in the order of `ASPECTS`; ``other`` is last.
+
+    Example:
+        >>> by_property(["dci", "gaussian_tc", "mig", "sap"])
+        {'modularity, compactness, explicitness': ['dci'], 'compactness': ['mig', 'sap'],
+         'independence': ['gaussian_tc']}
+    """
+    order = list(ASPECTS)
+    measures = {name: facts(name).measures for name in names}
+    known = {of for of in measures.values() if of and {*of} <= {*order}}
+    groups = {
+        ", ".join(of): [name for name in measures if measures[name] == of]
+        for of in sorted(known, key=lambda of: [order.index(one) for one in of])
+    }
+    others = [name for name in measures if measures[name] not in known]
+    return {**groups, "other": others} if others else groups
+
+
+def property_text(group: str) -> str:
+    """What the metrics of a group of `by_property` measure, in words.
+
+    Example:
+        >>> property_text("modularity, compactness")
+        'each latent encodes one factor at most; each factor is encoded by one latent'
+    """
+    meanings: dict[str, str] = {**ASPECTS, "other": "metrics that do not say what they measure"}
+    return "; ".join(meanings[one] for one in group.split(", "))
 
 
 def lower_is_better(column: str) -> bool:
