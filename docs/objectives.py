@@ -49,9 +49,10 @@ The setting `likelihood` defines the decoder output and the reconstruction loss
 
 ## Families
 
-An objective belongs to a family by what it acts on. Supervision is what the choice of images tells it: pairs that share factors, or
-triplets ordered by their distance. `unknot figures objective_families` draws both as one table. An objective of another package states
-its family as a class variable, `family = "posterior"`; without one it is listed under *other*.
+An objective belongs to a family by what it acts on. Supervision is what the choice of images tells
+it: pairs that share factors, or triplets ordered by their distances. Both as one table:
+`unknot figures objective_families`. An objective of another package states its family as a class
+variable, `family = "posterior"`; without one it is listed under *other*.
 
 """
 

@@ -24,6 +24,22 @@ def test_lists_as_tables_and_as_json(unknot):
     assert rows["arrays"]["images"] == ""
 
 
+def test_objectives_stand_under_their_families_and_metrics_under_what_they_measure(unknot):
+    said = unknot("list", "objectives")[1]
+    heads = [said.index(f"\n{head}: ") for head in ("Posterior", "Aggregate", "Distances")]
+    names = [said.index(f"\n{name}  ") for name in ("beta_vae", "beta_tcvae", "tvae")]
+    assert heads[0] < names[0] < heads[1] < names[1] < heads[2] < names[2]
+    assert said.count("supervision: pairs") == 3
+    rows = {row["name"]: row for row in json.loads(unknot("list", "objectives", "--json")[1])}
+    assert (rows["tvae"]["family"], rows["tvae"]["supervision"]) == ("distances", "triplets")
+    assert (rows["dip_vae_i"]["family"], rows["dip_vae_i"]["supervision"]) == ("aggregate", "none")
+    said = unknot("list", "metrics")[1]
+    assert "\nModularity, compactness, explicitness: " in said
+    compact = said.partition("\nCompactness: ")[2].partition("\nExplicitness: ")[0]
+    names = [line.split()[0] for line in compact.splitlines()[1:] if line[:1].strip()]
+    assert names == ["mig", "sap"]
+
+
 def test_names_that_few_readers_know_are_explained_where_they_are_listed(unknot):
     documents = ("Michlo 2022: a dissertation", "Mushom 2020: an MSc", "Özcan 2024: a PhD")
     for room, count in (("nets", 3), ("objectives", 3), ("samplers", 1)):

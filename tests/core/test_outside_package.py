@@ -234,7 +234,10 @@ def test_its_metric_of_which_less_is_better_ranks_the_right_way_round(site, monk
 
 
 def test_a_new_process_lists_it(python):
-    assert "halves" in python("-m", "unknot", "list", "objectives")
+    said = python("-m", "unknot", "list", "objectives")
+    assert "\nOther: no family stated\nhalves  " in said
+    said = python("-m", "unknot", "list", "metrics")
+    assert "\nOther: metrics that do not say what they measure\nspread  " in said
 
 
 def test_all_four_train_and_score_together(python, tmp_path):

@@ -2,6 +2,8 @@
 
 import importlib
 import math
+from types import SimpleNamespace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from metrics.representations import SCORES, get
 from unknot import metrics
 from unknot.core import registry
 from unknot.core.errors import ConfigError
+from unknot.metrics.parts import facts as parts
+from unknot.metrics.parts.facts import ASPECTS, Aspect, by_property
 
 NAMES = registry.names("metrics")
 
@@ -28,6 +32,20 @@ def test_every_metric_says_how_to_read_it(name):
     for words in (facts.reads, *facts.parts.values()):
         assert words.endswith(".")
         assert len(words) < 260
+
+
+def test_groups_by_property_hold_each_once_in_order(monkeypatch):
+    groups = by_property(NAMES)
+    assert sorted(name for members in groups.values() for name in members) == NAMES
+    assert list(ASPECTS) == list(get_args(Aspect))
+    assert [group for group in groups if "," not in group] == list(ASPECTS), "all are measured"
+    for group, members in groups.items():
+        assert all(", ".join(metrics.facts(name).measures) == group for name in members)
+    monkeypatch.setattr(parts, "facts", lambda name: SimpleNamespace(measures=STATED[name]))
+    assert by_property(STATED) == {"compactness": ["one"], "other": ["none", "colour"]}
+
+
+STATED = {"none": (), "one": ("compactness",), "colour": ("colour",)}
 
 
 @pytest.mark.parametrize("name", SCORES)

@@ -14,10 +14,10 @@ def figures(
     ] = None,
     out: Annotated[Path, typer.Option(help="Output folder.", parser=parse_path)] = Path("figures"),
 ) -> None:
-    """Write figures that explain methods: bounds, gaps, gradients, distances, penalties.
+    """Write figures that explain methods: bounds, gaps, gradients, distances, families.
 
-    They are of formulas and toy models, need no data and no training, and are written as PNG and
-    SVG, with their numbers as CSV.
+    They are of formulas, toy models and the catalogue of objectives, need no data and no training,
+    and are written as PNG and SVG, with their numbers as CSV.
 
     Examples:
     `unknot figures`

@@ -7,7 +7,9 @@ import pytest
 from report.text_boxes import text_faults
 from scipy import integrate, stats
 
+from unknot.core import registry
 from unknot.core.errors import ConfigError
+from unknot.objectives.parts.families import FAMILIES, families
 from unknot.report import teaching
 from unknot.report.teaching import (
     amortisation_gap,
@@ -15,6 +17,7 @@ from unknot.report.teaching import (
     gradient_variance,
     information_bottleneck,
     iwae_bound,
+    objective_families,
 )
 
 
@@ -140,3 +143,22 @@ def test_penalties_are_those_of_the_objective(drawn):
     assert value["σ²", 3.0] == pytest.approx(9)
     assert value["ln(1 + σ²)", 3.0] == pytest.approx(math.log(10))
     assert value["bounded", 1.0] == pytest.approx(1 / (1 + math.log(2)))
+
+
+def test_objectives_stand_in_the_row_of_their_family_and_the_column_of_their_supervision(drawn):
+    one = drawn["objective_families"]
+    assert {row["objective"] for row in one.rows} == {*registry.names("objectives")}
+    (axes,) = one.figure.axes
+    place = {text.get_text(): text.get_position() for text in axes.texts}
+    for row in one.rows:
+        name = row["objective"]
+        left, below = place[f"{name} {row['year']}"]
+        assert row["family"] == families([name]).popitem()[0]
+        above = [family for family in FAMILIES if family in place and place[family][1] <= below]
+        assert above[-1] == row["family"]
+        assert left == place[objective_families.COLUMNS[row["supervision"]]][0]
+    years = [(row["family"], row["year"]) for row in one.rows]
+    assert ("aggregate", "2015") in years, "of aae"
+    assert [year for family, year in years if family == "posterior"] == sorted(
+        year for family, year in years if family == "posterior"
+    )

@@ -189,8 +189,9 @@ def property_text(group: str) -> str:
         >>> property_text("modularity, compactness")
         'each latent encodes one factor at most; each factor is encoded by one latent'
     """
-    meanings: dict[str, str] = {**ASPECTS, "other": "metrics that do not say what they measure"}
-    return "; ".join(meanings[one] for one in group.split(", "))
+    if group == "other":
+        return "metrics that do not say what they measure"
+    return "; ".join(text for one, text in ASPECTS.items() if one in group.split(", "))
 
 
 def lower_is_better(column: str) -> bool:
