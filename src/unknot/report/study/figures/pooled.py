@@ -27,7 +27,7 @@ def over_datasets(part: Part) -> Iterator[Figure]:
     if len(results.objectives) < 2:
         return
     if comparable(results):
-        show = partial(draw_datasets, results)
+        show = partial(draw, results)
         yield Figure("datasets", "datasets-pooled", show, "Each score, pooled over datasets")
     if len(unit_scores(results)) > 1:
         show = partial(draw_scores, results)
@@ -58,7 +58,7 @@ def _is_unit(score: str) -> bool:
 
 
 @styled
-def draw_datasets(results: Results, scores: Sequence[str] | None = None) -> DataFigure:
+def draw(results: Results, scores: Sequence[str] | None = None) -> DataFigure:
     """Each score over all runs of each objective, on all datasets together.
 
     A dataset weighs as much as it has runs.
