@@ -36,7 +36,7 @@ def values(results, objective, *scores, data=None):
 
 
 def test_datasets_are_pooled_and_losses_are_not(results):
-    drawn = pooled.draw_datasets(results)
+    drawn = pooled.draw(results)
     titles = [axes.get_title(loc="left") or axes.get_title() for axes in drawn.figure.axes]
     assert titles == ["mig", "dci.disentanglement"]
     expected = [np.mean(values(results, name, "mig")) for name in ("beta_vae", "dip_vae_i")]
@@ -70,4 +70,4 @@ def test_what_may_be_pooled():
     assert names(Results(rows, ["kl"], losses=["kl"])) == []
     assert names(Results([row for row in rows if row["objective"] == "a"], ["mig"])) == []
     with pytest.raises(DataError, match="no other scores"):
-        pooled.draw_datasets(Results(rows, ["kl"], losses=["kl"]))
+        pooled.draw(Results(rows, ["kl"], losses=["kl"]))
