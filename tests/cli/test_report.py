@@ -126,3 +126,13 @@ def test_the_command_has_an_example(unknot):
     code, out, _ = unknot("report", "--help")
     assert code == 0
     assert "Example" in out
+
+
+def test_a_run_is_no_study_and_a_study_no_run(unknot, train, tiny, tmp_path):
+    train()
+    code, _, err = unknot("report", tmp_path / "run")
+    assert (code, f"`unknot show {tmp_path / 'run'}`" in err) == (2, True)
+    assert not (tmp_path / "reports").exists()
+    small_study.train(tmp_path / "study", tiny, seeds="[0]", steps=2)
+    code, _, err = unknot("show", tmp_path / "study")
+    assert (code, f"`unknot study extract {tmp_path / 'study'} RUN`" in err) == (2, True)

@@ -1,6 +1,7 @@
 """Archives give back what was written, and nothing that no archive of ours holds."""
 
 import json
+import re
 import shutil
 import stat
 import warnings
@@ -12,9 +13,11 @@ from studies.bars import run_inline, study_text
 
 import unknot
 from unknot.core.checksums import bytes_sum
+from unknot.core.csv_files import read_csv
 from unknot.core.errors import ConfigError, StoreError, UnknotError
 from unknot.runs.folder import RunFolder
 from unknot.studies.archive import write_archive
+from unknot.studies.study import Study
 
 
 @pytest.fixture(scope="module")
@@ -281,3 +284,15 @@ def test_values_beyond_half_precision_stay_as_they_are(tmp_path, run):
     status.write(folder.path, {**folder.record(), "files": status.final_files(folder.path)})
     write_archive(folder.path, tmp_path / "run.zip")
     assert torch.equal(unknot.load(tmp_path / "run.zip").training.weights()[name], tensors[name])
+
+
+def test_what_reads_folders_says_how_an_archive_becomes_one(tmp_path, run):
+    file = tmp_path / "run.zip"
+    write_archive(run.path, file)
+    said = re.escape(f"`unzip {file} -d run`")
+    for read in (lambda: RunFolder(file).spec(), lambda: Study.open(file), lambda: read_csv(file)):
+        with pytest.raises(UnknotError, match=said):
+            read()
+    with zipfile.ZipFile(file) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    assert RunFolder(tmp_path / "unpacked").spec().ids() == run.spec.ids()

@@ -90,7 +90,7 @@ def report(
     `unknot report studies/betas --paper`
     """
     from unknot.cli.screen import say
-    from unknot.core.errors import ConfigError
+    from unknot.core.errors import ConfigError, StoreError
 
     if paper and (baseline or published):
         name = "--baseline" if baseline else "--published"
@@ -99,6 +99,10 @@ def report(
         from unknot.engine.device import runtime
 
         runtime(device)  # or it would be said in the page alone
+    if (study / "run.toml").is_file():
+        raise StoreError(
+            f"{study} holds a run; a report is of a study. See the run with `unknot show {study}`."
+        )
     in_study = study.is_dir() and (study / "study.db").exists()
     kind = "paper" if paper else "report"
     folder = output_folder(out or (study / kind if in_study else Path(f"{kind}s") / study.stem))

@@ -11,7 +11,7 @@ from typing import Any
 
 from unknot.core.border import LONGEST_TEXT, NUMBER, clean_name, parse_number
 from unknot.core.errors import DataError
-from unknot.core.files import open_file, os_reason
+from unknot.core.files import open_file, os_reason, unpack_hint
 from unknot.core.text import shown
 
 Rows = Sequence[Mapping[str, Any]]
@@ -102,7 +102,9 @@ def read_cells(file: Path) -> tuple[list[str], list[list[str]]]:
         with open_file(file) as opened:
             return parse_cells(opened.read().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise DataError(f"Cannot read the table {file}: it is not text in UTF-8.") from error
+        raise DataError(
+            f"Cannot read the table {file}: it is not text in UTF-8.{unpack_hint(file)}"
+        ) from error
     except OSError as error:
         raise DataError(f"Cannot read the table {file}: {os_reason(error)}.") from error
     except ValueError as error:

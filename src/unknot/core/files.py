@@ -126,6 +126,13 @@ def check_folder(path: Path) -> None:
         ) from error
 
 
+def unpack_hint(path: Path) -> str:
+    """What to do with a zip file where a folder is read; empty for anything else."""
+    if path.suffix != ".zip" or not path.is_file():
+        return ""
+    return f" Unpack an archive first: `unzip {path} -d {path.stem}`."
+
+
 def file_stem(name: str) -> str:
     """A name from a table or a setting as part of a file's name, whatever it holds.
 

@@ -27,7 +27,14 @@ from pathlib import Path
 from typing import Any
 
 from unknot.core.errors import DamageError, StoreError
-from unknot.core.files import check_folder, inside, refuse_links, remove, write_whole
+from unknot.core.files import (
+    check_folder,
+    inside,
+    refuse_links,
+    remove,
+    unpack_hint,
+    write_whole,
+)
 from unknot.core.toml import read_toml, to_toml
 from unknot.engine import checkpoint
 from unknot.engine.checkpoint import unpack_tensors, write_tensors
@@ -173,7 +180,12 @@ class RunFolder:
     def table(self) -> dict[str, Any]:
         """What was asked, as the file says it."""
         if not self.spec_file.is_file():
-            raise StoreError(f"{self.path} holds no run: there is no {self.spec_file.name} in it.")
+            hint = unpack_hint(self.path)
+            if (self.path / "study.db").is_file():
+                hint = f" It holds a study; take a run out: `unknot study extract {self.path} RUN`."
+            raise StoreError(
+                f"{self.path} holds no run: there is no {self.spec_file.name} in it.{hint}"
+            )
         return read_toml(self.spec_file)
 
     def spec(self) -> TrainSpec:

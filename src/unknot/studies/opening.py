@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unknot.core.checksums import file_sum
 from unknot.core.errors import DamageError, StoreError, WriteError
-from unknot.core.files import refuse_links, write_whole
+from unknot.core.files import refuse_links, unpack_hint, write_whole
 from unknot.runs import lock
 from unknot.studies.database import (
     DAMAGE,
@@ -67,7 +67,8 @@ def open_to_read(folder: Path) -> Store:
     if not path.is_file():
         if (folder / TEXT).is_file():
             raise DamageError(f"{path} is missing. {way_back(folder)}")
-        raise StoreError(f"{folder} holds no study: there is no {FILE} in it.")
+        hint = unpack_hint(folder)
+        raise StoreError(f"{folder} holds no study: there is no {FILE} in it.{hint}")
     for how in ("mode=ro", "immutable=1"):  # the second where no reader may write beside it
         try:
             db = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=WAIT)
