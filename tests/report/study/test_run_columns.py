@@ -48,7 +48,7 @@ def test_runs_that_meet_all_conditions(conditions, seeds):
         ("objective<50", ConfigError, "no column of numbers"),
         ("recon=50", ConfigError, "looks like recon<50"),
         ("recon<much", ConfigError, "got 'recon<much'"),
-        ("recon<0", DataError, "None of 4 runs has recon<0"),
+        ("recon<0", DataError, r"None of 4 runs has recon<0: recon is 10 to 80\."),
     ],
 )
 def test_conditions_that_say_nothing(text, error, said):

@@ -12,6 +12,7 @@ from unknot.analysis.configurations import Columns
 from unknot.analysis.plain_table import numbers, numeric
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.registry import nearest
+from unknot.core.text import number
 from unknot.studies.study import Study
 
 LOWEST = "recon.lowest"
@@ -68,14 +69,19 @@ def runs_where(results: Results, conditions: Sequence[str]) -> tuple[Results, li
         return results, []
     count = len(results.table["objective"])
     rows = np.ones(count, dtype=bool)
+    spans: dict[str, str] = {}
     for text in conditions:
         name, sign, limit = _parse(text)
         if name not in (known := numeric(results.table)):
             raise ConfigError(f"There is no column of numbers '{name}'{nearest(name, known)}")
-        rows &= COMPARE[sign](numbers(results.table, name), limit)  # NaN is neither
+        values = numbers(results.table, name)
+        rows &= COMPARE[sign](values, limit)  # NaN is neither
+        if (there := values[np.isfinite(values)]).size:
+            spans[name] = f"{name} is {number(there.min())} to {number(there.max())}"
     words = " and ".join(conditions)
     if not rows.any():
-        raise DataError(f"None of {count} runs has {words}.")
+        here = f": {', '.join(spans.values())}" if spans else ""
+        raise DataError(f"None of {count} runs has {words}{here}.")
     note = f"Only runs with {words} are shown: {int(rows.sum()):,} of {count:,}."
     return results.where(rows.tolist()), [note]
 
