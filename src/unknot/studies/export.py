@@ -30,7 +30,8 @@ def headline_columns(rows: Rows, scores: Sequence[str]) -> list[str]:
     """Names of the columns that people look at first: settings that differ, results, scores."""
     logged = [name for name in LOGGED if any(name in row for row in rows)]
     taken = [name for name in columns(rows) if name.startswith("value.")]
-    return [*ALWAYS, *varying_settings(rows), *taken, *(scores or logged)]
+    whole_first = sorted(scores, key=lambda name: "." in name)  # then parts, such as dci.error
+    return [*ALWAYS, *varying_settings(rows), *taken, *(whole_first or logged)]
 
 
 def write_parquet(rows: Rows, path: Path) -> None:

@@ -5,6 +5,7 @@ from rich.console import Console
 
 from unknot.cli import screen
 from unknot.cli.study.table import print_short
+from unknot.studies.export import headline_columns
 
 ROW = {"id": "0f3e70aa11bb", "seed": 0, "objective.beta": 4, "mig": 0.0217312, "optim.lr": 1e-4,
        "dci.disentanglement": 0.123456, "dci.completeness": 0.2}  # fmt: skip
@@ -31,3 +32,9 @@ def test_numbers_are_short_but_learning_rates_are_whole(monkeypatch, capsys):
     print_short([*ROW], [ROW], "runs")
     cells = capsys.readouterr().out.splitlines()[1].split()
     assert cells == ["0f3e70", "0", "4", "0.022", "0.0001", "0.123", "0.200"]
+
+
+def test_scores_come_before_their_parts():
+    scores = ["dci", "dci.error", "mig", "mig.x"]
+    rows = [{"id": "a", "seed": 0, "status": "done", **dict.fromkeys(scores, 0.5)}]
+    assert headline_columns(rows, scores)[-4:] == ["dci", "mig", "dci.error", "mig.x"]
