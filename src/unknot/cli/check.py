@@ -190,7 +190,7 @@ def _print_numbers(title: str, numbers: "list[Recomputed]", tolerance: float) ->
             "protocol": number.protocol,
             "record": text(number.recorded),
             "here": "" if number.again is None else text(number.again),
-            "differs by": "" if number.difference is None else f"{number.difference:.1e}",
+            "differs by": _gap(number.difference),
             "": f"[{reasons.index(number.reason) + 1}]"
             if number.reason
             else "DIFFERS"
@@ -210,5 +210,15 @@ def _print_numbers(title: str, numbers: "list[Recomputed]", tolerance: float) ->
     others = f"; {len(numbers) - len(judged)} were not judged" if reasons else ""
     say(
         f"{agree} of {len(judged)} numbers agree within {tolerance:g} (largest difference "
-        f"{largest:.1e}){others}."
+        f"{_gap(largest)}){others}."
     )
+
+
+def _gap(difference: float | None) -> str:
+    """A difference as people write it: none at all is a plain zero.
+
+    Example:
+        >>> [_gap(value) for value in (None, 0.0, 3.7e-5)]
+        ['', '0', '3.7e-05']
+    """
+    return "" if difference is None else f"{difference:.1e}" if difference else "0"

@@ -114,7 +114,7 @@ def export(
         (part / "README.md").write_text(text, encoding="utf-8")
         paths = _write_run(run, lone, scores, part / RUN)
         _write_config(lone, errors, part)
-    notes = [MISSING] if onnx is None and not is_available() else []
+    notes = [f"Without ONNX. {MISSING}"] if onnx is None and not is_available() else []
     if paths:
         notes.append(f"The run's id depends on a path, which is in the files: {', '.join(paths)}.")
     return Exported(path, errors, tuple(notes))
@@ -141,8 +141,8 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         return
     if not overwrite:
         raise StoreError(
-            f"{path} already holds an exported model; choose another folder with --out, or add "
-            "--force (overwrite=True)."
+            f"{path} already holds an exported model; choose another folder, or replace it "
+            "with --force (in Python: overwrite=True)."
         )
 
 

@@ -183,7 +183,7 @@ def describe_contents(decoders: Decoders, images: int) -> str:
         "float16": f"the weights of the decoder (16 bits, {size})",
         "int8": f"the weights of the decoder (8 and 16 bits, {size})",
     }[decoders.form]
-    absent = ["the encoder", "folders of the machine"]
+    absent = ["the encoder", "paths on disk"]
     absent[:0] = ["weights"] if decoders.form == "frames" else []
     absent[:0] = [] if images else ["images of the data"]
     return (
