@@ -26,7 +26,9 @@ def constant(value: float) -> Hyper:
     return cast(Hyper, Constant(value))
 
 
-def linear(start: float, end: float, steps: float = WHOLE_RUN, begin: float = 0.0) -> Hyper:
+def linear(
+    start: float, end: float, steps: int | float = WHOLE_RUN, begin: int | float = 0.0
+) -> Hyper:
     """From ``start`` to ``end`` in a straight line over ``steps`` steps from ``begin`` on.
 
     Example:
@@ -36,7 +38,9 @@ def linear(start: float, end: float, steps: float = WHOLE_RUN, begin: float = 0.
     return cast(Hyper, LinearSchedule(start, end, steps, begin))
 
 
-def cosine(start: float, end: float, steps: float = WHOLE_RUN, begin: float = 0.0) -> Hyper:
+def cosine(
+    start: float, end: float, steps: int | float = WHOLE_RUN, begin: int | float = 0.0
+) -> Hyper:
     """From ``start`` to ``end`` along half a cosine over ``steps`` steps from ``begin`` on.
 
     Example:
@@ -46,7 +50,7 @@ def cosine(start: float, end: float, steps: float = WHOLE_RUN, begin: float = 0.
     return cast(Hyper, Cosine(start, end, steps, begin))
 
 
-def cyclic(start: float, end: float, period: float, ramp: float = 0.5) -> Hyper:
+def cyclic(start: float, end: float, period: int | float, ramp: float = 0.5) -> Hyper:
     """In each period a straight line from ``start`` to ``end``, then ``end`` (Fu et al. 2019).
 
     Example:
@@ -58,10 +62,10 @@ def cyclic(start: float, end: float, period: float, ramp: float = 0.5) -> Hyper:
 
 def warmup(
     value: float,
-    warmup: float,
+    warmup: int | float,
     then: Literal["constant", "linear", "cosine"] = "constant",
     end: float = 0.0,
-    steps: float = WHOLE_RUN,
+    steps: int | float = WHOLE_RUN,
 ) -> Hyper:
     """A straight line up to ``value`` in ``warmup`` steps; then constant, or down to ``end``.
 
