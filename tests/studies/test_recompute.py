@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -69,6 +70,26 @@ def test_a_training_elsewhere_is_shown_and_not_judged(undisturbed, tmp_path, mon
     numbers = [*retrain(model, "cpu")]
     assert {number.reason.count(" here") for number in numbers} == {3}
     assert not any(number.differs(0.0) for number in numbers)
+
+
+def test_a_number_that_is_gone_differs():
+    gone = Recomputed("a", 0, "score", "mig", "unknot", 0.5, None)
+    assert gone.differs(1.0)
+    assert not replace(gone, reason="no images").differs(0.0)
+
+
+def test_weights_that_are_not_there_are_said_and_not_judged(undisturbed, tmp_path):
+    shutil.copytree(undisturbed, tmp_path / "study")
+    model = stored_models(tmp_path / "study")[0]
+    records.append(model.folder.path, [replace(model.records()[0], step=7)])
+    earlier = [number for number in rescore(model, "cpu") if number.step == 7]
+    assert {number.reason for number in earlier} == {"weights of step 7 are not there by number"}
+
+
+def test_a_training_that_was_followed_is_trained_again_without_a_tracker(undisturbed):
+    model = stored_models(undisturbed)[0]
+    followed = replace(model, specs=[replace(s, track=("tensorboard",)) for s in model.specs])
+    assert max(number.difference for number in retrain(followed, "cpu")) < 1e-12
 
 
 def test_models_are_chosen_by_the_seed(undisturbed):

@@ -12,6 +12,16 @@ License = Annotated[
 ]
 
 
+Onnx = Annotated[
+    bool | None,
+    typer.Option(
+        "--onnx/--no-onnx",
+        help="Write ONNX files.",
+        show_default="if the extra onnx is installed",
+    ),
+]
+
+
 def export(
     run: RunArgument,
     out: Annotated[
@@ -20,14 +30,7 @@ def export(
     ] = None,
     member: Member = 0,
     license: License = "unknown",
-    onnx: Annotated[
-        bool | None,
-        typer.Option(
-            "--onnx/--no-onnx",
-            help="Write ONNX files.",
-            show_default="if the extra onnx is installed",
-        ),
-    ] = None,
+    onnx: Onnx = None,
     device: Device = "auto",
     data: DataPlace = None,
     force: Annotated[

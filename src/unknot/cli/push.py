@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from unknot.cli.export import License
+from unknot.cli.export import License, Onnx
 from unknot.cli.options import DataPlace, Device, Member, RunArgument
 
 
@@ -16,14 +16,7 @@ def push(
     private: Annotated[
         bool, typer.Option("--private", help="Make a new repository private.")
     ] = False,
-    onnx: Annotated[
-        bool | None,
-        typer.Option(
-            "--onnx/--no-onnx",
-            help="Write ONNX files.",
-            show_default="if the extra onnx is installed",
-        ),
-    ] = None,
+    onnx: Onnx = None,
     device: Device = "auto",
     data: DataPlace = None,
 ) -> None:

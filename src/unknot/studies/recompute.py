@@ -6,7 +6,7 @@ is computed again: scores from the stored weights, or a whole run from its setti
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -81,7 +81,9 @@ class Recomputed:
 
     def differs(self, tolerance: float) -> bool:
         """Whether it should agree and does not."""
-        return not self.reason and self.difference is not None and self.difference > tolerance
+        if self.reason:
+            return False
+        return self.difference is None or self.difference > tolerance
 
 
 def stored_models(path: Path) -> list[StoredModel]:
@@ -128,6 +130,11 @@ def rescore(
 ) -> Iterator[Recomputed]:
     """All scores of a model, computed again from its stored weights."""
     for step, of_step in groupby(sorted(model.records(), key=_step), key=_step):
+        if step and not model.folder.step_file(step).exists():  # such as those of the best step
+            for record in of_step:
+                yield from _beside(record, None, f"weights of step {step} are not there by number")
+                on_score()
+            continue
         training = model.load(device, step or None)
         yield from _score_again(training, [*of_step], on_score)
 
@@ -145,7 +152,8 @@ def retrain(
     """
     record = model.folder.record()
     with threads(record.get("versions", {}).get("threads")):  # another number gives other bits
-        run = verbs.train(member_specs(model.specs)[model.member], device=device, watch=watch)
+        spec = replace(member_specs(model.specs)[model.member], track=())
+        run = verbs.train(spec, device=device, watch=watch)
     reason = _unlike(record, run.training)
     before = record["members"][model.member]["last"]
     after = members_with_contrasts(run.training)[0]["last"]
