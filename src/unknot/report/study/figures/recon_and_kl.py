@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from unknot.core.text import number
 from unknot.report.study.blocks import Figure, Part
-from unknot.report.study.figures.training import Log, log_if_tenfold, logs, ramp
+from unknot.report.study.figures.training import Log, draw_band, log_if_tenfold, logs, ramp
 from unknot.report.study.style import DataFigure, Look, legend, panels, swept_text
 from unknot.report.style import INK, set_panel, styled
 
@@ -48,19 +48,9 @@ def draw(log: Log) -> DataFigure:
         for configuration, band, color in zip(log.configurations, log.bands, colors, strict=True):
             if not set(TERMS) <= band.keys():
                 continue
-            steps, values = band[name]
-            low, middle, high = np.quantile(values, (0, 0.5, 1), axis=1)
-            axes.plot(steps, middle, color=color, linestyle=dash, linewidth=1.4)
-            if values.shape[1] > 1:
-                axes.fill_between(steps, low, high, color=color, alpha=0.15, linewidth=0)
+            rows += draw_band(axes, configuration, name, band, Look(color, "", dash))
             looked[swept_text(configuration) or configuration.objective] = Look(color, "", "-")
-            seen.append(values.ravel())
-            rows += [
-                {"objective": configuration.objective, "swept_value": configuration.swept_value,
-                 "term": name, "step": int(step), "seeds": values.shape[1], "median": float(m),
-                 "low": float(a), "high": float(b)}
-                for step, m, a, b in zip(steps, middle, low, high, strict=True)
-            ]  # fmt: skip
+            seen.append(band[name][1].ravel())
         if name == "recon":
             log_if_tenfold(axes, np.concatenate(seen))
     left.set_ylabel("reconstruction loss (solid)")

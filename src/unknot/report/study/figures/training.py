@@ -1,8 +1,9 @@
 """Figure of a study: training curves of each term, a line for each configuration."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -127,17 +128,7 @@ def draw(configurations: Sequence[Configuration], bands: Sequence[Band], count: 
         for configuration, band, look in zip(configurations, bands, looked, strict=True):
             if name not in band:
                 continue
-            steps, values = band[name]
-            low, middle, high = np.quantile(values, (0, 0.5, 1), axis=1)
-            axes.plot(steps, middle, color=look.color, linestyle=look.dash, linewidth=1.4)
-            if values.shape[1] > 1:
-                axes.fill_between(steps, low, high, color=look.color, alpha=0.2, linewidth=0)
-            rows += [
-                {"objective": configuration.objective, "swept_value": configuration.swept_value,
-                 "term": name, "step": int(step), "seeds": values.shape[1], "median": float(m),
-                 "low": float(a), "high": float(b)}
-                for step, m, a, b in zip(steps, middle, low, high, strict=True)
-            ]  # fmt: skip
+            rows += draw_band(axes, configuration, name, band, look)
         set_panel(axes, name)
         log_if_tenfold(
             axes, np.concatenate([band[name][1].ravel() for band in bands if name in band])
@@ -177,6 +168,23 @@ def _together(
 def ramp(n: int) -> list[str]:
     """Colours from strong to weak that keep their order in grey print."""
     return [to_hex(colormaps["viridis"](x)) for x in (np.linspace(0, 0.85, n) if n > 1 else [0.25])]
+
+
+def draw_band(
+    axes: Axes, configuration: Configuration, name: str, band: Mapping[str, Any], look: Look
+) -> list[dict[str, Any]]:
+    """The median over seeds of a logged value and the band of all seeds; its rows."""
+    steps, values = band[name]
+    low, middle, high = np.quantile(values, (0, 0.5, 1), axis=1)
+    axes.plot(steps, middle, color=look.color, linestyle=look.dash, linewidth=1.4)
+    if values.shape[1] > 1:
+        axes.fill_between(steps, low, high, color=look.color, alpha=0.2, linewidth=0)
+    return [
+        {"objective": configuration.objective, "swept_value": configuration.swept_value,
+         "term": name, "step": int(step), "seeds": values.shape[1], "median": float(m),
+         "low": float(a), "high": float(b)}
+        for step, m, a, b in zip(steps, middle, low, high, strict=True)
+    ]  # fmt: skip
 
 
 def log_if_tenfold(axes: Axes, values: np.ndarray) -> None:
