@@ -31,6 +31,30 @@ def test_evaluate_adds_nothing_twice(unknot, train, tmp_path):
         assert by_member[record["seed"]][record["metric"]] == record["values"][record["metric"]]
 
 
+def test_a_metric_may_name_its_protocol(unknot, train, tmp_path):
+    train("--seeds", "0,1")
+    words = ("evaluate", tmp_path / "run", "--device", "cpu", "--metrics")
+    code, out, _ = unknot(*words, "mig,mig@study2019,sap@study2019,mig")
+    assert code == 0
+    rows = [line.split()[:2] for line in out.splitlines() if line[:2] in ("0 ", "1 ")]
+    assert rows == [
+        [seed, metric]
+        for metrics in (["mig"], ["mig@study2019", "sap@study2019"])
+        for seed in "01"
+        for metric in metrics
+    ]
+    assert "6 new of 6 records" in out
+    assert "(unknot, study2019)" in out
+    plain = json.loads(unknot(*words, "mig,sap", "--protocol", "study2019", "--json")[1])
+    named = json.loads(unknot(*words, "mig@study2019,sap@study2019", "--json")[1])
+    assert plain == named
+    answer = json.loads(unknot(*words, "mig,mig@study2019,elbo", "--baselines", "--json")[1])
+    assert list(answer["baselines"]) == ["unknot", "study2019"]
+    alone = json.loads(unknot(*words, "mig@study2019", "--baselines", "--json")[1])
+    assert alone["baselines"] == answer["baselines"]["study2019"]
+    assert "Baselines (study2019):" in unknot(*words, "mig,mig@study2019", "--baselines")[1]
+
+
 def test_evaluate_tells_what_it_skipped_and_remarks(unknot, train, tmp_path):
     train()
     words = ("evaluate", tmp_path / "run", "--device", "cpu")

@@ -1,6 +1,6 @@
 """``unknot evaluate``: score a run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,57 +73,40 @@ def evaluate(
     Examples:
     `unknot evaluate runs/beta_vae-dsprites-1 --metrics mig,sap --protocol study2019`
 
+    `unknot evaluate runs/beta_vae-dsprites-1 --metrics mig,dci@study2019`
+
     `unknot evaluate runs/beta_vae-dsprites-1 --metrics recon,mig --part test`
 
     `unknot evaluate runs/beta_vae-dsprites-1 --metrics mig --step all`
 
     `unknot evaluate runs/beta_vae-dsprites-1 --metrics mig,sap --baselines`
     """
-    from contextlib import closing
-
-    from unknot.cli.screen import bar, print_json, say
+    from unknot.cli.screen import print_json, say
     from unknot.core.errors import ConfigError, StoreError
-    from unknot.runs import evaluate as scores
     from unknot.runs import lock, records
     from unknot.runs.baselines import baseline_metrics
-    from unknot.runs.metric_names import metric_names, model_metrics
+    from unknot.runs.evaluate import ScoringRequest
+    from unknot.runs.metric_names import by_protocol, metric_names, model_metrics
     from unknot.runs.verbs import load
-    from unknot.studies.execute.score_models import score_models, scoring_processes
 
     if baselines and part is not None:
         raise ConfigError("--baselines are scored on all rows; leave --part out.")
     names = split_names(metrics)
-    request = scores.ScoringRequest(
-        metric_names(names) if names else model_metrics(part),
-        protocol,
-        seed,
-        strict=names is not None,
-        part=part,
-    )
-    of_codes = [name for name in request.metrics if name in baseline_metrics()]
+    requests = [
+        ScoringRequest(metric_names(some), wish, seed, strict=names is not None, part=part)
+        for wish, some in by_protocol(names or model_metrics(part), protocol).items()
+    ]
+    of_codes = [request.only(baseline_metrics()) for request in requests]
+    of_codes = [request for request in of_codes if request.metrics]
     if baselines and not of_codes:
-        raise ConfigError(
-            f"--baselines needs metrics of codes, such as mig; {', '.join(request.metrics)} need a "
-            "model."
-        )
+        given = ", ".join(name for request in requests for name in request.metrics)
+        raise ConfigError(f"--baselines needs metrics of codes, such as mig; {given} need a model.")
     all_scores: list[Record] = []
     new, refusal = 0, None
     for weights in steps_to_score(run, step):
         loaded = load(run, device=device, data=data, step=weights)
-        models = scores.models(loaded.training, request)
-        with (
-            bar("score", len(models) * len(request.metrics), "scores") as update,
-            closing(
-                score_models(
-                    models,
-                    request,
-                    stored=records.read(run),
-                    processes=workers or scoring_processes(),
-                    on_score=counter(update),
-                )
-            ) as of_models,
-        ):
-            for of_model in of_models:
+        for request in requests:
+            for of_model in _scores(run, loaded.training, request, workers):
                 all_scores += of_model
                 try:
                     with lock.hold(run, f"Another process is at work in {run}.", patience=30.0):
@@ -131,37 +114,73 @@ def evaluate(
                 except StoreError as error:  # shown all the same: they may have taken hours
                     refusal = error
     results = [record for record in all_scores if record.applies]
-    floors = _baselines(loaded.training, request, of_codes) if baselines else None
+    floors = (
+        {request.protocol: _baselines(loaded.training, request) for request in of_codes}
+        if baselines
+        else {}
+    )
     if json:
         tables = [record.table() for record in results]
-        print_json({"scores": tables, "baselines": floors.values} if floors else tables)
+        by_name = {wish: floor.values for wish, floor in floors.items()}
+        plain = by_name if len(by_name) > 1 else next(iter(by_name.values()), None)
+        print_json({"scores": tables, "baselines": plain} if plain else tables)
     else:
-        _print_scores(all_scores)
-        say(f"{new} new of {len(results)} records in {run / 'scores.jsonl'} ({protocol})")
-        if floors:
-            say("Baselines:")
-            say(repr(floors))
+        _print_scores(all_scores, protocol)
+        used = ", ".join(request.protocol for request in requests)
+        say(f"{new} new of {len(results)} records in {run / 'scores.jsonl'} ({used})")
+        for wish, floor in floors.items():
+            say("Baselines:" if len(requests) == 1 else f"Baselines ({wish}):")
+            say(repr(floor))
     if refusal:
         raise refusal
 
 
-def _baselines(
-    training: "Training", request: "ScoringRequest", metrics: Sequence[str]
-) -> "Comparison":
-    """Scores of baselines by some of the metrics, which are of codes."""
+def _scores(
+    run: Path, training: "Training", request: "ScoringRequest", workers: int | None
+) -> "Iterator[list[Record]]":
+    """The records of one model after the other."""
+    from contextlib import closing
+
+    from unknot.cli.screen import bar
+    from unknot.runs import evaluate, records
+    from unknot.studies.execute.score_models import score_models, scoring_processes
+
+    models = evaluate.models(training, request)
+    with (
+        bar("score", len(models) * len(request.metrics), "scores") as update,
+        closing(
+            score_models(
+                models,
+                request,
+                stored=records.read(run),
+                processes=workers or scoring_processes(),
+                on_score=counter(update),
+            )
+        ) as of_models,
+    ):
+        yield from of_models
+
+
+def _baselines(training: "Training", request: "ScoringRequest") -> "Comparison":
+    """Scores of baselines, by metrics of codes."""
     from unknot.runs.baselines import score_baselines
 
     return score_baselines(
         training.context.dataset,
         training.context.net,
-        metrics=metrics,
+        metrics=request.metrics,
         protocol=request.protocol,
         seed=request.seed,
     )
 
 
-def _print_scores(all_scores: "list[Record]") -> None:
-    """Scores as a table with numbers of their remarks, the remarks, and which do not apply."""
+def _print_scores(all_scores: "list[Record]", protocol: str) -> None:
+    """Scores as a table with numbers of their remarks, the remarks, and which do not apply.
+
+    Args:
+        all_scores: What was computed or read.
+        protocol: The one that names need not say.
+    """
     from unknot.cli.screen import print_table, say
 
     results = [record for record in all_scores if record.applies]
@@ -170,7 +189,7 @@ def _print_scores(all_scores: "list[Record]") -> None:
         {
             "seed": record.seed,
             "step": record.step or "last",
-            "metric": key,
+            "metric": key if (wish := record.protocol["name"]) == protocol else f"{key}@{wish}",
             "score": f"{value:.4f}",
             "remarks": " ".join(f"[{remarks.index(text) + 1}]" for text in record.remarks),
         }

@@ -50,6 +50,10 @@ class ScoringRequest:
         """The same request for the other metrics."""
         return replace(self, metrics=[m for m in self.metrics if m not in metrics])
 
+    def only(self, metrics: Container[str]) -> "ScoringRequest":
+        """The same request for some of the metrics."""
+        return replace(self, metrics=[m for m in self.metrics if m in metrics])
+
 
 @dataclass(frozen=True)
 class Model:

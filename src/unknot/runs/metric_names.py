@@ -6,6 +6,7 @@ from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.core.text import shown
 from unknot.metrics import facts
+from unknot.metrics.parts.facts import check_protocol
 
 RECON = "recon"
 """The error of reconstructions, a record like that of a metric."""
@@ -34,8 +35,8 @@ def metric_names(names: Sequence[str]) -> list[str]:
         if "@" in str(name):
             word = shown(str(name).partition("@")[2])
             raise ConfigError(
-                f"'{shown(name)}' names a protocol; here it is an option of its own: "
-                f"--protocol {word}, in Python protocol='{word}'."
+                f"'{shown(name)}' names a protocol; here it is an argument of its own: "
+                f"protocol='{word}'."
             )
         if name not in metrics:
             raise ConfigError(f"There is no metric '{name}'{registry.nearest(str(name), metrics)}")
@@ -59,6 +60,7 @@ def by_protocol(metrics: Sequence[str], protocol: str) -> dict[str, list[str]]:
         >>> by_protocol(["mig", "dci@study2019", "sap"], "unknot")
         {'unknot': ['mig', 'sap'], 'study2019': ['dci']}
     """
+    check_protocol(protocol)
     names: dict[str, list[str]] = {}
     for metric in metrics:
         name, mark, wish = metric.partition("@")
