@@ -31,7 +31,8 @@ from unknot.report.study import source
 from unknot.runs import arrays, config, records, status
 from unknot.runs.folder import RunFolder
 from unknot.sharing.folder import CONFIG, check_target
-from unknot.studies import archive, opening
+from unknot.studies import opening
+from unknot.studies.archive import members, reading
 from unknot.studies.database import FILE
 from unknot.studies.file import formula
 from unknot.studies.file.study_file import StudyFile, read_study
@@ -143,7 +144,7 @@ def read_bounded_json(_, text):
 
 
 def read_archive(folder, data):
-    unpacked = archive.unpack(put(folder, "run.zip", data))
+    unpacked = reading.unpack(put(folder, "run.zip", data))
     assert {path.name for path in unpacked.iterdir()} == {*wholes.ARCHIVED}
 
 
@@ -154,7 +155,7 @@ def read_other_facts(folder, change):
 
 def read_other_files(folder, files):
     """Files with checksums that fit them: only what is in them can be wrong."""
-    unpacked = archive.unpack(put(folder, "run.zip", wholes.pack_archive(files)))
+    unpacked = reading.unpack(put(folder, "run.zip", wholes.pack_archive(files)))
     folder_of_it = RunFolder(unpacked)
     with only_ours():
         folder_of_it.spec()
@@ -191,8 +192,8 @@ def read_export(folder, value):
 def read_manifest(folder, value):
     file = folder / "manifest.zip"
     with zipfile.ZipFile(file, "w") as zipped:
-        zipped.writestr(archive.MANIFEST, value)
-    archive.unpack(file)
+        zipped.writestr(members.MANIFEST, value)
+    reading.unpack(file)
 
 
 def look_through(opened):

@@ -14,7 +14,8 @@ from safetensors.torch import save
 from unknot.core.checksums import bytes_sum
 from unknot.engine import checkpoint
 from unknot.runs import records, status
-from unknot.studies import archive, opening
+from unknot.studies import opening
+from unknot.studies.archive import members
 from unknot.studies.database import FILE
 
 MEMBER = {"id": "0123456789ab", "status": "done", "diverged_at": None, "last": {"loss": 0.5}}
@@ -59,12 +60,12 @@ def pack_archive(files, /, **changes):
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as file:
         for name, content in files.items():
             file.writestr(name, content)
-        file.writestr(archive.MANIFEST, json.dumps({**FACTS, "files": sums, **changes}))
+        file.writestr(members.MANIFEST, json.dumps({**FACTS, "files": sums, **changes}))
     return data.getvalue()
 
 
 FACTS = {
-    "format": archive.FORMAT,
+    "format": members.FORMAT,
     "unknot": "1.0",
     "kind": "run",
     "name": "r",

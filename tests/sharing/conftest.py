@@ -10,6 +10,8 @@ import pytest
 import torch
 
 import unknot
+from unknot import nets, objectives
+from unknot.runs import records
 
 SCRIPT = """
 import importlib.util, json, sys
@@ -68,6 +70,25 @@ def make_run():
             last = [name for name in state if name.startswith(part) and state[name].ndim > 2][-1]
             state = {**state, last: state[last] * 2 / deviation.item()}
         run.training.population.load(state)
+        return run
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_scored_run(tiny, tmp_path_factory):
+    """A run in a folder, with its scores, on images of a file."""
+
+    def make(*metrics, **settings):
+        run = unknot.train(
+            "arrays",
+            objectives.BetaVAE(beta=2.0),
+            nets.MLP(latents=3, hidden=(8,)),
+            data_settings={"path": str(tiny)},
+            out=tmp_path_factory.mktemp("runs") / "run",
+            **{"steps": 20, "batch": 16, "device": "cpu", "progress": False} | settings,
+        )
+        records.append(run.path, run.score(*metrics))
         return run
 
     return make

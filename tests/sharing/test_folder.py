@@ -30,23 +30,8 @@ def onnx():
 
 
 @pytest.fixture(scope="module")
-def run(tiny, tmp_path_factory):
-    path = tmp_path_factory.mktemp("runs") / "run"
-    run = unknot.train(
-        "arrays",
-        objectives.BetaVAE(beta=2.0),
-        nets.MLP(latents=3, hidden=(8,)),
-        data_settings={"path": str(tiny)},
-        seeds=[5, 6],
-        steps=200,
-        batch=16,
-        lr=1e-2,
-        device="cpu",
-        progress=False,
-        out=path,
-    )
-    records.append(path, run.score("mig", "sap"))
-    return run
+def run(make_scored_run):
+    return make_scored_run("mig", "sap", seeds=[5, 6], steps=200, lr=1e-2)
 
 
 def files_of(path):

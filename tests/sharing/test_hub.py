@@ -8,10 +8,7 @@ import sys
 import pytest
 from sharing.fake_hub import serve
 
-import unknot
-from unknot import nets, objectives
 from unknot.core.errors import ConfigError
-from unknot.runs import records
 from unknot.sharing import hub as ours
 
 pytest.importorskip("huggingface_hub", reason="the extra hub is not installed")
@@ -20,21 +17,8 @@ NAME = "me/faces"
 
 
 @pytest.fixture(scope="module")
-def run(tiny, tmp_path_factory):
-    path = tmp_path_factory.mktemp("runs") / "run"
-    run = unknot.train(
-        "arrays",
-        objectives.BetaVAE(beta=2.0),
-        nets.MLP(latents=3, hidden=(8,)),
-        data_settings={"path": str(tiny)},
-        steps=20,
-        batch=16,
-        device="cpu",
-        progress=False,
-        out=path,
-    )
-    records.append(path, run.score("mig"))
-    return path
+def run(make_scored_run):
+    return make_scored_run("mig").path
 
 
 @pytest.fixture(scope="module")

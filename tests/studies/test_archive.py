@@ -16,7 +16,7 @@ from unknot.core.checksums import bytes_sum
 from unknot.core.csv_files import read_csv
 from unknot.core.errors import ConfigError, StoreError, UnknotError
 from unknot.runs.folder import RunFolder
-from unknot.studies.archive import write_archive
+from unknot.studies.archive.writing import write_archive
 from unknot.studies.study import Study
 
 

@@ -12,7 +12,7 @@ from unknot.cli.main import app
 from unknot.core.checksums import facts_sum
 from unknot.core.errors import StoreError, UnknotError
 from unknot.runs import records
-from unknot.studies.archive import write_archive
+from unknot.studies.archive.writing import write_archive
 from unknot.studies.recompute import Recomputed, rescore, retrain, sample, stored_models
 
 

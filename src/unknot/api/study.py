@@ -274,7 +274,7 @@ class Study:
             path: The file; one that is there is replaced.
             weights: ``half`` precision, ``full`` as trained, or ``none``.
         """
-        from unknot.studies.archive import write_archive
+        from unknot.studies.archive.writing import write_archive
 
         write_archive(self.path, file := as_path("path", path), weights=weights)
         return file

@@ -31,7 +31,7 @@ from unknot.runs.folder import RunFolder
 from unknot.runs.own_data import as_dataset
 from unknot.runs.spec import plain_value
 from unknot.runs.training import Watcher
-from unknot.studies import archive
+from unknot.studies.archive import reading
 
 Callback: TypeAlias = Callable[[Run, Mapping[str, Any]], bool | None]
 """Sees the run so far and what was logged; True stops the training."""
@@ -263,8 +263,8 @@ def load(
     """
     if isinstance(path, str) and path.startswith("hub:"):
         path = _fetch(path)
-    if archive.is_archive(path := as_path("path", path)):
-        path = archive.unpack(path)
+    if reading.is_archive(path := as_path("path", path)):
+        path = reading.unpack(path)
     if (path / "study.db").exists():
         if any(given is not None for given in (data, step, objective)):
             raise ConfigError("A study takes no data, step or objective.")

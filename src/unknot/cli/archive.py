@@ -31,7 +31,7 @@ def archive(
     `unknot archive runs/faces --weights full`
     """
     from unknot.cli.screen import counting_bar, say
-    from unknot.studies.archive import write_archive
+    from unknot.studies.archive.writing import write_archive
 
     file = output_file(out or Path(f"{path.absolute().name}.zip"), ".zip", force=force)
     with counting_bar("archive", "populations") as update:

@@ -69,16 +69,16 @@ def check(
     from unknot.core.errors import ConfigError, StoreError
     from unknot.runs import repair as runs
     from unknot.runs.folder import RunFolder
-    from unknot.studies import archive
     from unknot.studies import repair as studies
+    from unknot.studies.archive import reading
     from unknot.studies.recompute import sample, stored_models
 
     folder = path
-    if path.is_file() and archive.is_archive(path):
+    if path.is_file() and reading.is_archive(path):
         if repair:
             raise ConfigError("An archive is not mended; leave --repair out.")
         with stderr.status("unpacking"):
-            folder = archive.unpack(path)
+            folder = reading.unpack(path)
     if not folder.is_dir():
         raise StoreError(f"There is no folder and no archive {path}.")
     is_study = (folder / "study.db").exists() or (folder / "study.toml").exists()

@@ -26,7 +26,8 @@ from unknot.runs.run import Run
 from unknot.sharing.card import UNKNOWN, card, check_license
 from unknot.sharing.onnx_files import MISSING, is_available, run_onnx, write_onnx
 from unknot.sharing.source import outside_shape, plain_model
-from unknot.studies.archive import MANIFEST, write_archive
+from unknot.studies.archive.members import MANIFEST
+from unknot.studies.archive.writing import write_archive
 
 FORMAT = "unknot export 1"
 CONFIG = "config.json"

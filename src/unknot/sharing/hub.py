@@ -24,7 +24,8 @@ from unknot.runs import status
 from unknot.runs.run import Run
 from unknot.sharing.card import UNKNOWN
 from unknot.sharing.folder import CONFIG, RUN, Exported, export, exported_files
-from unknot.studies.archive import NAMES, scratch_folder
+from unknot.studies.archive.members import NAMES
+from unknot.studies.archive.reading import scratch_folder
 
 PREFIX = "hub:"
 NAME = r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}"
