@@ -106,6 +106,18 @@ def test_a_row_that_fails_is_a_row(gpu):
 
 
 @pytest.mark.slow
+def test_streaming_is_compared_with_resident_images(tmp_path):
+    file = tmp_path / "rows.json"
+    few = {"images": 20, "members": 2, "batch": 2, "rounds": 1, "seconds": 0.01}
+    options = {**few, "device": "cpu", "precision": "float32", "json": file}
+    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    subprocess.run([sys.executable, FILE.with_name("streaming.py"), *words], check=True)
+    rows = json.loads(file.read_text())["rows"]
+    assert [row["channels"] for row in rows] == [1, 3]
+    assert all(row["same bits"] and row["streamed by resident"] > 0 for row in rows)
+
+
+@pytest.mark.slow
 def test_it_runs_through(tmp_path):
     """On a CPU with next to nothing; what else runs is paused around the measuring only."""
     file, calls = tmp_path / "rows.json", tmp_path / "calls"

@@ -18,7 +18,8 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.optim import Adam
-from unknot.data.parts.images import Bytes
+from unknot.data.parts.images import Bytes, Streamed
+from unknot.data.parts.variants import StoredVariants
 from unknot.engine import capture, kernels
 from unknot.engine.context import Context
 from unknot.engine.device import runtime
@@ -27,6 +28,7 @@ from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
 from unknot.nets.linear import Linear
 from unknot.objectives.beta_vae import BetaVAE
+from unknot.samplers.parts.split import RowSplit
 
 SPACE = FactorSpace(("row",), (40,), ("nominal",))
 STORED = torch.arange(40 * 16).reshape(40, 1, 4, 4).remainder(251).to(torch.uint8)
@@ -73,8 +75,8 @@ class Recorder:
         return Graph(step).replay
 
 
-def population(precision="float32", dataset=DATA):
-    context = Context(dataset, Linear(latents=2), 8, runtime("cpu", precision))
+def population(precision="float32", dataset=DATA, split=None):
+    context = Context(dataset, Linear(latents=2), 8, runtime("cpu", precision), split=split)
     each = [Member(s, BetaVAE(beta=b), Adam(lr=1e-3)) for s, b in ((0, 1.0), (7, 4.0))]
     return Stacked.fresh(context, each)
 
@@ -205,6 +207,27 @@ def test_images_that_cannot_be_compiled_are_made_as_they_are(monkeypatch):
     for name, value in plain.items():
         assert torch.equal(ours[name], value), name
     assert {f.__name__ for f in recorder.compiled} == {"<lambda>", "_losses", "update"}
+
+
+@pytest.mark.parametrize("split", [None, RowSplit()])
+def test_streamed_images_are_brought_to_a_graph_that_reads_one_place(monkeypatch, split):
+    """A graph on a GPU reads the memory that it was captured with."""
+    recorder = Recorder(monkeypatch)
+    streamed = replace(DATA, images=StoredVariants(Streamed(DATA.images, torch.device("cpu")), 1))
+    assert streamed.streamed
+    assert not DATA.streamed
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        ours = population(dataset=streamed, split=split)
+        ours = repeated(ours)
+        place = ours.feed.batch.data_ptr()
+        log = ours.advance(0, 5)
+    assert (recorder.graphs, said) == (1, [])
+    assert ours.feed.batch.data_ptr() == place
+    resident = population(dataset=DATA, split=split)
+    expected = {**resident.advance(0, 5), **resident.state()}
+    for name, value in {**log, **ours.state()}.items():
+        assert torch.equal(value, expected[name]), name
 
 
 def test_a_function_that_the_compiler_alters_is_left_as_it_is(monkeypatch):

@@ -1,5 +1,8 @@
 """What must hold on a GPU; run by hand there: ``pytest -m gpu``."""
 
+import warnings
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -7,11 +10,12 @@ from unknot.core import noise
 from unknot.core.dataset import FactorDataset
 from unknot.core.factors import FactorSpace
 from unknot.core.optim import Adam
-from unknot.data.parts.images import Bits
+from unknot.data.parts.images import Bits, Bytes, Streamed
 from unknot.data.xysquares import XYSquares
 from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.encode import encode
+from unknot.engine.kernels import SlowerWarning
 from unknot.engine.looped import Looped
 from unknot.engine.population import Member, populate
 from unknot.engine.stacked import Stacked
@@ -98,6 +102,27 @@ def test_population_equals_alone(precision):
         ours = together.advance(start, 10)["loss"]
         theirs = torch.cat([a.advance(start, 10)["loss"] for a in alone])
         torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=0)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_streamed_images_train_as_resident_ones(channels):
+    """Bit for bit, in a CUDA graph, and the codes of both are alike."""
+    stored = noise.integers(1, "bytes", 0, 300, channels, 64, 64, high=256).to(torch.uint8)
+    space = FactorSpace(("row",), (300,), ("nominal",))
+    host, gpu = FactorDataset("bytes", space, Bytes(stored)), torch.device("cuda")
+    states = []
+    for images in (host.images.to(gpu), Streamed(host.images, gpu)):
+        data = replace(host, images=images)
+        population = populate(Context(data, Conv64(), 32, runtime("cuda", "bf16")), MEMBERS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SlowerWarning)
+            logs = [population.advance(start, 10) for start in (0, 10)]
+        codes = encode(population, data, torch.arange(300)).mean
+        losses = {f"{i} {name}": value for i, log in enumerate(logs) for name, value in log.items()}
+        states.append({**population.state(), **losses, "codes": codes})
+    assert data.streamed
+    for name, value in states[0].items():
+        assert torch.equal(value, states[1][name]), name
 
 
 def test_a_code_does_not_depend_on_the_rows_beside_it():

@@ -141,6 +141,15 @@ class FactorDataset(Dataset[Tensor]):
         """Channels, height and width of an image."""
         return self.images.shape
 
+    @property
+    def streamed(self) -> bool:
+        """Whether images stay in the host's memory and go to the device batch by batch.
+
+        Rows are then best drawn on the CPU, where the images are looked up: row numbers on a GPU
+        would have to be waited for.
+        """
+        return bool(getattr(self.images, "streamed", False))
+
     def batch(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
         """Float images of the given rows: in [0, 1], or standardised where the dataset is.
 

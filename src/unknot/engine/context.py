@@ -54,12 +54,17 @@ class Context:
             return len(self.dataset)
         return len(rows_in_part(self.split, self.dataset.space, "train"))
 
+    @property
+    def rows_device(self) -> torch.device:
+        """Where rows are drawn: beside the images."""
+        return torch.device("cpu") if self.dataset.streamed else self.runtime.device
+
     def rows(self, objective: Objective, part: Part = "train") -> Rows:
         """Which images come next; of rows that have nuisance variants, one drawn for each image."""
         sampler = sampler_for(objective, self.sampler)
         if self.split is not None:
             sampler = inside_part(sampler, self.split, part)
-        bound = sampler.bind(self.dataset, self.runtime.device)
+        bound = sampler.bind(self.dataset, self.rows_device)
         samples = self.batch * views_of(objective) // sampler.views
         images, size = self.dataset.images, len(self.dataset)
         if not isinstance(images, NuisanceVariants):
@@ -82,10 +87,10 @@ class Context:
         rows = rows_in_part(self.split, self.dataset.space, "validation")
         rows = rows[noise.permutation(0, "validation", 0, len(rows), 1)[:most, 0]]
         batch = min(self.batch, len(rows))
-        return rows[: len(rows) // batch * batch].reshape(-1, batch).to(self.runtime.device)
+        return rows[: len(rows) // batch * batch].reshape(-1, batch).to(self.rows_device)
 
     def _validation_views(self, objective: Objective, most: int) -> Int[Tensor, "batches n"]:
-        rows, device = self.rows(objective, "validation"), self.runtime.device
+        rows, device = self.rows(objective, "validation"), self.rows_device
         batches = torch.arange(max(1, most // self.batch), device=device)
         return rows(torch.zeros((), dtype=torch.int64, device=device), batches)
 

@@ -44,7 +44,8 @@ def encode(
         start = done
         for some in block.split(rows):
             x = dataset.at(some.to(device, non_blocking=True))
-            device = x.device  # where the images are: rows in its memory are no reason to wait
+            if not dataset.streamed:
+                device = x.device  # where images are looked up, rows are no reason to wait
             q = population.encode(x)
             means.append(q.mean.float())
             logvars.append(q.logvar.float())

@@ -143,7 +143,7 @@ class Model:
             dict(extra.carried),
             optimizers,
             torch.tensor(member.seed, device=device),
-            torch.tensor(order, device=device),
+            torch.tensor(order, device=context.rows_device),
             rows,
             None if context.ema is None else copy.deepcopy(modules).requires_grad_(False),
         )
@@ -161,7 +161,8 @@ class Model:
         for optimizer in self.optimizers.values():
             for moments in optimizer.state.values():
                 moments["step"].fill_(start)
-        for t, index in zip(ticks, self.rows(self.order, ticks), strict=True):
+        rows = self.rows(self.order, ticks.to(self.order.device))
+        for t, index in zip(ticks, rows, strict=True):
             x = dataset.at(index).to(dtype=dtype, memory_format=torch.channels_last)
             step = Step(x, self.seed, t, self.context.n_data)
             losses = self._losses(self.net(self.context.runtime, self.modules, t), step)

@@ -16,6 +16,7 @@ from unknot.core.posterior import Posterior
 from unknot.engine.capture import Parts, fastest
 from unknot.engine.context import Context, Rows, State
 from unknot.engine.device import Runtime
+from unknot.engine.feed import Feed
 from unknot.engine.kernels import ready
 from unknot.engine.population import Member, carried, log_of, loss_of, mean_logs, recode
 from unknot.engine.stacked_net import StackedNet, detach_net
@@ -50,6 +51,8 @@ class Stacked:
     """Members that are put back as they were after each few steps: the step knows nothing of it."""
     replay: Callable[[], None] | None = None
     """The step, made when it is first taken."""
+    feed: Feed | None = None
+    """Where the step takes its batches from, if images are streamed."""
 
     @classmethod
     def fresh(cls, context: Context, members: Sequence[Member]) -> "Stacked":
@@ -85,7 +88,7 @@ class Stacked:
             {} if context.ema is None else {n: w.detach().clone() for n, w in packed.items()},
             {name: decays(name, w.ndim - 1) for name, w in weights.items()},
             seeds,
-            torch.tensor(orders, device=device),
+            torch.tensor(orders, device=context.rows_device),
             torch.zeros((), dtype=torch.int64, device=device),
             context.rows(objective),
         )
@@ -107,7 +110,9 @@ class Stacked:
             if self.replay is None:
                 self.replay = self.prepare(graph=self.seed.device.type != "cpu")
             with self._holding():
-                for _ in range(steps):
+                for step in range(start, start + steps):
+                    if self.feed is not None:
+                        self.feed.load(step)
                     self.replay()
         return {name: value.clone() for name, value in self.log.items()}
 
@@ -254,6 +259,9 @@ class Stacked:
         parts = Parts(self.rows, self._images, self._losses, update)
         if not graph:
             return partial(self._train, parts)
+        if self.context.dataset.streamed:
+            self.feed = feed = Feed.of_rows(self.rows, self._images, self.order)
+            parts = replace(parts, rows=lambda *_: feed.batch, images=lambda x: x)
         # A warm-up takes whole steps and perhaps one that fails half-way.
         with _put_back([*self._moving(), self.t.unsqueeze(0)], slice(None)):
             return fastest(parts, self._train, self.order, self.t)

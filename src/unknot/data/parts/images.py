@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -46,7 +47,19 @@ class Stored(ABC):
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
         """Images of the given rows, in [0, 1]."""
-        return self.scale(self.stored[index])
+        return self.scale(self.take(index))
+
+    def take(self, index: Int[Tensor, "*n"], *, pinned: bool = False) -> Shaped[Tensor, "*n c h w"]:
+        """Rows as they are stored; pinned in the host's memory, where a GPU can copy from it."""
+        flat = index.reshape(-1).to(self.stored.device, torch.int64)
+        # Whole rows are copied; indexing would go through them pixel by pixel.
+        if pinned:
+            shape, dtype = (len(flat), *self.shape), self.stored.dtype
+            rows = torch.empty(shape, dtype=dtype, pin_memory=True)
+            torch.index_select(self.stored, 0, flat, out=rows)
+        else:
+            rows = self.stored.index_select(0, flat)
+        return rows.reshape(*index.shape, *self.shape)
 
     @abstractmethod
     def scale(self, stored: Shaped[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
@@ -93,6 +106,7 @@ class Streamed:
 
     images: Stored
     device: torch.device
+    streamed: ClassVar[bool] = True
 
     def __len__(self) -> int:
         return len(self.images)
@@ -104,9 +118,7 @@ class Streamed:
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
         """Images of the given rows; the copy overlaps with what the GPU still has to do."""
-        rows = self.images.stored[index.to(self.images.stored.device)]
-        if self.device.type == "cuda":
-            rows = rows.pin_memory()
+        rows = self.images.take(index, pinned=self.device.type == "cuda")
         return self.images.scale(rows.to(self.device, non_blocking=True))
 
     def to(self, device: torch.device) -> "Stored | Streamed":

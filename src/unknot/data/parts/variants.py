@@ -21,6 +21,11 @@ class StoredVariants:
         """Channels, height and width."""
         return self.images.shape
 
+    @property
+    def streamed(self) -> bool:
+        """Whether they stay in the host's memory."""
+        return bool(getattr(self.images, "streamed", False))
+
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
         """Images of the given rows and variants."""
         return self.images.pixels(index)
