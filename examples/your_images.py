@@ -21,7 +21,7 @@ run = unknot.train(
     discs, "beta_tcvae", steps=steps, split="rows", validate_every=max(1, steps // 10), lr=1e-3
 )
 print(run)
-print(run.validation.frame()[["validation.loss"]].tail(3))
+print(run.validation[["validation.loss"]].tail(3))
 run.traverse().save("discs_traversals.png")
 run.interpolate(0, images[1]).save("discs_between.png")
 

@@ -59,7 +59,7 @@ def test_a_loop_of_ones_own_gives_the_weights_of_a_run(objective):
         losses = model.losses(*context.dataset.batch(index).chunk(views))
         model.step(losses)
         torch.testing.assert_close(
-            losses["total"].double(), run.curves["loss"][t][0], rtol=1e-6, atol=0
+            losses["total"].double(), run.training.curves["loss"][t][0], rtol=1e-6, atol=0
         )
     trained = run.training.weights()
     for name, weight in model.named_parameters():

@@ -4,6 +4,7 @@ import os
 import signal
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -41,6 +42,18 @@ def test_a_population_is_a_sequence_of_runs(run, many):
     assert isinstance(many[1], unknot.Run)
     with pytest.raises(IndexError):
         many[3]
+
+
+def test_curves_are_data_frames(run, many):
+    """Of one model the names are the columns; of several there is a level of models below."""
+    assert isinstance(run.curves, pd.DataFrame)
+    assert run.curves.index.tolist() == [1, 10, 20, 30, 40]
+    assert run.curves["loss"].tolist() == run.training.curves["loss"][:, 0].tolist()
+    assert run.validation.empty
+    assert many.curves["loss"].shape == (5, 3)
+    pd.testing.assert_frame_equal(many[1].curves, many.curves.xs(1, axis=1, level=1))
+    held_out = unknot.train(IMAGES, split="rows", validate_every=20, **TINY)
+    assert held_out.validation["validation.loss"].index.tolist() == [20, 40]
 
 
 def test_pictures_have_pixels(run, many, tmp_path):

@@ -111,7 +111,7 @@ def test_best_is_the_run_with_the_best_value(study):
     lowest = table.loc[table["recon"].idxmin()]
     best = study.best("recon", device="cpu")
     assert best.spec.ids() == [lowest["id"]]
-    assert np.isclose(float(best.curves["recon"][-1]), lowest["recon"])
+    assert np.isclose(float(best.curves["recon"].iloc[-1]), lowest["recon"])
     alone = unknot.train(
         best.spec.data.settings.path, best.spec.objective.settings, **OPTIONS,
         seeds=best.spec.seeds, device="cpu",

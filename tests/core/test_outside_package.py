@@ -139,7 +139,7 @@ table = unknot.metrics.evaluate(run.representations()[1], metrics=["spread", "wa
 print(json.dumps({
     "status": run.status,
     "shape": list(codes.shape),
-    "weights": run.curves.values["size.weight"][0].tolist() if run.curves.values else [],
+    "weights": run.curves["size.weight"].iloc[0].tolist() if len(run.curves) else [],
     "loaded": torch.equal(again.codes(), codes),
     "spec": again.spec == run.spec,
     "spread": float(unknot.metrics.spread(codes[1])),

@@ -137,7 +137,7 @@ def test_training_lowers_the_reconstruction_and_brings_all_codes_to_the_prior(ti
         )
 
     pulled, free = run(20.0), run(0.0)
-    recon = pulled.curves["recon"]
+    recon = pulled.training.curves["recon"]
     assert recon[-5:].mean() < 0.9 * recon[0].mean()
     prior = torch.randn(64, 2, generator=torch.Generator().manual_seed(0))
     near, far = (squared_mmd(r.codes(), prior, kernel="imq").item() for r in (pulled, free))

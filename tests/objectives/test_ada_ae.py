@@ -90,7 +90,7 @@ def test_training_on_pairs_lowers_the_loss(tiny):
         likelihood="gaussian",
         eta=linear(0.0, 0.5),
     )
-    loss, shared = run.curves["loss"], run.curves["shared"]
+    loss, shared = run.training.curves["loss"], run.training.curves["shared"]
     assert loss[-5:].mean() < 0.6 * loss[0].mean()
     assert shared[0] == 0
     assert shared[-5:].mean() > 1

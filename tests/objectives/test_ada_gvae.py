@@ -181,7 +181,7 @@ def test_training_on_pairs_lowers_the_loss_and_shares_latents(tiny):
         likelihood="gaussian",
         beta=0.1,
     )
-    loss, shared = trained.curves["loss"], trained.curves["shared"]
+    loss, shared = trained.training.curves["loss"], trained.training.curves["shared"]
     assert loss[-5:].mean() < 0.5 * loss[0].mean()
     assert 1 < shared[-5:].mean() < 5
 

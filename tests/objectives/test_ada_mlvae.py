@@ -139,7 +139,7 @@ def test_training_on_pairs_lowers_the_loss(tiny):
         likelihood="gaussian",
         beta=0.1,
     )
-    loss = trained.curves["loss"]
+    loss = trained.training.curves["loss"]
     assert loss[-5:].mean() < 0.5 * loss[0].mean()
 
 

@@ -73,7 +73,7 @@ def test_training_on_triplets_lowers_the_loss_and_orders_codes(tiny):
         alpha=16.0,
         psi=1.0,
     )
-    loss, wrong = run.curves["loss"], run.curves["triplet"]
+    loss, wrong = run.training.curves["loss"], run.training.curves["triplet"]
     assert loss[-5:].mean() < 0.75 * loss[0].mean()
     assert wrong[-5:].mean() < 0.9 * wrong[0].mean()
 

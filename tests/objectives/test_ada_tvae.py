@@ -199,7 +199,7 @@ def test_training_lowers_the_loss_and_shares_latents(tiny):
         alpha=16.0,
         psi=1.0,
     )
-    loss, wrong, shared = (run.curves[name] for name in ("loss", "triplet", "shared"))
+    loss, wrong, shared = (run.training.curves[name] for name in ("loss", "triplet", "shared"))
     assert loss[-5:].mean() < 0.5 * loss[0].mean()
     assert wrong[-5:].mean() < 0.9 * wrong[0].mean()
     assert 1 < shared[-5:].mean() < 5

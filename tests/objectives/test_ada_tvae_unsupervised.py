@@ -169,9 +169,9 @@ def test_training_without_labels_is_the_same_bit_for_bit_and_learns(tiny, tmp_pa
         np.savez(tmp_path / "bare.npz", images=file["images"])
     ours, bare = trained(tiny), trained(tmp_path / "bare.npz")
     assert bare.dataset.space.names == ("index",)
-    for name in ours.curves.values:
-        assert torch.equal(ours.curves[name], bare.curves[name])
-    loss, wrong = ours.curves["loss"], ours.curves["triplet"]
+    for name in ours.training.curves.values:
+        assert torch.equal(ours.training.curves[name], bare.training.curves[name])
+    loss, wrong = ours.training.curves["loss"], ours.training.curves["triplet"]
     assert loss[-5:].mean() < 0.5 * loss[0].mean()
     assert wrong[-5:].mean() < 0.9 * wrong[0].mean()
 

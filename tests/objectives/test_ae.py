@@ -84,7 +84,7 @@ def test_training_lowers_the_loss_and_codes_have_no_noise(tiny):
         net_settings={"latents": 3},
         likelihood="gaussian",
     )
-    curve = trained.curves["loss"]
+    curve = trained.training.curves["loss"]
     assert curve[-5:].mean() < 0.5 * curve[0].mean()
     q = trained.posterior(trained.dataset.batch(torch.arange(8)))
     assert (q.logvar == -20).all()

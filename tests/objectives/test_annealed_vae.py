@@ -104,7 +104,7 @@ def test_training_ends_at_the_capacity(tiny):
         net_settings={"latents": 3},
         c=linear(0.0, 3.0, 100.0),
         gamma=100.0,
-    ).curves
+    ).training.curves
     assert curves["recon"][-5:].mean() < 0.5 * curves["recon"][0].mean()
     assert curves["capacity"][-1].item() == pytest.approx(3, rel=1e-6)
     assert curves["kl"][-22:].mean().item() == pytest.approx(3, rel=0.05)

@@ -140,6 +140,6 @@ def test_training_lowers_the_loss(tiny):
         net_settings={"latents": 3},
         critic_width=32,
         critic_lr=5e-3,
-    ).curves
+    ).training.curves
     assert curves["loss"][-5:].mean() < 0.8 * curves["loss"][0].mean()
     assert math.isfinite(curves["kl_exact"][-1].item())

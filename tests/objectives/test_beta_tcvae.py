@@ -313,7 +313,7 @@ def test_training_lowers_the_loss(settings, tiny):
         likelihood="gaussian",
         **settings,
     )
-    loss = trained.curves["loss"]
+    loss = trained.training.curves["loss"]
     assert loss[-5:].mean() < loss[:2].mean() - 1
 
 

@@ -207,7 +207,7 @@ def trained(objective, path, **settings):
         data_settings={"path": str(path)},
         net_settings={"latents": 6},
         **settings,
-    ).curves
+    ).training.curves
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.8])

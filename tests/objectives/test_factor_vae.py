@@ -290,7 +290,7 @@ def test_training_lowers_the_loss(tiny, preset):
         net_settings={"latents": 3},
         critic_width=16,
         **({"preset": preset} if preset else {}),
-    ).curves
+    ).training.curves
     assert curves["loss"][-5:].mean() < 0.8 * curves["loss"][0].mean()
     assert curves["diverged"].max() == 0
 

@@ -85,7 +85,7 @@ def test_training_lowers_the_loss_and_brings_all_codes_to_the_prior(tiny):
         return squared_mmd(q.sample(eps), prior).item()
 
     pulled, free = trained(tiny, lambda_mmd=300.0), trained(tiny, lambda_mmd=0.0)
-    loss = pulled.curves["loss"]
+    loss = pulled.training.curves["loss"]
     assert loss[-5:].mean() < 0.8 * loss[0].mean()
     assert abs(distance(pulled)) < 0.05
     assert distance(free) > 2 * abs(distance(pulled))

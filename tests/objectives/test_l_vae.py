@@ -205,24 +205,24 @@ def trained(path, name, steps, **settings):
 
 @pytest.mark.parametrize("preset", ["logvar", "kendall"])
 def test_training_lowers_the_loss(halves, preset):
-    curves = trained(halves, "l_vae", 120, preset=preset).curves
+    curves = trained(halves, "l_vae", 120, preset=preset).training.curves
     assert curves["loss"][-3:].mean() < 0.2 * curves["loss"][0].item()
 
 
 def test_the_learnt_ratio_can_be_frozen(halves):
     """Table 6.2: a beta-VAE whose beta is the last beta_hat."""
-    curves = trained(halves, "l_vae", 120).curves
+    curves = trained(halves, "l_vae", 120).training.curves
     assert curves["loss"][-3:].mean() < 0.2 * curves["loss"][0].item()
     beta = curves["beta_hat"][-1].item()
     frozen = trained(halves, "beta_vae", 10, beta=beta)
-    assert frozen.curves["kl.weight"][-1].item() == pytest.approx(beta)
-    assert "beta_hat" not in frozen.curves.values
+    assert frozen.training.curves["kl.weight"][-1].item() == pytest.approx(beta)
+    assert "beta_hat" not in frozen.training.curves.values
 
 
 @pytest.mark.slow
 def test_training_ends_where_its_own_losses_say(halves):
     """Section 6.3.1 in small: sigmas rise, peak and level, beta_hat is near sqrt(R / KL)."""
-    curves = trained(halves, "l_vae", 2200).curves
+    curves = trained(halves, "l_vae", 2200).training.curves
     late = {name: curves[name][-30:].mean() for name in ("recon", "kl", "beta_hat")}
     predicted = (late["recon"] / late["kl"]).sqrt().item()
     assert late["beta_hat"].item() == pytest.approx(predicted, rel=0.1)

@@ -302,14 +302,14 @@ def trained(path, steps, **settings):
 
 @pytest.mark.parametrize("preset", ["ozcan_weak", "ozcan_v1", "ozcan_v2", "ozcan_v3"])
 def test_training_lowers_the_loss(halves, preset):
-    curves = trained(halves, 100, preset=preset).curves
+    curves = trained(halves, 100, preset=preset).training.curves
     assert curves["loss"][-3:].mean() < 0.2 * curves["loss"][0].item()
 
 
 def test_two_factors_take_two_latents_and_the_third_has_sigma_zero(halves):
     """Section 7.3.1 in small: what a latent says and its sigma go together, and are both logged."""
     run = trained(halves, 500)
-    curves = run.curves
+    curves = run.training.curves
     kl, sigma = (
         torch.stack([curves[f"{of}.{j}"][-5:].mean() for j in range(3)]) for of in ("kl", "sigma")
     )

@@ -206,7 +206,7 @@ def test_training_lowers_the_loss_and_calibrates_sigma(tiny, settings):
         likelihood="gaussian",
         **settings,
     )
-    curves = trained.curves
+    curves = trained.training.curves
     assert curves["loss"][-10:].mean() < curves["loss"][0] - 10
     error, square = curves["recon"][-20:].mean(), curves["sigma"][-20:].square().mean()
     count = 1 if trained.spec.objective.settings.form == "literal" else 64

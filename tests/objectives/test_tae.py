@@ -72,7 +72,7 @@ def test_training_without_the_decoder_s_gradient_orders_codes(tiny):
         psi=1.0,
         decoder_gradient=False,
     )
-    wrong, recon = run.curves["violations"], run.curves["recon"]
+    wrong, recon = run.training.curves["violations"], run.training.curves["recon"]
     assert wrong[-5:].mean() < 0.5 * wrong[0].mean()
     assert recon[-5:].mean() < 0.8 * recon[0].mean()
     assert (run.posterior(run.dataset.batch(torch.arange(8))).logvar == -20).all()

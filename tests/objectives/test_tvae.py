@@ -179,11 +179,11 @@ def trained(tiny, **settings):
 def test_training_on_triplets_lowers_the_loss_and_orders_codes(tiny):
     """Factors say which of two images is nearer; without triplets codes come to disagree."""
     run, free = trained(tiny, alpha=16.0), trained(tiny, alpha=0.0)
-    loss, wrong = run.curves["loss"], run.curves["triplet"]
+    loss, wrong = run.training.curves["loss"], run.training.curves["triplet"]
     assert loss[-5:].mean() < 0.5 * loss[0].mean()
     assert wrong[-5:].mean() < 0.8 * wrong[0].mean()
-    assert free.curves["triplet"][-5:].mean() > 1.5 * wrong[-5:].mean()
-    assert run.curves["violations"][-5:].mean() < 0.8
+    assert free.training.curves["triplet"][-5:].mean() > 1.5 * wrong[-5:].mean()
+    assert run.training.curves["violations"][-5:].mean() < 0.8
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_training_lowers_the_loss_and_brings_all_codes_to_the_prior(tiny):
         )
 
     pulled, free = trained(300.0), trained(0.0)
-    loss = pulled.curves["loss"]
+    loss = pulled.training.curves["loss"]
     assert loss[-5:].mean() < 0.8 * loss[0].mean()
     prior = torch.randn(64, 2, generator=torch.Generator().manual_seed(0))
     near, far = (squared_mmd(r.codes(), prior, kernel="imq").item() for r in (pulled, free))

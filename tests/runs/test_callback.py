@@ -15,8 +15,8 @@ def test_a_callback_sees_the_model_and_what_was_logged(options):
         seen.append((run.step, logs["loss"], run.score("active_units")[0].values["active_units"]))
 
     run = unknot.train(**options, log_every=10, callback=look)
-    assert [step for step, _, _ in seen] == run.curves.steps == [1, 10, 20, 30]
-    assert [loss for _, loss, _ in seen] == run.curves["loss"][:, 0].tolist()
+    assert [step for step, _, _ in seen] == run.training.curves.steps == [1, 10, 20, 30]
+    assert [loss for _, loss, _ in seen] == run.training.curves["loss"][:, 0].tolist()
     assert torch.equal(run.codes(), unknot.train(**options, log_every=10).codes())
 
 

@@ -42,7 +42,19 @@ def test_back_from_tensors():
     assert torch.equal(again["kl"], curves["kl"])
 
 
-def test_they_show_themselves_as_a_table():
-    curves = logged(5)
-    assert repr(curves) == repr(curves.frame())
-    assert "<table" in curves._repr_html_()
+def test_as_a_data_frame():
+    curves = logged(3)
+    both = curves.frame()
+    assert both.index.tolist() == [0, 100, 200]
+    assert both.index.name == "step"
+    assert both["loss"][1].tolist() == [0.0, 2.0, 4.0]
+    lone = curves.member(1).frame(lone=True)
+    assert lone.columns.tolist() == ["loss", "kl"]
+    assert lone["kl"].tolist() == [0.0, -2.0, -4.0]
+
+
+@pytest.mark.parametrize("lone", [True, False])
+def test_of_nothing_there_is_an_empty_data_frame(lone):
+    frame = Curves().frame(lone=lone)
+    assert frame.shape == (0, 0)
+    assert frame.index.name == "step"

@@ -58,7 +58,7 @@ def test_the_bounds_are_in_order_and_near_the_loss_of_training(options):
     bounds = by_name(records)
     bound, better = (bounds[n].values[n] for n in ("elbo", "log_likelihood"))
     assert bound < better < 0
-    assert -bound == pytest.approx(run.curves["loss"][-1].item(), rel=0.2)
+    assert -bound == pytest.approx(run.training.curves["loss"][-1].item(), rel=0.2)
     assert bounds["elbo"].protocol["rows"] == 64
 
 

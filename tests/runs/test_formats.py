@@ -50,9 +50,9 @@ def test_a_finished_run(stored, expected):
     run = unknot.load(stored / "finished", device="cpu")
     assert (run.status, run.step, run.spec.seeds, run.diverged) == ("done", 20, (0, 5), {})
     assert torch.equal(run.codes(), expected["run"])
-    assert run.curves.steps == [1, 10, 20]
-    assert list(run.curves.values) == ["loss", "recon", "recon.weight", "kl", "kl.weight"]
-    assert torch.equal(run.curves["loss"].float(), expected["run.loss"].float())
+    assert run.training.curves.steps == [1, 10, 20]
+    assert list(run.training.curves.values) == ["loss", "recon", "recon.weight", "kl", "kl.weight"]
+    assert torch.equal(run.training.curves["loss"].float(), expected["run.loss"].float())
     record = RunFolder(stored / "finished").record()
     assert record["versions"]["unknot"] == "0.1.0"
     assert [member["status"] for member in record["members"]] == ["done", "done"]
@@ -82,7 +82,7 @@ def test_a_study(stored, expected):
         assert row["mig"] == 0.0
         run = study.run(row["id"], device="cpu")
         assert torch.equal(run.codes(), expected[row["id"]])
-        assert torch.equal(run.curves["loss"], expected[f"{row['id']}.loss"])
+        assert torch.equal(run.training.curves["loss"], expected[f"{row['id']}.loss"])
         assert torch.equal(study.curves(row["id"])["loss"], expected[f"{row['id']}.loss"])
     assert Study.open(stored / "study").run(rows[2]["id"], device="cpu").diverged == {0: 10}
 

@@ -30,7 +30,7 @@ def test_resuming_extends_the_curves(options, tmp_path):
         verbs.train(spec, out=tmp_path / "part", device="cpu", watch=stop_at_17)
     resumed = unknot.resume(tmp_path / "part", device="cpu")
     assert torch.equal(resumed.codes(), whole.codes())
-    assert resumed.curves.steps == whole.curves.steps
+    assert resumed.training.curves.steps == whole.training.curves.steps
 
 
 def test_a_schedule_goes_on_where_it_was(options, tmp_path):
@@ -108,7 +108,7 @@ def test_a_finished_run_needs_no_checkpoint(options, tmp_path):
         file.write_bytes(b"damaged")
     loaded = unknot.load(tmp_path / "run")
     assert torch.equal(loaded.codes(), trained.codes())
-    assert loaded.curves.steps == trained.curves.steps
+    assert loaded.training.curves.steps == trained.training.curves.steps
     assert torch.equal(unknot.resume(tmp_path / "run").codes(), trained.codes())
 
 

@@ -114,12 +114,12 @@ def test_a_folder_holds_the_whole_run(options, tmp_path):
     ]
     loaded = unknot.load(out)
     assert torch.equal(loaded.codes(), trained.codes())
-    assert torch.equal(loaded.curves["loss"], trained.curves["loss"])
-    assert list(loaded.curves.values) == list(trained.curves.values)
+    assert torch.equal(loaded.training.curves["loss"], trained.training.curves["loss"])
+    assert list(loaded.training.curves.values) == list(trained.training.curves.values)
 
 
 def test_the_logged_loss_is_the_weighted_sum_of_its_terms(options):
-    curves = unknot.train(**options, beta=3).curves
+    curves = unknot.train(**options, beta=3).training.curves
     torch.testing.assert_close(curves["loss"], curves["recon"] + 3 * curves["kl"])
     assert torch.equal(curves["kl.weight"], torch.full_like(curves["kl"], 3))
 
@@ -163,7 +163,7 @@ def test_a_saved_run_keeps_its_curves_and_divergence(options, tmp_path):
     wild = unknot.train(**{**options, "lr": 1e25, "steps": 300}, likelihood="gaussian")
     loaded = unknot.load(wild.save(tmp_path / "wild"))
     assert (loaded.status, loaded.step, loaded.diverged) == ("diverged", wild.step, {0: wild.step})
-    assert loaded.curves.steps == wild.curves.steps
+    assert loaded.training.curves.steps == wild.training.curves.steps
     assert unknot.resume(tmp_path / "wild").step == wild.step  # nothing more is trained
 
 
@@ -287,7 +287,7 @@ def test_divergence_is_data(options, tmp_path):
 def test_when_all_diverge_training_stops(options):
     trained = unknot.train(**{**options, "steps": 100_000, "lr": 1e25}, likelihood="gaussian")
     assert trained.status == "diverged"
-    assert trained.curves.steps[-1] <= 200
+    assert trained.training.curves.steps[-1] <= 200
 
 
 def test_watchers_hear_of_every_few_steps(options):
@@ -307,7 +307,7 @@ def test_a_member_is_the_run_that_it_would_be_alone(options, tmp_path):
         member = Run(training)
         assert (member.spec, member.status) == (alone.spec, "done")
         assert torch.equal(member.codes(), alone.codes())
-        assert torch.equal(member.curves["loss"], alone.curves["loss"])
+        assert torch.equal(member.training.curves["loss"], alone.training.curves["loss"])
 
 
 def test_a_plan_of_other_runs_is_refused(options, tmp_path):

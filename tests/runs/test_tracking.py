@@ -53,7 +53,7 @@ def board(monkeypatch):
 
 
 def logged(run, member):
-    curves = run.curves
+    curves = run.training.curves
     return {
         (name, step): curves[name][i, member].item()
         for name in curves.values

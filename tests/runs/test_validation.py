@@ -26,12 +26,15 @@ def test_validation_is_the_loss_of_validation_rows(settings):
     run = unknot.train(**{**settings, "objective": "ae", "likelihood": "gaussian"})
     rows = run.rows("validation")
     assert len(rows) == 16
-    assert run.validation.steps == [10, 20, 30]
+    assert run.training.validation.steps == [10, 20, 30]
     x = run.dataset.batch(rows)
     decoded = run.training.population.decode(run.training.population.encode(x).mean)
     expected = reconstruction("gaussian", decoded, x.expand_as(decoded))
-    torch.testing.assert_close(run.validation["validation.recon"][-1].float(), expected)
-    assert run.validation["validation.recon"][-1] < run.validation["validation.recon"][0]
+    torch.testing.assert_close(run.training.validation["validation.recon"][-1].float(), expected)
+    assert (
+        run.training.validation["validation.recon"][-1]
+        < run.training.validation["validation.recon"][0]
+    )
 
 
 def test_looking_changes_nothing_and_is_no_part_of_the_id(settings):

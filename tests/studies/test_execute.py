@@ -53,14 +53,14 @@ def test_every_run_is_the_run_that_it_would_be_alone(undisturbed, images):
         assert member.spec == alone.spec
         assert member.spec.ids() == [row["id"]]
         assert torch.equal(member.codes(), alone.codes())
-        for name, rows in alone.curves.values.items():
-            assert torch.equal(torch.stack(rows), member.curves[name])
-            assert torch.equal(member.curves[name], study.curves(row["id"])[name])
+        for name, rows in alone.training.curves.values.items():
+            assert torch.equal(torch.stack(rows), member.training.curves[name])
+            assert torch.equal(member.training.curves[name], study.curves(row["id"])[name])
         (scored,) = evaluate.evaluate(alone, metrics=["mig", "sap"])
         assert {k: v for r in scored for k, v in r.values.items()} == {
             name: row[name] for name in ("mig", "sap")
         }
-        assert row["loss"] == float(alone.curves["loss"][-1])
+        assert row["loss"] == float(alone.training.curves["loss"][-1])
 
 
 def test_the_folder_has_no_place_for_each_run_and_nothing_that_only_training_needs(undisturbed):

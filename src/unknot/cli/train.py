@@ -193,7 +193,7 @@ def print_result(run: "Run", as_json: bool) -> None:
 
     from unknot.cli.screen import print_json, say
 
-    last = {name: rows[-1] for name, rows in run.curves.values.items()}
+    last = {name: rows[-1] for name, rows in run.training.curves.values.items()}
     facts = {
         "run": str(run.path),
         "status": run.status,

@@ -61,6 +61,7 @@ def _card(run: Run, name: str, latents: Latents, scores: Mapping[str, float]) ->
     """What the page says of one run."""
     objective = run.spec.objective
     names = run.dataset.space.names
+    curves = figures.curves_figure(run.training.curves, run.training.validation, across=4)
     return {
         "name": name,
         "summary": registry.summary("objectives", objective.name),
@@ -78,7 +79,7 @@ def _card(run: Run, name: str, latents: Latents, scores: Mapping[str, float]) ->
             for z in latents.order[:LATENTS]
         ],
         "scores": scores,
-        "curves": data_uri(png(figures.curves_figure(run.curves, run.validation, across=4))),
+        "curves": data_uri(png(curves)),
     }
 
 

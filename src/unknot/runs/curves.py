@@ -32,23 +32,17 @@ class Curves:
     def __getitem__(self, name: str) -> Float[Tensor, "steps p"]:
         return torch.stack(self.values[name])
 
-    def __repr__(self) -> str:
-        return repr(self.frame())
-
-    def _repr_html_(self) -> str:
-        html: str = self.frame()._repr_html_()
-        return html
-
-    def frame(self) -> "DataFrame":
+    def frame(self, *, lone: bool = False) -> "DataFrame":
         """As a data frame of pandas, a row for each log step.
 
-        Of several members it has two levels of columns, the name and the member.
+        Args:
+            lone: Of the one member alone; else columns have two levels, the name and the member.
         """
         import pandas as pd
 
         columns = {name: self[name].numpy() for name in self.values}
         index = pd.Index(self.steps, name="step")
-        if all(values.shape[1] == 1 for values in columns.values()):
+        if lone or not columns:
             return pd.DataFrame({n: v[:, 0] for n, v in columns.items()}, index=index)
         return pd.concat({n: pd.DataFrame(v, index=index) for n, v in columns.items()}, axis=1)
 

@@ -18,7 +18,6 @@ from unknot.core.representation import CodeCache, Representation
 from unknot.engine import encode
 from unknot.losses.likelihood import activate, likelihood_of
 from unknot.runs.context import part_rows
-from unknot.runs.curves import Curves
 from unknot.runs.description import AbsentImages
 from unknot.runs.folder import RunFolder
 from unknot.runs.inputs import as_images
@@ -60,16 +59,6 @@ class Run:
     def dataset(self) -> FactorDataset:
         """What it was trained on."""
         return self.training.context.dataset
-
-    @property
-    def curves(self) -> Curves:
-        """What training logged."""
-        return self.training.curves
-
-    @property
-    def validation(self) -> Curves:
-        """What training saw on validation rows; names begin with ``validation.``."""
-        return self.training.validation
 
     @property
     def diverged(self) -> dict[int, int]:

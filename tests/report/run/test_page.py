@@ -105,12 +105,12 @@ def test_the_code_on_the_page_runs_beside_the_run(trained, monkeypatch):
 def test_numbers_are_the_runs_own(trained):
     text = Reader(page(trained)).words
     for name in ("loss", "recon", "kl"):
-        assert f"{name} {number(float(trained.curves[name][-1][0]))}" in text
+        assert f"{name} {number(float(trained.training.curves[name][-1][0]))}" in text
     (found,) = measure_latents(trained)
     for z in range(3):
         assert f"z{z} {found.kl[z]:.2f} nats" in text
     assert "The loss is recon + 4 × kl." in text
-    assert f"step {trained.curves.steps[-1]}" in text
+    assert f"step {trained.training.curves.steps[-1]}" in text
     assert unknot.__version__ in text
 
 

@@ -71,7 +71,7 @@ def _recon(density: Density, one: str, parts: str) -> str:
 
 def formula(run: Run) -> str:
     """The loss as a sum of its terms with the weights of the last log step."""
-    curves = run.curves
+    curves = run.training.curves
     parts = []
     for name in curves.values:
         if name.startswith("critic.") or f"{name}.weight" not in curves.values:
@@ -120,10 +120,11 @@ def suggestions(run: Run, latents: Sequence[Latents]) -> list[str]:
 
 def _still_falling(run: Run) -> bool:
     """Whether recon fell by 3 % from the fifth of the steps before the last to the last."""
-    if "recon" not in run.curves.values or len(run.curves.steps) < 10:
+    curves = run.training.curves
+    if "recon" not in curves.values or len(curves.steps) < 10:
         return False
     healthy = [p for p in range(len(run.spec.seed_list)) if p not in run.diverged]
-    values = run.curves["recon"][:, healthy].mean(1).numpy()
+    values = curves["recon"][:, healthy].mean(1).numpy()
     fifth = len(values) // 5
     late, before = values[-fifth:].mean(), values[-2 * fifth : -fifth].mean()
     return bool(late < before - 0.03 * abs(before))

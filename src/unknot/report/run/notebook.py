@@ -52,13 +52,14 @@ def progress(run: Run) -> str:
 def last_values(run: Run) -> dict[str, float]:
     """The loss and its terms at the end, medians over members that did not diverge."""
     healthy = [p for p in range(len(run.spec.seed_list)) if p not in run.diverged]
-    if not healthy or not run.curves.steps:
+    curves, validation = run.training.curves, run.training.validation
+    if not healthy or not curves.steps:
         return {}
-    names = [n for n in figures.curve_names(run.curves) if not n.endswith(".weight")]
-    ends = run.curves.ends()
+    names = [n for n in figures.curve_names(curves) if not n.endswith(".weight")]
+    ends = curves.ends()
     last = {n: float(np.median(ends[n][healthy].numpy())) for n in names if n in ends}
-    if "validation.loss" in run.validation.values:
-        seen = run.validation["validation.loss"][-1][healthy]
+    if "validation.loss" in validation.values:
+        seen = validation["validation.loss"][-1][healthy]
         last["validation loss"] = float(np.median(seen.numpy()))
     return last
 
@@ -66,7 +67,8 @@ def last_values(run: Run) -> dict[str, float]:
 def run_html(run: Run) -> str:
     """A card of one model or of a population."""
     healthy = [p for p in range(len(run.spec.seed_list)) if p not in run.diverged]
-    curves = figures.curves_figure(run.curves, run.validation) if run.curves.steps else None
+    logged, seen = run.training.curves, run.training.validation
+    curves = figures.curves_figure(logged, seen) if logged.steps else None
     return render(
         "run/notebook.html",
         title=title(run),

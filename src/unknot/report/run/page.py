@@ -65,8 +65,9 @@ def write_pictures(
             unlike.out_of_distribution_traversals(run, member)
         )
         files["out_of_distribution.csv"] = csv_text([o.row() for o in outcomes]).encode()
-    if run.curves.steps:
-        files["curves.png"] = png(figures.curves_figure(run.curves, run.validation))
+    curves = run.training.curves
+    if curves.steps:
+        files["curves.png"] = png(figures.curves_figure(curves, run.training.validation))
     for name, data in files.items():
         write_whole(folder / name, data)
     return [folder / name for name in files]
@@ -160,7 +161,7 @@ def page(
         formula=describe.formula(run),
         members=[_member(run, p, latents[p], scores[p]) for p in range(len(seeds))],
         score_names=[name for name in names if not _is_part(name, names)],
-        curves=[_curve(run, name) for name in figures.curve_names(run.curves)],
+        curves=[_curve(run, name) for name in figures.curve_names(run.training.curves)],
         card=model_card(run, latents, healthy[0], rows=2) if healthy else None,
         matrices=_matrices(run, matrices) if healthy and matrices else {},
         reasons=matrices.reasons if healthy and matrices else {},
@@ -179,8 +180,8 @@ def _matrices(run: Run, matrices: Matrices) -> dict[str, str]:
 def _terms(run: Run, latents: Sequence[Latents], healthy: Sequence[int]) -> list[dict[str, str]]:
     """The loss and its terms at the end, and the number of active latents."""
     named = {
-        name: [float(run.curves[name][-1][p]) for p in healthy]
-        for name in figures.curve_names(run.curves)
+        name: [float(run.training.curves[name][-1][p]) for p in healthy]
+        for name in figures.curve_names(run.training.curves)
         if not name.startswith("critic.") and not name.endswith(".weight") and "*" not in name
     }
     named["active latents"] = [float(latents[p].used.sum()) for p in healthy]
@@ -234,18 +235,20 @@ def _summary(name: str, values: Sequence[float], reading: str) -> dict[str, str]
 
 
 def _member(run: Run, p: int, latents: Latents, scores: Mapping[str, float]) -> dict[str, Any]:
-    terms = [n for n in ("recon", "kl") if n in run.curves.values]
+    curves = run.training.curves
+    terms = [n for n in ("recon", "kl") if n in curves.values]
     return {
         "seed": run.spec.seed_list[p],
         "diverged": run.diverged.get(p),
-        "terms": {name: float(run.curves[name][-1][p]) for name in terms},
+        "terms": {name: float(curves[name][-1][p]) for name in terms},
         "used": None if np.isnan(latents.kl).any() else int(latents.used.sum()),
         "scores": scores,
     }
 
 
 def _curve(run: Run, name: str) -> dict[str, str]:
-    return {"name": name, "uri": data_uri(png(figures.curve(run.curves, name, run.validation)))}
+    figure = figures.curve(run.training.curves, name, run.training.validation)
+    return {"name": name, "uri": data_uri(png(figure))}
 
 
 def _others(run: Run, latents: Sequence[Latents], members: Sequence[int]) -> list[dict[str, Any]]:

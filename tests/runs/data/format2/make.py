@@ -75,7 +75,7 @@ if __name__ == "__main__":
     with suppress(MemoryError):
         verbs.train(whole.spec, out="killed", device="cpu", watch=stop)
     study = driver.run(Path("study"), StudyFile.parse(STUDY), device="cpu", workers=1, pool=pool)
-    expected = {"run": whole.codes(), "run.loss": whole.curves["loss"]}
+    expected = {"run": whole.codes(), "run.loss": whole.training.curves["loss"]}
     for row in study.table():
         if row["status"] == "done":
             expected[row["id"]] = study.run(row["id"], device="cpu").codes()
