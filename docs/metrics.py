@@ -13,6 +13,7 @@ from unknot.core import registry
 from unknot.core.errors import DataError
 from unknot.metrics import facts
 from unknot.metrics.parts.facts import (
+    DEPENDENCES,
     MEANINGS,
     by_property,
     property_text,
@@ -40,7 +41,8 @@ CLASSIC = ("beta_vae", "dci", "explicitness", "factor_vae", "irs", "mig", "modul
 
 def catalogue() -> str:
     """Every metric in one line, with its facts; a table for each property that is measured."""
-    head = ["| name | what it is | range | better | needs | how to read it |", "|---" * 6 + "|"]
+    names = ("name", "what it is", "range", "better", "needs", "depends on", "how to read it")
+    head = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
     groups = by_property(registry.names("metrics")).items()
     return "\n\n".join(
         "\n".join([f"*{of.capitalize()}*: {property_text(of)}.\n", *head, *map(_line, names)])
@@ -56,9 +58,20 @@ def _line(name: str) -> str:
         about.range_text,
         about.better,
         ", ".join(about.needs),
+        ", ".join(about.depends_on),
         about.reads,
     )
     return f"| {' | '.join(columns)} |"
+
+
+def dependences() -> str:
+    """What metrics depend on besides the codes, and which do."""
+    about = {name: facts(name).depends_on for name in registry.names("metrics")}
+    lines = [
+        f"| {word} | {text} | {', '.join(f'`{name}`' for name in about if word in about[name])} |"
+        for word, text in DEPENDENCES.items()
+    ]
+    return "\n".join(["| depends on | that is | metrics |", "|---|---|---|", *lines])
 
 
 def meanings() -> str:
@@ -109,6 +122,7 @@ def value(metric: str, protocol: str, name: str) -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "metrics": catalogue,
+    "dependences": dependences,
     "meanings": meanings,
     "protocols": protocols,
     "settings": protocol_table,

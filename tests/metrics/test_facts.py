@@ -13,7 +13,7 @@ from unknot import metrics
 from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.metrics.parts import facts as parts
-from unknot.metrics.parts.facts import ASPECTS, Aspect, by_property
+from unknot.metrics.parts.facts import ASPECTS, DEPENDENCES, Aspect, Dependence, by_property
 
 NAMES = registry.names("metrics")
 
@@ -32,6 +32,40 @@ def test_every_metric_says_how_to_read_it(name):
     for words in (facts.reads, *facts.parts.values()):
         assert words.endswith(".")
         assert len(words) < 260
+
+
+def test_every_metric_says_what_it_depends_on():
+    depends = {name: metrics.facts(name).depends_on for name in NAMES}
+    assert [name for name in NAMES if not depends[name]] == ["kl_per_dimension"]
+    assert list(DEPENDENCES) == list(get_args(Dependence))
+    assert {word for words in depends.values() for word in words} == {*DEPENDENCES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_settings_that_differ_between_protocols_are_among_what_it_depends_on(name):
+    """A metric that counts in bins under any protocol depends on them, and so on."""
+    records = [
+        parts.Protocol(name, protocol, settings).record()
+        for protocol, settings in parts.protocols_for(name).items()
+    ]
+    words = {
+        word for record in records for setting, word in OF_SETTING.items() if setting in record
+    }
+    assert words <= {*metrics.facts(name).depends_on}
+
+
+OF_SETTING = {
+    "edges": "bins",
+    "classifier": "classifier",
+    "estimator": "classifier",
+    "solver": "classifier",
+    "learners": "classifier",
+    "correlation": "correlation",
+    "norm": "distances",
+    "traversals": "draws",
+    "quantile": "quantile",
+    "kl": "threshold",
+}
 
 
 def test_groups_by_property_hold_each_once_in_order(monkeypatch):

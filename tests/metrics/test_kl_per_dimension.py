@@ -92,3 +92,10 @@ def test_an_interval_covers_the_value():
         rng.normal(size=(200, 3)), logvar=rng.normal(size=(200, 3)), interval=0.9
     )
     assert score.interval[0] < float(score) < score.interval[1]
+
+
+def test_lengths_of_means_and_variances_are_means_over_rows():
+    codes = np.tile([[3.0, 4.0], [0.0, 1.0]], (5, 1))
+    score = kl_per_dimension(codes, logvar=np.log(np.tile([[1.0, 4.0], [1.0, 16.0]], (5, 1))))
+    assert score["kl_per_dimension.squared_norm"] == pytest.approx((25 + 1) / 2)
+    assert score["kl_per_dimension.variance"] == pytest.approx((1 + 4 + 1 + 16) / 4)

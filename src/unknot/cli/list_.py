@@ -102,6 +102,7 @@ def _show(row: dict[str, Any]) -> None:
     if "better" in row:
         better = BETTER.get(row["better"], f"{row['better']} is better")
         lines.append(f"{better}; needs {', '.join(row['needs'])}")
+        lines.append(f"depends on {', '.join(row['depends_on'])}" if row["depends_on"] else "")
     if row["presets"]:
         lines.append(f"presets: {', '.join(row['presets'])}")
     for line in filter(None, lines):

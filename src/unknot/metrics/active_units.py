@@ -24,6 +24,7 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
     better="neither",
     range=(0, None),
     measures=("usage",),
+    depends_on=("threshold",),
     needs=("codes",),
     cost=0.1,
     reads=(

@@ -33,6 +33,7 @@ PROTOCOLS = {"unknot": Settings()}
     range=(0, None),
     unit="nats",
     measures=("prior",),
+    depends_on=("moments",),
     needs=("codes", "posteriors"),
     cost=0.11,
     reads=(

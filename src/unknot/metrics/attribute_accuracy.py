@@ -38,6 +38,7 @@ PROTOCOLS = {"paper": Settings(), "kumar": Settings(), "unknot": Settings(scalin
     options=("test", "interval"),
     range=(0, 1),
     measures=("explicitness",),
+    depends_on=("classifier",),
     cost=0.14,
     reads=(
         "How often an attribute is named rightly by the side of a line that its mean codes draw. "

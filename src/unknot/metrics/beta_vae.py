@@ -59,6 +59,7 @@ PROTOCOLS = {
     options=(),
     range=(0, 1),
     measures=("modularity",),
+    depends_on=("classifier", "draws"),
     rows="most",
     cost=0.39,
     reads=(

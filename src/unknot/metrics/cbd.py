@@ -46,6 +46,7 @@ PROTOCOLS = {
     ceiling=True,
     range=(0, 1),
     measures=("modularity", "compactness"),
+    depends_on=("correlation",),
     cost=0.04,
     reads=(
         "1: one latent per factor, proportional to it. Cyclic and nominal factors are not handled."

@@ -86,6 +86,7 @@ PROTOCOLS = {
     options=("test", "interval"),
     range=(0, 1),
     measures=("modularity", "compactness", "explicitness"),
+    depends_on=("classifier",),
     cost=1.87,
     reads=(
         "1: each latent is used to predict one factor only. 0: every latent is used for all "

@@ -15,6 +15,7 @@ PROTOCOLS = {"paper": STUDY, "carbonneau": CARBONNEAU, "unknot": UNKNOT}
     ceiling=True,
     range=(0, 1),
     measures=("modularity", "compactness", "explicitness"),
+    depends_on=("bins",),
     cost=0.02,
     reads="Share of the information about the factors that is in latents of their own.",
 )

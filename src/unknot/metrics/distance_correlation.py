@@ -105,6 +105,7 @@ def _sample(rows: Rows, settings: Settings) -> Sample:
     sample=_sample,
     range=(0, 1),
     measures=("geometry",),
+    depends_on=("distances", "draws"),
     cost=0.09,
     reads=(
         "1: along each factor, images that are further apart have codes that are further "

@@ -90,6 +90,7 @@ PROTOCOLS = {
     options=("test",),
     range=(0, None),
     measures=("explicitness",),
+    depends_on=("classifier", "draws"),
     cost=3.34,
     reads=(
         "Accuracy with 100 labels relative to that with 10,000. Read it with the "

@@ -12,6 +12,7 @@ PROTOCOLS = {"study2019": ONE, "paper": ONE, "carbonneau": EIGHT, "kumar": EIGHT
     range=(None, None),
     unit="nats",
     measures=("likelihood",),
+    depends_on=("draws",),
     needs=("decoder",),
     reads=(
         "Lower bound on the log-likelihood of an image, in nats. Higher is better. "

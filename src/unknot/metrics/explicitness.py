@@ -69,6 +69,7 @@ PROTOCOLS = {
     options=("test", "interval"),
     range=(0, 1),
     measures=("explicitness",),
+    depends_on=("classifier",),
     cost=0.51,
     reads="How well a linear classifier predicts the factors from all latents.",
 )

@@ -46,6 +46,7 @@ PROTOCOLS = {
     options=(),
     range=(0, 1),
     measures=("modularity",),
+    depends_on=("draws", "threshold"),
     rows="most",
     cost=0.27,
     reads=(

@@ -33,6 +33,7 @@ PROTOCOLS = {"study2019": Settings(), "unknot": Settings(None, normal_scores=Tru
     range=(0, None),
     unit="nats",
     measures=("independence",),
+    depends_on=("moments",),
     needs=("codes",),
     cost=0.02,
     reads=(

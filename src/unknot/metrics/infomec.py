@@ -46,6 +46,7 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(10_000, active="informative
     options=("interval",),
     range=(0, 1),
     measures=("modularity", "compactness", "explicitness"),
+    depends_on=("classifier", "estimator"),
     cost=1.55,
     reads=("1: each latent has information about one factor only. Meaningless if infoe is near 0."),
 )

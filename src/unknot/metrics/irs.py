@@ -40,6 +40,7 @@ PROTOCOLS = {
     PROTOCOLS,
     range=(0, 1),
     measures=("modularity",),
+    depends_on=("quantile",),
     cost=0.1,
     reads="1: each latent depends on one factor only, whether or not all factors are encoded.",
 )

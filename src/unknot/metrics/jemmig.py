@@ -46,6 +46,7 @@ PROTOCOLS: dict[str, Counting | Quantized] = {
     ceiling=True,
     range=(0, 1),
     measures=("modularity", "compactness"),
+    depends_on=("bins",),
     cost=0.02,
     reads="Like mig, but a latent also loses for information besides its factor.",
 )

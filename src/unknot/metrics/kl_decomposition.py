@@ -35,6 +35,7 @@ PROTOCOLS = {"paper": Settings(EVERY), "unknot": Settings()}
     better="lower",
     unit="nats",
     measures=("independence",),
+    depends_on=("draws", "rows"),
     needs=("codes", "posteriors"),
     cost=0.46,
     reads=(

@@ -32,6 +32,11 @@ PROTOCOLS = {name: Settings() for name in ("study2019", "paper", "carbonneau", "
         "KL(posterior ‖ prior) summed over latents, in nats: an upper bound on the "
         "information in the code."
     ),
+    parts={
+        "active": "Latents whose divergence exceeds 0.01 nats.",
+        "squared_norm": "Mean squared length of the posterior means; near 0, codes tell nothing.",
+        "variance": "Mean posterior variance over latents; near 1, codes are those of the prior.",
+    },
 )
 def kl_per_dimension(rows: Rows, settings: Settings) -> Measured:
     r"""KL divergence of the posteriors from the prior, in total and for each latent.
@@ -39,9 +44,12 @@ def kl_per_dimension(rows: Rows, settings: Settings) -> Measured:
     $$\mathrm{KL}_j = \frac1n \sum_x \tfrac12 (\mu_j^2 + \sigma_j^2 - 1 - \ln \sigma_j^2)$$
     against a prior of independent standard normals. The score is the sum, ``per_code`` the part of
     each latent, ``sigma`` its mean $\sigma_j$, and ``kl_per_dimension.active`` the number of
-    latents above 0.01 nats. Factors are not used. All protocols are the same.
+    latents above 0.01 nats. ``.squared_norm`` is the mean of $\lVert \mu \rVert^2$, ``.variance``
+    that of $\sigma_j^2$: each posterior is pulled to 0 and 1. Factors are not used. All protocols
+    are the same.
 
-    Paper: Kingma and Welling 2014, "Auto-encoding variational Bayes", appendix B.
+    Paper: Kingma and Welling 2014, "Auto-encoding variational Bayes", appendix B; Kumar
+    et al. 2018, equation 9, for the means of squares.
     Differs: none; the threshold is that of Duan et al. 2020 for latents that count.
     Note: a latent near 0 has collapsed onto the prior; a large one need not encode any factor.
 
@@ -58,10 +66,16 @@ def kl_per_dimension(rows: Rows, settings: Settings) -> Measured:
 
     Example:
         >>> import numpy as np
-        >>> kl_per_dimension(np.tile([1.0, 0.0], (10, 1)), logvar=np.zeros((10, 2)))
-        kl_per_dimension 0.5000 .active 1.0000 (protocol unknot v1, 10 rows)
+        >>> score = kl_per_dimension(np.tile([1.0, 0.0], (10, 1)), logvar=np.zeros((10, 2)))
+        >>> float(score), score["kl_per_dimension.squared_norm"]
+        (0.5, 1.0)
     """
     mean, logvar = rows.posteriors()
     kl = Posterior(mean, logvar).kl().mean(0)
-    values = {"": kl.sum(), "active": (kl > settings.threshold).double().sum()}
+    values = {
+        "": kl.sum(),
+        "active": (kl > settings.threshold).double().sum(),
+        "squared_norm": mean.square().sum(1).mean(),
+        "variance": logvar.exp().mean(),
+    }
     return Measured(values, {"per_code": kl, "sigma": (0.5 * logvar).exp().mean(0)})

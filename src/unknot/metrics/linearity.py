@@ -17,6 +17,7 @@ PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
     sample=traversal_shares,
     range=(0, 1),
     measures=("geometry",),
+    depends_on=("draws",),
     cost=0.03,
     reads="1: changing one factor moves the code along a straight line, in any direction.",
 )

@@ -17,6 +17,7 @@ PROTOCOLS = {"paper": DecodingSettings(5_000), "unknot": DecodingSettings(32)}
     range=(None, None),
     unit="nats",
     measures=("likelihood",),
+    depends_on=("draws",),
     needs=("decoder",),
     reads=(
         "Lower bound on the log-likelihood of an image, tighter than the ELBO, in nats. "

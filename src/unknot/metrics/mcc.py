@@ -36,6 +36,7 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(correlation="spearman")}
     PROTOCOLS,
     range=(0, 1),
     measures=("identifiability",),
+    depends_on=("correlation",),
     cost=0.02,
     reads=(
         "1: each factor has its own latent that rises or falls with it. Two factors mixed "

@@ -47,6 +47,7 @@ PROTOCOLS = {"paper": Settings(STUDY), "unknot": Settings(UNKNOT, normalizer="en
     PROTOCOLS,
     range=(0, 1),
     measures=("modularity", "compactness"),
+    depends_on=("bins",),
     cost=0.02,
     reads=(
         "Like dci, from mutual information instead of a learner. It does not notice a "

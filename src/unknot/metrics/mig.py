@@ -80,6 +80,7 @@ PROTOCOLS: dict[str, Settings | Exact | Neighbors] = {
     ceiling=True,
     range=(0, 1),
     measures=("compactness",),
+    depends_on=("bins", "estimator"),
     cost=0.02,
     reads=(
         "Gap in mutual information between the best and the second-best latent for each "

@@ -18,6 +18,7 @@ PROTOCOLS = {
     ceiling=True,
     range=(0, 1),
     measures=("modularity",),
+    depends_on=("bins",),
     cost=0.02,
     reads=("1: each latent has information about one factor only, though perhaps not all of it."),
 )

@@ -14,6 +14,7 @@ PROTOCOLS = {"study2019": STUDY, "paper": STUDY, "carbonneau": CARBONNEAU, "unkn
     PROTOCOLS,
     range=(0, 1),
     measures=("modularity",),
+    depends_on=("bins",),
     cost=0.01,
     reads=(
         "1: each latent has information about at most one factor. A code without "

@@ -15,6 +15,7 @@ PROTOCOLS = {"study2019": STUDY, "unknot": replace(UNKNOT, dead="counted")}
     range=(0, None),
     unit="nats",
     measures=("independence",),
+    depends_on=("bins",),
     needs=("codes",),
     cost=0.02,
     reads=(

@@ -18,6 +18,7 @@ PROTOCOLS = {"paper": PAPER, "unknot": UNKNOT}
     sample=traversal_shares,
     range=(0, 1),
     measures=("geometry",),
+    depends_on=("draws",),
     cost=0.03,
     reads=("1: where the code moves along a line, the line is an axis. 0: it lies between axes."),
 )

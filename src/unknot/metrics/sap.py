@@ -69,6 +69,7 @@ PROTOCOLS = {
     options=("test", "kinds", "interval"),
     range=(0, 1),
     measures=("compactness",),
+    depends_on=("classifier",),
     cost=0.04,
     reads=(
         "How much better the best latent predicts each factor than the second best. Low "

@@ -39,6 +39,7 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings(None, similarity="spearman"
     PROTOCOLS,
     range=(0, 1),
     measures=("agreement",),
+    depends_on=("correlation", "threshold"),
     needs=("models",),
     reads="1: models with other seeds found the same latents, up to order and sign.",
 )

@@ -34,6 +34,7 @@ PROTOCOLS = {
     better="lower",
     range=(0, None),
     measures=("independence",),
+    depends_on=("moments",),
     needs=("codes",),
     cost=0.02,
     reads="0: the latents are uncorrelated. It says nothing about factors.",

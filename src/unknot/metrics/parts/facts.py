@@ -56,6 +56,33 @@ ASPECTS: dict[Aspect, str] = {
 }
 """What metrics measure; the first three are those of Carbonneau et al. 2022."""
 
+Dependence: TypeAlias = Literal[
+    "bins",
+    "classifier",
+    "correlation",
+    "distances",
+    "draws",
+    "estimator",
+    "moments",
+    "quantile",
+    "rows",
+    "threshold",
+]
+DEPENDENCES: dict[Dependence, str] = {
+    "bins": "how many bins codes are sorted into, and whether of equal width or of equal mass",
+    "classifier": "which learner predicts factors from codes, and its penalty",
+    "correlation": "whether only straight lines count, or all that rises or falls",
+    "distances": "how far apart two codes are said to be",
+    "draws": "which pairs, groups, traversals or samples of posteriors are drawn, and how many",
+    "estimator": "whether information is counted in bins, from neighbours or from posteriors",
+    "moments": "codes are taken for Gaussian: only means, variances and correlations count",
+    "quantile": "which of the largest deviations counts",
+    "rows": "how many images there are",
+    "threshold": "from where on a latent counts as in use",
+}
+"""What else than the codes decides the number, so that two programs differ; after table 5.1 of
+Moğultay Özcan 2024."""
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -72,6 +99,8 @@ class Facts:
     """Smallest and largest value; None where there is no bound."""
     unit: str = ""
     measures: tuple[Aspect, ...] = ()
+    depends_on: tuple[Dependence, ...] = ()
+    """What else than the codes decides the number."""
     needs: tuple[Need, ...] = ("codes", "factors")
     """``decoder`` is a net and images, ``models`` the codes of several models."""
     rows: Literal["sample", "most"] = "sample"
@@ -206,14 +235,19 @@ def lower_is_better(column: str) -> bool:
 
 
 def reading(column: str) -> str:
-    """How to read a column such as ``dci.completeness@study2019``; empty for no metric of ours.
+    """How to read a column such as ``sap@study2019``, and what the number depends on.
+
+    It is empty for a column that is of no metric.
 
     Example:
-        >>> reading("dci.completeness@study2019")
-        '1: each factor is predicted from one latent only. 0: from all equally.'
+        >>> reading("dci.error@study2019")
+        'How far predictions from all latents miss the factors; 0 is best. Depends on classifier.'
     """
     metric, part = _column_facts(column)
-    return metric.reading(part)
+    text = metric.reading(part)
+    return (
+        f"{text} Depends on {', '.join(metric.depends_on)}." if text and metric.depends_on else text
+    )
 
 
 def _column_facts(column: str) -> tuple[Facts, str]:
