@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 
 import unknot
+from unknot.analysis.health import LEAST_CONTRAST
 from unknot.core import registry
 from unknot.core.errors import ConfigError
 from unknot.core.places import without_folders
 from unknot.core.text import counted, joined, number, plain, shown
 from unknot.core.toml import to_toml
+from unknot.metrics.parts.chance import Chance, has_chance_level
 from unknot.report.model.latents import SAMPLE, UNUSED, Latents
 from unknot.report.model.traversals import CLEAR, main_factor
 from unknot.report.run import describe
 from unknot.report.run.notebook import last_values, title
-from unknot.runs.decoding import reconstruction_contrasts
+from unknot.report.study.chance import chance_level
 from unknot.runs.records import Record
 from unknot.runs.run import Run
 from unknot.sharing.source import outside_shape, shape_text, units
@@ -96,7 +98,7 @@ def card(
         objective=objective_text(registry.doc("objectives", spec.objective.name)),
         training=_training(run),
         settings=to_toml(without_folders(spec.table())).strip(),
-        scores=_score_rows(records),
+        scores=_score_rows(records, chance_levels(run, records)),
         scored_with=joined(versions) if versions else unknot.__version__,
         limits=limits(run, latents, records),
         license_text=f"`{license}`"
@@ -113,6 +115,18 @@ def differences(errors: Mapping[str, float]) -> str:
         'PyTorch 0, ONNX 4.5e-07'
     """
     return ", ".join(f"{form} {number(error, 2)}" for form, error in errors.items())
+
+
+def chance_levels(run: Run, records: Sequence[Record]) -> dict[tuple[str, str], Chance]:
+    """What codes that know nothing of the factors score, by name of the score and protocol."""
+    levels = {}
+    for record in records if not run.dataset.space.stands_in else ():
+        protocol = str(record.protocol.get("name"))
+        for name in filter(has_chance_level, record.values):
+            space, latents = run.dataset.space, run.spec.net.settings.latents
+            if level := chance_level(name, protocol, space, latents):
+                levels[name, protocol] = level
+    return levels
 
 
 def limits(run: Run, latents: Latents, records: Sequence[Record]) -> list[str]:
@@ -138,9 +152,14 @@ def limits(run: Run, latents: Latents, records: Sequence[Record]) -> list[str]:
             f"{joined(idle)} {verb} inactive, below {UNUSED} nats: moving "
             f"{'it' if len(idle) == 1 else 'them'} changes next to nothing."
         )
+    if latents.draws_nothing:
+        found.append(
+            f"It draws the same for all {noun}: whatever its codes vary with, nothing of it is in "
+            "what it decodes. It was trained too little, or has collapsed."
+        )
     if space.stands_in:
         found.append("Its data has no factors: nothing says what its latents mean.")
-    else:
+    elif not latents.draws_nothing:
         shares = np.where(latents.used[:, None], np.nan_to_num(latents.explained), 0)
         lost = [
             escape(n) for n, most in zip(space.names, shares.max(0), strict=True) if most < CLEAR
@@ -153,11 +172,10 @@ def limits(run: Run, latents: Latents, records: Sequence[Record]) -> list[str]:
         mixed = [f"z{z}" for z in range(len(shares)) if latents.used[z] and shares[z].max() < CLEAR]
         if mixed:
             found.append(f"{joined(mixed)} follow{'s' * (len(mixed) == 1)} no factor clearly.")
-    (contrast,) = reconstruction_contrasts(run.training)
-    if contrast < LOW_CONTRAST:
+    if LEAST_CONTRAST <= latents.contrast < LOW_CONTRAST:
         found.append(
-            f"Reconstructions have {contrast:.0%} of the variance of the {noun}: most of what "
-            "differs between them is lost."
+            f"Reconstructions have {latents.contrast:.0%} of the variance of the {noun}: most of "
+            "what differs between them is lost."
         )
     remarks = dict.fromkeys(f"{r.metric}: {remark}" for r in records for remark in r.remarks)
     return found + [escape(remark) for remark in remarks]
@@ -232,7 +250,9 @@ def _training(run: Run) -> str:
     )
 
 
-def _score_rows(records: Sequence[Record]) -> list[list[str]]:
+def _score_rows(
+    records: Sequence[Record], chance: Mapping[tuple[str, str], Chance]
+) -> list[list[str]]:
     rows = []
     for record in records:
         protocol = record.protocol
@@ -242,6 +262,10 @@ def _score_rows(records: Sequence[Record]) -> list[list[str]]:
         size = f"{count:,}" if isinstance(count, int) else ""
         part = " ".join(filter(None, (size, record.part)))
         for name, value in record.values.items():
-            remark = "; ".join(record.remarks) if name == record.metric else ""
-            rows.append([name, number(value), how, part, seed, remark])
+            remarks = [*record.remarks] if name == record.metric else []
+            level = chance.get((name, str(protocol.get("name"))))
+            if level and value <= level.limit:
+                remarks.insert(0, "no better than chance")
+            at = number(level.level, 2) if level else ""
+            rows.append([name, number(value), at, how, part, seed, "; ".join(remarks)])
     return [[escape("" if cell is None else str(cell)) for cell in row] for row in rows]

@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from unknot.core.posterior import Posterior
 from unknot.report.model import traversals
 from unknot.report.model.latents import measure_latents
 from unknot.report.model.traversals import (
+    CLEAR,
     COLUMNS,
     FRAMES,
     GIF_LIMIT,
@@ -103,8 +105,16 @@ def test_the_label_names_the_factor_that_explains_most(make_run):
     assert [main_factor(found, z, names) for z in range(3)] == [
         "shade 100%",
         "corner 100%",
-        "passive",
+        "inactive",
     ]
+
+
+def test_a_decoder_that_draws_nothing_leaves_latents_without_a_factor(make_run):
+    run = make_run(decoder=lambda z: torch.full((len(z), 1, 4, 6), 0.3))
+    found = replace(measure_latents(run)[0], kl=np.ones(3))
+    assert found.contrast == 0
+    assert np.nanmax(found.explained) > CLEAR
+    assert {main_factor(found, z, run.dataset.space.names) for z in range(3)} == {""}
 
 
 def test_the_gif_loops_without_an_end_and_comes_back_the_way_it_went(make_run):

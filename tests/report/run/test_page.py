@@ -233,6 +233,16 @@ def test_advice_follows_from_the_run(make_run, make_curves):
     assert "seeds" not in " ".join(describe.suggestions(several, measure_latents(several)))
 
 
+def test_advice_says_that_a_model_draws_nothing(make_run):
+    def advice(decoder):
+        run = make_run(decoder=decoder)
+        return " ".join(describe.suggestions(run, measure_latents(run)))
+
+    assert "the same for all images" in advice(lambda z: torch.full((len(z), 1, 4, 6), 0.3))
+    varied = torch.linspace(0, 1, 24).reshape(1, 4, 6)
+    assert "the same" not in advice(lambda z: z.sum(1).reshape(-1, 1, 1, 1) * varied)
+
+
 @pytest.mark.parametrize(("used", "says"), [(2, "Fewer latents"), (3, None), (4, "More latents")])
 def test_advice_on_beta_compares_latents_in_use_with_factors(make_run, used, says):
     def encode(x):

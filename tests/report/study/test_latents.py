@@ -28,7 +28,7 @@ def test_densities_are_those_of_means_and_deviations_with_the_active_apart():
     drawn = posterior_densities(posteriors([True, False, True]), title="a model")
     assert {(row["latent"], row["group"]) for row in drawn.rows} == {
         ("z0", "active"),
-        ("z1", "passive"),
+        ("z1", "inactive"),
         ("z2", "active"),
     }
     for z in range(3):
@@ -40,7 +40,7 @@ def test_densities_are_those_of_means_and_deviations_with_the_active_apart():
     for title, axes in zip(titles, drawn.figure.axes, strict=True):
         group, _, what = title.partition(": posterior ")
         lines = [line for line in axes.lines if line.get_linestyle() != ":"]
-        assert len(lines) == {"active": 2, "passive": 1}[group]
+        assert len(lines) == {"active": 2, "inactive": 1}[group]
         (dotted,) = (line for line in axes.lines if line.get_linestyle() == ":")
         assert set(dotted.get_xdata()) == {prior[what]}
 

@@ -17,9 +17,10 @@ from unknot.report.explorer import starts
 from unknot.report.explorer.forms import Decoders, Form, choose_form
 from unknot.report.explorer.frames import REACH, STOPS, frame_rows, frame_sheets
 from unknot.report.explorer.model import ExplorerModel
-from unknot.report.explorer.sliders import Slider, label, slider_list
+from unknot.report.explorer.sliders import Slider, slider_list
 from unknot.report.html import render
 from unknot.report.model.latents import UNUSED
+from unknot.report.model.traversals import main_factor
 from unknot.report.run.describe import settings
 from unknot.report.run.notebook import title
 from unknot.report.run.page import grouped_scores
@@ -122,7 +123,7 @@ def slider_view(slider: Slider, models: Sequence[ExplorerModel]) -> dict[str, An
     sides: list[dict[str, Any]] = [
         {
             "model": m,
-            "label": label(model.latents, z, model.run.dataset.space.names),
+            "label": main_factor(model.latents, z, model.run.dataset.space.names),
             "kl": float(model.latents.kl[z]) if model.run.has_data else None,
             "used": bool(model.latents.used[z]),
         }

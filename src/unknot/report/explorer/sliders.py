@@ -8,7 +8,6 @@ from jaxtyping import Float
 from scipy.optimize import linear_sum_assignment
 
 from unknot.report.model.latents import Latents, sample_rows
-from unknot.report.model.traversals import main_factor
 from unknot.runs.run import Run
 
 SAMPLE = 2048
@@ -80,8 +79,3 @@ def _standardized(codes: Float[np.ndarray, "n z"]) -> Float[np.ndarray, "n z"]:
     deviation = centred.std(0)
     scaled: np.ndarray = centred / np.where(deviation > 0, deviation, 1.0)
     return scaled
-
-
-def label(measured: Latents, latent: int, names: Sequence[str]) -> str:
-    """The factor that a latent follows and how strongly, ``mixed`` or ``inactive``."""
-    return main_factor(measured, latent, names) if measured.used[latent] else "inactive"

@@ -150,7 +150,7 @@ def places(
 
 
 def factor_order(latents: Latents) -> list[int]:
-    """Latents by the factor that they follow, the strongest first; mixed and passive ones last."""
+    """Latents by the factor that they follow, the strongest first; mixed and inactive ones last."""
     shares = np.nan_to_num(latents.explained)
     best, share = shares.argmax(1), shares.max(1)
 

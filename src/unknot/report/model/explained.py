@@ -23,7 +23,7 @@ def explained_table(run: Run, member: int) -> "DataFrame":
         moves["moves"] = columns.measure_columns(run, all_measured, member).texts()
     shares = measured.explained[measured.order]
     most = np.nan_to_num(shares, nan=-1).argmax(1)
-    silent = np.isnan(shares).all(1)
+    silent = np.isnan(shares).all(1) | measured.draws_nothing
     best = ["" if no else names[f] for f, no in zip(most, silent, strict=True)]
     return pd.DataFrame(
         {

@@ -7,11 +7,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from unknot.analysis.health import LEAST_CONTRAST
 from unknot.core import noise
 from unknot.core.border import check_whole
 from unknot.core.factor_table import Space
 from unknot.core.posterior import Posterior
 from unknot.engine.encode import encode
+from unknot.runs.decoding import reconstruction_contrasts
 from unknot.runs.run import Run
 
 SAMPLE = 2048
@@ -30,12 +32,23 @@ class Latents:
         mean: Mean of the aggregate posterior, the codes of all images taken together.
         sd: Standard deviation of the aggregate posterior.
         explained: Share of the variance of each latent's codes that each factor explains alone.
+        contrast: How much reconstructions vary, as a share of how much the data does; NaN if it was
+            not measured.
     """
 
     kl: Float[np.ndarray, " z"]
     mean: Float[np.ndarray, " z"]
     sd: Float[np.ndarray, " z"]
     explained: Float[np.ndarray, "z f"]
+    contrast: float = np.nan
+
+    @property
+    def draws_nothing(self) -> bool:
+        """Whether all reconstructions are the same, so that no latent means anything in them.
+
+        Codes of an encoder that nobody trained vary with what the data varies in, too.
+        """
+        return self.contrast < LEAST_CONTRAST
 
     @property
     def order(self) -> list[int]:
@@ -75,8 +88,9 @@ def measure_latents(run: Run, *, sample: int = SAMPLE) -> list[Latents]:
             mean[p].mean(0).numpy(),
             sd[p].numpy(),
             explained_variance(mean[p].numpy(), factors),
+            contrast,
         )
-        for p in range(len(mean))
+        for p, contrast in enumerate(reconstruction_contrasts(run.training))
     ]
 
 

@@ -113,10 +113,13 @@ def title(run: Run, member: int) -> str:
 
 
 def main_factor(latents: Latents, latent: int, names: Sequence[str]) -> str:
-    """The factor that explains most of a latent's variance, if it explains a good part."""
+    """The factor that explains most of a latent's variance, if it explains a good part.
+
+    Empty where there are no factors, and where decoded images are all the same.
+    """
     if not latents.used[latent]:
-        return "passive"
-    if np.isnan(latents.explained[latent]).all():
+        return "inactive"
+    if latents.draws_nothing or np.isnan(latents.explained[latent]).all():
         return ""
     shares = np.nan_to_num(latents.explained[latent])
     best = int(shares.argmax())

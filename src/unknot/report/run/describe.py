@@ -90,6 +90,11 @@ def suggestions(run: Run, latents: Sequence[Latents]) -> list[str]:
             "Some seeds diverged. Try a smaller learning rate: `lr` was "
             f"{setting_text(plain_value(spec.optim.lr))}."
         )
+    if any(latent.draws_nothing for latent in latents):
+        advice.append(
+            f"Reconstructions are the same for all {run.dataset.noun}, so that no latent is "
+            "said to follow a factor. Train longer; if that does not help, the model has collapsed."
+        )
     if _still_falling(run):
         advice.append(
             "The reconstruction loss was still decreasing at the end. Train longer: "

@@ -59,7 +59,7 @@ def chance_levels(
             continue
         for score in scores:
             values = numbers(results.table, score)[rows]
-            chance = _level(score, protocol, space, latents, say)
+            chance = chance_level(score, protocol, space, latents, say)
             if chance is None or np.isnan(values).all():
                 continue
             by_data.setdefault(data, {}).setdefault(score, chance.level)
@@ -91,10 +91,22 @@ def _factors(study: Study, table: Columns, rows: list[int]) -> tuple[Space | Non
     return None, 0
 
 
-def _level(
-    score: str, protocol: str, space: Space, latents: int, say: Callable[[str], None]
+def chance_level(
+    score: str,
+    protocol: str,
+    space: Space,
+    latents: int,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Chance | None:
-    """The chance level of a score, from the cache where it is there."""
+    """The chance level of a score, from the cache where it is there; None where it has none.
+
+    Args:
+        score: Its name, as ``dci`` or ``dci.completeness@study2019``.
+        protocol: That of scores that name none.
+        space: The factors.
+        latents: How many codes each row has.
+        say: Told what is being measured.
+    """
     name, _, other = score.partition("@")
     metric, protocol = name.partition(".")[0], other or protocol
     settings = protocols_for(metric).get(protocol)

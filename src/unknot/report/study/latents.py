@@ -1,4 +1,4 @@
-"""Figures of one model's latents: posteriors of active and passive ones, and codes of all data."""
+"""Figures of one model's latents: posteriors of active and inactive ones, and codes of all data."""
 
 import textwrap
 from dataclasses import dataclass
@@ -62,15 +62,15 @@ def measure_posteriors(run: Run, *, sample: int = SAMPLE) -> Posteriors:
 
 @styled
 def posterior_densities(posteriors: Posteriors, *, title: str) -> DataFigure:
-    """Densities of posterior means and deviations over images, active and passive latents apart.
+    """Densities of posterior means and deviations over images, active and inactive latents apart.
 
-    A passive latent keeps the prior for every image: mean 0, deviation 1. Each density is scaled
+    An inactive latent keeps the prior for every image: mean 0, deviation 1. Each density is scaled
     to its own highest point.
 
     Paper: Mushom 2020, figure 5.6.
     """
     groups: dict[str, list[int]] = {}
-    for name, used in (("active", True), ("passive", False)):
+    for name, used in (("active", True), ("inactive", False)):
         if latents := [z for z in posteriors.order if posteriors.used[z] == used]:
             groups[name] = latents
     figure, all_axes = panels(2 * len(groups), most=2, size=(3.3, 1.7), head=0.7, title=title)
@@ -136,7 +136,7 @@ def aggregate_histograms(posteriors: Posteriors, *, title: str) -> DataFigure:
         figure,
         (
             "A code of each image, sampled from its posterior.",
-            "Line: prior. Grey: passive latents.",
+            "Line: prior. Grey: inactive latents.",
             note,
         ),
     )
