@@ -21,7 +21,7 @@ from unknot.core.errors import ConfigError
 from unknot.core.optim import Optimizer
 from unknot.core.text import shown
 from unknot.runs import config, words
-from unknot.runs.own_data import as_dataset
+from unknot.runs.own_data import as_dataset, hold_images
 from unknot.runs.spec import plain_value
 from unknot.studies.file.study_file import StudyFile
 
@@ -44,7 +44,8 @@ def study(
 
     Args:
         name: Of the study, and of its folder.
-        data: A dataset by name, path or settings; or one that `dataset` read from files.
+        data: A dataset by name, path or settings; or your own images as objects, whatever `dataset`
+            takes, which train in this process.
         objective: By name or as an object, or a list of them.
         net: By name or as an object; or modules, as in `unknot.train`, which train in this process.
         optimizer: ``adam`` (the default), or another, or an object such as ``unknot.AdamW(3e-4)``.
@@ -70,8 +71,8 @@ def study(
     listed = [*range(listed)] if isinstance(listed, int) else listed
     axes = dict(_axes(grid or {}))
     first, *_ = axes.get("data") or [data]
-    values = _Values(_data_table(first))
-    base: dict[str, Any] = {"data": _data_table(data)}
+    values = _Values(first)
+    base: dict[str, Any] = {"data": values.plain("data", data)}
     if net is not None:
         base["net"] = values.plain("net", net)
     if optimizer is not None:
@@ -107,7 +108,8 @@ def study(
         "grid": blocks,
     }
     file = StudyFile(table)
-    planned = Study(Path(out) if out else Path("studies") / file.folder_name, file)
+    images = tuple(dataset for _, dataset, _ in values.loaded.values())
+    planned = Study(Path(out) if out else Path("studies") / file.folder_name, file, images)
     configurations = planned.plan().configurations  # a slip is found now, and not when it runs
     for given in (net, *axes.get("net", [])):
         question_start(given, several=len(listed) > 1)
@@ -120,10 +122,12 @@ def study(
 class _Values:
     """Settings as a study file holds them: objects as tables."""
 
-    data: Mapping[str, Any]
+    data: Any
     """What modules are tried on."""
     decoded: list[Tensor] = field(default_factory=list)
     """What decoders of modules gave."""
+    loaded: dict[int, tuple[dict[str, Any], FactorDataset, Any]] = field(default_factory=dict)
+    """Tables and datasets of images that are objects, each read once, with the objects."""
 
     def plain(self, path: str, value: Any) -> Any:
         """The value of a setting."""
@@ -132,7 +136,7 @@ class _Values:
             self.decoded.append(decoded)
             return table
         if path == "data":
-            return _data_table(value)
+            return self._data_table(value)
         if path == "optim":
             return value if isinstance(value, Mapping) else optim_choice(value)
         if path in ROOMS:
@@ -141,8 +145,16 @@ class _Values:
 
     @cached_property
     def _images(self) -> FactorDataset:
-        dataset: FactorDataset = config.data(dict(self.data)).settings.load()
+        dataset: FactorDataset = config.data(self._data_table(self.data)).settings.load()
         return dataset
+
+    def _data_table(self, data: Any) -> dict[str, Any]:
+        if isinstance(data, str | Path | Mapping) or is_dataset_settings(data):
+            return choice_table("datasets", data)
+        if id(data) not in self.loaded:
+            dataset = hold_images(as_dataset(data, {}))
+            self.loaded[id(data)] = dataset.origin.table(), dataset, data
+        return self.loaded[id(data)][0]
 
 
 def _own(base: Mapping[str, Any], path: str) -> str:
@@ -160,15 +172,3 @@ def _axes(grid: Any) -> Iterator[tuple[str, list[Any]]]:
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             raise ConfigError(f"grid needs a list of values for {path}; got {shown(values)}.")
         yield path, [*values]
-
-
-def _data_table(data: Any) -> dict[str, Any]:
-    if isinstance(data, str | Path | Mapping) or is_dataset_settings(data):
-        return choice_table("datasets", data)
-    table: dict[str, Any] = as_dataset(data, {}).origin.table()
-    if table["name"] == "memory":
-        raise ConfigError(
-            "The runs of a study read their data from files, in processes of their own; save the "
-            "images, numpy.savez('images.npz', images=...), and give the path."
-        )
-    return table

@@ -1,5 +1,6 @@
 """Study: a grid of runs, from Python; the same plan, folder and resume as from the shell."""
 
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -14,11 +15,13 @@ from unknot.api.run import Run
 from unknot.api.study_bar import StudyBar, perform_here
 from unknot.core import dotted, user_classes
 from unknot.core.border import as_path, check_type, check_whole
-from unknot.core.errors import ConfigError, StoreError
+from unknot.core.dataset import FactorDataset
+from unknot.core.errors import ConfigError, DataError, StoreError
 from unknot.core.registry import nearest
 from unknot.core.text import joined
 from unknot.metrics.parts.facts import lower_is_better
 from unknot.runs import words
+from unknot.runs.own_data import as_dataset, hold_images
 from unknot.runs.signals import stop_on_signal
 from unknot.runs.training import Stopped
 from unknot.studies import study as records
@@ -37,28 +40,32 @@ class Study:
     Args:
         path: The folder.
         file: What to run; None for a study that is only read.
+        images: Datasets that were given in Python, which no other process has.
     """
 
     path: Path
     file: StudyFile | None = None
+    images: tuple[FactorDataset, ...] = ()
 
     @classmethod
-    def open(cls, path: str | Path, *, net: Any = None) -> "Study":
+    def open(cls, path: str | Path, *, data: Any = None, net: Any = None) -> "Study":
         """The study in a folder, also while it runs elsewhere.
 
         Args:
             path: The folder.
-            net: The modules that it was given in Python, if it was: they are stored nowhere.
+            data: The images that it was given in Python, if it was: they are stored nowhere.
+            net: The modules that it was given in Python, likewise.
 
         Raises:
             ConfigError: The modules are others.
+            DataError: The images are others.
             StoreError: There is no study in it, or it is damaged.
         """
-        stored = records.Study.open(path)
+        tables = records.Study.open(path).store.settings().values()
         if net is not None:
-            tables = stored.store.settings().values()
             give_modules(net, {table["net"].get("structure") for table in tables}, "study")
-        return cls(Path(path))
+        images = () if data is None else (_its_images(data, tables),)
+        return cls(Path(path), images=images)
 
     @property
     def records(self) -> records.Study:
@@ -93,7 +100,8 @@ class Study:
     ) -> "Study":
         """Run what is left of it, in processes of this machine; Ctrl-C stops with checkpoints.
 
-        Classes and modules of your own are known to this process alone: such a study runs in it.
+        Images, classes and modules that are objects in Python are known to this process alone: such
+        a study runs in it.
 
         Args:
             device: ``auto``, ``cpu``, ``cuda`` for all GPUs, ``cuda:1`` or ``cuda:0,1``.
@@ -110,9 +118,9 @@ class Study:
         in_process = self._is_of_the_users()
         if in_process and progress:
             say(
-                "Classes and modules of your own train in this process, one population after the "
-                "other. Worker processes need classes in a file: unknot --import MODULE study run "
-                "FOLDER."
+                "What is an object in Python, images, classes or modules, can only train in this "
+                "process, one population after the other. Worker processes need files: images by "
+                "their path, classes by unknot --import MODULE study run FOLDER."
             )
         with (
             bar(None, show=progress) as move,
@@ -319,7 +327,21 @@ class Study:
         return self.file or StudyFile.parse(self.records.store.facts()["text"])
 
     def _is_of_the_users(self) -> bool:
-        """Whether it has classes or modules that no other process knows."""
+        """Whether it has images, classes or modules that no other process knows."""
         settings = self._wish.sweep.settings
         names = {words.chosen_name(table, word) for table in settings for word in dotted.NAMED}
-        return any(name == "modules" or user_classes.is_user_name(name or "") for name in names)
+        return any(
+            name in ("modules", "memory") or user_classes.is_user_name(name or "") for name in names
+        )
+
+
+def _its_images(data: Any, tables: Iterable[Mapping[str, Any]]) -> FactorDataset:
+    """Images that are given again, made known in this process."""
+    its = {table["data"].get("content") for table in tables if table["data"]["name"] == "memory"}
+    dataset = as_dataset(data, {})
+    if getattr(dataset.origin.settings, "content", None) not in its:
+        raise DataError(
+            "The images are not those of the study; give the same object, or the dataset that "
+            "unknot.dataset made of it with the same settings."
+        )
+    return hold_images(dataset)

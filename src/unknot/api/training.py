@@ -266,9 +266,9 @@ def load(
     if reading.is_archive(path := as_path("path", path)):
         path = reading.unpack(path)
     if (path / "study.db").exists():
-        if any(given is not None for given in (data, step, objective)):
-            raise ConfigError("A study takes no data, step or objective.")
-        return Study.open(path, net=net)
+        if any(given is not None for given in (step, objective)):
+            raise ConfigError("A study takes no step or objective.")
+        return Study.open(path, data=data, net=net)
     _give(path, objective, net)
     return Run.wrap(verbs.load(path, device=device_name(device), data=data, step=step))
 

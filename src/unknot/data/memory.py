@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
+from unknot.data.parts import given_images
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,13 @@ class Memory:
         return self
 
     def load(self) -> FactorDataset:
-        """Nothing can be loaded.
+        """What was given in this process, if it is held.
 
         Raises:
-            DataError: Always; the message says what to do.
+            DataError: It is not; the message says what to do.
         """
+        if (dataset := given_images.find(self.content)) is not None:
+            return dataset
         raise DataError(
             "The data of this run was given in Python and is not stored; "
             "pass it again: unknot.load(path, data=...)."

@@ -13,6 +13,7 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError
 from unknot.data.images import Images
 from unknot.data.memory import Memory
+from unknot.data.parts import given_images
 from unknot.data.parts.assembly import assemble
 from unknot.data.parts.cells import cells_of, is_cells
 from unknot.data.parts.labels import label, read_labels
@@ -82,6 +83,13 @@ def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
     c, h, w = dataset.shape
     memory = Memory(hash_dataset(dataset), (h, w), c, bool(dataset.mean), dataset.name)
     return replace(dataset, origin=Choice("memory", memory))
+
+
+def hold_images(dataset: FactorDataset) -> FactorDataset:
+    """Make a dataset of images in memory known in this process, as long as somebody holds it."""
+    if isinstance(settings := dataset.origin.settings, Memory) and settings.content is not None:
+        given_images.give(settings.content, dataset)
+    return dataset
 
 
 def data_of_run(source: Any, choice: Choice) -> FactorDataset | None:

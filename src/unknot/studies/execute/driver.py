@@ -14,7 +14,7 @@ import unknot
 from unknot.core.errors import ConfigError, DamageError, StoreError
 from unknot.core.files import check_folder, write_whole
 from unknot.nets.parts import given_modules
-from unknot.runs import lock
+from unknot.runs import config, lock
 from unknot.runs.folder import RunFolder
 from unknot.runs.training import Stopped
 from unknot.studies.database import FILE, SEAL
@@ -161,7 +161,9 @@ def run(
             new = drop_missing(new, keep=_run_ids(folder) if stored else ())
         else:
             require_files(new)
-        _require_modules(spec.net.table() for spec in new.configurations)
+        _require_objects(
+            {"net": spec.net.table(), "data": spec.data.table()} for spec in new.configurations
+        )
     local_machine = machine(len(new.runs) if new else 1, device=device, workers=workers)
     with driver(folder) as store:
         facts = store.facts()
@@ -261,11 +263,13 @@ def execute(
         _perform(store, second, machine, pool, watch, stop)
 
 
-def _require_modules(nets: Iterable[Mapping[str, Any]]) -> None:
-    """Modules that were given in Python are in that process alone: elsewhere no run is tried."""
-    for net in nets:
-        if net.get("name") == "modules":
-            given_modules.find(net["structure"])
+def _require_objects(configurations: Iterable[Mapping[str, Any]]) -> None:
+    """What was given in Python is in that process alone: elsewhere no run is tried."""
+    for table in configurations:
+        if table["net"].get("name") == "modules":
+            given_modules.find(table["net"]["structure"])
+        if table["data"].get("name") == "memory":
+            config.data(table["data"]).settings.load()
 
 
 def _perform(
@@ -282,7 +286,7 @@ def _perform(
         task.from_store(store, key, device=machine.device, threads=machine.threads, processes=share)
         for key in keys
     ]
-    _require_modules(table["net"] for each in tasks for table in each.configurations)
+    _require_objects(table for each in tasks for table in each.configurations)
     here_alone = functools.partial(
         local,
         workers=machine.workers,
