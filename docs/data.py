@@ -48,8 +48,8 @@ unknot data remove shapes3d --yes
 ## Labels
 
 Your own images may have labels (`--labels`, in Python `unknot.dataset(..., labels=...)`): a CSV
-file, names of arrays in the npz or HDF5 file or of columns in the Parquet file, a DataFrame or a
-dict of columns.
+file, names of arrays in the npz or HDF5 file or of columns in the Parquet file, a DataFrame, a
+dict of columns, or names of columns of a Hugging Face dataset.
 
 - **Matched** by a column with the names of the pictures: their path in the folder, their file name,
   or that without its ending. Without such a column there is one row for each image, in order.
@@ -57,7 +57,7 @@ dict of columns.
 - **Kinds** are inferred and printed. Text and truth values are nominal. Whole numbers are ordered,
   or nominal if the name of the label ends in id, class or label. Fractions are ordered, and
   continuous if they have more than 20 values. Cyclic labels, such as angles, have to be named:
-  `--kind angle=cyclic`.
+  `--kind angle=cyclic`, in Python `kinds={"angle": "cyclic"}`.
 - **Missing labels** are empty cells, NaN, None and NA. Metrics that count, correlate or learn one
   factor at a time leave the row out for that factor; those that hold factors fixed take rows that
   have all labels. A remark with the score says how many rows were left out.

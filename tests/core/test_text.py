@@ -36,7 +36,7 @@ def test_no_sign_before_nothing():
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.123, "0.12 s"), (59.4, "59 s"), (59.7, "1 min"), (3599.6, "1 h"),
+    [(4.2e-6, "0 s"), (0.123, "0.12 s"), (59.4, "59 s"), (59.7, "1 min"), (3599.6, "1 h"),
      (86_399.7, "1 day"), (1e6, "11 days 13 h")],
 )  # fmt: skip
 def test_times_round_into_the_next_unit(seconds, text):

@@ -33,17 +33,19 @@ def test_pixels_that_are_not_numbers_stand_out(make_run):
     assert (shown[[0, 0, 1], 0, [0, 1, 1]] == 0).all()
 
 
-def test_other_numbers_of_channels_are_shown_side_by_side(make_run):
+def test_other_numbers_of_channels_are_shown_one_above_the_other(make_run):
+    """Side by side, a row of images of five channels would be too wide for a page."""
     x = torch.tensor([0.0, 1.0]).reshape(1, 2, 1, 1).expand(1, 2, 4, 5)
     image = pixels(make_run().dataset, x)
-    assert image.shape == (1, 4, 10, 3)
-    assert (image[0, :, :5] == 0).all()
-    assert (image[0, :, 5:] == 255).all()
+    assert image.shape == (1, 8, 5, 3)
+    assert (image[0, :4] == 0).all()
+    assert (image[0, 4:] == 255).all()
 
 
-@pytest.mark.parametrize(("height", "factor"), [(28, 5), (32, 4), (64, 2), (128, 1), (500, 1)])
-def test_images_are_enlarged_by_whole_factors(height, factor):
-    assert enlargement(height) == factor
+@pytest.mark.parametrize(("side", "factor"), [(28, 5), (32, 4), (64, 2), (128, 1), (500, 1)])
+def test_images_are_enlarged_by_whole_factors(side, factor):
+    for shape in ((side, side), (side, 2 * side), (5 * side, side)):
+        assert enlargement(np.zeros((3, *shape, 3), np.uint8)) == factor
 
 
 def test_tiles_hold_every_image_unblurred_with_transparent_lines_between():

@@ -32,14 +32,19 @@ class Column:
     class Image:
         pass
 
-    column_names = ("picture", "label")
-    features = {"picture": Image(), "label": "int"}  # noqa: RUF012
+    class ClassLabel:
+        names = ("cat", "dog")
+
+    column_names = ("picture", "label", "age")
+    features = {"picture": Image(), "label": ClassLabel(), "age": "int"}  # noqa: RUF012
 
     def __len__(self):
         return len(COLOR)
 
     def __getitem__(self, row):
-        return {"picture": Image.fromarray(COLOR[row]), "label": 3}
+        if isinstance(row, str):  # -1 is a class that is not known
+            return [-1, *[0, 1] * 6][:12] if row == "label" else [20 + i // 4 for i in range(12)]
+        return {"picture": Image.fromarray(COLOR[row]), "label": 3, "age": 20}
 
 
 SOURCES = {
@@ -60,6 +65,22 @@ def test_all_kinds_of_objects_give_the_same_images_and_the_same_run(kind):
     assert np.array_equal(np.asarray(data.images.stored), FIRST)
     assert data.origin == unknot.dataset(COLOR).origin
     assert unknot.train(data, **TINY).spec.ids() == unknot.train(COLOR, **TINY).spec.ids()
+
+
+def test_columns_of_a_hugging_face_dataset_are_labels_by_name():
+    data = unknot.dataset(Column(), size=(8, 10), labels=["label", "age"], limit=9)
+    assert "labels: label (nominal, 2, 1 missing), age (ordered, 3)" in data.summary
+    assert data.space.levels == (("cat", "dog"), (20, 21, 22))
+    assert data.space.values[:, 0].tolist() == [-1, 0, 1, 0, 1, 0, 1, 0, 1]
+    with pytest.raises(DataError, match=r"no column 'ages'; did you mean 'age'\?"):
+        unknot.dataset(Column(), labels=["ages"])
+
+
+def test_kinds_are_a_list_or_a_dict():
+    labels = {"turn": [*range(4)] * 3, "who": [*range(12)]}
+    for kinds in (["turn=cyclic"], {"turn": "cyclic"}):
+        space = unknot.dataset(COLOR, labels=labels, kinds=kinds).space
+        assert space.kinds == ("cyclic", "ordered")
 
 
 def test_floats_in_the_unit_interval_stay_and_others_are_scaled():

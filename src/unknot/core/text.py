@@ -65,7 +65,7 @@ def duration(seconds: int | float) -> str:
     """
     rest = round(seconds)
     if rest < 60:
-        return f"{seconds:.2g} s"
+        return f"{seconds if seconds >= 0.05 else 0:.2g} s"
     units = (("day", 86_400), ("h", 3600), ("min", 60), ("s", 1))
     first = next(i for i, (_, size) in enumerate(units) if rest >= size)
     parts = []

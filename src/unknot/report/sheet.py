@@ -36,15 +36,15 @@ def pixels(
 ) -> UInt8[np.ndarray, "*n height width 3"]:
     """Images as they look: standardisation undone, clipped to [0, 1], grey as three channels.
 
-    Tables and signals are drawn as bars and lines (`draw`). Images of more channels, or of two, are
-    shown channel by channel, side by side. Pixels that are not numbers become orange: a broken
-    model must not pass for a black image.
+    Tables and signals are drawn as bars and lines (`draw`). Of other numbers of channels each is
+    shown as grey, one above the other. Pixels that are not numbers become orange: a broken model
+    must not pass for a black image.
     """
     if dataset.noun != "images":
         return draw(dataset, x)
     unit = dataset.unit(x).double().cpu()
     if unit.shape[-3] not in (1, 3):
-        unit = unit.movedim(-3, -2).flatten(-2).unsqueeze(-3)
+        unit = unit.flatten(-3, -2).unsqueeze(-3)
     unit = unit.expand(*unit.shape[:-3], 3, *unit.shape[-2:]).movedim(-3, -1)
     colors = (unit.nan_to_num(0.0).clamp(0, 1) * 255).round().byte().numpy()
     colors[unit.isnan().any(-1).numpy()] = MISSING
@@ -60,9 +60,10 @@ def check_pictures(dataset: FactorDataset) -> None:
         )
 
 
-def enlargement(height: int) -> int:
-    """The whole factor that brings a small image to a readable size."""
-    return max(1, round(SIDE / height))
+def enlargement(images: UInt8[np.ndarray, "*n h w 3"]) -> int:
+    """The whole factor that brings the shorter side of small images to a readable size."""
+    height, width = images.shape[-3:-1]
+    return max(1, round(SIDE / min(height, width)))
 
 
 def tiles(
@@ -92,7 +93,7 @@ def sheet(
         columns: Text above each column, if any.
         note: How to read it; broken into lines that fit.
     """
-    scale = enlargement(rows[0].images.shape[1])
+    scale = enlargement(rows[0].images)
     tables = [tiles(row.images[None], scale=scale) for row in rows]
     height, width = tables[0].shape[0], max(table.shape[1] for table in tables)
     bold, plain, small = font(17, bold=True), font(15), font(14)

@@ -17,7 +17,7 @@ from unknot.data.parts import given_images
 from unknot.data.parts.assembly import assemble
 from unknot.data.parts.cells import cells_of, is_cells
 from unknot.data.parts.labels import label, read_labels
-from unknot.data.parts.objects import as_array, hash_dataset, read_object
+from unknot.data.parts.objects import as_array, columns_by_name, hash_dataset, read_object
 from unknot.data.parts.reading import Options
 from unknot.data.parts.tables import (
     label_table,
@@ -42,6 +42,8 @@ def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
         settings: Of the dataset.
     """
     settings = dict(settings)
+    if isinstance(kinds := settings.get("kinds"), Mapping):
+        settings["kinds"] = [f"{name}={kind}" for name, kind in kinds.items()]
     if isinstance(source, str | Path) and settings.pop("signals", False):
         source, settings["path"] = "signals", str(source)
     if isinstance(source, np.ma.MaskedArray):
@@ -71,6 +73,8 @@ def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
         labels, kinds = settings.pop("labels", None), settings.pop("kinds", ())
         options, others = _options(settings)
         reading = read_object(source, options, lambda *_: None)
+        if isinstance(labels, list | tuple) and hasattr(source, "column_names"):
+            labels = columns_by_name(source, labels, len(reading.pixels))
         if labels is not None:
             reading = label(reading, labels, kinds)
         dataset = assemble(reading, **others)

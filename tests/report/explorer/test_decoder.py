@@ -83,7 +83,7 @@ class Assorted(nets.Linear):
 
 
 def test_layers_of_all_kinds_and_standardised_data(make_model, open_page, random_codes):
-    """Two channels, shown side by side; a Gaussian likelihood has means as outputs."""
+    """Two channels, shown one above the other; a Gaussian likelihood has means as outputs."""
     objective = unknot.objectives.VAE(likelihood="gaussian")
     run = make_model(Assorted(latents=4), (2, 6, 7), objective, standardize=True)
     assert run.dataset.std

@@ -1,7 +1,7 @@
 """Images in objects of Python: arrays, tensors, and datasets of PyTorch and Hugging Face."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
 from unknot.core.factor_table import FactorTable
+from unknot.core.registry import nearest
 from unknot.data.parts.decoding import Header, Target, fit_array, fit_picture, picture_header
 from unknot.data.parts.images import Stored
 from unknot.data.parts.reading import Options, Reading, describe, plan
@@ -144,6 +145,22 @@ def _image(item: Any, column: str | None) -> Any:
         "Expected items that are images (pictures, tensors or arrays) or tuples that begin with "
         f"one; got {type(item).__name__}."
     )
+
+
+def columns_by_name(source: Any, names: Sequence[str], count: int) -> dict[str, list[Any]]:
+    """Columns of a Hugging Face dataset by name, up to a row; of classes, what they are called."""
+    columns = {}
+    for name in names:
+        if name not in (known := [*source.column_names]):
+            raise DataError(f"The dataset has no column '{name}'{nearest(name, known)}")
+        feature = (getattr(source, "features", None) or {}).get(name)
+        texts = getattr(feature, "names", None)  # only classes have them
+        values = source[name][:count]
+        # -1 is a class that is not known, as in parts for testing.
+        columns[name] = (
+            [texts[v] if v is not None and v >= 0 else None for v in values] if texts else values
+        )
+    return columns
 
 
 def _header_of(image: Any) -> Header:

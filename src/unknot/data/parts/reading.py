@@ -78,10 +78,10 @@ def plan(headers: Mapping[Header, int], options: Options, source: str) -> Target
     first = next(iter(sizes))
     if options.crop == "none":
         if len(sizes) > 1:
-            h, w = sorted(sizes)[1]
+            some = " and ".join(f"{h} x {w}" for h, w in sorted(sizes)[:2])
             raise DataError(
-                f"'{source}' has images of {len(sizes)} sizes, such as {first[0]} x {first[1]} and "
-                f"{h} x {w}; with crop=none all must have one. Use crop=centre, squeeze or pad."
+                f"'{source}' has images of {len(sizes)} sizes, such as {some}; with crop=none all "
+                "must have one. Use crop=centre, squeeze or pad."
             )
         if options.sides not in (None, first):
             raise DataError(

@@ -188,19 +188,15 @@ function scale(layer, input, [, height, width]) {
 
 // Pixels
 
-// Grey and colour as they are; other channels side by side.
+// Grey and colour as they are; other channels one above the other.
 function toPixels(values, [channels, height, width]) {
-  const tiled = channels !== 1 && channels !== 3;
-  const wide = tiled ? channels * width : width;
-  const image = new ImageData(wide, height), plane = height * width;
-  for (let y = 0, p = 0; y < height; y++) {
-    for (let x = 0; x < wide; x++, p += 4) {
-      const place = tiled ? Math.floor(x / width) * plane + y * width + (x % width) : y * width + x;
-      for (let c = 0; c < 3; c++) {
-        image.data[p + c] = Math.round(255 * values[place + (channels === 3 ? c * plane : 0)]);
-      }
-      image.data[p + 3] = 255;
+  const colour = channels === 3, plane = height * width;
+  const image = new ImageData(width, colour ? height : channels * height);
+  for (let place = 0, p = 0; p < image.data.length; place++, p += 4) {
+    for (let c = 0; c < 3; c++) {
+      image.data[p + c] = Math.round(255 * values[place + (colour ? c * plane : 0)]);
     }
+    image.data[p + 3] = 255;
   }
   return image;
 }

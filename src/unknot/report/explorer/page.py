@@ -95,7 +95,7 @@ def explorer(
         has_shares=any(not np.isnan(model.latents.explained).all() for model in models),
         contents=contents,
         version=unknot.__version__,
-        aspect=min(8.0, (width if channels in (1, 3) else channels * width) / height),
+        aspect=min(8.0, width / (height if channels in (1, 3) else channels * height)),
         data={
             "models": model_data(models, sliders, codes, decoders),
             "sliders": views,

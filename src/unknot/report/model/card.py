@@ -152,10 +152,10 @@ def _samples(run: Run, member: int) -> UInt8[np.ndarray, "height width 4"]:
 
 
 def _table(images: UInt8[np.ndarray, "r k h w 3"]) -> UInt8[np.ndarray, "height width 4"]:
-    return tiles(images, scale=enlargement(images.shape[2]))
+    return tiles(images, scale=enlargement(images))
 
 
 def _loop(images: UInt8[np.ndarray, "t h w 3"]) -> str:
-    scale = enlargement(images.shape[1])
+    scale = enlargement(images)
     large = images.repeat(scale, axis=1).repeat(scale, axis=2)
     return data_uri(traversals.gif(traversals.there_and_back(large), ms=traversals.FRAME_MS), "gif")

@@ -42,5 +42,5 @@ def strips(
             for z, decoded in zip(order, steps, strict=False)
         ]
     images = traversals.sweep(run, latents, traversals.STILL, members=(member,))[0]
-    scale = max(1, int(size * enlargement(images.shape[2])))
+    scale = max(1, int(size * enlargement(images)))
     return [tiles(row[None], scale=scale) for row in images[:most]]

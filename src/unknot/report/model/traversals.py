@@ -159,7 +159,7 @@ def traversal_gif(run: Run, latents: Sequence[Latents], member: int = 0) -> byte
     images = sweep(run, latents, LOOP, members=(member,))[0]
     labels = [_label(latent, z) for z in latent.order]
     inks = [INK if latent.used[z] else MUTED for z in latent.order]
-    full = enlargement(images.shape[2])
+    full = enlargement(images)
     for shrink, skip in SMALLER:
         scale = max(1, full // shrink)
         heading = f"Latent traversals: {title(run, member)}"
