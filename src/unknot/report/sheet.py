@@ -62,8 +62,8 @@ def check_pictures(dataset: FactorDataset) -> None:
 
 def enlargement(images: UInt8[np.ndarray, "*n h w 3"]) -> int:
     """The whole factor that brings the shorter side of small images to a readable size."""
-    height, width = images.shape[-3:-1]
-    return max(1, round(SIDE / min(height, width)))
+    side: int = min(images.shape[-3:-1])
+    return max(1, round(SIDE / side))
 
 
 def tiles(
