@@ -4,15 +4,12 @@ import pytest
 from scripts import script
 
 michlo = script("docs/michlo_distances.py")
-measured_yet = pytest.mark.skipif(not michlo.RUNS.exists(), reason="not measured yet")
 
 
-@measured_yet
 def test_the_page_is_that_of_the_file():
     assert michlo.PAGE.read_text(encoding="utf-8") == michlo.made()
 
 
-@measured_yet
 def test_the_file_has_every_printed_value_once():
     def key(row):
         return row[:7]
@@ -20,14 +17,14 @@ def test_the_file_has_every_printed_value_once():
     assert sorted(map(key, michlo.rows())) == sorted(map(key, michlo.printed()))
 
 
-@measured_yet
-def test_one_measurement_is_near_the_file():
-    """Of spacing 1 no square overlaps less than its neighbour: distances are exact."""
+def test_a_small_measurement_is_near_the_file(monkeypatch):
+    monkeypatch.setattr(michlo, "TRAVERSALS", 64)
+    monkeypatch.setattr(michlo, "PAIRS", 2_048)
     values = michlo.measured("xysquares 1", "gaussian", 0)
     stored = [row for row in michlo.rows() if (row.data, row.loss) == ("xysquares 1", "gaussian")]
     assert len(stored) == 2
     for row in stored:
-        assert values[row.factor, row.quantity] == pytest.approx(row.ours, abs=1e-6)
+        assert values[row.factor, row.quantity] == pytest.approx(row.ours, abs=0.01)
 
 
 def test_every_printed_value_has_its_parts():
