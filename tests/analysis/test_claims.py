@@ -5,7 +5,7 @@ import pytest
 from analysis.tables import run, seeds
 
 from unknot.analysis import Results
-from unknot.analysis.claims import claims, verdict
+from unknot.analysis.claims import claims, question, verdict
 
 LOW, HIGH = [0.20, 0.22, 0.21, 0.23, 0.19, 0.22], [0.80, 0.82, 0.81, 0.83, 0.79, 0.82]
 
@@ -22,6 +22,21 @@ def of(first, second, **options):
 def test_one_configuration_is_not_best():
     assert verdict(Results(seeds(HIGH)), "mig") is None
     assert claims(Results(seeds(HIGH))) == []
+
+
+def test_a_question_is_asked_where_the_first_claim_answers_it():
+    asked = "Which of 2 configurations has the highest mig?"
+    two = [*seeds(LOW, objective__beta=1), *seeds(HIGH, objective__beta=4)]
+    assert question(Results(two)) == asked
+    assert question(Results(two, lower=["mig"])) == asked.replace("highest", "lowest")
+    assert question(Results([{**row, "data": "shapes"} for row in two])) == (
+        "Which of 2 configurations has the highest mig on shapes?"
+    )
+    assert question(Results(seeds(HIGH))) == "", "one configuration"
+    assert question(Results(two, silent={"mig": "says nothing"})) == ""
+    collapsed = Results([{**row, "kl": 0.001} for row in two], ["mig"])
+    assert question(collapsed) == asked
+    assert claims(collapsed)[0] == "By mig, there is no sound configuration, so none is best."
 
 
 def test_one_seed_decides_nothing():
@@ -41,7 +56,7 @@ def test_few_seeds_are_told_apart_by_ranges_and_no_probability_is_said(n):
     assert said.decided
     assert "beta_vae beta 4 has the highest mig in every seed" in said.text
     assert f"0.800 to {max(HIGH[:n]):.3f} in {n} seeds" in said.text
-    assert "So few seeds give no interval" in said.text
+    assert "seeds, too few for an interval; next is beta_vae beta 1 with" in said.text
     assert "%" not in said.text
     overlap = of([*LOW[: n - 1], 0.9], HIGH[:n])
     assert not overlap.decided
@@ -51,10 +66,10 @@ def test_few_seeds_are_told_apart_by_ranges_and_no_probability_is_said(n):
 def test_five_seeds_have_an_interval():
     said = of(LOW, HIGH)
     assert said.decided
-    assert "0.812 (95% interval 0.796 to 0.827, 6 seeds). The seeds separate it" in said.text
+    assert "0.812 (95% interval 0.796 to 0.827, 6 seeds), and the seeds separate it" in said.text
     close = of(LOW, [value + 0.005 for value in LOW])
     assert not close.decided
-    assert "The seeds do not separate it from beta_vae beta 1." in close.text
+    assert "but the seeds do not separate it from beta_vae beta 1." in close.text
 
 
 def test_lower_may_be_better():

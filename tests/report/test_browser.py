@@ -173,5 +173,14 @@ def test_contents_lead_to_their_places(page):
         assert page.locator(f"[id='{target[1:]}']").count() == 1
 
 
+def test_a_link_opens_the_section_it_leads_to(page):
+    fold = page.locator("details.fold").first
+    assert not fold.evaluate("fold => fold.open")
+    title = fold.locator("summary h2").inner_text()
+    page.locator("nav a").get_by_text(title, exact=True).click()
+    page.wait_for_function("() => document.querySelector('details.fold').open")
+    assert fold.locator("p").first.is_visible()
+
+
 def test_every_picture_has_words(page):
     assert page.evaluate("[...document.images].every(i => i.alt.length > 0)")

@@ -44,6 +44,26 @@ class Verdict:
         return not self.rivals
 
 
+def question(results: Results) -> str:
+    """What the first of the `claims` answers; empty where no configurations can be compared.
+
+    Example:
+        >>> rows = [{"objective": name, "mig": 0.5, "data": "shapes"} for name in ("vae", "tvae")]
+        >>> question(Results(rows))
+        'Which of 2 configurations has the highest mig on shapes?'
+    """
+    rivals = {s: [c for c in results.configurations if c.has(s)] for s in results.ranked}
+    several = [score for score, group in rivals.items() if len(group) > 1]
+    if not several:
+        return ""
+    score = next((s for s in several if verdict(results, s)), several[0])
+    data = {c.data for c in rivals[score]}
+    return (
+        f"Which of {len(rivals[score]):,} configurations has the {_extreme(results, score)} "
+        f"{score}{f' on {data.pop()}' if len(data) == 1 and data != {''} else ''}?"
+    )
+
+
 def claims(results: Results) -> list[str]:
     """All that the page of one dataset claims, the most important first."""
     verdicts = [v for score in results.ranked if (v := verdict(results, score))]
@@ -85,7 +105,11 @@ def verdict(results: Results, score: str) -> Verdict | None:
     apart = [_is_higher(top, values, level) for values in rest]
     rivals = tuple(c for c, lower in zip(others, apart, strict=True) if not lower)
     bare = Verdict(score, best, others[0], rivals)
-    return replace(bare, text=_sentence(bare, "lowest" if sign < 0 else "highest", results.level))
+    return replace(bare, text=_sentence(bare, _extreme(results, score), results.level))
+
+
+def _extreme(results: Results, score: str) -> str:
+    return "lowest" if results.sign(score) < 0 else "highest"
 
 
 def _is_higher(
@@ -118,8 +142,8 @@ def _of_range(verdict: Verdict, extreme: str) -> str:
     if verdict.decided:
         return (
             f"{best.label} has the {extreme} {score} in every seed: {_range(best, score)} in "
-            f"{len(best.sample(score).values)} seeds; next is {verdict.second.label} with "
-            f"{_range(verdict.second, score)}. So few seeds give no interval."
+            f"{len(best.sample(score).values)} seeds, too few for an interval; next is "
+            f"{verdict.second.label} with {_range(verdict.second, score)}."
         )
     rivals = _names(verdict.rivals, lambda c: f"{c.label} ({_range(c, score)})")
     return (
@@ -136,13 +160,13 @@ def _of_interval(verdict: Verdict, extreme: str, level: float) -> str:
         "" if np.isnan(low) else f"{level:.0%} interval {decimals(low)} to {decimals(high)}, "
     )
     others = (
-        "The seeds separate it from all others."
+        "and the seeds separate it from all others."
         if verdict.decided
-        else f"The seeds do not separate it from {_names(verdict.rivals, lambda c: c.label)}."
+        else f"but the seeds do not separate it from {_names(verdict.rivals, lambda c: c.label)}."
     )
     return (
         f"{best.label} has the {extreme} mean {score}: {decimals(_mean(best, score))} ({interval}"
-        f"{len(values)} seeds). {others}"
+        f"{len(values)} seeds), {others}"
     )
 
 

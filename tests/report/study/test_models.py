@@ -1,6 +1,7 @@
 """The page of a trained study: its curves, and pictures of its models."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from unknot.report.data.thresholds import pair_deltas
 from unknot.report.model import pictures
 from unknot.report.study import models as study_models
 from unknot.report.study import page as study_page
+from unknot.report.study import typical_runs as stand_ins
 from unknot.report.study.figures import training
 from unknot.runs import folder
 
@@ -35,7 +37,7 @@ def test_the_page_of_a_study_shows_its_models(trained, page_of_study):
     assert "40 steps of 8 images" in page.text
     assert "small <study>" in page.text
     assert "on cpu" in page.text
-    best = study_models.typical_runs(configurations(trained.table()), "mig")
+    best = stand_ins.typical_runs(configurations(trained.table()), "mig")
     assert [one.configuration.objective for one in best] == ["beta_vae", "beta_tcvae"]
     for one in best:
         assert one.id in page.text
@@ -49,8 +51,34 @@ def test_the_page_of_a_study_shows_its_models(trained, page_of_study):
     assert named - {""} <= {path.name for path in (out / "figures").iterdir()} | {
         link for link in page.links if link.startswith(("#", "data:", "specs.html", "study.toml"))
     }
-    assert page.text.count("Reconstructions") == 2
-    assert sum("moves from low to high" in image["alt"] for image in page.images) == 2 * 2
+    shown = 0
+    for one in best:  # the best and the median model, where these are two
+        roles = {stand_ins.best_run(one, "mig").id, one.id}
+        files = {f"model-{one.configuration.objective}{end}-reconstructions.png"
+                 for end in ("", "-best")[: len(roles)]}  # fmt: skip
+        assert {f"figures/{name}" for name in files} <= {*page.links}
+        shown += len(roles)
+    alts = [image["alt"] for image in page.images]
+    assert alts.count("Images and their reconstructions") == shown > 2
+    assert sum("moves from low to high" in alt for alt in alts) == 2 * shown
+
+
+@pytest.mark.slow
+def test_the_verdict_comes_first_then_pictures_then_tables_then_the_rest(page_of_study):
+    _, out = page_of_study
+    text = (out / "index.html").read_text()
+    order = [
+        'class="question">Which of 3 configurations has the highest mig on arrays?',
+        'class="verdict"', "moves from low to high", "and their reconstructions",
+        "All configurations</h2>", "How scores spread over seeds</h2>",
+        "Training</h2>", "How to read this page</h2>",
+    ]  # fmt: skip
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+    folded = re.findall(r'<details class="fold"><summary><h2>(.*?)</h2>', text)
+    assert "How scores spread over seeds" in folded
+    assert "Training" in folded
+    assert "All configurations" not in folded
 
 
 def test_curves_are_medians_and_ranges_over_seeds(trained):
@@ -99,7 +127,7 @@ def test_the_model_in_the_middle_stands_for_the_best_setting(score):
          score: None if row[score] is None else row[score] + shift}
         for i, row in enumerate(good)
     ]  # fmt: skip
-    (one,) = study_models.typical_runs(configurations([*good, *bad]), score)
+    (one,) = stand_ins.typical_runs(configurations([*good, *bad]), score)
     assert one.id.startswith("a")
     # 0.1 0.2 0.5 0.6 0.9: odd, so that there is one in the middle, whichever way is better.
     assert (one.seed, one.value) == (3, 0.5)

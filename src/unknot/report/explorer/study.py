@@ -11,8 +11,8 @@ from unknot.engine.device import threads
 from unknot.report.explorer.forms import Form
 from unknot.report.explorer.model import ExplorerModel, explorer_model
 from unknot.report.explorer.page import Explorer, explorer
-from unknot.report.study.models import TypicalRun, best_run, model_name, typical_runs
 from unknot.report.study.source import Source, file_prefix, read
+from unknot.report.study.typical_runs import TypicalRun, best_run, model_name, typical_runs
 from unknot.studies.study import Study
 
 

@@ -79,12 +79,7 @@ def model_card(
         member: Which model.
         rows: Rows of reconstructions.
     """
-    latent, names, noun = latents[member], run.dataset.space.names, run.dataset.noun
-    loops: list[str | None] = [None] * len(latent.order)
-    if noun != "rows":
-        moving = traversals.sweep(run, latents, traversals.LOOP, members=(member,))[0]
-        pairs = zip(latent.order, moving, strict=True)
-        loops = [_loop(frames) if latent.used[z] else None for z, frames in pairs]
+    noun = run.dataset.noun
     brightness = 1
     if noun == "rows":
         images = _table_pictures(run, latents, member)
@@ -95,24 +90,49 @@ def model_card(
     return ModelCard(
         seed=run.spec.seed_list[member],
         noun=noun,
-        factors=names,
-        latents=[
-            LatentRow(
-                name=f"z{z}",
-                kl=float(latent.kl[z]),
-                used=bool(latent.used[z]),
-                factor=traversals.main_factor(latent, z, names),
-                explained=[None if np.isnan(s) else float(s) for s in latent.explained[z]],
-                strip=data_uri(png(strip)),
-                loop=loop,
-            )
-            for z, strip, loop in zip(
-                latent.order, strips(run, latents, member), loops, strict=True
-            )
-        ],
+        factors=run.dataset.space.names,
+        latents=latent_rows(run, latents, member, loops=noun != "rows"),
         images=images,
         brightness=brightness,
     )
+
+
+def latent_rows(
+    run: Run, latents: Sequence[Latents], member: int = 0, *, loops: bool = False
+) -> list[LatentRow]:
+    """The latents of a model, the most informative first.
+
+    Args:
+        run: The trained models.
+        latents: From `measure_latents`, one for each model.
+        member: Which model.
+        loops: Draw a GIF of each used latent, too.
+    """
+    latent, names = latents[member], run.dataset.space.names
+    moving: list[str | None] = [None] * len(latent.order)
+    if loops:
+        sweep = traversals.sweep(run, latents, traversals.LOOP, members=(member,))[0]
+        pairs = zip(latent.order, sweep, strict=True)
+        moving = [_loop(frames) if latent.used[z] else None for z, frames in pairs]
+    return [
+        LatentRow(
+            name=f"z{z}",
+            kl=float(latent.kl[z]),
+            used=bool(latent.used[z]),
+            factor=traversals.main_factor(latent, z, names),
+            explained=[None if np.isnan(s) else float(s) for s in latent.explained[z]],
+            strip=data_uri(png(strip)),
+            loop=loop,
+        )
+        for z, strip, loop in zip(latent.order, strips(run, latents, member), moving, strict=True)
+    ]
+
+
+def reconstruction_strip(run: Run, member: int = 0) -> Shown:
+    """Images above their reconstructions above the differences; signals or columns with theirs."""
+    if run.dataset.noun != "images":
+        return views.reconstruction_view(run, member)
+    return _table(pictures.with_differences(run, member, n=pictures.ACROSS))
 
 
 def _table_pictures(run: Run, latents: Sequence[Latents], member: int) -> dict[str, Shown]:

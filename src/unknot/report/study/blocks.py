@@ -144,6 +144,8 @@ class Section:
     more: list[More] = field(default_factory=list)
     paired: bool = False
     """Whether figures stand side by side where there is room."""
+    folded: bool = False
+    """Whether it opens on request."""
 
 
 class FigureFolder:

@@ -3,14 +3,14 @@
 Beside it stands a page with the full settings of a study's runs, a block for each configuration.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import unknot
 from unknot.analysis import Results
-from unknot.analysis.claims import claims, warnings
+from unknot.analysis.claims import claims, question, warnings
 from unknot.analysis.configurations import Columns
 from unknot.analysis.documents import Document
 from unknot.analysis.intervals import FEW, LEVEL, describe_coverage
@@ -91,7 +91,11 @@ def write_report(
         pages[data] = {"name": data, "several": several, **_page_of(parts[data], keep)}
     over = over_datasets(Part(results), keep) if several else None
     score = [*results.ranked, *results.scores][0]
-    models = _models(study, parts, score, device, keep, say) if study else []
+    models = []
+    if study:  # a table needs no torch
+        from unknot.report.study.glances import show_models
+
+        models = show_models(study, parts, score, device, keep, say)
     files = write_specs(study, folder) if study else []
     page = render(
         "study/page.html",
@@ -191,12 +195,16 @@ def _part(
 def _page_of(part: Part, keep: FigureKeeper) -> dict[str, Any]:
     """Findings and sections of one dataset, and tables beside the page; nothing without scores."""
     results, prefix = part.results, part.prefix
+    asked = question(results)
+    said = claims(results)
+    verdict, findings = ("", said) if not asked else (said[0], said[1:])
+    head = {"question": asked, "verdict": verdict, "findings": findings}
     if not results.scores:
-        return {"findings": [], "warnings": [], "sections": []}
+        return {**head, "warnings": [], "sections": []}
     scores = [*results.panels, *(s for s in results.others if s not in results.panels)]
     keep.folder.table(f"{prefix}summary", [summary.row() for summary in results.summaries(scores)])
     return {
-        "findings": claims(results),
+        **head,
         "warnings": warnings(results),
         "sections": sections(part, keep),
     }
@@ -206,32 +214,6 @@ def _describe_intervals(results: Results) -> str:
     """What intervals assume, where there are any."""
     sizes = [c.size for c in results.configurations if c.size >= FEW]
     return describe_coverage(min(sizes), LEVEL) if sizes else ""
-
-
-def _models(
-    study: Study, parts: Mapping[str, Part], score: str, device: str, keep: FigureKeeper, say: Say
-) -> list[dict[str, Any]]:
-    """Pictures of one model for each objective and dataset."""
-    from unknot.engine.device import threads
-    from unknot.report.study.models import TypicalRun, model_name, show_model, typical_runs
-
-    def show(typical: TypicalRun, name: str, title: str) -> list[dict[str, Any]]:
-        say(f"pictures of {title}")
-        facts = {"title": title, "id": typical.id, "seed": typical.seed, "score": score,
-                 "value": typical.value, "name": name,
-                 "explorer": (keep.folder.folder / f"{name}.html").exists()}  # fmt: skip
-        # Small tensors: threads that wait for each other make it slower.
-        with threads(1):
-            run = study.run(typical.id, device=device)
-            return [{**facts, **show_model(run, name, title, keep)}]
-
-    models = []
-    for data, part in parts.items():
-        for typical in typical_runs(part.results.configurations, score):
-            title = typical.configuration.label + (f" on {data}" if part.prefix else "")
-            name = model_name(part.prefix, typical)
-            models += keep.attempt(name, show, typical, name, title)
-    return models
 
 
 def _runs(results: Results, *, link: bool) -> Grid | None:

@@ -38,6 +38,8 @@ class Kind:
     """Whether two figures in sight stand side by side where there is room."""
     present: Callable[[Part], bool] = lambda _: False
     """Whether it is there even so."""
+    in_sight: bool = False
+    """Whether it is seen without opening it: what a reader came for."""
 
 
 def _spread_text(part: Part) -> str:
@@ -127,6 +129,7 @@ SECTIONS = (
         "Without labels: what each criterion would choose",
         _without_labels_text,
         _without_labels,
+        in_sight=True,
     ),
     Kind(
         "best",
@@ -134,12 +137,14 @@ SECTIONS = (
         "Configurations are compared by their mean over seeds. The best one is selected by that "
         "mean, so the mean is biased: expect worse from new seeds.",
         lambda part, _: best_tables.winners(part.results),
+        in_sight=True,
     ),
     Kind(
         "configurations",
         "All configurations",
         "Click on a column’s name to sort by it.",
         _all_configurations,
+        in_sight=True,
     ),
     Kind(
         "selection",
@@ -233,6 +238,7 @@ SECTIONS = (
         ),
         _published,
         present=lambda part: bool(part.comparison or part.printed),
+        in_sight=True,
     ),
     Kind(
         "training",
@@ -303,4 +309,5 @@ def _section(
         in_sight,
         more,
         kind.paired,
+        folded=not kind.in_sight,
     )

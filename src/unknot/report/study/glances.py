@@ -1,0 +1,94 @@
+"""Models on a study's page: of each objective the best and the median one, in pictures."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unknot.core.text import counted
+from unknot.engine.device import threads
+from unknot.report.html import data_uri
+from unknot.report.model import views
+from unknot.report.model.card import LatentRow, ModelCard, latent_rows, reconstruction_strip
+from unknot.report.model.latents import measure_latents
+from unknot.report.study.blocks import FigureKeeper, Part
+from unknot.report.study.models import show_model
+from unknot.report.study.typical_runs import TypicalRun, best_run, model_name, typical_runs
+from unknot.report.style import png
+from unknot.runs.run import Run
+from unknot.studies.study import Study
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A model at a glance: traversals of its latents and a strip of reconstructions."""
+
+    role: str
+    """Why it is shown: the best of so many seeds, or the median one."""
+    run: TypicalRun
+    name: str
+    """Start of the names of its files."""
+    latents: list[LatentRow]
+    """The most informative first."""
+    reconstructions: str
+    """The address of their picture."""
+
+    @property
+    def active(self) -> int:
+        """Number of latents that say something about an image."""
+        return sum(latent.used for latent in self.latents)
+
+
+def best_glance(run: Run, best: TypicalRun, role: str, name: str, keep: FigureKeeper) -> Glance:
+    """The best model of an objective at a glance; its pictures are also written as files."""
+    latents, strip = measure_latents(run), png(reconstruction_strip(run))
+    keep.folder.file(f"{name}-traversals.png", png(views.traversal_view(run, latents)))
+    keep.folder.file(f"{name}-reconstructions.png", strip)
+    rows = latent_rows(run, latents, loops=run.dataset.noun != "rows")
+    return Glance(role, best, name, rows, data_uri(strip))
+
+
+def show_models(
+    study: Study,
+    parts: Mapping[str, Part],
+    score: str,
+    device: str,
+    keep: FigureKeeper,
+    say: Callable[[str], None],
+) -> list[dict[str, Any]]:
+    """Pictures of the best and the median model of each objective and dataset.
+
+    Args:
+        study: Whose models they are.
+        parts: Of the page, by dataset.
+        score: That models are chosen by.
+        device: For encoding and decoding.
+        keep: Takes figures and pictures.
+        say: Told what is being done.
+    """
+
+    def show(typical: TypicalRun, name: str, title: str) -> list[dict[str, Any]]:
+        say(f"pictures of {title}")
+        best = best_run(typical, score)
+        n = counted(len(typical.configuration.sample(score).values), "seed")
+        # Small tensors: threads that wait for each other make it slower.
+        with threads(1):
+            shown = show_model(study.run(typical.id, device=device), name, title, keep)
+            card: ModelCard = shown["card"]
+            role = f"median of {n}" if best.id != typical.id else "the only seed"
+            strip = card.uri("reconstructions")
+            glances = [Glance(role, typical, name, card.latents, strip)]
+            if best.id != typical.id:
+                run = study.run(best.id, device=device)
+                name_of_best = f"{name}-best"
+                glances.insert(0, best_glance(run, best, f"best of {n}", name_of_best, keep))
+        explorer = (keep.folder.folder / f"{name}.html").exists()
+        return [{"title": title, "score": score, "name": name, "id": typical.id,
+                 "glances": glances, "explorer": explorer, **shown}]  # fmt: skip
+
+    models = []
+    for data, part in parts.items():
+        for typical in typical_runs(part.results.configurations, score):
+            title = typical.configuration.label + (f" on {data}" if part.prefix else "")
+            name = model_name(part.prefix, typical)
+            models += keep.attempt(name, show, typical, name, title)
+    return models
