@@ -15,7 +15,7 @@ from studies.bars import CORES, kill, records, run_inline, study_text
 import unknot
 from unknot.studies.execute import local
 from unknot.studies.execute.driver import run
-from unknot.studies.execute.events import Failed, Lost, Progress
+from unknot.studies.execute.events import Divided, Failed, Lost, Progress
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.study import Study
 
@@ -154,7 +154,10 @@ def test_a_worker_that_always_dies_is_given_up(images, tmp_path, monkeypatch):
     heard = []
     asked = StudyFile.parse(study_text(images))
     study = run(tmp_path / "study", asked, device="cpu", workers=1, watch=heard.append)
-    assert [type(event) for event in heard] == [Lost, Lost, Failed] * len(heard[2::3])
+    # Two populations of two models, and then four of one.
+    assert [type(event) for event in heard] == (
+        [Lost, Lost, Divided] * 2 + [Lost, Lost, Failed] * 4
+    )
     assert {row["status"] for row in study.table()} == {"failed"}
     assert "died 3 times at the same place (signal 9: gone)" in study.table()[0]["error"]
 

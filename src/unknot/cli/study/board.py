@@ -73,8 +73,15 @@ class Board:
         from unknot.studies.execute.events import Divided, Done, Failed, Lost, Progress, Warned
 
         if isinstance(event, Divided):
-            _, steps = self.sizes.pop(event.key)
+            members, steps = self.sizes.pop(event.key)
             self.sizes |= {key: (members, steps) for key, members in event.parts.items()}
+            self.at.pop(event.key, None)
+            if event.why:
+                sizes = " and ".join(map(str, event.parts.values()))
+                text = (
+                    f"{event.key} is divided: its {members} models go on as {sizes} ({event.why})"
+                )
+                stderr.print(text, soft_wrap=True)
             return
 
         if isinstance(event, Warned):

@@ -20,6 +20,7 @@ from unknot.runs.training import Stopped
 from unknot.studies.database import FILE, SEAL
 from unknot.studies.execute import rebuild, stages, task
 from unknot.studies.execute.events import Done, Event, Failed, Pool, Progress
+from unknot.studies.execute.halving import halve
 from unknot.studies.execute.local import local
 from unknot.studies.execute.machine import Machine
 from unknot.studies.execute.machine import machine as this_machine
@@ -259,8 +260,7 @@ def execute(
         watch(event)
     later = stages.later_populations(store)
     second = [key for key in store.unfinished() if key in later and key not in unfit]
-    if second:
-        _perform(store, second, machine, pool, watch, stop)
+    _perform(store, second, machine, pool, watch, stop)
 
 
 def _require_objects(configurations: Iterable[Mapping[str, Any]]) -> None:
@@ -280,6 +280,20 @@ def _perform(
     watch: Callable[[Event], None],
     stop: Callable[[], bool],
 ) -> None:
+    """Do populations, and then the halves of those that there is too little memory for."""
+    while keys:
+        keys = _perform_all(store, keys, machine, pool, watch, stop)
+
+
+def _perform_all(
+    store: Store,
+    keys: Sequence[str],
+    machine: Machine,
+    pool: Pool | None,
+    watch: Callable[[Event], None],
+    stop: Callable[[], bool],
+) -> list[str]:
+    """Do populations once; gives the keys of halves that are left to do."""
     # Workers that share this machine's GPU share its cores, too, when they score.
     share = max(1, scoring_processes() // machine.workers) if machine.gpu and pool is None else None
     tasks = [
@@ -296,6 +310,7 @@ def _perform(
     )
     events = (pool or here_alone)(tasks)
     progress: dict[str, tuple[str, int]] = {}
+    halves: list[str] = []
     last_write = 0.0
     try:
         for event in events:
@@ -306,7 +321,10 @@ def _perform(
             if isinstance(event, Done):
                 store.finish(event.key, asdict(event.outcome))
             elif isinstance(event, Failed):
-                store.fail(event.key, event.error)
+                if division := halve(store, event):
+                    event, halves = division, [*halves, *division.parts]
+                else:
+                    store.fail(event.key, event.error)
             elif time.monotonic() - last_write >= WRITE_EVERY:
                 last_write = time.monotonic()
                 store.progress(progress)
@@ -316,3 +334,4 @@ def _perform(
     finally:
         getattr(events, "close", lambda: None)()  # stops workers; a generator has it
         store.release()
+    return halves

@@ -44,6 +44,8 @@ class Failed:
 
     key: str
     error: str
+    memory: bool = False
+    """Whether there may be too little memory for it."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,13 @@ class Warned:
 
 @dataclass(frozen=True)
 class Divided:
-    """A population is now several, as some of its runs cannot be trained."""
+    """A population is now several, as some of its runs, or all at once, cannot be trained."""
 
     key: str
     parts: Mapping[str, int]
     """Models of each of them, by key."""
+    why: str = ""
+    """What was wrong with it; empty where the failed parts say so."""
 
 
 Event: TypeAlias = Progress | Done | Scored | Failed | Lost | Warned | Divided
@@ -86,7 +90,7 @@ def end_event(key: str, fact: Mapping[str, Any]) -> Done | Scored | Failed:
         return Done(key, Outcome(**fact["outcome"]))
     if fact["event"] == "scored":
         return Scored(key, [Record(**record) for record in fact["records"]])
-    return Failed(key, fact["error"])
+    return Failed(key, fact["error"], fact.get("memory", False))
 
 
 class DeathPolicy:
@@ -111,6 +115,7 @@ class DeathPolicy:
                 key,
                 f"Its worker died {DEATHS} times at the same place ({how}); "
                 "there may be too little memory for it.",
+                memory=True,
             )
         return Lost(key, how)
 

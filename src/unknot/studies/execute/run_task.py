@@ -17,6 +17,7 @@ from typing import Any
 import unknot
 from unknot.core.errors import StoreError, UnknotError
 from unknot.engine.device import threads
+from unknot.engine.memory import is_out_of_memory
 from unknot.runs import evaluate, lock, records
 from unknot.runs.evaluate import Model, ScoringRequest
 from unknot.runs.folder import RunFolder
@@ -177,7 +178,8 @@ def run_task(
     except UnknotError as error:
         return {"event": "failed", "error": str(error)}
     except Exception as error:
-        return {"event": "failed", "error": f"{type(error).__name__}: {error}"}
+        text = f"{type(error).__name__}: {error}"
+        return {"event": "failed", "error": text, "memory": is_out_of_memory(error)}
 
 
 def run_remote_task(
