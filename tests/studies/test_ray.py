@@ -78,6 +78,32 @@ def start_on(cluster, *words):
     return start(*words, "--backend", "ray", "--backend-option", f"address={cluster.address}")
 
 
+def test_a_lost_head_ends_the_driver_with_a_line_that_says_how_to_resume(images, tmp_path):
+    from ray.cluster_utils import Cluster
+
+    folder, file = tmp_path / "study", tmp_path / "bars.toml"
+    file.write_text(text_of(images, steps=1_000_000))
+    made = Cluster()
+    head = made.add_node(num_cpus=0, **NODE)
+    made.add_node(num_cpus=1, **NODE)
+    try:
+        driver = start_on(made, file, "--out", folder)
+        until(lambda: steps_saved(folder), driver)
+        for processes in head.all_processes.values():
+            for process in processes:
+                kill(process.process.pid)
+        output = driver.communicate(timeout=100)[0]
+    finally:
+        made.shutdown()
+    assert driver.returncode == 1, output
+    *_, last = output.strip().splitlines()
+    assert last.startswith("unknot: The Ray cluster is gone (its head has not answered for 30")
+    assert last.endswith("run the same command again to resume.")
+    assert "rpc_client" not in output, "Ray's own words"
+    assert Study.open(folder).status()["runs"] == {"all": 4, "waiting": 4}
+    assert steps_saved(folder)
+
+
 def raylet(node):
     (process,) = node.all_processes["raylet"]
     return process.process.pid

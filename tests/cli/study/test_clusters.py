@@ -91,9 +91,10 @@ def test_a_task_on_a_gpu_of_ray_has_its_share_of_cpus_to_score_with(monkeypatch)
 
     nodes = [node(CPU=64.0, GPU=4.0), node(CPU=24.0, GPU=2.0), node(CPU=8.0), node(False, GPU=8.0)]
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(nodes=lambda: nodes))
-    assert ray_pool.cpus_per_gpu() == 12
-    nodes[1]["Resources"]["CPU"] = 1.0
-    assert ray_pool.cpus_per_gpu() == 1
+    there = ray_pool.alive_nodes()
+    assert len(there) == 3
+    assert ray_pool.cpus_per_gpu(there) == 12
+    assert ray_pool.cpus_per_gpu([*there[:1], {"CPU": 1.0, "GPU": 2.0}]) == 1
 
 
 def test_a_tracker_that_nobody_knows(unknot, tmp_path):

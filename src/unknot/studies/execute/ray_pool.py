@@ -9,7 +9,8 @@ with ray_pool.connected("auto") as cluster:
 ```
 
 Ray decides where and when; a population whose worker or node is lost goes to another and on from
-its last checkpoint, which is in the study's folder.
+its last checkpoint, which is in the study's folder. If the head of the cluster is lost, the study
+stops with one line that says how to resume; Ray itself would end this process a while later.
 """
 
 import collections
@@ -19,9 +20,10 @@ import importlib
 import os
 import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 import unknot
 from unknot.core.errors import ConfigError, UnknotError
@@ -33,14 +35,33 @@ from unknot.studies.execute.machine import Machine, device_elsewhere, threads_in
 from unknot.studies.execute.run_task import run_remote_task
 from unknot.studies.execute.task import Task
 
+Resources: TypeAlias = Mapping[str, float]
+"""What a node has: numbers of CPUs, GPUs and so on."""
 PAUSE = 0.3
 """Seconds between two looks at who is done and how far the others are."""
 ANSWERS = 5.0
 """Seconds that a cluster has to open a connection."""
+SILENCE = 30.0
+"""Seconds that the head may be silent, such as while it restarts. After 60, Ray would end this
+process."""
+FAREWELL = 10.0
+"""Seconds that workers have to save and leave when the head is lost."""
 
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}
 """Ray tells its makers nothing, and does not print what it has to say of a lost node between our
 lines: `Lost` says so."""
+
+
+class ClusterLostError(UnknotError):
+    """The cluster went away while a study ran on it."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, how: str) -> None:
+        super().__init__(
+            f"The Ray cluster is gone ({how}). Scores and checkpoints are intact; run the same "
+            "command again to resume."
+        )
 
 
 class Performer:
@@ -68,6 +89,36 @@ class Performer:
     def stop(self) -> None:
         """Ask it to save and leave."""
         self.halt.set()
+
+
+class Head:
+    """The head of the cluster: which nodes there are, and whether it still answers.
+
+    Asking a head that is lost never returns, so that only a thread of its own asks.
+    """
+
+    def __init__(self) -> None:
+        self.nodes = alive_nodes()
+        self.answered = time.monotonic()
+        self._address = str(_ray().get_runtime_context().gcs_address)
+        self._end = threading.Event()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        while not self._end.wait(PAUSE):
+            with contextlib.suppress(Exception):  # no answer, whatever it is called
+                _knock(self._address)
+                self.nodes = alive_nodes()
+                self.answered = time.monotonic()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it has been silent for too long."""
+        return time.monotonic() - self.answered > SILENCE
+
+    def close(self) -> None:
+        """Ask it no more."""
+        self._end.set()
 
 
 @contextmanager
@@ -130,14 +181,15 @@ def _machine(
     threads: int | None = None,
 ) -> Machine:
     """The device and threads of a study's tasks on a cluster, and how many have room at a time."""
-    gpus = _room(None)
+    nodes = alive_nodes()
+    gpus = _room(nodes, None)
     name = device_elsewhere(device, auto="cuda" if gpus else "cpu")
     if name == "cuda":
         if not gpus:
             raise ConfigError("No node of the Ray cluster has a GPU; use --device cpu.")
         return Machine("cuda", workers or gpus, None)
     worker_threads = threads or 1
-    if not (room := _room(worker_threads)):
+    if not (room := _room(nodes, worker_threads)):
         raise ConfigError(
             f"No node of the Ray cluster has {worker_threads} CPUs, which each task asks for."
         )
@@ -154,13 +206,16 @@ def _pool(tasks: Sequence[Task], *, workers: int | None = None) -> Iterator[Even
     """By key, the promise to say how far it is."""
     started: set[str] = set()
     """Keys of tasks whose actor was given a place."""
+    head = Head()
     try:
         while waiting or running:
+            if head.is_lost:
+                raise ClusterLostError(f"its head has not answered for {SILENCE:.0f} seconds")
             # Nodes come and go; one task waits even where there is none.
-            room = workers or max(1, _room(tasks[0].threads))
+            room = workers or max(1, _room(head.nodes, tasks[0].threads))
             while waiting and len(running) < room:
                 task = waiting.popleft()
-                performer, promise = _start(task)
+                performer, promise = _start(task, head.nodes)
                 running[promise] = task, performer
                 places_of[task.key] = performer.place.remote()
             for promise in ray.wait([*running], timeout=PAUSE)[0]:
@@ -182,38 +237,44 @@ def _pool(tasks: Sequence[Task], *, workers: int | None = None) -> Iterator[Even
                     for phase, done in places:
                         yield deaths.progress(task.key, phase, done)
     except (ray.exceptions.RaySystemError, ConnectionError) as error:
-        raise UnknotError(
-            f"The Ray cluster is gone ({_line(error)}). Scores and checkpoints are intact; "
-            "run the same command again to resume."
-        ) from error
+        raise ClusterLostError(_line(error)) from error
     finally:
+        head.close()
         with contextlib.suppress(ray.exceptions.RayError, ConnectionError):
-            _stop(running, started)
+            _stop(running, started, FAREWELL if head.is_lost else GRACE)
 
 
-def _room(threads: int | None) -> int:
-    """How many tasks of some threads fit the nodes that are there; of one GPU each when None."""
-    nodes = [node["Resources"] for node in _ray().nodes() if node["Alive"]]
+def alive_nodes() -> list[Resources]:
+    """What each node that is there has."""
+    return [node["Resources"] for node in _ray().nodes() if node["Alive"]]
+
+
+def _room(nodes: Sequence[Resources], threads: int | None) -> int:
+    """How many tasks of some threads fit the nodes; of one GPU each when None."""
     if threads is None:
         return sum(int(node.get("GPU", 0)) for node in nodes)
     return sum(int(node.get("CPU", 0)) // threads for node in nodes)
 
 
-def cpus_per_gpu() -> int:
-    """A GPU's share of its node's CPUs, the least of all nodes: they score what it has trained."""
-    nodes = [node["Resources"] for node in _ray().nodes() if node["Alive"]]
+def cpus_per_gpu(nodes: Sequence[Resources]) -> int:
+    """A GPU's share of its node's CPUs, the least of all nodes: they score what it has trained.
+
+    Example:
+        >>> cpus_per_gpu([{"CPU": 16, "GPU": 2}, {"CPU": 4}, {"CPU": 12, "GPU": 2}])
+        6
+    """
     shares = [int(n.get("CPU", 0)) // int(n["GPU"]) for n in nodes if n.get("GPU", 0) >= 1]
     return max(1, min(shares, default=1))
 
 
-def _start(task: Task) -> tuple[Any, Any]:
+def _start(task: Task, nodes: Sequence[Resources]) -> tuple[Any, Any]:
     """An actor, and its promise to answer."""
     gpu = task.device != "cpu"
     performer = (
         _ray()
         .remote(Performer)
         .options(
-            num_cpus=cpus_per_gpu() if gpu else task.threads or 1,
+            num_cpus=cpus_per_gpu(nodes) if gpu else task.threads or 1,
             num_gpus=1 if gpu else 0,
             max_restarts=0,
             max_task_retries=0,
@@ -251,7 +312,7 @@ def how(error: Exception) -> str:
     return (messages or lines or ["no word"])[0].partition(". ")[0]
 
 
-def _stop(running: Mapping[Any, tuple[Task, Any]], started: set[str]) -> None:
+def _stop(running: Mapping[Any, tuple[Task, Any]], started: set[str], grace: float) -> None:
     """Ask those at work to save and leave; end those that take too long or never began."""
     ray = _ray()
     promises = []
@@ -261,7 +322,7 @@ def _stop(running: Mapping[Any, tuple[Task, Any]], started: set[str]) -> None:
             promises.append(promise)
     try:
         if promises:
-            ray.wait(promises, num_returns=len(promises), timeout=GRACE)
+            ray.wait(promises, num_returns=len(promises), timeout=grace)
     finally:
         for _, performer in running.values():
             ray.kill(performer)
