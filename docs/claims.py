@@ -20,7 +20,7 @@ import numpy as np
 from places import filled
 
 from unknot.analysis.configurations import pick, plain_columns, sample
-from unknot.analysis.replication import Pooled
+from unknot.analysis.replication import MARGIN, ONE_SIDED, Pooled
 from unknot.core.csv_files import read_table
 from unknot.core.errors import ConfigError
 
@@ -97,7 +97,24 @@ def _equal(score: str, ours: np.ndarray, mean: float, n: int, sd: float) -> tupl
     pooled = Pooled(score, float(ours.mean() - mean) / sd, error, sd, 1)
     low, high = pooled.interval
     reason = f"{score} {ours.mean():.3f} and {mean:.3f} [{low:+.1f}, {high:+.1f}] sd"
-    return ("holds" if pooled.equal else "fails" if pooled.differs else "undecided"), reason
+    if pooled.equal or pooled.differs:
+        return ("holds" if pooled.equal else "fails"), reason
+    return "undecided", f"{reason}, {pooled.visible:.1f} sd would show"
+
+
+def limits(claim: Mapping[str, Any]) -> str:
+    """What comparisons with printed means cannot show, however many runs of ours there are.
+
+    The printed mean has an error of its own: 90 % of it is 1.645 sd / √n, which is more than half
+    an sd where n is below 11.
+    """
+    counts = {test["n"] for test in claim.get("published", ())}
+    few = [n for n in sorted(counts) if ONE_SIDED / math.sqrt(n) >= MARGIN]
+    return "; ".join(
+        f"{n} printed runs cannot show that means are equal; with {n} of ours, a difference of "
+        f"{Pooled('', 0.0, math.sqrt(2 / n), 1.0, 1).visible:.1f} sd would show"
+        for n in few
+    )
 
 
 def above(table: Mapping[str, list[Any]], test: Mapping[str, Any]) -> tuple[str, str]:
@@ -156,7 +173,8 @@ def listing(
     for claim, (verdict, reason) in zip(claims, answers, strict=True):
         if claim["document"] == key:
             rule = claim.get("words", "") if verdict == "not run" else ""
-            yield f"| {claim['where']} | {claim['says']} | {verdict} | {reason or rule} |"
+            numbers = "; ".join(filter(None, (reason or rule, limits(claim))))
+            yield f"| {claim['where']} | {claim['says']} | {verdict} | {numbers} |"
 
 
 def page(text: str) -> str:

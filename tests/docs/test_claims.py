@@ -61,6 +61,17 @@ def test_published_means(mean, n, verdict):
     assert claims.judge({"published": [test]}, many)[0] == verdict
 
 
+def test_few_printed_runs_show_no_equality_and_the_page_says_so():
+    ours = {name: values[:10] * 1_000 for name, values in TABLE.items()}
+    test = {"score": "mig", "runs_with": VAE, "mean": float(np.mean(TABLE["mig"][:10])), "sd": 0.05}
+    for n, verdict in ((10, "undecided"), (12, "holds")):
+        claim = {"published": [{**test, "n": n}]}
+        assert claims.judge(claim, ours)[0] == verdict
+        assert bool(claims.limits(claim)) == (verdict == "undecided")
+    _, reason = claims.judge({"published": [{**test, "n": 10}]}, TABLE)
+    assert reason.endswith("sd, 1.3 sd would show"), "(1.96 + 0.84) √(1/10 + 1/10)"
+
+
 def test_the_page_says_what_the_tests_say():
     text = (ROOT / "docs" / "results" / "README.md").read_text()
     assert claims.page(text) == text

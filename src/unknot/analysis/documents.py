@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any
 
 from unknot.analysis.intervals import NAN
-from unknot.analysis.replication import MARGIN
+from unknot.analysis.replication import MARGIN, ONE_SIDED
 from unknot.analysis.results import Results
 from unknot.analysis.statistics import Summary
 from unknot.core.errors import ConfigError
@@ -44,6 +44,11 @@ class Printed:
     """Behind the point."""
     select: str
     """The score by which the document chose the model; empty where it chose none."""
+
+    @property
+    def can_equal(self) -> bool:
+        """Whether enough runs of ours could show that they equal it: its own error is small."""
+        return ONE_SIDED / math.sqrt(self.n) < MARGIN
 
 
 @dataclass(frozen=True)
@@ -124,8 +129,9 @@ class Beside:
         margin = MARGIN * (self.sd if math.isnan(self.printed.sd) else self.printed.sd)
         if -margin < low and high < margin:
             return "equal"
-        differs = abs(self.difference) > self._quantile(0.975) * self.error
-        return "differs" if differs else "undecided"
+        if abs(self.difference) > self._quantile(0.975) * self.error:
+            return "differs"
+        return "undecided" if self.printed.can_equal else "no difference seen"
 
     def row(self) -> dict[str, Any]:
         """As plain values of one line of a table."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from unknot.analysis.documents import Beside
-from unknot.analysis.replication import MARGIN, ONE_SIDED
+from unknot.analysis.replication import MARGIN
 from unknot.core.text import counted, decimals
 from unknot.report.study.blocks import (
     Cell,
@@ -22,6 +22,7 @@ from unknot.report.study.tables import grid, without_empty_columns
 VERDICTS = {
     "equal": f"equal within ±{MARGIN:g} standard deviations of a run",
     "differs": "different by more than chance explains, at 5 %",
+    "no difference seen": "without a difference that chance would not explain",
     "undecided": "undecided, since so few runs show neither",
     "no spread": "without any spread, so that nothing can be said",
 }
@@ -42,8 +43,8 @@ def describe_printed(printed: Printed) -> str:
     tested = len(values) - counts["no spread"]
     if tested > 1:
         text += f"Of {tested} equal pairs about {max(1, round(0.05 * tested))} would differ so. "
-    most = max(value.printed.n for value in values)
-    if ONE_SIDED / most**0.5 >= MARGIN:
+    most = max((v.printed.n for v in values if not v.printed.can_equal), default=0)
+    if most:
         text += (
             f"A printed mean of {counted(most, 'run')} is itself uncertain by more than "
             f"±{MARGIN:g} standard deviations, so that no number of ours could show that it is "
@@ -74,12 +75,12 @@ def _values(values: Sequence[Beside], file: str) -> Grid:
         "difference": lambda v: number_cell(v.difference),
         "90 % interval": lambda v: interval_cell(*v.interval),
         "verdict": lambda v: replace(text_cell(v.verdict), alarm=v.verdict == "differs"),
-        "visible": lambda v: number_cell(v.visible),
+        "would show": lambda v: number_cell(v.visible),
     }
     note = (
         "Below means: standard deviation over runs, and their number. The interval takes one "
-        "spread for both sides (Student's). Visible: the difference that such a comparison finds "
-        "in four of five cases."
+        "spread for both sides (Student's). Would show: the smallest difference that such a "
+        "comparison finds in four of five cases."
     )
     table = grid(values, columns, configuration=lambda v: v.ours, note=note, file=file)
     return without_empty_columns(table)

@@ -1,53 +1,34 @@
 """Where a report's runs come from: a study's folder, a table, or the published runs of 2019.
 
 Which columns are scores is known of a study and of the runs of 2019. Of a table from elsewhere,
-`metric_columns` has the rule.
+`unknot.report.study.foreign_table.metric_columns` has the rule.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from pathlib import Path
 
 from unknot.analysis import Results, compare, documents, published
 from unknot.analysis.claims import FEW_RUNS
 from unknot.analysis.comparison import Comparison
 from unknot.analysis.configurations import (
-    FACTS,
-    Columns,
-    has_diverged,
     plain_columns,
-    repeated_seed,
-    score_names,
-    setting_names,
 )
 from unknot.analysis.documents import Document, beside, our_column
-from unknot.core import registry
-from unknot.core.border import LONGEST_TEXT
-from unknot.core.csv_files import read_table
 from unknot.core.dotted import is_setting
-from unknot.core.errors import ConfigError, DataError, StoreError
-from unknot.core.files import file_stem, open_file
+from unknot.core.errors import ConfigError, StoreError
+from unknot.core.files import file_stem
 from unknot.core.places import without_common_folder
-from unknot.core.text import plain, shown
-from unknot.metrics import facts, lower_is_better
-from unknot.metrics.parts.facts import LOSSES, ONE_FACTOR
 from unknot.report.study.baselines import OtherRuns, has_baseline
 from unknot.report.study.baselines import baselines as find_baselines
 from unknot.report.study.blocks import Printed
-from unknot.report.study.run_columns import LOWEST, asks_for_lowest, runs_where, with_lowest
+from unknot.report.study.foreign_table import is_published, metric_columns, read_foreign
+from unknot.report.study.run_columns import asks_for_lowest, runs_where, with_lowest
+from unknot.report.study.shown_scores import choose_scores, vacuous_scores
 from unknot.studies import database
 from unknot.studies.study import Study
 
 PUBLISHED = (*published.SEVEN, "modularity")
-TERMS = ("recon", "kl", "loss")
-"""What every run logs; shown where there are no scores."""
-PROMINENT_PARTS = ("dci.disentanglement", "dci.completeness", "dci.informativeness")
-"""Parts of a score that are shown beside it."""
-NEITHER = "neither high nor low values are better"
-MOST = 12
-"""Scores that have figures unless others are asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +127,12 @@ def read(
         raise StoreError(f"{path} holds neither a study (study.db) nor tables (*.csv).")
     elif path.is_dir() or is_published(path):
         title, results = "Published runs of the 2019 study", Results(published.read(path))
-        results = _choose_scores(results, scores, PUBLISHED)
+        results = choose_scores(results, scores, PUBLISHED)
         source = Source(title, results, published=True, protocol="study2019")
     else:
-        table, notes = name_settings(_with_seeds(plain_columns(_printable(read_table(path)))))
+        table, notes = read_foreign(path)
         results = Results(table)
-        results = _choose_scores(results, scores, metric_columns(results))
+        results = choose_scores(results, scores, metric_columns(results))
         source = Source(path.stem, results, notes=tuple(notes))
     results, notes = runs_where(source.results, conditions)
     source = replace(
@@ -186,105 +167,6 @@ def _other_runs(text: str, source: Source) -> OtherRuns | None:
     return None
 
 
-def _printable(table: Columns) -> Columns:
-    """A table whose texts can be drawn: control characters are escapes."""
-    return {
-        name: [plain(cell) if isinstance(cell, str) else cell for cell in column]
-        for name, column in table.items()
-    }
-
-
-def _with_seeds(table: Columns) -> Columns:
-    """A table from elsewhere with whole numbers as seeds, or nothing where it has none."""
-    if "seed" not in table:
-        return table
-    for seed in table["seed"]:
-        if seed is not None and not (isinstance(seed, int | float) and seed == int(seed)):
-            raise DataError(f"A seed is a whole number; the column 'seed' has '{shown(seed)}'.")
-    return {**table, "seed": [None if seed is None else int(seed) for seed in table["seed"]]}
-
-
-def metric_columns(results: Results) -> list[str]:
-    """The columns of a table from elsewhere that are scores.
-
-    Settings go by their first words (`unknot.core.dotted.is_setting`) and facts of a run by their
-    names (`unknot.analysis.configurations.FACTS`). Of the other columns of numbers, scores are
-    those named after a metric, such as ``mig`` or ``dci.completeness@study2019``; where there is
-    none, all but the losses that training logs.
-    """
-    numeric = score_names(results.table, results.settings)
-    scores = [name for name in numeric if _is_metric(name)]
-    return scores or [name for name in numeric if name not in TERMS]
-
-
-def name_settings(table: Columns) -> tuple[Columns, list[str]]:
-    """A table from elsewhere with the settings among its columns named as such, and what was done.
-
-    Where a configuration has a seed twice, a column that nothing calls a setting is one: a field of
-    the objective such as ``beta``, else a column that tells these runs apart and recurs over seeds.
-    It becomes ``objective.beta``.
-    """
-    repeats = repeated_seed(table, setting_names(table))
-    if "objective" not in table or ("seed" in table and not repeats):
-        return table, []
-    fields = _objective_fields(table)
-    names = [name for name in _other_columns(table) if name in fields]
-    if repeats and repeated_seed(table, [*setting_names(table), *names]):
-        names += _grid_columns(table, [*setting_names(table), *names])
-    named = {f"objective.{name}" if name in names else name: v for name, v in table.items()}
-    notes = [f"The column '{name}' was read as the setting objective.{name}." for name in names]
-    if repeats := repeated_seed(named, setting_names(named)):
-        row, count = repeats
-        notes.append(
-            f"Seed {table['seed'][row]} of {table['objective'][row]} occurs {count} times in one "
-            "configuration. If these runs differ in a setting, call its column objective.NAME, "
-            "such as objective.beta; otherwise they are averaged."
-        )
-    return named, notes
-
-
-def _objective_fields(table: Columns) -> set[str]:
-    names = {str(name) for name in table["objective"]} & {*registry.names("objectives")}
-    return {field for name in names for field in registry.settings("objectives", name)}
-
-
-def _other_columns(table: Columns) -> list[str]:
-    """Columns that are no settings, no facts of a run, no metrics and no losses."""
-    named = {*setting_names(table), *FACTS, *TERMS}
-    return [name for name in table if name not in named and not _is_metric(name)]
-
-
-def _grid_columns(table: Columns, settings: Sequence[str]) -> list[str]:
-    """The fewest further columns that leave no seed twice, if the values of each recur over seeds.
-
-    A score tells runs apart as well, but hardly ever has a value again.
-    """
-    several = [
-        name
-        for name in _other_columns(table)
-        if name not in settings and min(Counter(map(str, table[name])).values()) > 1
-    ]
-    for size in (1, 2):
-        for names in combinations(several, size):
-            if not repeated_seed(table, [*settings, *names]):
-                return [*names]
-    return []
-
-
-def _is_metric(column: str) -> bool:
-    return column.partition("@")[0].partition(".")[0] in registry.names("metrics")
-
-
-def is_published(file: Path) -> bool:
-    """Whether a file has the columns of the 2019 study."""
-    try:
-        with open_file(file) as opened:
-            head = opened.readline(LONGEST_TEXT).decode("utf-8-sig", "replace")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"Cannot read the table {file}: {error}.") from error
-    return "model_num" in head and "model_name" in head
-
-
 def _read_study(path: Path, scores: Sequence[str] | None, conditions: Sequence[str] = ()) -> Source:
     study = Study.open(path)
     rows = study.table()
@@ -299,74 +181,7 @@ def _read_study(path: Path, scores: Sequence[str] | None, conditions: Sequence[s
         table[name] = without_common_folder(table[name])
     if asks_for_lowest(scores or (), conditions):
         table = with_lowest(study, table)
-    results = Results(table, settings=study.setting_names(), silent=_vacuous(study))
-    results = _choose_scores(results, scores, study.scores())
+    results = Results(table, settings=study.setting_names(), silent=vacuous_scores(study))
+    results = choose_scores(results, scores, study.scores())
     protocol = study.store.facts()["protocol"]
     return Source(study.name, results, study, baselines=study.baselines(), protocol=protocol)
-
-
-def _choose_scores(
-    results: Results, scores: Sequence[str] | None, candidates: Sequence[str]
-) -> Results:
-    """The results with the scores to show: those named, or what there is of the candidates."""
-    table = results.table
-    if "objective" not in table:
-        raise ConfigError(
-            "A table needs a column 'objective' that says what each run was trained with; got "
-            f"{', '.join(list(table)[:12])}."
-        )
-    numeric = score_names(table, results.settings)
-    present = [name for name in numeric if results.has(name)]
-    if scores is not None:
-        results.choose(scores)
-        if wrong := [name for name in scores if name not in numeric]:
-            raise ConfigError(
-                f"The column '{wrong[0]}' holds no scores; there are {_some(numeric)}"
-            )
-    else:
-        scores = _headline(results, [name for name in candidates if name in numeric])
-        scores = scores or [name for name in TERMS if name in present]
-    if not scores:
-        raise ConfigError(f"The table has no scores; its columns are {_some(list(table))}")
-    if all(has_diverged(table)):
-        raise DataError(f"All {len(table['objective'])} runs diverged: there is nothing to show.")
-    return Results(
-        table,
-        scores,
-        settings=results.settings,
-        others=[name for name in present if name not in scores],
-        lower=[name for name in numeric if lower_is_better(name)],
-        losses=[name for name in numeric if name.partition("@")[0] in ("kl", LOWEST, *LOSSES)],
-        silent=results.silent | {n: NEITHER for n in numeric if _has_no_better(n)},
-    )
-
-
-def _vacuous(study: Study) -> dict[str, str]:
-    """Scores that cannot tell good codes from bad ones on this data."""
-    return {
-        name: ONE_FACTOR
-        for name, remarks in study.store.remarks().items()
-        if any(ONE_FACTOR in remark for remark in remarks)
-    }
-
-
-def _has_no_better(column: str) -> bool:
-    """Whether neither more nor less of a metric is better."""
-    name = column.partition("@")[0].partition(".")[0]
-    return name in registry.names("metrics") and facts(name).better == "neither"
-
-
-def _headline(results: Results, names: Sequence[str]) -> list[str]:
-    """The scores to show: no parts of others but prominent ones, none twice, none that are not."""
-    headline: list[str] = []
-    for name in names:
-        wholes = [n for n in names if name.startswith(f"{n}.")]
-        prominent = not wholes or name.partition("@")[0] in PROMINENT_PARTS
-        twice = any(results.table[name] == results.table[n] for n in wholes)
-        if results.has(name) and prominent and not twice:
-            headline.append(name)
-    return headline[:MOST]
-
-
-def _some(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:12])}{', ...' if len(names) > 12 else ''}."

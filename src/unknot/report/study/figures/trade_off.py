@@ -11,7 +11,7 @@ from unknot.analysis.lines import setting_lines
 from unknot.core.files import file_stem
 from unknot.report.study.baselines import Baseline, describe_baselines, draw_baselines
 from unknot.report.study.blocks import Figure, Part
-from unknot.report.study.source import TERMS
+from unknot.report.study.foreign_table import TERMS
 from unknot.report.study.style import (
     DataFigure,
     Mark,

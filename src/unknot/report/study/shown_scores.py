@@ -1,0 +1,86 @@
+"""Which scores of a table a page shows, and what it says of the others."""
+
+from collections.abc import Sequence
+
+from unknot.analysis import Results
+from unknot.analysis.configurations import has_diverged, score_names
+from unknot.core import registry
+from unknot.core.errors import ConfigError, DataError
+from unknot.metrics import facts, lower_is_better
+from unknot.metrics.parts.facts import LOSSES, ONE_FACTOR
+from unknot.report.study.foreign_table import TERMS
+from unknot.report.study.run_columns import LOWEST
+from unknot.studies.study import Study
+
+PROMINENT_PARTS = ("dci.disentanglement", "dci.completeness", "dci.informativeness")
+"""Parts of a score that are shown beside it."""
+NEITHER = "neither high nor low values are better"
+MOST = 12
+"""Scores that have figures unless others are asked for."""
+
+
+def choose_scores(
+    results: Results, scores: Sequence[str] | None, candidates: Sequence[str]
+) -> Results:
+    """The results with the scores to show: those named, or what there is of the candidates."""
+    table = results.table
+    if "objective" not in table:
+        raise ConfigError(
+            "A table needs a column 'objective' that says what each run was trained with; got "
+            f"{', '.join(list(table)[:12])}."
+        )
+    numeric = score_names(table, results.settings)
+    present = [name for name in numeric if results.has(name)]
+    if scores is not None:
+        results.choose(scores)
+        if wrong := [name for name in scores if name not in numeric]:
+            raise ConfigError(
+                f"The column '{wrong[0]}' holds no scores; there are {_some(numeric)}"
+            )
+    else:
+        scores = _headline(results, [name for name in candidates if name in numeric])
+        scores = scores or [name for name in TERMS if name in present]
+    if not scores:
+        raise ConfigError(f"The table has no scores; its columns are {_some(list(table))}")
+    if all(has_diverged(table)):
+        raise DataError(f"All {len(table['objective'])} runs diverged: there is nothing to show.")
+    return Results(
+        table,
+        scores,
+        settings=results.settings,
+        others=[name for name in present if name not in scores],
+        lower=[name for name in numeric if lower_is_better(name)],
+        losses=[name for name in numeric if name.partition("@")[0] in ("kl", LOWEST, *LOSSES)],
+        silent=results.silent | {n: NEITHER for n in numeric if _has_no_better(n)},
+    )
+
+
+def vacuous_scores(study: Study) -> dict[str, str]:
+    """Scores that cannot tell good codes from bad ones on this data."""
+    return {
+        name: ONE_FACTOR
+        for name, remarks in study.store.remarks().items()
+        if any(ONE_FACTOR in remark for remark in remarks)
+    }
+
+
+def _has_no_better(column: str) -> bool:
+    """Whether neither more nor less of a metric is better."""
+    name = column.partition("@")[0].partition(".")[0]
+    return name in registry.names("metrics") and facts(name).better == "neither"
+
+
+def _headline(results: Results, names: Sequence[str]) -> list[str]:
+    """The scores to show: no parts of others but prominent ones, none twice, none that are not."""
+    headline: list[str] = []
+    for name in names:
+        wholes = [n for n in names if name.startswith(f"{n}.")]
+        prominent = not wholes or name.partition("@")[0] in PROMINENT_PARTS
+        twice = any(results.table[name] == results.table[n] for n in wholes)
+        if results.has(name) and prominent and not twice:
+            headline.append(name)
+    return headline[:MOST]
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:12])}{', ...' if len(names) > 12 else ''}."
