@@ -1,17 +1,23 @@
 """Studies on a real Ray cluster of several nodes: what is killed there changes no record."""
 
+import functools
 import os
 import signal
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from studies.bars import CORES, HEARING, UNKNOT, kill, records, study_text
 
+from unknot.studies.execute import ray_pool
+from unknot.studies.execute.driver import run
+from unknot.studies.execute.events import Divided, Failed, Lost
+from unknot.studies.file.study_file import StudyFile
 from unknot.studies.study import Study
 
-pytest.importorskip("ray", reason="ray is not installed")
+ray = pytest.importorskip("ray", reason="ray is not installed")
 pytestmark = pytest.mark.slow
 
 STEPS = 6_000
@@ -102,6 +108,55 @@ def test_a_lost_head_ends_the_driver_with_a_line_that_says_how_to_resume(images,
     assert "rpc_client" not in output, "Ray's own words"
     assert Study.open(folder).status()["runs"] == {"all": 4, "waiting": 4}
     assert steps_saved(folder)
+
+
+class Promise:
+    """Of an answer of an actor, whatever it was asked."""
+
+    def __init__(self, *_):
+        pass
+
+
+class FakeRay:
+    """A cluster whose nodes kill every actor for want of memory."""
+
+    exceptions = ray.exceptions
+
+    def remote(self, kind):
+        return self
+
+    def options(self, **_):
+        method = SimpleNamespace(remote=Promise)
+        actor = SimpleNamespace(perform=method, place=method, stop=method)
+        return SimpleNamespace(remote=lambda: actor)
+
+    def wait(self, promises, **_):
+        return promises, []
+
+    def get(self, promise):
+        raise ray.exceptions.OutOfMemoryError("1 worker(s) were killed: a page of text")
+
+    def kill(self, performer):
+        pass
+
+    def nodes(self):
+        return [{"Alive": True, "Resources": {"CPU": 1.0}}]
+
+    def get_runtime_context(self):
+        return SimpleNamespace(gcs_address="nowhere")
+
+
+def test_actors_that_ray_kills_for_memory_are_tried_again_and_then_halved(
+    images, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(ray_pool, "_ray", FakeRay)
+    heard, file = [], StudyFile.parse(text_of(images))
+    pool = functools.partial(ray_pool._pool, workers=1)
+    study = run(tmp_path / "study", file, device="cpu", pool=pool, watch=heard.append)
+    kinds = [type(event) for event in heard]
+    assert kinds == [Lost, Lost, Divided] * 2 + [Lost, Lost, Failed] * 4
+    assert {row["status"] for row in study.table()} == {"failed"}
+    assert "at the same place (its node is low on memory)" in study.table()[0]["error"]
 
 
 def raylet(node):

@@ -223,7 +223,7 @@ def _pool(tasks: Sequence[Task], *, workers: int | None = None) -> Iterator[Even
                 started.discard(task.key)
                 try:
                     event: Event = end_event(task.key, ray.get(promise))
-                except ray.exceptions.RayActorError as error:
+                except _deaths() as error:
                     event = deaths.died(task.key, how(error))
                     if isinstance(event, Lost):
                         waiting.appendleft(task)
@@ -236,7 +236,11 @@ def _pool(tasks: Sequence[Task], *, workers: int | None = None) -> Iterator[Even
                     places_of[task.key] = performer.place.remote()
                     for phase, done in places:
                         yield deaths.progress(task.key, phase, done)
-    except (ray.exceptions.RaySystemError, ConnectionError) as error:
+    except (
+        ray.exceptions.RaySystemError,
+        ray.exceptions.LocalRayletDiedError,
+        ConnectionError,
+    ) as error:
         raise ClusterLostError(_line(error)) from error
     finally:
         head.close()
@@ -293,9 +297,20 @@ def _answered(promise: Any) -> list[Place] | None:
         return None
     try:
         places: list[Place] = ray.get(promise)
-    except ray.exceptions.RayActorError:
+    except _deaths():
         return None
     return places
+
+
+def _deaths() -> tuple[type[Exception], ...]:
+    """What Ray raises of an actor that is gone; one killed for memory is no `RayActorError`."""
+    errors = _ray().exceptions
+    return (
+        errors.RayActorError,
+        errors.OutOfMemoryError,
+        errors.WorkerCrashedError,
+        errors.NodeDiedError,
+    )
 
 
 def how(error: Exception) -> str:
@@ -305,6 +320,8 @@ def how(error: Exception) -> str:
         >>> how(RuntimeError("The actor died.\n\tpid: 7\nIts node has died. Node Id: 5f"))
         'Its node has died'
     """
+    if type(error).__name__ == "OutOfMemoryError":  # a page of text
+        return "its node is low on memory"
     lines = [line.strip() for line in str(error).split("\n") if line.strip()]
     if any("creation task" in line for line in lines):  # such as a package that is missing there
         return lines[-1]
