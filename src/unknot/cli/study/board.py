@@ -78,9 +78,7 @@ class Board:
             self.at.pop(event.key, None)
             if event.why:
                 sizes = " and ".join(map(str, event.parts.values()))
-                text = (
-                    f"{event.key} is divided: its {members} models go on as {sizes} ({event.why})"
-                )
+                text = f"{event.key} is divided: its {members} models become {sizes} ({event.why})"
                 stderr.print(text, soft_wrap=True)
             return
 

@@ -1,4 +1,4 @@
-"""Halving: a population that does not fit into memory goes on as two."""
+"""Halving: a population that does not fit into memory becomes two."""
 
 from collections.abc import Sequence
 
