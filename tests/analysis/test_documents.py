@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from unknot.analysis import Results
-from unknot.analysis.documents import Beside, Printed, beside, document, names
+from unknot.analysis.documents import Printed, PrintedMatch, document, match_printed, names
 from unknot.core.errors import ConfigError
 from unknot.core.registry import names as registered
 from unknot.metrics import facts
@@ -143,7 +143,7 @@ def runs(values, *, beta=1.0, data="dsprites", **more):
 
 def one(values, printed):
     results = Results(runs(values), ["mig"])
-    return Beside(printed, results.summaries()[0])
+    return PrintedMatch(printed, results.summaries()[0])
 
 
 PRINTED = Printed("5.3", "dsprites", "beta_vae", {"objective.beta": 1}, "mig", 0.2, 0.05, 10, 8, "")
@@ -215,7 +215,8 @@ def test_a_visible_difference_is_found_in_four_of_five():
 def held(rows, name="mushom2020", protocol=None, **options):
     results = Results(rows, **options)
     return {
-        (b.printed.table, b.printed.score): b for b in beside(document(name), results, protocol)
+        (b.printed.table, b.printed.score): b
+        for b in match_printed(document(name), results, protocol)
     }
 
 
@@ -242,8 +243,8 @@ def test_a_chosen_model_is_beside_ours_that_is_chosen_alike():
         for batch, recon, cbd, mig in ((64, 9.0, 0.4, 0.9), (128, 12.0, 0.6, 0.3))
         for seed in range(3)
     ]  # fmt: skip
-    found = beside(document("ozcan2024"), Results(rows), None)
+    found = match_printed(document("ozcan2024"), Results(rows), None)
     assert {b.ours.settings["batch"] for b in found} == {128}, "the best by CbD, not by MIG"
     assert {b.printed.table for b in found} == {"6.1, 6.2, 7.1"}, "no column that 7.2 chose by"
     without = [{k: v for k, v in row.items() if k != "cbd"} for row in rows]
-    assert beside(document("ozcan2024"), Results(without), None) == []
+    assert match_printed(document("ozcan2024"), Results(without), None) == []

@@ -14,7 +14,7 @@ def test_radius_31_is_table_6_1():
     """Of Michlo 2022: linear and rank along factors, of a Gaussian and a box kernel."""
     data = XYSquares().load()
     plan = plan_blurs(data, ["gaussian", "box"], [31], [1.0])
-    gaussian, box = (score.found for score in score_blurs(data, plan, **SAMPLING))
+    gaussian, box = (score.correlations for score in score_blurs(data, plan, **SAMPLING))
     assert (gaussian.factor_linear, gaussian.factor_rank) == pytest.approx((0.84, 0.88), abs=0.01)
     assert (box.factor_linear, box.factor_rank) == pytest.approx((0.96, 0.97), abs=0.01)
 
@@ -23,7 +23,7 @@ def test_without_weight_pixels_are_left():
     data = XYSquares().load()
     plan = plan_blurs(data, ["box"], [7], [0.0])
     (score,) = score_blurs(data, plan, **SAMPLING)
-    assert score.found == agreement(data, lambda x: x, **SAMPLING)
+    assert score.correlations == agreement(data, lambda x: x, **SAMPLING)
 
 
 def test_combinations_and_their_alphas():

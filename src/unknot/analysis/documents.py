@@ -76,7 +76,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Beside:
+class PrintedMatch:
     """A printed value, and ours."""
 
     printed: Printed
@@ -224,7 +224,9 @@ def _correlations(table: Mapping[str, Any]) -> Iterator[PrintedCorrelation]:
             yield PrintedCorrelation(table["name"], row["score"], second, value, table["n"])
 
 
-def beside(document: Document, results: Results, protocol: str | None = None) -> list[Beside]:
+def match_printed(
+    document: Document, results: Results, protocol: str | None = None
+) -> list[PrintedMatch]:
     """Ours beside each printed value that we have a counterpart of.
 
     Counterparts agree in data, objective and all settings that the document names. Where it chose a
@@ -235,7 +237,7 @@ def beside(document: Document, results: Results, protocol: str | None = None) ->
         results: Of any number of datasets.
         protocol: That of the scores without one in their names; None where nobody says.
     """
-    found = []
+    matches = []
     for value in document.values:
         column = our_column(document, results, value.score, protocol)
         matching = [c for c in results.configurations if column and _agrees(value, c)]
@@ -246,15 +248,15 @@ def beside(document: Document, results: Results, protocol: str | None = None) ->
             matching = sorted(able, key=lambda c: -float(c.sample(choice).values.mean()))[:1]
         for configuration in matching:
             summary = results.summary(configuration, [column])[column]
-            found.append(Beside(value, summary))
-    return found
+            matches.append(PrintedMatch(value, summary))
+    return matches
 
 
 def our_column(document: Document, results: Results, score: str, protocol: str | None) -> str:
     """The column of ours that a document's score is; empty where there is none."""
     for name in document.columns.get(score, [score]):
-        bare, _, own = name.partition("@")
-        for column in (name, bare if not own or protocol in (own, None) else name):
+        bare, _, named = name.partition("@")
+        for column in (name, bare if not named or protocol in (named, None) else name):
             if column in results.table and results.has(column):
                 return column
     return ""
@@ -266,12 +268,12 @@ def _agrees(value: Printed, configuration: Any) -> bool:
     return (configuration.data in (value.data, "")) and (
         configuration.objective == value.objective
         and all(
-            setting_text(settings.get(name)) == setting_text(_as(settings.get(name), wanted))
-            for name, wanted in value.settings.items()
+            setting_text(settings.get(name)) == setting_text(_as(settings.get(name), printed))
+            for name, printed in value.settings.items()
         )
     )
 
 
-def _as(ours: Any, wanted: Any) -> Any:
-    """A wanted number as the kind of number that ours is, so that 1 and 1.0 agree."""
-    return float(wanted) if isinstance(ours, float) and isinstance(wanted, int) else wanted
+def _as(ours: Any, printed: Any) -> Any:
+    """A printed number as the kind of number that ours is, so that 1 and 1.0 agree."""
+    return float(printed) if isinstance(ours, float) and isinstance(printed, int) else printed

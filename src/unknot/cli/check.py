@@ -151,22 +151,22 @@ def _facts(
     return {**facts, "recomputed": again} if again else facts
 
 
-def _rescored(chosen: "list[StoredModel]", device: str, *, quiet: bool) -> "list[Recomputed]":
+def _rescored(models: "list[StoredModel]", device: str, *, quiet: bool) -> "list[Recomputed]":
     from unknot.cli.screen import bar
     from unknot.studies.recompute import count_scores, rescore
 
-    with nullcontext() if quiet else bar("rescore", count_scores(chosen), "scores") as update:
+    with nullcontext() if quiet else bar("rescore", count_scores(models), "scores") as update:
         done = itertools.count(1)
         tick = (lambda: update(next(done), " ")) if update else (lambda: None)
-        return [number for model in chosen for number in rescore(model, device, tick)]
+        return [number for model in models for number in rescore(model, device, tick)]
 
 
-def _retrained(chosen: "list[StoredModel]", device: str, *, quiet: bool) -> "list[Recomputed]":
+def _retrained(models: "list[StoredModel]", device: str, *, quiet: bool) -> "list[Recomputed]":
     from unknot.cli.screen import bar, watcher
     from unknot.studies.recompute import retrain
 
     numbers: list[Recomputed] = []
-    for model in chosen:
+    for model in models:
         steps = model.specs[model.member].updates
         with nullcontext() if quiet else bar(f"train {model.id[:6]}", steps, "steps") as update:
             watch = watcher(update) if update else lambda _: None

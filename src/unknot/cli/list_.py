@@ -83,11 +83,12 @@ def _groups(room: "Room", names: list[str]) -> dict[str, list[str]]:
     if room == "objectives":
         from unknot.objectives.parts.families import FAMILIES, families
 
-        return {f"{one}: {FAMILIES[one]}": of for one, of in families(names).items()}
+        return {f"{family}: {FAMILIES[family]}": group for family, group in families(names).items()}
     if room == "metrics":
         from unknot.metrics.parts.facts import by_property, property_text
 
-        return {f"{one}: {property_text(one)}": of for one, of in by_property(names).items()}
+        groups = by_property(names)
+        return {f"{aspects}: {property_text(aspects)}": group for aspects, group in groups.items()}
     return {"": names}
 
 

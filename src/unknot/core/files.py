@@ -144,11 +144,11 @@ def file_stem(name: str) -> str:
         ['beta_vae', 'objective-beta', 'x-fa0a4f', '4-7a4589']
     """
     plain = name.replace(".", "-")
-    kept = re.sub(r"[^A-Za-z0-9_-]+", "-", plain)
-    if kept == plain and 0 < len(kept) <= LONGEST_STEM:
-        return kept
+    slug = re.sub(r"[^A-Za-z0-9_-]+", "-", plain)
+    if slug == plain and 0 < len(slug) <= LONGEST_STEM:
+        return slug
     digits = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=3).hexdigest()
-    return f"{kept.strip('-')[:LONGEST_STEM]}-{digits}".lstrip("-")
+    return f"{slug.strip('-')[:LONGEST_STEM]}-{digits}".lstrip("-")
 
 
 def inside(folder: Path, *names: str) -> Path:

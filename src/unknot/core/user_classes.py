@@ -32,7 +32,7 @@ KNOWN_PACKAGES = {"builtins", "abc", "typing", "torch", "unknot"}
 IMPORTS = "UNKNOT_IMPORT"
 """Environment variable by which worker processes know which modules to import."""
 
-_given: dict[str, type] = {}
+_classes: dict[str, type] = {}
 
 
 def import_modules(names: Sequence[str]) -> None:
@@ -67,14 +67,14 @@ def is_user_name(name: str) -> bool:
 def give(kind: type, name: str | None = None) -> str:
     """Make a class known in this process, under its name or another; gives the name."""
     name = name or f"{kind.__module__}:{kind.__qualname__}"
-    _given[name] = kind
+    _classes[name] = kind
     return name
 
 
 def find(room: str, name: str) -> type:
     """The class of a name ``module:Class``, from modules that are imported already."""
     module, _, path = name.partition(":")
-    thing: Any = _given.get(name)
+    thing: Any = _classes.get(name)
     if thing is None:
         thing = sys.modules.get(module)
         for part in path.split("."):

@@ -20,7 +20,7 @@ class BlurScore:
     radius: int
     weight: float
     loss: Overlap
-    found: Correlations
+    correlations: Correlations
 
 
 def plan_blurs(
@@ -71,10 +71,10 @@ def score_blurs(
         seed: Of both.
     """
     for kernel, radius, weight, loss in plan:
-        found = agreement(
+        correlations = agreement(
             dataset, overlap_features(loss), traversals=traversals, pairs=pairs, seed=seed
         )
-        yield BlurScore(kernel, radius, weight, loss, found)
+        yield BlurScore(kernel, radius, weight, loss, correlations)
 
 
 def overlap_features(loss: Overlap) -> Callable[[Tensor], Tensor]:

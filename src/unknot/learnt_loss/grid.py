@@ -124,11 +124,11 @@ def plan_kernels(table: Mapping[str, Any], axes: Sequence[str] = ()) -> list[Ker
         table: Settings of the dataset under ``data`` and of learning under ``loss``.
         axes: Such as ``radius=31,63``, ``lr=0.001,0.01`` or ``data.square=8,4``.
     """
-    known = {f.name for f in fields(LossSettings)}
-    whole = [f"loss.{axis.strip()}" if _axis_path(axis) in known else axis for axis in axes]
+    names = {f.name for f in fields(LossSettings)}
+    paths = [f"loss.{axis.strip()}" if _axis_path(axis) in names else axis for axis in axes]
     by_path = {
         "data.name" if path == "data" and dotted.is_name(values) else path: values
-        for path, values in dotted.leaves(with_axes({}, whole))
+        for path, values in dotted.leaves(with_axes({}, paths))
     }
     set_too = {path for path, _ in dotted.leaves(table)} - {"data", "data.name"}
     if both := [p for p in by_path if any(f"{q}.".startswith(f"{p}.") for q in set_too)]:
@@ -233,17 +233,17 @@ def record(kernel: KernelPlan, learnt: LearntLoss) -> dict[str, Any]:
 
 
 def _plan_kernel(table: Mapping[str, Any], point: Mapping[str, Any]) -> KernelPlan:
-    whole = deepcopy(dict(table))
+    settings = deepcopy(dict(table))
     for path, value in point.items():
-        dotted.put(whole, path, value)
-    if unknown := [key for key in whole if key not in ("data", "loss")]:
+        dotted.put(settings, path, value)
+    if unknown := [key for key in settings if key not in ("data", "loss")]:
         keys = ["data", "loss"]
         keys += [f.name for f in fields(LossSettings)] if unknown[0] in point else []
         raise ConfigError(f"Unknown key '{unknown[0]}'{nearest(unknown[0], keys)}")
-    if not isinstance(whole["loss"], dict):
-        raise ConfigError(f"loss must be a table, such as loss.l2=0; got {whole['loss']!r}.")
-    data = config.spec({"data": whole["data"]}).data
-    return KernelPlan(data, build(LossSettings, whole["loss"], "loss"), point)
+    if not isinstance(settings["loss"], dict):
+        raise ConfigError(f"loss must be a table, such as loss.l2=0; got {settings['loss']!r}.")
+    data = config.spec({"data": settings["data"]}).data
+    return KernelPlan(data, build(LossSettings, settings["loss"], "loss"), point)
 
 
 def _points(by_path: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
@@ -254,8 +254,8 @@ def _points(by_path: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
 def _kernel_id(choice: Choice, data: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     kind: Any = type(choice.settings)
     places = place_fields(kind)
-    here = {name: value for name, value in data.items() if name not in places}
-    return facts_sum({"data": here, "loss": settings})[:12]
+    content = {name: value for name, value in data.items() if name not in places}
+    return facts_sum({"data": content, "loss": settings})[:12]
 
 
 def _axis_path(axis: str) -> str:

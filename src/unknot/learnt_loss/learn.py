@@ -148,8 +148,8 @@ class LearntLoss:
             data, settings, before, after = (
                 json.loads(facts[name]) for name in ("data", "settings", "before", "after")
             )
-            found = Correlations(**before), Correlations(**after)
-            return cls(kernel, LossSettings(**settings), data, *found)
+            correlations = Correlations(**before), Correlations(**after)
+            return cls(kernel, LossSettings(**settings), data, *correlations)
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"'{path}' does not say how its kernel was learnt.") from error
 

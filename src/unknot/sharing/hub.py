@@ -85,7 +85,7 @@ def push(
     """
     check_name(name)
     hub, errors = _client()
-    with _told(errors, name), tempfile.TemporaryDirectory(prefix="unknot-") as scratch:
+    with _readable_errors(errors, name), tempfile.TemporaryDirectory(prefix="unknot-") as scratch:
         api = hub.HfApi(library_name="unknot", library_version=unknot.__version__)
         there = _files_there(errors, api, name)
         exported = export(
@@ -127,16 +127,16 @@ def fetch(address: str) -> Fetched:
         StoreError: There is no such model, or it is none of unknot.
         DownloadError: The hub refused, or could not be reached.
     """
-    name, at, wished = address.removeprefix(PREFIX).partition("@")
+    name, separator, revision = address.removeprefix(PREFIX).partition("@")
     check_name(name)
-    if at and not re.fullmatch(r"[\w][\w./-]{0,199}", wished):
-        raise ConfigError(f"A revision is a commit, branch or tag; got {shown(wished)}.")
+    if separator and not re.fullmatch(r"[\w][\w./-]{0,199}", revision):
+        raise ConfigError(f"A revision is a commit, branch or tag; got {shown(revision)}.")
     hub, errors = _client()
-    with _told(errors, name):
+    with _readable_errors(errors, name):
         snapshot = Path(
             hub.snapshot_download(
                 name,
-                revision=wished or None,
+                revision=revision or None,
                 allow_patterns=[f"{RUN}/{file}" for file in FILES],
                 library_name="unknot",
                 library_version=unknot.__version__,
@@ -191,7 +191,7 @@ def _exported_there(hub: Any, name: str, there: set[str]) -> set[str]:
 
 
 @contextmanager
-def _told(errors: Any, name: str) -> Iterator[None]:
+def _readable_errors(errors: Any, name: str) -> Iterator[None]:
     """The client's exceptions in one line each."""
     try:
         yield

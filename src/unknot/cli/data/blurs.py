@@ -81,7 +81,7 @@ def blurs(
             "weight": score.weight,
             "alpha": score.loss.alpha,
             "sigma": score.loss.sigma,
-            **asdict(score.found),
+            **asdict(score.correlations),
         }
         for score in scores
     ]

@@ -201,10 +201,10 @@ def by_property(names: Iterable[str]) -> dict[str, list[str]]:
     """
     order = list(ASPECTS)
     measures = {name: facts(name).measures for name in names}
-    known = {of for of in measures.values() if of and {*of} <= {*order}}
+    known = {aspects for aspects in measures.values() if aspects and {*aspects} <= {*order}}
     groups = {
-        ", ".join(of): [name for name in measures if measures[name] == of]
-        for of in sorted(known, key=lambda of: [order.index(one) for one in of])
+        ", ".join(aspects): [name for name in measures if measures[name] == aspects]
+        for aspects in sorted(known, key=lambda aspects: [order.index(a) for a in aspects])
     }
     others = [name for name in measures if measures[name] not in known]
     return {**groups, "other": others} if others else groups
@@ -219,7 +219,7 @@ def property_text(group: str) -> str:
     """
     if group == "other":
         return "metrics that do not say what they measure"
-    return "; ".join(text for one, text in ASPECTS.items() if one in group.split(", "))
+    return "; ".join(text for aspect, text in ASPECTS.items() if aspect in group.split(", "))
 
 
 def lower_is_better(column: str) -> bool:

@@ -52,9 +52,9 @@ def supervision(name: str) -> str:
 
 def families(names: Iterable[str]) -> dict[str, list[str]]:
     """Names of objectives by their family, in the order of `FAMILIES`; none that is empty."""
-    of = {name: family(name) for name in names}
-    groups = {one: [name for name in of if of[name] == one] for one in FAMILIES}
-    return {one: members for one, members in groups.items() if members}
+    by_name = {name: family(name) for name in names}
+    groups = {each: [n for n, group in by_name.items() if group == each] for each in FAMILIES}
+    return {name: members for name, members in groups.items() if members}
 
 
 def _constant(name: str, key: str) -> str:

@@ -129,7 +129,7 @@ def blurs_figure(scores: Sequence[BlurScore], pixels: Correlations, *, title: st
             axes.axhline(below, color=INK, linestyle=":", linewidth=1.2, label="pixels alone")
             for place, weight in enumerate(weights):
                 found = sorted(
-                    (score.radius, getattr(score.found, column))
+                    (score.radius, getattr(score.correlations, column))
                     for score in scores
                     if (score.kernel, score.weight) == (kernel, weight)
                 )

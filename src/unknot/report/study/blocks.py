@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 from unknot.analysis import Results
 from unknot.analysis.comparison import Comparison
 from unknot.analysis.configurations import is_number
-from unknot.analysis.documents import Beside, Document, PrintedCorrelation
+from unknot.analysis.documents import Document, PrintedCorrelation, PrintedMatch
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import DamageError, UnknotError, WriteError
 from unknot.core.files import inside, write_whole
@@ -32,7 +32,7 @@ class Printed:
     """What a document prints, and ours beside it."""
 
     document: Document
-    values: list[Beside]
+    values: list[PrintedMatch]
     correlations: list[tuple[PrintedCorrelation, float, int]]
     """Printed ones, and ours with the number of our runs."""
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from unknot.analysis.documents import Beside
+from unknot.analysis.documents import PrintedMatch
 from unknot.analysis.replication import MARGIN
 from unknot.core.text import counted, decimals
 from unknot.report.study.blocks import (
@@ -64,8 +64,8 @@ def printed_tables(printed: Printed, folder: FigureFolder, prefix: str) -> list[
     return grids
 
 
-def _values(values: Sequence[Beside], file: str) -> Grid:
-    columns: dict[str, Callable[[Beside], Cell]] = {
+def _values(values: Sequence[PrintedMatch], file: str) -> Grid:
+    columns: dict[str, Callable[[PrintedMatch], Cell]] = {
         "table": lambda v: text_cell(v.printed.table),
         "score": lambda v: text_cell(v.ours.score),
         "ours": lambda v: number_cell(v.ours.mean, small=_spread(v.ours.sd, v.ours.n)),

@@ -14,7 +14,7 @@ from unknot.analysis.comparison import Comparison
 from unknot.analysis.configurations import (
     plain_columns,
 )
-from unknot.analysis.documents import Document, beside, our_column
+from unknot.analysis.documents import Document, match_printed, our_column
 from unknot.core.dotted import is_setting
 from unknot.core.errors import ConfigError, StoreError
 from unknot.core.files import file_stem
@@ -75,7 +75,7 @@ class Source:
 
     def beside(self, results: Results, document: Document) -> Printed:
         """Our values and correlations next to those that a document prints."""
-        values = beside(document, results, self.protocol)
+        values = match_printed(document, results, self.protocol)
         correlations = []
         for printed in document.correlations:
             names = [our_column(document, results, name, self.protocol)
