@@ -129,19 +129,22 @@ class Case:
         def decode(z: Tensor) -> Tensor:
             return linear("decoder.0", z).reshape(*z.shape[:-1], *IMAGE)
 
+        def features(z: Tensor) -> tuple[Tensor, ...]:
+            return (linear("decoder.0", z).relu(), z.tanh())  # those of some deeper decoder
+
         def weights_of(part: str) -> State:
             names = [name for name in self.weights if name.startswith(part)]
             return {name.removeprefix(part): self.weights[name] for name in names}
 
         extra = {**weights_of("extra."), **self.carried}
         if self.critic is None:
-            return Net(encode, decode, no_critic, extra)
+            return Net(encode, decode, no_critic, extra, features)
         call = _caller(self.critic)
 
         def critic(z: Tensor) -> Tensor:
             return (call if z.ndim == 2 else vmap(call))(weights_of("critic."), z)
 
-        return Net(encode, decode, critic, extra)
+        return Net(encode, decode, critic, extra, features)
 
     def terms(self) -> dict[str, Term | Note | Carry]:
         """All terms by name, those of the critic with its prefix."""

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from unknot.core.errors import ConfigError
+from unknot.core.hyper import LinearSchedule
 from unknot.core.optim import SGD, Adagrad, Adam, AdamW, RMSprop
 from unknot.engine.context import Context
 from unknot.engine.device import runtime
@@ -113,6 +114,22 @@ def test_weight_decay_spares_biases_and_tensors_of_the_objective(backend):
             torch.testing.assert_close(after, before[name] * (1 - 0.1 * 0.5))
         elif name.startswith("extra.") or name.endswith("bias"):
             torch.testing.assert_close(after, before[name], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", [Looped, Stacked])
+def test_weight_decay_may_differ_between_members_and_follow_a_schedule(backend):
+    """With a gradient that is clipped to nothing a weight is multiplied by 1 - lr * decay."""
+    context = Context(images(), NET, 6, runtime("cpu", "float64"))
+    for decays, expected in (
+        ((0.5, 0.0), (0.95**3, 1.0)),
+        ([LinearSchedule(0.0, end, 2.0) for end in (1.0, 0.4)], (0.95 * 0.9, 0.98 * 0.96)),
+    ):
+        optims = [AdamW(lr=0.1, weight_decay=decay, clip_value=1e-300) for decay in decays]
+        population = backend.fresh(context, [Member(1, BetaVAE(), optim) for optim in optims])
+        before = population.state()["encoder.1.weight"]
+        population.advance(0, 3)
+        share = torch.tensor(expected, dtype=torch.float64).reshape(2, 1, 1)
+        torch.testing.assert_close(population.state()["encoder.1.weight"], before * share)
 
 
 def test_a_norm_is_each_members_own_and_a_short_gradient_stays():

@@ -25,6 +25,7 @@ from unknot.samplers.pairs import Pairs
 from unknot.samplers.parts.sampler import Sampler, sampler_for
 from unknot.samplers.parts.weights import Correlated, Within, Without
 from unknot.samplers.singles import Singles
+from unknot.samplers.transitions import Transitions
 from unknot.samplers.triplets import Triplets
 
 CPU = torch.device("cpu")
@@ -46,6 +47,10 @@ EACH = [
     *(Triplets(order=order) for order in ("factors", "distance", "scaled", "recon")),
     Triplets(order="category", factor="y_b", ties="redrawn"),
     Triplets(ties="redrawn", weights=WEIGHTS),
+    Transitions(),
+    Transitions(rate=3.0, weights=WEIGHTS),
+    Transitions("uniform"),
+    Transitions("uniform", weights=WEIGHTS),
 ]
 each_sampler = pytest.mark.parametrize("sampler", EACH, ids=repr)
 
@@ -187,6 +192,7 @@ def test_samplers_are_found_by_name():
     assert {name: registry.get("samplers", name) for name in registry.names("samplers")} == {
         "singles": Singles,
         "pairs": Pairs,
+        "transitions": Transitions,
         "triplets": Triplets,
     }
     with pytest.raises(ConfigError, match=r"^There is no sampler 'pair'; did you mean 'pairs'\?"):

@@ -1,5 +1,7 @@
 """Model: an objective of unknot in a training loop of one's own."""
 
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 
@@ -29,6 +31,7 @@ from unknot.engine.population import carried, loss_of, recode
 from unknot.engine.updates import move_weights, torch_optimizer
 from unknot.losses.likelihood import activate, likelihood_of
 from unknot.nets.parts.dispersion import with_dispersion
+from unknot.nets.parts.features import decoder_features
 from unknot.nets.parts.given_modules import split_encoding
 from unknot.nets.parts.weights import initialize
 
@@ -236,7 +239,8 @@ class Model(nn.Module):
         """The modules as an objective sees them."""
         extra = {**dict(self.extra.items()), **self.carried}
         critic = no_critic if self.critic is None else self.critic
-        return Net(self.posterior, self.decoder, critic, extra)
+        features = partial(decoder_features, self.decoder)
+        return Net(self.posterior, self.decoder, critic, extra, features)
 
     def _batch(self, x: Tensor, views: tuple[Tensor, ...]) -> Tensor:
         """All images of the samples, view after view."""

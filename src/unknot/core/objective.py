@@ -30,6 +30,14 @@ def no_critic(z: Tensor) -> Tensor:
     )
 
 
+def no_features(z: Tensor) -> tuple[Tensor, ...]:
+    """Stands in for the activations of networks that are bound without them."""
+    raise ConfigError(
+        f"net.features was called with codes of shape {tuple(z.shape)}, but this net was bound "
+        "without it: give `Net` a function `features`, from codes to a decoder's activations."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Net:
     """Networks with their weights bound; one model or many, the caller cannot tell."""
@@ -42,6 +50,9 @@ class Net:
     """Codes ``[*p, n, z]``, or what else the critic reads, to whatever it returns."""
     extra: Mapping[str, Tensor] = field(default_factory=dict)
     """The extra state ``[*p, ...]`` by name: learnt so far, or carried from the last step."""
+    features: Callable[[Tensor], tuple[Tensor, ...]] = no_features
+    """Codes ``[*p, n, z]`` to what the decoder computes on the way, ``[*p, n, ...]`` each: the
+    outputs of its activation functions, layer by layer; none of a linear decoder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class AdamW(_Moments):
     """
 
     lr: Hyper = 1e-4
-    weight_decay: float = 0.01
+    weight_decay: Hyper = 0.01
 
     def __post_init__(self) -> None:
         _check(self, shares=("beta1", "beta2"), above_zero=("eps",))

@@ -2,10 +2,11 @@
 
 import copy
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import cast
+from functools import partial
+from typing import TypeVar, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -20,7 +21,10 @@ from unknot.engine.device import Runtime
 from unknot.engine.memory import hold_freed_memory
 from unknot.engine.population import Member, carried, log_of, loss_of, mean_logs, recode
 from unknot.engine.updates import moments_of, move_weights, torch_optimizer, weights_of
+from unknot.nets.parts.features import decoder_features
 from unknot.nets.parts.given_modules import named_tensors, seeded
+
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -245,7 +249,7 @@ class Model:
         """
         calls = itertools.count() if isinstance(self.context.net, Premade) else None
 
-        def run(name: str, x: Tensor) -> Tensor:
+        def computing(call: Callable[[Tensor], T], x: Tensor) -> T:
             bf16 = runtime.compute is torch.bfloat16
             chance = (
                 nullcontext()
@@ -253,7 +257,10 @@ class Model:
                 else seeded(self.seed, f"modules/{next(calls)}", t, runtime.device)
             )
             with chance, torch.autocast(runtime.device.type, dtype=runtime.compute, enabled=bf16):
-                y: Tensor = modules[name](x)
+                return call(x)
+
+        def run(name: str, x: Tensor) -> Tensor:
+            y: Tensor = computing(modules[name], x)
             return y.to(runtime.dtype)
 
         def encode(x: Tensor) -> Posterior:
@@ -262,9 +269,13 @@ class Model:
         def decode(z: Tensor) -> Tensor:
             return run("decoder", z)
 
+        def features(z: Tensor) -> tuple[Tensor, ...]:
+            activations = computing(partial(decoder_features, modules["decoder"]), z)
+            return tuple(a.to(runtime.dtype) for a in activations)
+
         critic = (lambda z: run("critic", z)) if "critic" in modules else no_critic
         extra = cast(nn.ParameterDict, modules["extra"])
-        return Net(encode, decode, critic, {**dict(extra.items()), **self.carried})
+        return Net(encode, decode, critic, {**dict(extra.items()), **self.carried}, features)
 
     def _tensors(self) -> dict[str, Tensor]:
         """Weights with what the optimisers keep of them, and averages, by their names in states."""

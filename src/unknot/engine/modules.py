@@ -10,11 +10,12 @@ from torch import Tensor, nn
 
 from unknot.engine.kernels import first_line
 from unknot.engine.layers import Conv, ConvTranspose, Layer, Linear
+from unknot.nets.parts.features import ACTIVATIONS, Features
 from unknot.nets.parts.weights import RANDOM
 
 Weights: TypeAlias = Mapping[str, Tensor]
 Call: TypeAlias = Callable[[Weights, Tensor], Tensor]
-POINTWISE = (nn.ReLU, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.ELU, nn.SiLU, nn.GELU, nn.Identity)
+POINTWISE = (*ACTIVATIONS, nn.Identity)
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class StackedModule:
     layers: Mapping[str, Layer]
     run: Call
     """Weights by name and inputs ``[p, b, ...]`` in PyTorch's shape order to outputs."""
+    features: Callable[[Weights, Tensor], tuple[Tensor, ...]]
+    """The same to the outputs of activation functions on the way, of a decoder."""
 
     def pack(self, name: str, value: Tensor) -> Tensor:
         """A parameter in PyTorch's layout to ours."""
@@ -76,7 +79,14 @@ def _vmap_module(module: nn.Module) -> StackedModule:
         out: Tensor = torch.func.functional_call(module, dict(weights), (x,))
         return out
 
-    return StackedModule({}, torch.func.vmap(apply_member))
+    inside = Features(module)
+
+    def features_of_member(weights: Weights, x: Tensor) -> tuple[Tensor, ...]:
+        named = {f"decoder.{name}": weight for name, weight in weights.items()}
+        out: tuple[Tensor, ...] = torch.func.functional_call(inside, named, (x,))
+        return out
+
+    return StackedModule({}, torch.func.vmap(apply_member), torch.func.vmap(features_of_member))
 
 
 class _Plan:
@@ -89,6 +99,8 @@ class _Plan:
         self.children, self.kernels = children, kernels
         self.layers: dict[str, Linear | Conv | ConvTranspose] = {}
         self.calls: list[Call] = []
+        self.features: dict[int, Call] = {}
+        """By the call that computes an activation: what makes PyTorch's own of its output."""
         self.channels = 0
         """Of an image that is held channels last, else 0."""
         self.flat_channels = 0
@@ -104,14 +116,22 @@ class _Plan:
             return None
         if self.channels:
             self._channels_first()
-        calls = self.calls
+        calls, as_in_torch = self.calls, self.features
 
         def run(weights: Weights, x: Tensor) -> Tensor:
             for call in calls:
                 x = call(weights, x)
             return x
 
-        return StackedModule(self.layers, run)
+        def features(weights: Weights, x: Tensor) -> tuple[Tensor, ...]:
+            activations = []
+            for i, call in enumerate(calls):
+                x = call(weights, x)
+                if i in as_in_torch:
+                    activations.append(as_in_torch[i](weights, x))
+            return tuple(activations)
+
+        return StackedModule(self.layers, run, features)
 
     def _add(self, i: int, name: str, module: nn.Module) -> bool:
         """Take the next child; False if there is no way."""
@@ -129,9 +149,28 @@ class _Plan:
         elif type(module) in POINTWISE:
             if not self.rectified:
                 self.calls.append(_pointwise(module))
+            if type(module) in ACTIVATIONS:
+                self.features[len(self.calls) - 1] = self._as_in_torch()
         else:
             return False
         return True
+
+    def _as_in_torch(self) -> Call:
+        """From a present activation to what PyTorch's module would have."""
+        layers, linear = self.layers, self.linear
+        if self.channels and self.rectified:
+            # The layer behind masks the gradient of a kernel's ReLU, for its own input alone.
+            return lambda _, x: F.relu(x).permute(0, 1, 4, 2, 3)
+        if self.channels:
+            return lambda _, x: x.permute(0, 1, 4, 2, 3)
+
+        def put_back(_: Weights, x: Tensor) -> Tensor:
+            # Known only when all layers are: an image behind it reorders a linear layer's outputs.
+            layer = layers.get(linear)
+            order = layer.outputs if isinstance(layer, Linear) else None
+            return x if order is None else x[..., order.argsort().to(x.device)]
+
+        return put_back
 
     def _child(self, i: int) -> nn.Module | None:
         return self.children[i][1] if i < len(self.children) else None

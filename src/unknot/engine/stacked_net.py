@@ -54,8 +54,12 @@ class StackedNet:
         def decode(z: Tensor) -> Tensor:
             return run("decoder", z)
 
+        def features(z: Tensor) -> tuple[Tensor, ...]:
+            activations = self.parts["decoder"].features(weights_of("decoder"), z.to(compute))
+            return tuple(a.to(dtype) for a in activations)
+
         critic = (lambda z: run("critic", z)) if "critic" in self.parts else no_critic
-        return Net(encode, decode, critic, {**weights_of("extra"), **carried})
+        return Net(encode, decode, critic, {**weights_of("extra"), **carried}, features)
 
 
 def detach_net(net: Net) -> Net:
@@ -65,5 +69,8 @@ def detach_net(net: Net) -> Net:
         q = net.encode(x)
         return Posterior(q.mean.detach(), q.logvar.detach())
 
+    def features(z: Tensor) -> tuple[Tensor, ...]:
+        return tuple(a.detach() for a in net.features(z))
+
     extra = {name: value.detach() for name, value in net.extra.items()}
-    return Net(encode, lambda z: net.decode(z).detach(), net.critic, extra)
+    return Net(encode, lambda z: net.decode(z).detach(), net.critic, extra, features)

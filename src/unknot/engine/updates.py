@@ -6,7 +6,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor, nn
 
-from unknot.core.hyper import Schedule, lift
+from unknot.core.hyper import at, lift
 from unknot.core.optim import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
 
 Move: TypeAlias = Callable[[Tensor, Sequence[Tensor], Tensor, Tensor, bool], None]
@@ -95,7 +95,7 @@ def _adam(settings: Adam | AdamW, t: Tensor) -> Move:
     def move(w: Tensor, moments: Sequence[Tensor], g: Tensor, lr: Tensor, decay: bool) -> None:
         mean, square = moments
         if decay and isinstance(settings, AdamW):
-            w.mul_(1 - lr.double() * settings.weight_decay)
+            w.mul_(1 - lr.double() * lift(settings.weight_decay, w.ndim - 1))
         mean.lerp_(g, 1 - settings.beta1)
         square.mul_(settings.beta2).addcmul_(g, g, value=1 - settings.beta2)
         w.addcdiv_(mean * (lr / first), (square / second).sqrt_().add_(settings.eps), value=-1)
@@ -140,7 +140,7 @@ def _sgd(settings: SGD) -> Move:
 def torch_optimizer(weights: dict[str, nn.Parameter], settings: Optimizer) -> torch.optim.Optimizer:
     """PyTorch's optimiser with its moments in place from the start, so that a state is whole.
 
-    Its learning rate is set at each step.
+    Its learning rate, and its weight decay, are set at each step.
     """
     parameters = [*weights.values()]
     optimizer: torch.optim.Optimizer
@@ -152,7 +152,8 @@ def torch_optimizer(weights: dict[str, nn.Parameter], settings: Optimizer) -> to
         groups = [
             {
                 "params": [w for name, w in weights.items() if shrinks[name] == decay],
-                "weight_decay": settings.weight_decay if decay else 0.0,
+                "weight_decay": 0.0,
+                "decays": decay,
             }
             for decay in (True, False)
         ]
@@ -193,7 +194,9 @@ def move_weights(optimizer: torch.optim.Optimizer, settings: Optimizer, t: Tenso
         nn.utils.clip_grad_value_(weights, settings.clip_value)
     if settings.clip_norm is not None:
         nn.utils.clip_grad_norm_(weights, settings.clip_norm)
-    lr = float(settings.lr.at(t) if isinstance(settings.lr, Schedule) else settings.lr)
+    now = at(settings, t, torch.float64)
     for group in optimizer.param_groups:
-        group["lr"] = lr
+        group["lr"] = float(now.lr)
+        if isinstance(now, AdamW) and group["decays"]:
+            group["weight_decay"] = float(now.weight_decay)
     optimizer.step()

@@ -14,7 +14,7 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factor_table import FactorTable, Space
 from unknot.core.noise import Count
-from unknot.samplers.parts.blocks import PARTS, Blocks, join
+from unknot.samplers.parts.blocks import LEAST, PARTS, Blocks, join
 from unknot.samplers.parts.sampler import Rows, column, independent_rows
 from unknot.samplers.parts.weights import Weight, table
 
@@ -24,8 +24,6 @@ Change: TypeAlias = Callable[
     [Int[Tensor, "*p b"], Bool[Tensor, "*p f b"], Int[Tensor, "*p f b"]], Int[Tensor, "*p b"]
 ]
 """Rows, which factors change in each, and a number of 62 bits for each: other rows."""
-LEAST = 1e-300
-"""A weight that is as good as none."""
 
 
 @dataclass(frozen=True)

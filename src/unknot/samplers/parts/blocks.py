@@ -8,6 +8,8 @@ from torch import Tensor
 
 PARTS = 2**32
 """The largest weight of a row as a whole number: sums of these are the same on every device."""
+LEAST = 1e-300
+"""A weight that is as good as none."""
 
 
 @dataclass(frozen=True)
