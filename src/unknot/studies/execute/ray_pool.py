@@ -264,7 +264,7 @@ def cpus_per_gpu(nodes: Sequence[Resources]) -> int:
     """A GPU's share of its node's CPUs, the least of all nodes: they score what it has trained.
 
     Example:
-        >>> cpus_per_gpu([{"CPU": 16, "GPU": 2}, {"CPU": 4}, {"CPU": 12, "GPU": 2}])
+        >>> cpus_per_gpu([{"CPU": 16.0, "GPU": 2.0}, {"CPU": 4.0}, {"CPU": 12.0, "GPU": 2.0}])
         6
     """
     shares = [int(n.get("CPU", 0)) // int(n["GPU"]) for n in nodes if n.get("GPU", 0) >= 1]
