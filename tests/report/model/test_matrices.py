@@ -1,6 +1,7 @@
 """Matrices of latents by factors: known codes give known numbers, and figures can be read."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 from report.text_boxes import text_faults
 
 from unknot.core.errors import ConfigError, DataError
+from unknot.core.factors import FactorSpace
 from unknot.core.posterior import Posterior
 from unknot.report.model.matrices import (
     Matrix,
@@ -91,3 +93,17 @@ def test_what_does_not_apply_says_so(make_run):
         measure_matrix(make_run(), "dcl")
     with pytest.raises(DataError, match="not finite"):
         matrix_view(make_run(seeds=(0, 1), alive=(False, True)), "cbd", 0)
+
+
+def test_a_factor_with_one_value_is_no_column(make_run):
+    """Metrics leave such a factor out, so that the columns of all matrices stand for the same."""
+    run = make_run(latents=2, encoder=shade_codes)
+    shades = FactorSpace(("shade", "place", "corner"), (4, 1, 6), ("ordered",) * 3)
+    varied = replace(run.training.context, dataset=replace(run.dataset, space=shades))
+    run = replace(run, training=replace(run.training, context=varied))
+    found = measure_matrices(run)
+    assert not found.reasons
+    assert {matrix.factors for matrix in found.of_kind.values()} == {("shade", "corner")}
+    for matrix in found.of_kind.values():
+        assert matrix.table.shape == (2, 2)
+        assert not text_faults(matrix_figure(matrix, heading="two factors"))

@@ -14,6 +14,7 @@ from unknot.report import teaching
 from unknot.report.teaching import (
     amortisation_gap,
     distribution_distances,
+    flow_depth,
     gradient_variance,
     information_bottleneck,
     iwae_bound,
@@ -68,6 +69,32 @@ def test_the_bound_of_one_sample_is_the_elbo():
     elbo = first + second + 0.5 * (1 + math.log(2 * math.pi * variance))
     values = iwae_bound.log_weights(mean, variance, 1)
     assert values.mean() == pytest.approx(elbo, abs=4 * values.std() / math.sqrt(len(values)))
+
+
+def test_depth_and_samples_raise_the_bound(drawn):
+    rows = drawn["flow_depth"].rows
+    exact = flow_depth.log_likelihood(np.array([flow_depth.X]))[0]
+    elbos = [row["bound"] for row in rows if row["samples"] == 1]
+    gaussian = amortisation_gap.best_elbo(np.array([flow_depth.X]))[0]
+    assert elbos[0] == pytest.approx(gaussian, abs=1e-3), "no step is a Gaussian"
+    assert elbos == sorted(elbos)
+    assert elbos[0] < exact - 0.05
+    assert exact - 0.01 < elbos[-1] < exact
+    sampled = flow_depth.bounds(1, 1)
+    assert sampled.mean() == pytest.approx(elbos[1], abs=4 * sampled.std() / len(sampled) ** 0.5)
+    for depth in flow_depth.DEPTHS:
+        own = [row for row in rows if row["depth"] == depth]
+        assert all(row["bound"] < exact + 4 * row["standard_error"] for row in own)
+    shallow = [row["bound"] for row in rows if row["depth"] == 0]
+    assert shallow == sorted(shallow), "over samples"
+
+
+def test_the_density_of_a_flow_is_that_of_its_samples():
+    eps = np.linspace(-7, 7, 20_001)
+    z, log_slope = flow_depth.transform(np.array([0.3, -0.5, 1.2, 0.4, -0.8, -0.6, 0.2, 0.5]), eps)
+    assert np.log(np.gradient(z, eps))[1:-1] == pytest.approx(log_slope[1:-1], abs=1e-5)
+    density = np.exp(stats.norm.logpdf(eps) - log_slope)
+    assert integrate.trapezoid(density, z) == pytest.approx(1, abs=1e-6)
 
 
 def test_gaps_are_between_ordered_curves(drawn):

@@ -58,7 +58,7 @@ def curve_names(curves: Curves) -> list[str]:
 def curve(curves: Curves, name: str, validation: Curves | None = None) -> Figure:
     """One logged value over the steps, a line per member; dashed, that of the validation part."""
     figure = new_figure(PANEL)
-    _draw(figure.add_subplot(), curves, name, validation)
+    draw_curve(figure.add_subplot(), curves, name, validation)
     return figure
 
 
@@ -76,11 +76,12 @@ def curves_figure(curves: Curves, validation: Curves | None = None, *, across: i
     down = math.ceil(len(names) / across) or 1
     figure = new_figure((PANEL[0] * across, PANEL[1] * down))
     for i, name in enumerate(names):
-        _draw(figure.add_subplot(down, across, i + 1), curves, name, validation)
+        draw_curve(figure.add_subplot(down, across, i + 1), curves, name, validation)
     return figure
 
 
-def _draw(axes: Axes, curves: Curves, name: str, validation: Curves | None) -> None:
+def draw_curve(axes: Axes, curves: Curves, name: str, validation: Curves | None = None) -> None:
+    """One logged value in a panel, and that of the validation part."""
     if validation is not None and f"validation.{name}" in validation.values:
         medians = _medians(validation[f"validation.{name}"].numpy())
         axes.plot(validation.steps, medians, "--", color=ALARM, linewidth=1.4, label="validation")

@@ -16,7 +16,6 @@ from torch import Tensor
 
 from unknot import metrics
 from unknot.core.errors import ConfigError, DataError, UnknotError
-from unknot.core.factor_table import Space
 from unknot.core.registry import nearest
 from unknot.core.text import compact, number, shorten
 from unknot.metrics.parts.columns import correlation
@@ -129,8 +128,10 @@ class _Sample:
 
     codes: Float[Tensor, "n z"]
     values: Int[Tensor, "n f"]
+    names: Sequence[str]
+    """Of the factors that vary, which are the columns of all matrices."""
+    kinds: Sequence[str]
     usage: Score
-    space: Space
 
 
 def measure_matrix(run: Run, kind: str, member: int = 0) -> Matrix:
@@ -184,8 +185,13 @@ def _encode(run: Run, member: int) -> _Sample:
     known = (levels >= 0).all(1)
     if int(known.sum()) < 2:
         raise DataError("No two rows have a value of every factor.")
+    levels = levels[known]
+    varied = [k for k in range(levels.shape[1]) if len(levels[:, k].unique()) > 1]
+    if not varied:
+        raise DataError("No factor of this data has two values.")
+    names, kinds = ([of[k] for k in varied] for of in (space.names, space.kinds))
     usage = metrics.kl_per_dimension(mean, logvar=logvar)
-    return _Sample(mean[known], levels[known], usage, space)
+    return _Sample(mean[known], levels[:, varied], names, kinds, usage)
 
 
 def _matrix(sample: _Sample, name: str) -> Matrix:
@@ -195,12 +201,12 @@ def _matrix(sample: _Sample, name: str) -> Matrix:
         table = torch.as_tensor(score.parts[kind.part])
         summary = f"{kind.metric} {number(float(score))} on {len(sample.codes):,} rows"
     kl, sigma = (sample.usage.parts[part] for part in ("per_code", "sigma"))
-    return Matrix(name, table.double().numpy(), kl, sigma, sample.space.names, summary)
+    return Matrix(name, table.double().numpy(), kl, sigma, tuple(sample.names), summary)
 
 
 def _score(kind: _Kind, sample: _Sample) -> Score:
     metric: Callable[..., Score] = getattr(metrics, kind.metric)
-    kinds = ["ordered" if k == "continuous" else k for k in sample.space.kinds]
+    kinds = ["ordered" if k == "continuous" else k for k in sample.kinds]
     options = {"kinds": kinds} if kind.metric == "sap" else {}
     return metric(sample.codes, sample.values, protocol=kind.protocol, **options)
 

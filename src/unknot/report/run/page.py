@@ -21,6 +21,12 @@ from unknot.report.model.card import model_card
 from unknot.report.model.latents import Latents, check_member, measure_latents
 from unknot.report.model.matrices import Matrices, matrix_views, measure_matrices
 from unknot.report.run import describe
+from unknot.report.run.step_scores import (
+    MOST,
+    record_label,
+    step_scores,
+    step_scores_figure,
+)
 from unknot.report.sheet import tiles
 from unknot.report.style import png
 from unknot.runs import records
@@ -68,6 +74,8 @@ def write_pictures(
     curves = run.training.curves
     if curves.steps:
         files["curves.png"] = png(figures.curves_figure(curves, run.training.validation))
+    if scored := step_scores(run):
+        files["scores.png"] = png(step_scores_figure(scored))
     for name, data in files.items():
         write_whole(folder / name, data)
     return [folder / name for name in files]
@@ -99,11 +107,8 @@ def stored_scores(run: Run) -> list[dict[str, float]]:
     ids = run.spec.ids()
     for record in records.read(run.path) if run.path else []:
         if record.id in ids and record.step is None:
-            protocol = record.protocol["name"]
-            words = [word for word in (protocol, record.part) if word and word != "unknot"]
-            suffix = f" ({', '.join(words)})" if words else ""
             scores[ids.index(record.id)] |= {
-                f"{key}{suffix}": value for key, value in record.values.items()
+                record_label(name, record): value for name, value in record.values.items()
             }
     return scores
 
@@ -143,6 +148,7 @@ def page(
     remarks = stored_remarks(run) if any(scores) else {}
     names = list(dict.fromkeys(name for of_member in scores for name in of_member))
     healthy = [p for p in range(len(seeds)) if p not in run.diverged]
+    scored = step_scores(run)
     if healthy and (matrices is None or matrices.member != healthy[0]):
         matrices = measure_matrices(run, healthy[0])
     return render(
@@ -162,6 +168,8 @@ def page(
         members=[_member(run, p, latents[p], scores[p]) for p in range(len(seeds))],
         score_names=[name for name in names if not _is_part(name, names)],
         curves=[_curve(run, name) for name in figures.curve_names(run.training.curves)],
+        scored=data_uri(png(step_scores_figure(scored))) if scored else "",
+        unscored=max(0, len(scored) - MOST),
         card=model_card(run, latents, healthy[0], rows=2) if healthy else None,
         matrices=_matrices(run, matrices) if healthy and matrices else {},
         reasons=matrices.reasons if healthy and matrices else {},
