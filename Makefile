@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo gallery test clusters sharing torture release-check lint check format bench docs docs-serve clean
+.PHONY: demo gallery notebooks test clusters sharing torture release-check lint check format bench docs docs-serve clean
 
 demo: .venv/core
 	$(BIN)/unknot demo
@@ -58,6 +58,10 @@ format: .venv/dev
 
 bench: .venv/core
 	$(BIN)/python bench/cpu.py
+
+# Lessons and examples with their outputs, in build/notebooks, for the site; those that are there stay.
+notebooks: .venv/docs
+	$(BIN)/python tools/notebooks.py
 
 # The documentation as a site in build/site; docs-serve shows it on this machine alone.
 PORT ?= 8000

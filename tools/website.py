@@ -1,8 +1,9 @@
 """Build the documentation site in ``build/site``: ``make docs``; ``make docs-serve`` shows it.
 
 Pages are the Markdown files of the repository, staged in ``build/pages`` with links that hold in
-the site, the page of the Python API and that of the examples. Formulas become MathML after the
-build, which browsers draw by themselves: the site fetches nothing. Every link inside it is checked.
+the site, the page of the Python API, the gallery and the notebooks. Formulas become MathML after
+the build, which browsers draw by themselves: the site fetches nothing. Every link inside it is
+checked.
 """
 
 import argparse
@@ -20,6 +21,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+import gallery_page
+import notebooks
+
 ROOT = Path(__file__).parents[1]
 PAGES, SITE = ROOT / "build" / "pages", ROOT / "build" / "site"
 COPIED = {
@@ -29,8 +33,8 @@ COPIED = {
     "SECURITY.md": "security.md",
 }
 """Pages outside ``docs``."""
-MADE = {"examples": "examples.md"}
-"""Folders that become one page."""
+LISTED = {"examples": "notebooks.md", "examples/lessons": "notebooks.md"}
+"""Folders, and the page that lists what is in them."""
 API = {
     "Train and load": ("train", "load", "resume", "Run", "Study", "study"),
     "Data": ("dataset", "Dataset", "FactorDataset", "FactorSpace"),
@@ -68,13 +72,17 @@ def stage() -> None:
         move = functools.partial(moved, source=origins.get(name, f"docs/{name}"))
         page.write_text(LINK.sub(move, page.read_text(encoding="utf-8")), encoding="utf-8")
     (PAGES / "api.md").write_text(api(), encoding="utf-8")
-    (PAGES / "examples.md").write_text(examples(), encoding="utf-8")
+    gallery_page.stage(PAGES)
+    if missing := notebooks.stage(PAGES):
+        print(f"Shown without outputs (`make notebooks` runs them): {', '.join(missing)}")
 
 
 def moved(link: re.Match[str], *, source: str) -> str:
     """A link of a file of the repository, led to where its target is in the site."""
     path = os.path.normpath(Path(source).parent / link[2])
-    target = COPIED.get(path) or MADE.get(path) or path.removeprefix("docs/")
+    target = COPIED.get(path) or LISTED.get(path) or path.removeprefix("docs/")
+    if path in {file.relative_to(ROOT).as_posix() for file in notebooks.SCRIPTS}:
+        target = f"{notebooks.FOLDER}/{Path(path).stem}.md"
     here = Path(COPIED.get(source) or source.removeprefix("docs/"))
     return f"{link[1]}{os.path.relpath(target, here.parent)}{link[3] or ''}{link[4]}"
 
@@ -96,18 +104,6 @@ def api() -> str:
     for title, module in MODULES.items():
         options = "    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n"
         parts.append(f"## {title}\n\n::: {module}\n{options}")
-    return "\n".join(parts)
-
-
-def examples() -> str:
-    """The page of the examples: title, sentence and code of each script."""
-    parts = ["# Examples\n\nEach is a script in `examples/` that runs as it is.\n"]
-    for file in sorted((ROOT / "examples").glob("*.py")):
-        head, code = re.fullmatch(
-            r'"""(.*?)"""\n+(.*)', file.read_text(encoding="utf-8"), re.DOTALL
-        ).groups()
-        title = file.stem.replace("_", " ").capitalize()
-        parts.append(f"## {title}\n\n{head} (`{file.name}`)\n\n```python\n{code}```\n")
     return "\n".join(parts)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -110,7 +111,7 @@ def test_an_interpolation_of_two_runs_has_the_rows_of_both(run, many, monkeypatc
 
 
 def test_explain_names_the_factor_that_a_latent_follows():
-    run = unknot.train("xysquares", net="linear", steps=1, device="cpu")
+    run = unknot.train("xysquares", net="linear", steps=1, lr=1e-2, device="cpu")
     table = run.explain()
     assert [*table.columns[:3]] == ["kl", "active", "factor"]
     shares = table[[*run.dataset.space.names]]
@@ -124,6 +125,16 @@ def test_scores_are_a_table_under_named_protocols(many):
     assert {"metric", "seed", "value", "protocol"} <= {*table.columns}
     assert set(table["seed"]) == {0, 1, 2}
     assert "active_units" in scores._repr_html_()
+
+
+def test_one_score_of_one_model_is_a_number(many):
+    one = many[1].score("active_units")
+    assert float(one) == one.table()["value"].iloc[0]
+    with pytest.raises(ConfigError, match="here are 3"):
+        float(many.score("active_units"))
+    one[0] = replace(one[0], values={}, remarks=["all latents are constant"])
+    with pytest.raises(ConfigError, match="undefined: all latents are constant"):
+        float(one)
 
 
 def test_ctrl_c_returns_the_run_and_resume_ends_as_one_that_was_not_stopped(run, tmp_path, capsys):

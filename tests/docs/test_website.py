@@ -24,7 +24,9 @@ def test_the_navigation_has_every_page_once():
     docs = {path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")}
     assert len(docs) > 15
     assert sorted(nav()) == sorted(
-        docs | {*website.COPIED.values(), *website.MADE.values(), "api.md"}
+        docs
+        | {*website.COPIED.values(), "api.md", "gallery.md"}
+        | {f"notebooks/{file.stem}.md" for file in website.notebooks.SCRIPTS}
     )
 
 
@@ -42,7 +44,7 @@ def test_pictures_have_a_text():
 @pytest.mark.parametrize(
     ("source", "link", "expected"),
     [
-        ("docs/python.md", "(../examples)", "(examples.md)"),
+        ("docs/python.md", "(../examples)", "(notebooks.md)"),
         ("docs/data.md", "(../README.md#your-own-images)", "(overview.md#your-own-images)"),
         ("README.md", "(docs/data.md#labels)", "(data.md#labels)"),
         ("docs/results/own_data.md", "(../../CHANGELOG.md)", "(../changelog.md)"),

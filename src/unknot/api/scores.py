@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from unknot.core.errors import ConfigError
 from unknot.runs.records import Record
 
 if TYPE_CHECKING:
@@ -31,6 +32,21 @@ class Scores(list[Record]):
         frame = pd.DataFrame(rows, columns=[*("metric", "seed", "value"), *LAST])
         empty = [name for name in ("ceiling", "remarks") if not frame[name].any()]
         return frame.drop(columns=empty)
+
+    def __float__(self) -> float:
+        """The value of one metric for one model; a metric of several values gives its first.
+
+        Raises:
+            ConfigError: There are several, or none; or the score is undefined.
+        """
+        if len(self) != 1:
+            raise ConfigError(
+                f"One score is a number; here are {len(self)}. `.table()` has the values of all."
+            )
+        value = next(iter(self[0].values.values()), None)
+        if value is None:
+            raise ConfigError(f"This score is undefined: {' '.join(self[0].remarks)}")
+        return float(value)
 
     def __repr__(self) -> str:
         return str(self.table().to_string(index=False)) if self else "Scores(none)"
