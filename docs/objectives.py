@@ -50,9 +50,9 @@ The setting `likelihood` defines the decoder output and the reconstruction loss
 ## Families
 
 An objective belongs to a family by what it acts on. Supervision is what the choice of images tells
-it: pairs that share factors, or triplets ordered by their distances. Both as one table:
-`unknot figures objective_families`. An objective of another package states its family as a class
-variable, `family = "posterior"`; without one it is listed under *other*.
+it: pairs that share factors or are a small step apart, or triplets ordered by their distances. Both
+as one table: `unknot figures objective_families`. An objective of another package states its family
+as a class variable, `family = "posterior"`; without one it is listed under *other*.
 
 """
 

@@ -139,6 +139,9 @@ def log_normal(
 
 
 PRESETS = {
+    # Gaujac, Feige and Barber 2021, TCWAE: a Wasserstein autoencoder penalises q(z) alone, so
+    # that mutual information is free. Their beta and gamma were not checked; ours are the defaults.
+    "tcwae": BetaTCVAE(alpha=0.0, likelihood="gaussian"),
     "chen_stratified": BetaTCVAE(estimator="mss"),
     "mushom": BetaTCVAE(beta=1.0, reading="extra_tc"),
     "study2019": BetaTCVAE(estimator="none", reading="beta_minus_1"),

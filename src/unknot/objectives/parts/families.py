@@ -12,17 +12,26 @@ from unknot.core import registry
 from unknot.core.errors import ConfigError
 
 Family: TypeAlias = Literal[
-    "reconstruction", "posterior", "inference", "weights", "aggregate", "distances"
+    "reconstruction",
+    "posterior",
+    "quantization",
+    "inference",
+    "weights",
+    "aggregate",
+    "distances",
+    "decoder",
 ]
 FAMILIES: dict[str, str] = {
     "reconstruction": "no other term than the reconstruction",
-    "posterior": "the code of each image, q(z|x): its divergence from the prior",
+    "posterior": "the code of each image, q(z|x): its divergence from the prior, or its size",
+    "quantization": "the values of each latent, of which there are a few",
     "inference": "how q(z|x) or the bound is computed: by a critic, a flow or many samples",
     "weights": "weights of the VAE's terms, or the target of its divergence: over time, "
     "by a controller, or learnt",
     "aggregate": "the codes of all images together, q(z), or their moments; most keep the "
     "divergence of q(z|x) as well",
     "distances": "distances between the codes of images",
+    "decoder": "how the decoder's images change with the code: its Jacobian or Hessian",
     "other": "no family stated",
 }
 """What the objectives of a family act on; ``other`` is for those of other packages."""

@@ -15,7 +15,12 @@ CELL = 2.05
 """Inches of a column of objectives."""
 LETTERS = 44
 """Of what a family acts on that go into a line."""
-COLUMNS = {"none": "no supervision", "pairs": "pairs of images", "triplets": "triplets of images"}
+COLUMNS = {
+    "none": "no supervision",
+    "pairs": "pairs of images",
+    "transitions": "pairs by small steps",
+    "triplets": "triplets of images",
+}
 
 
 @styled
