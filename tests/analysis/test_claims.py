@@ -36,7 +36,9 @@ def test_a_question_is_asked_where_the_first_claim_answers_it():
     assert question(Results(two, silent={"mig": "says nothing"})) == ""
     collapsed = Results([{**row, "kl": 0.001} for row in two], ["mig"])
     assert question(collapsed) == asked
-    assert claims(collapsed)[0] == "By mig, there is no sound configuration, so none is best."
+    assert claims(collapsed)[0] == (
+        "By mig, all configurations are collapsed, blank or at chance, so none is best."
+    )
 
 
 def test_one_seed_decides_nothing():
@@ -102,9 +104,33 @@ def test_a_best_of_many_that_are_alike_is_hardly_ever_declared():
     assert declared <= 10
 
 
+def of_many(n):
+    """What is said of configurations with the same scores."""
+    rows = [row for beta in range(n) for row in seeds([0.1, 0.2, 0.3], objective__beta=beta)]
+    return verdict(Results(rows), "mig").text
+
+
 def test_many_rivals_are_counted_not_listed():
-    rows = [row for beta in range(9) for row in seeds([0.1, 0.2, 0.3], objective__beta=beta)]
-    assert "and 5 more." in verdict(Results(rows), "mig").text
+    assert of_many(3).endswith(
+        "overlaps with beta_vae beta 1 (0.100 to 0.300) and beta_vae beta 2 (0.100 to 0.300)."
+    )
+    assert of_many(9).endswith("beta_vae beta 0 (0.100 to 0.300) overlaps with all 8 others.")
+    one_apart = [
+        *(row for beta in range(9) for row in seeds([0.1, 0.2, 0.3], objective__beta=beta)),
+        *seeds([0.01, 0.02, 0.03], objective__beta=9),
+    ]
+    assert verdict(Results(one_apart), "mig").text.endswith("overlaps with 8 of the 9 others.")
+
+
+def test_a_score_with_the_name_of_an_objective_is_called_a_score():
+    rows = [
+        {"objective": name, "seed": s, "beta_vae": value + s / 100}
+        for name, value in (("beta_vae", 0.5), ("vae", 0.7))
+        for s in range(3)
+    ]
+    results = Results(rows)
+    assert question(results) == "Which of 2 configurations has the highest beta_vae score?"
+    assert verdict(results, "beta_vae").text.startswith("vae has the highest beta_vae score in")
 
 
 # Other sentences
@@ -140,3 +166,58 @@ def test_rank_correlations_take_ten_runs_and_three_scores():
     assert not any("rank correlations" in text for text in claims(Results(half)))
     two = Results(several(5, ("mig", "sap")))
     assert not any("rank correlations" in text for text in claims(two))
+
+
+def test_parts_of_one_metric_are_not_said_to_agree():
+    parts = ("dci.disentanglement", "dci.completeness", "dci@study2019", "mig", "mig@study2019")
+    assert not any("rank correlations" in text for text in claims(Results(several(6, parts))))
+    said = claims(Results(several(6, (*parts, "sap"))))
+    (sentence,) = (text for text in said if "rank correlations" in text)
+    for end in sentence.split(" to "):
+        names = end[end.index("(") + 1 : end.index(")")].split(" and ")
+        assert len({name.partition("@")[0].partition(".")[0] for name in names}) == 2
+
+
+# Effects of settings
+
+
+def grid(effect, n_seeds=6, values=("mse", "overlap"), **columns):
+    """Six configurations with either value of a setting; pairs differ by the effect and noise."""
+    generator = np.random.default_rng(2)
+    return [
+        run(
+            objective__beta=beta,
+            objective__likelihood=value,
+            seed=seed,
+            mig=0.3 + 0.02 * beta + effect * place + generator.normal() / 100,
+            **columns,
+        )
+        for beta in range(6)
+        for place, value in enumerate(values)
+        for seed in range(n_seeds)
+    ]
+
+
+def effects_of(rows):
+    return [text for text in claims(Results(rows, ["mig"])) if "Over all other" in text]
+
+
+def test_the_pooled_effect_of_a_setting_is_said_with_its_interval():
+    (said,) = effects_of(grid(0.2))
+    assert said.startswith(
+        "Over all other settings and seeds, likelihood overlap instead of mse adds 0.20"
+    )
+    assert said.endswith("to the mig.")
+    (said,) = effects_of(grid(-0.2))
+    assert "likelihood overlap instead of mse takes 0.19" in said
+    low, high = said[said.index("(") + 1 : said.index(")")].split(" to ")
+    assert float(low) < 0.2 < float(high)
+
+
+def test_effects_are_silent_where_they_should_be():
+    assert effects_of(grid(0.0)) == [], "the interval has zero"
+    assert effects_of(grid(0.2, n_seeds=4)) == [], "four seeds"
+    assert effects_of(grid(0.2, values=("mse", "overlap", "bce"))) == [], "three values"
+    assert effects_of(grid(0.2, kl=0.001)) == [], "collapsed"
+    few = [row for row in grid(0.2) if row["objective.beta"] < 4]
+    assert effects_of(few) == [], "four configurations"

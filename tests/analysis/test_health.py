@@ -40,7 +40,8 @@ def test_a_flawed_configuration_is_never_best(columns):
     results = two(columns, scores=["mig"])
     assert verdict(results, "mig") is None
     assert claims(results) == [
-        "By mig, beta_vae beta 1 is the only sound configuration, so none is best."
+        "By mig, all but beta_vae beta 1 are collapsed, blank or at chance, so there is nothing to "
+        "compare."
     ]
     assert [winner.best.label for winner in results.winners if winner.score == "mig"] == [
         "beta_vae beta 1"
@@ -83,7 +84,9 @@ def test_where_nothing_is_sound_nothing_is_best():
     results = Results(rows, ["mig"])
     assert verdict(results, "mig") is None
     assert results.winners == results.best_values == []
-    assert claims(results) == ["By mig, there is no sound configuration, so none is best."]
+    assert claims(results) == [
+        "By mig, all configurations are collapsed, blank or at chance, so none is best."
+    ]
 
 
 def test_they_are_counted():
@@ -93,7 +96,7 @@ def test_they_are_counted():
     said = " ".join(describe_flaws(table, ["mig", "sap"]))
     assert "1 of 3 runs collapsed: their codes carry no information." in said
     assert "1 of 3 runs draw the same picture whatever they see." in said
-    assert "No better than codes that know nothing: 1 by mig." in said
+    assert "No better than random codes: 1 of 3 runs by mig." in said
     assert "sap" not in said
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 import torch
-from studies.bars import CORES, STEPS, records, run_inline, study_text
+from studies.bars import CORES, STEPS, inline, records, run_inline, study_text
 
 import unknot
 from unknot.core.errors import ConfigError, StoreError
@@ -15,7 +15,7 @@ from unknot.runs import records as kept
 from unknot.runs.training import Stopped
 from unknot.studies import export
 from unknot.studies.execute import driver
-from unknot.studies.execute.events import Done, Failed
+from unknot.studies.execute.events import Done, Failed, Finished, Progress
 from unknot.studies.execute.machine import Machine
 from unknot.studies.execute.run_task import run_population_task
 from unknot.studies.execute.task import Outcome, Task
@@ -257,6 +257,32 @@ def test_scoring_can_be_stopped_and_goes_on(images, tmp_path, undisturbed):
     ]
     assert '"mig"' in first
     run_inline(folder)
+    assert records(folder) == records(undisturbed)
+
+
+def test_results_of_a_model_are_there_as_soon_as_it_has_its_scores(images, tmp_path, undisturbed):
+    folder, said, seen, heard = tmp_path / "study", [], [], []
+
+    def looked_at_while_it_scores(tasks):
+        first, *others = tasks
+        with pytest.raises(Stopped):
+            run_population_task(
+                first,
+                tell=lambda phase, n: said.append((phase, n)),
+                stop=lambda: said[-1] == ("score", 3),  # one model of two metrics, and a half
+            )
+        yield Progress(first.key, "score", 3)
+        seen.extend(Study.open(folder).table())
+        yield Progress(first.key, "score", 3)
+        yield from inline([first, *others])
+
+    study = StudyFile.parse(study_text(images))
+    pool, watch = looked_at_while_it_scores, heard.append
+    driver.run(folder, study, device="cpu", workers=CORES, pool=pool, watch=watch)
+    assert [row["status"] for row in seen].count("done") == 1
+    (row,) = [row for row in seen if row["status"] == "done"]
+    assert row == next(other for other in Study.open(folder).table() if other["id"] == row["id"])
+    assert [event.models for event in heard if isinstance(event, Finished)] == [1], "said once"
     assert records(folder) == records(undisturbed)
 
 

@@ -14,16 +14,19 @@ import numpy as np
 from jaxtyping import Float
 
 from unknot.analysis.configurations import Configuration
+from unknot.analysis.effects import BOTH, effects, pooled_settings, setting_values
 from unknot.analysis.health import describe_flaws, is_sound
 from unknot.analysis.intervals import FEW, mean_interval, welch_probability
 from unknot.analysis.results import Results
 from unknot.core.errors import DataError
-from unknot.core.text import decimals, joined
+from unknot.core.text import decimals, joined, setting_label, setting_text
 
 FEW_RUNS = 10
 """Correlations of fewer runs are not worth a sentence."""
 MOST_NAMED = 3
 """Configurations that a sentence names; of more it has the number."""
+LONGEST = 90
+"""Letters of the names in a sentence; of longer ones it has the number alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +63,7 @@ def question(results: Results) -> str:
     data = {c.data for c in rivals[score]}
     return (
         f"Which of {len(rivals[score]):,} configurations has the {_extreme(results, score)} "
-        f"{score}{f' on {data.pop()}' if len(data) == 1 and data != {''} else ''}?"
+        f"{_noun(results, score)}{f' on {data.pop()}' if len(data) == 1 and data != {''} else ''}?"
     )
 
 
@@ -68,7 +71,8 @@ def claims(results: Results) -> list[str]:
     """All that the page of one dataset claims, the most important first."""
     verdicts = [v for score in results.ranked if (v := verdict(results, score))]
     sentences = [verdicts[0].text, *_other_verdicts(verdicts)] if verdicts else []
-    return [*sentences, *_no_verdict(results), *_seed_share(results), *_agreement(results)]
+    sentences += [*_no_verdict(results), *_effects(results)]
+    return [*sentences, *_seed_share(results), *_agreement(results)]
 
 
 def warnings(results: Results) -> list[str]:
@@ -105,11 +109,17 @@ def verdict(results: Results, score: str) -> Verdict | None:
     apart = [_is_higher(top, values, level) for values in rest]
     rivals = tuple(c for c, lower in zip(others, apart, strict=True) if not lower)
     bare = Verdict(score, best, others[0], rivals)
-    return replace(bare, text=_sentence(bare, _extreme(results, score), results.level))
+    extreme, noun = _extreme(results, score), _noun(results, score)
+    return replace(bare, text=_sentence(bare, extreme, noun, results.level, len(others)))
 
 
 def _extreme(results: Results, score: str) -> str:
     return "lowest" if results.sign(score) < 0 else "highest"
+
+
+def _noun(results: Results, score: str) -> str:
+    """A score in a sentence, told from an objective of the same name."""
+    return f"{score} score" if score in results.table["objective"] else score
 
 
 def _is_higher(
@@ -122,51 +132,52 @@ def _is_higher(
     return welch_probability(first, second) > level
 
 
-def _sentence(verdict: Verdict, extreme: str, level: float) -> str:
+def _sentence(verdict: Verdict, extreme: str, noun: str, level: float, others: int) -> str:
     n = len(verdict.best.sample(verdict.score).values)
     if n >= FEW:
-        return _of_interval(verdict, extreme, level)
-    return _of_range(verdict, extreme) if n > 1 else _of_one_seed(verdict, extreme)
+        return _of_interval(verdict, f"{extreme} mean {noun}", level, others)
+    most = f"{extreme} {noun}"
+    return _of_range(verdict, most, others) if n > 1 else _of_one_seed(verdict, most)
 
 
-def _of_one_seed(verdict: Verdict, extreme: str) -> str:
+def _of_one_seed(verdict: Verdict, most: str) -> str:
     return (
-        f"{verdict.best.label} has the {extreme} {verdict.score}, "
-        f"{decimals(_mean(verdict.best, verdict.score))}, with one seed: another seed may give "
-        "another order."
+        f"{verdict.best.label} has the {most}, {decimals(_mean(verdict.best, verdict.score))}, "
+        "with one seed: another seed may give another order."
     )
 
 
-def _of_range(verdict: Verdict, extreme: str) -> str:
+def _of_range(verdict: Verdict, most: str, others: int) -> str:
     best, score = verdict.best, verdict.score
     if verdict.decided:
         return (
-            f"{best.label} has the {extreme} {score} in every seed: {_range(best, score)} in "
+            f"{best.label} has the {most} in every seed: {_range(best, score)} in "
             f"{len(best.sample(score).values)} seeds, too few for an interval; next is "
             f"{verdict.second.label} with {_range(verdict.second, score)}."
         )
-    rivals = _names(verdict.rivals, lambda c: f"{c.label} ({_range(c, score)})")
+    rivals = _names(verdict.rivals, lambda c: f"{c.label} ({_range(c, score)})", others)
     return (
-        f"The seeds do not show which configuration has the {extreme} {score}: {best.label} "
+        f"The seeds do not show which configuration has the {most}: {best.label} "
         f"({_range(best, score)}) overlaps with {rivals}."
     )
 
 
-def _of_interval(verdict: Verdict, extreme: str, level: float) -> str:
+def _of_interval(verdict: Verdict, most: str, level: float, others: int) -> str:
     best, score = verdict.best, verdict.score
     values = best.sample(score).values
     low, high = mean_interval(values, level)
     interval = (
         "" if np.isnan(low) else f"{level:.0%} interval {decimals(low)} to {decimals(high)}, "
     )
-    others = (
+    ending = (
         "and the seeds separate it from all others."
         if verdict.decided
-        else f"but the seeds do not separate it from {_names(verdict.rivals, lambda c: c.label)}."
+        else "but the seeds do not separate it from "
+        f"{_names(verdict.rivals, lambda c: c.label, others)}."
     )
     return (
-        f"{best.label} has the {extreme} mean {score}: {decimals(_mean(best, score))} ({interval}"
-        f"{len(values)} seeds), {others}"
+        f"{best.label} has the {most}: {decimals(_mean(best, score))} ({interval}"
+        f"{len(values)} seeds), {ending}"
     )
 
 
@@ -197,11 +208,40 @@ def _no_verdict(results: Results) -> list[str]:
         sound = [c.label for c in group if is_sound(c, score)]
         if len(group) > 1 and len(sound) < 2:
             scores.setdefault(sound[0] if sound else "", []).append(score)
+    ends = {True: "there is nothing to compare", False: "none is best"}
     return [
-        f"By {joined(names)}, {f'{label} is the only' if label else 'there is no'} sound "
-        "configuration, so none is best."
+        f"By {joined(names)}, {f'all but {label}' if label else 'all configurations'} are "
+        f"collapsed, blank or at chance, so {ends[bool(label)]}."
         for label, names in scores.items()
     ]
+
+
+def _effects(results: Results) -> list[str]:
+    """What settings of two values do to the first score; silent where an interval has zero.
+
+    That takes `FEW` configurations and as many seeds, and no collapsed model among the pairs. As
+    several settings are looked at, the level is divided by their number.
+    """
+    table, names = results.table, results.settings
+    pooled = [n for n in pooled_settings(table, names) if len(setting_values(table, n)) == 2]
+    if not (results.ranked and pooled):
+        return []
+    score, level = results.ranked[0], 1 - (1 - results.level) / len(pooled)
+    found = [effect for n in pooled for effect in effects(table, names, n, score, level)]
+    clear = [e for e in found if e.is_clear and e.over == BOTH and not e.flawed]
+    clear.sort(key=lambda effect: -abs(effect.mean))
+    parts = [
+        f"{'adds' if effect.mean > 0 else 'takes'} {decimals(abs(effect.mean))} "
+        f"({' to '.join(map(decimals, sorted((abs(effect.low), abs(effect.high)))))}) "
+        f"{'to' if effect.mean > 0 else 'from'} the {_noun(results, score)}"
+        for effect in clear[:MOST_NAMED]
+    ]
+    named = [
+        f"{setting_label(effect.setting)} {setting_text(effect.value)} instead of "
+        f"{setting_text(effect.reference)} {part}"
+        for effect, part in zip(clear, parts, strict=False)
+    ]
+    return [f"Over all other settings and seeds, {joined(named)}."] if named else []
 
 
 def _seed_share(results: Results) -> list[str]:
@@ -222,17 +262,31 @@ def _seed_share(results: Results) -> list[str]:
 
 
 def _agreement(results: Results) -> list[str]:
-    """How scores order runs; silent of two scores or few runs."""
-    if len(results.scores) < 3 or results.runs_with(*results.scores) < FEW_RUNS:
+    """How metrics order runs; silent of two metrics or few runs.
+
+    Parts of one metric, and the same under two protocols, agree or disagree by construction.
+    """
+    scores = results.ranked  # no losses of different functions
+    if len({*map(_metric, scores)}) < 3 or results.runs_with(*scores) < FEW_RUNS:
         return []
-    agreement = results.agreement()
-    names, pairs = agreement.names, list(combinations(range(len(agreement.names)), 2))
+    agreement = results.agreement(scores)
+    names = agreement.names
+    pairs = [
+        (i, j)
+        for i, j in combinations(range(len(names)), 2)
+        if _metric(names[i]) != _metric(names[j])
+    ]
     values = [float(agreement.spearman[pair]) for pair in pairs]
     ends = [
         f"{decimals(values[k], 2)} ({names[pairs[k][0]]} and {names[pairs[k][1]]})"
         for k in (int(np.argmin(values)), int(np.argmax(values)))
     ]
     return [f"Scores order runs with rank correlations from {ends[0]} to {ends[1]}."]
+
+
+def _metric(score: str) -> str:
+    """The metric that a score is of."""
+    return score.partition("@")[0].partition(".")[0]
 
 
 def _mean(configuration: Configuration, score: str) -> float:
@@ -245,8 +299,15 @@ def _range(configuration: Configuration, score: str) -> str:
     return f"{low} to {high}" if low != high else low
 
 
-def _names(configurations: Sequence[Configuration], name: Callable[[Configuration], str]) -> str:
-    """Some configurations in a sentence, and how many more."""
+def _names(
+    configurations: Sequence[Configuration], name: Callable[[Configuration], str], others: int
+) -> str:
+    """Some configurations in a sentence and how many more; of many, how many of the others."""
     named = [name(c) for c in configurations[:MOST_NAMED]]
     more = len(configurations) - len(named)
-    return joined([*named, f"{more} more"] if more else named)
+    if more <= MOST_NAMED and sum(map(len, named)) <= LONGEST:
+        return joined([*named, f"{more} more"] if more else named)
+    if len(configurations) == 1:
+        return named[0]
+    n = len(configurations)
+    return f"all {n:,} others" if n == others else f"{n:,} of the {others:,} others"

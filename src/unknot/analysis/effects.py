@@ -26,6 +26,8 @@ from unknot.analysis.health import flaws
 from unknot.analysis.intervals import FEW, LEVEL, NAN
 from unknot.analysis.plain_table import column, numbers
 
+BOTH = "configurations and seeds"
+"""What an interval is over where there are enough of either."""
 MOST_VALUES = 8
 """Of a setting whose effect is shown."""
 COVERAGE: dict[str, dict[tuple[int, int], float]] = {

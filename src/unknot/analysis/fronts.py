@@ -51,15 +51,21 @@ def front(means: Means) -> Front:
     """
     (score, cost), sign = means.scores, means.sign[0]
     there = np.isfinite(means.values).all(1)
+    sound = means.sound[there].all(1)
     if not there.any():
         raise DataError(f"No configuration has both '{score}' and '{cost}'.")
     gain, price = means.values[there].T
-    on = undominated(sign * gain, price)
+    # Nothing is bought by a model that collapsed or is at chance.
+    gains = np.where(sound, sign * gain, -np.inf)
+    on = undominated(gains, price) & sound
     with_both = tuple(c for c, both in zip(means.configurations, there, strict=True) if both)
     share = np.full(len(gain), NAN)
     if all(has_enough_seeds(with_both, name) for name in means.scores):
-        again = [undominated(sign * study[there, 0], study[there, 1]) for study in means.draws]
-        share = np.mean(again, axis=0)
+        again = [
+            undominated(np.where(sound, sign * study[there, 0], -np.inf), study[there, 1])
+            for study in means.draws
+        ]
+        share = np.mean(again, axis=0) * sound
     left = int((~there).sum())
     return Front(
         score,

@@ -74,8 +74,10 @@ def describe_flaws(table: Columns, scores: Sequence[str]) -> list[str]:
     ]  # fmt: skip
     chance = {score: sum(at_chance(table, score)) for score in scores}
     if any(chance.values()):
-        parts = [f"{count} by {score}" for score, count in chance.items() if count]
-        sentences.append(f"No better than codes that know nothing: {joined(parts)}.")
+        counts_by_score = [(score, count) for score, count in chance.items() if count]
+        first = f"{counts_by_score[0][1]} of {n:,} runs by {counts_by_score[0][0]}"
+        parts = [first, *(f"{count} by {score}" for score, count in counts_by_score[1:])]
+        sentences.append(f"No better than random codes: {joined(parts)}.")
     if sentences:
-        sentences.append("Configurations where half the runs are such are never called best.")
+        sentences.append("A configuration with half its runs among these is never called best.")
     return sentences

@@ -30,13 +30,14 @@ def decimals(value: int | float, digits: int = 3) -> str:
 
     Example:
         >>> [decimals(x) for x in (0.12345, -0.0004, 27.71, 113.125, 18000.0)]
-        ['0.123', '−0.000', '27.71', '113.1', '18,000']
+        ['0.123', '0.000', '27.71', '113.1', '18,000']
     """
     if not math.isfinite(value):
         return number(value)
     size = abs(value)
     places = digits if size < 10 else max(0, digits - 1) if size < 100 else 1 if size < 1000 else 0
-    return f"{value:,.{places}f}".replace("-", "−")
+    # Adding zero takes the sign from a zero.
+    return f"{round(value, places) + 0.0:,.{places}f}".replace("-", "−")
 
 
 def compact(value: int | float) -> str:

@@ -51,6 +51,8 @@ NOTE_LETTERS = 16
 """Of a note that go into an inch."""
 LONGEST_LABEL = 48
 """Characters of a tick or of an entry of a legend."""
+LONGEST_ENTRY = 64
+"""Letters of an entry of a legend, which has a row of its own where it is long."""
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
@@ -180,7 +182,7 @@ def shorten_labels(figure: Figure) -> None:
                 formatter.seq = [shorten(text, LONGEST_LABEL) for text in formatter.seq]
     for box in filter(None, boxes):
         for label in box.get_texts():
-            label.set_text(shorten(label.get_text(), LONGEST_LABEL))
+            label.set_text(shorten(label.get_text(), LONGEST_ENTRY))
 
 
 def arrange(figure: Figure) -> None:

@@ -393,36 +393,49 @@ class Store:
             key: Of the population.
             outcome: The fields of a `task.Outcome`, records of scores as in their file.
         """
-        members, scores = outcome["members"], outcome["scores"]
-        share = outcome["seconds"] / len(members)
-        shared = outcome["step"], share, outcome["device"], json.dumps(outcome["versions"])
         with self.writing() as db:
-            db.executemany(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
-                (
-                    (m["id"], m["status"], m["diverged_at"], *shared, json.dumps(m["last"]))
-                    for m in members
-                ),
-            )
-            measures = [
-                (s["metric"], s["protocol"]["name"], _options(s), s["unknot"]) for s in scores
-            ]
-            columns = "metric, protocol, options, code"
-            numbers = _numbers(db, "measures", columns, measures)
-            db.executemany(
-                "INSERT INTO scores VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (
-                    (s["id"], number, name, value, "; ".join(s["remarks"]))
-                    for s, number in zip(scores, numbers, strict=True)
-                    # A score that does not apply is a row too: it says why there is no number.
-                    for name, value in (s["values"] or {s["metric"]: None}).items()
-                ),
-            )
+            _add_results(db, outcome, len(outcome["members"]))
             db.execute(
                 "UPDATE populations SET status = ?, error = NULL, done = steps, phase = 'train' "
                 "WHERE key = ?",
                 (DONE, key),
             )
+
+    def add_models(self, outcome: Mapping[str, Any], size: int) -> None:
+        """Record what came of some models of a population at work.
+
+        Args:
+            outcome: The fields of a `task.Outcome` that has these models.
+            size: Models of the population.
+        """
+        with self.writing() as db:
+            _add_results(db, outcome, size)
+
+
+def _add_results(db: sqlite3.Connection, outcome: Mapping[str, Any], size: int) -> None:
+    """Add runs and scores of a population of so many models; what is there stays as it is."""
+    scores = outcome["scores"]
+    share = outcome["seconds"] / size
+    shared = outcome["step"], share, outcome["device"], json.dumps(outcome["versions"])
+    db.executemany(
+        "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
+        (
+            (m["id"], m["status"], m["diverged_at"], *shared, json.dumps(m["last"]))
+            for m in outcome["members"]
+        ),
+    )
+    measures = [(s["metric"], s["protocol"]["name"], _options(s), s["unknot"]) for s in scores]
+    columns = "metric, protocol, options, code"
+    numbers = _numbers(db, "measures", columns, measures)
+    db.executemany(
+        "INSERT INTO scores VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (
+            (s["id"], number, name, value, "; ".join(s["remarks"]))
+            for s, number in zip(scores, numbers, strict=True)
+            # A score that does not apply is a row too: it says why there is no number.
+            for name, value in (s["values"] or {s["metric"]: None}).items()
+        ),
+    )
 
 
 def _note(db: sqlite3.Connection, facts: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from unknot.cli.screen import Screen
 from unknot.cli.study import board
-from unknot.studies.execute.events import Progress, Warned
+from unknot.studies.execute.events import Done, Finished, Progress, Warned
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -48,3 +48,16 @@ def test_a_line_says_what_is_trained_and_what_is_scored():
     assert counts.line().startswith("93%, 4 of 7 models done, scoring 23 of 30, ")
     counts.add(Progress("b", "score", 1))
     assert counts.line().startswith("100%, 4 of 7 models done, training done, scoring 24 of 35, ")
+
+
+def test_models_count_as_soon_as_they_have_their_scores():
+    counts = board.Board()
+    counts.sizes, counts.metrics = {"a": (4, 100)}, 5
+    counts.add(Progress("a", "score", 7))
+    counts.add(Finished("a", 1))
+    assert counts.line().startswith("100%, 1 of 4 models done, training done, scoring 7 of 20, ")
+    counts.add(Progress("a", "score", 16))
+    counts.add(Finished("a", 3))
+    assert "3 of 4 models done" in counts.line()
+    counts.add(Done("a", None))
+    assert "4 of 4 models done" in counts.line(), "none twice"

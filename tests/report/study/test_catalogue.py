@@ -57,11 +57,11 @@ def test_figures_have_numbers_titles_and_captions(found):
     assert all(one.rows and one.figure.get_suptitle() for one in drawn.values())
     captions = {name: caption(one.figure).replace("\n", " ") for name, one in drawn.items()}
     assert captions["spread"] == (
-        "Box: middle 50 %; bar: median; cross: mean; dots: outliers (all runs if ≤ 10). "
-        "Not shown, counted at the right of their rows: 1 diverged. Baselines, dashed: beta_vae."
+        "Dots: runs; cross: mean. Not shown, counted at the right of their rows: 1 diverged. "
+        "Baselines, dashed: beta_vae."
     )
     assert captions["cumulative"].startswith("Counted as below all others: 1 diverged.")
-    assert captions["trade-off-mig"] == "Baselines, dashed: beta_vae."
+    assert captions["trade-off-mig"] == "Bars: range of the seeds. Baselines, dashed: beta_vae."
     assert captions["rate-distortion"].startswith("1 runs that diverged or lack one of the two")
     assert captions["correlations"].startswith("Over 29 runs.")
     assert captions["shares"] == "1 runs that diverged were left out"

@@ -12,6 +12,7 @@ from report.study_pages import rows, write
 from unknot.analysis import Results
 from unknot.core.errors import ConfigError
 from unknot.report.study import figures
+from unknot.report.study.blocks import Part
 from unknot.report.study.figures.swept_value import distinct_texts
 
 MODELS = ("beta_vae", "ada_gvae")
@@ -178,7 +179,7 @@ def test_a_page_of_too_many_lines_has_none(tmp_path):
 
 def test_two_objectives_back_to_back_on_each_dataset():
     both = [*derived(), *derived("xysquares", 12288)]
-    drawn = figures.split_objectives.draw(Results(both), ["mig"])
+    drawn = figures.split_pooled.draw(Results(both), ["mig"])
     (axes,) = drawn.figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["dsprites", "xysquares"]
     halves = [c.get_paths()[0].vertices[:, 1] for c in axes.collections[::2]]
@@ -192,8 +193,35 @@ def test_two_objectives_back_to_back_on_each_dataset():
     assert [row["data"] for row in drawn.rows] == ["dsprites"] * 32 + ["xysquares"] * 32
     assert names(drawn) == list(MODELS)
     three = [*both, {**both[0], "objective": "ae"}]
-    with pytest.raises(ConfigError, match="two halves; got the objectives beta_vae, ada_gvae, ae"):
-        figures.split_objectives.draw(Results(three), ["mig"])
+    with pytest.raises(
+        ConfigError, match="two halves; 'objective' has 3 values: beta_vae, ada_gvae, ae"
+    ):
+        figures.split_pooled.draw(Results(three), ["mig"])
+
+
+def test_two_values_of_any_setting_back_to_back_pooled_over_the_others():
+    """Also of the objective and the data; a loss is no panel where the objective differs."""
+    rows = [
+        {"objective": "vae", "objective.likelihood": name, "data": "xysquares", "data.spacing": n,
+         "net.latents": z, "seed": s, "mig": 10 * (name == "mse") + n + s / 10, "recon": 1.0 * z}
+        for name in ("mse", "overlap") for n in (1, 2) for z in (6, 10) for s in range(3)
+    ]  # fmt: skip
+    part = Part(Results(rows, ["mig"], losses=["recon"]))
+    figures_of_part = {f.name: f for f in figures.split_pooled.applies(part)}
+    assert set(figures_of_part) == {
+        "split-all-objective-likelihood", "split-all-data-spacing", "split-all-net-latents",
+    }  # fmt: skip
+    likelihood = figures_of_part["split-all-objective-likelihood"].draw()
+    assert names(likelihood) == ["mse", "overlap"]
+    assert [axes.get_title(loc="left") or axes.get_title() for axes in likelihood.figure.axes] == [
+        "mig"
+    ]
+    crosses = [line.get_xdata()[0] for line in likelihood.figure.axes[0].lines
+               if line.get_marker() == "x"]  # fmt: skip
+    assert crosses == pytest.approx([11.6, 1.6])
+    assert {row["objective.likelihood"] for row in likelihood.rows} == {"mse", "overlap"}
+    spacing = figures_of_part["split-all-data-spacing"].draw()
+    assert len(spacing.figure.axes) == 2, "reconstruction is the same function"
 
 
 def test_a_page_of_two_objectives_has_them_once(tmp_path):

@@ -21,6 +21,7 @@ from unknot.report.study.without_labels import (
     choices,
     describe_choices,
     measure_unlabelled,
+    question_and_answer,
     total_loss,
 )
 
@@ -66,6 +67,22 @@ def test_each_criterion_chooses_by_its_own_value():
 def test_seeds_that_overlap_decide_nothing():
     results = results_of({1.0: [20.0, 31.0], 4.0: [21.0, 30.0]})
     assert "do not separate it from 1 other" in choices(results, [])[LOSS].sure
+    measured = known(results, [(0.2, 0.4), (0.3, 0.5)], [(0.2, 0.3), (0.4, 0.5)])
+    chosen = choices(results, measured)
+    assert chosen[UDR].sure == "its models overlap with those of 1 other"
+    assert chosen[RANKS].sure == "its models are above all others"
+
+
+def test_the_page_asks_first_and_answers_with_its_uncertainty():
+    results = results_of({1.0: [20.0, 31.0], 4.0: [21.0, 30.0]}, data="faces")
+    measured = known(results, [(0.2, 0.4), (0.3, 0.5)], [(0.4, 0.5), (0.2, 0.3)])
+    asked, answer = question_and_answer(results, measured)
+    assert asked == "Which of 2 configurations for faces, without labels?"
+    assert "UDR would choose beta_vae beta 4 but cannot tell it from 1 other" in answer
+    assert "agreement of seeds would choose beta_vae beta 1." in answer
+    assert answer.endswith("They disagree. No labels say which is best.")
+    nothing = question_and_answer(results_of({1.0: [20.0]}), [])[1]
+    assert nothing == "No labels say which is best."
 
 
 def test_collapsed_models_are_not_chosen_though_they_agree():

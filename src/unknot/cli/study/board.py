@@ -32,6 +32,8 @@ class Board:
         """Models and steps of each population."""
         self.at: dict[str, tuple[str, int]] = {}
         """What is being done to those at work, and how far it is."""
+        self.finished: dict[str, int] = {}
+        """Models of those at work that have all their scores."""
         self.ended: dict[str, bool] = {}
         """Whether those at their end succeeded."""
         self.metrics = 0
@@ -70,7 +72,15 @@ class Board:
 
     def add(self, event: "Event") -> None:
         """Count an event."""
-        from unknot.studies.execute.events import Divided, Done, Failed, Lost, Progress, Warned
+        from unknot.studies.execute.events import (
+            Divided,
+            Done,
+            Failed,
+            Finished,
+            Lost,
+            Progress,
+            Warned,
+        )
 
         if isinstance(event, Divided):
             members, steps = self.sizes.pop(event.key)
@@ -86,6 +96,9 @@ class Board:
             if event.text not in self.warnings:
                 self.warnings.append(event.text)
             return
+        if isinstance(event, Finished):
+            self.finished[event.key] = event.models
+            return
         if isinstance(event, Progress):
             before = self.at.get(event.key)
             self.at[event.key] = event.phase, event.done
@@ -94,6 +107,7 @@ class Board:
                 self.model_steps += gained * self.sizes[event.key][0]
             return
         self.at.pop(event.key, None)
+        self.finished.pop(event.key, None)
         if isinstance(event, Done | Failed):
             self.ended[event.key] = isinstance(event, Done)
         if isinstance(event, Failed):
@@ -127,6 +141,7 @@ class Board:
         models = {True: 0, False: 0}
         for key, well in self.ended.items():
             models[well] += self.sizes[key][0]
+        models[True] += sum(self.finished.values())
         parts = [f"{self.share:.0%}", f"{models[True]:,} of {self.models:,} models done"]
         if models[False]:
             parts.append(f"{models[False]:,} failed")

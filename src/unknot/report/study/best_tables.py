@@ -52,8 +52,8 @@ def winners(results: Results) -> list[Grid]:
     }
     table = without_empty_columns(grid(results.winners, columns))
     note = (
-        f"Separated: where both have {FEW} seeds, by Welch's t-test at {LEVEL:.0%}, corrected for "
-        "the number of configurations; else where ranges do not overlap."
+        f"Separated: where both have {FEW} seeds or more, by Welch's t-test at {LEVEL:.0%}, "
+        "corrected for the number of configurations; else where ranges do not overlap."
     )
     if AGAIN in table.head:
         note += (

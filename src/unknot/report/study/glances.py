@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from unknot.core.text import counted
+from unknot.analysis import Results
+from unknot.core.text import counted, joined
 from unknot.engine.device import threads
 from unknot.report.html import data_uri
 from unknot.report.model import views
@@ -13,6 +14,7 @@ from unknot.report.model.latents import measure_latents
 from unknot.report.study.blocks import FigureKeeper, Part
 from unknot.report.study.models import show_model
 from unknot.report.study.typical_runs import TypicalRun, best_run, model_name, typical_runs
+from unknot.report.study.without_labels import choices
 from unknot.report.style import png
 from unknot.runs.run import Run
 from unknot.studies.study import Study
@@ -57,6 +59,8 @@ def show_models(
 ) -> list[dict[str, Any]]:
     """Pictures of the best and the median model of each objective and dataset.
 
+    Without labels they are of the configurations that a criterion would choose.
+
     Args:
         study: Whose models they are.
         parts: Of the page, by dataset.
@@ -87,8 +91,46 @@ def show_models(
 
     models = []
     for data, part in parts.items():
-        for typical in typical_runs(part.results.configurations, score):
-            title = typical.configuration.label + (f" on {data}" if part.prefix else "")
+        by_label = _choosers(part)
+        names = list[str]()
+        for typical in typical_runs(part.results.configurations, score, list(by_label)):
+            label = typical.configuration.label
+            title = label + (f" on {data}" if part.prefix else "")
+            if label in by_label:
+                title += f": {joined(by_label[label])} would choose it"
             name = model_name(part.prefix, typical)
+            name += f"-{names.count(name) + 1}" if name in names else ""
+            names.append(model_name(part.prefix, typical))
             models += keep.attempt(name, show, typical, name, title)
     return models
+
+
+def _choosers(part: Part) -> dict[str, list[str]]:
+    """Criteria by the configuration that they would choose; none of data with labels."""
+    labels: dict[str, list[str]] = {}
+    for name, choice in choices(part.results, part.unlabelled).items() if part.unlabelled else ():
+        labels.setdefault(choice.label, []).append(name)
+    return labels
+
+
+def describe_models(results: Results, score: str, *, unlabelled: bool) -> str:
+    """Which models are shown, and what that does not say.
+
+    Args:
+        results: Whose models they are.
+        score: That they were chosen by.
+        unlabelled: Whether there are no labels, so that criteria chose configurations.
+    """
+    seeds = "(of an even number, the worse of the middle two). The median model is a typical one."
+    if unlabelled:
+        return (
+            "The configurations that a criterion without labels would choose, and of their seeds "
+            f"the one with the best {score} and the median one {seeds}"
+        )
+    text = (
+        f"Of each objective the configuration with the best mean of {score}, and of its seeds the "
+        f"best one and the median one {seeds}"
+    )
+    if score in results.unranked:
+        text += f" That makes no configuration the best: {results.unranked[score]}."
+    return text

@@ -86,16 +86,18 @@ def write_report(
     for data, of_data in results.by_data.items():
         say(f"drawing {data}" if data else "drawing")
         part = _part(source, of_data, file_prefix(results, data), published)
-        unlabelled = keep.attempt(f"{part.prefix}without-labels", _unlabelled, study, of_data, say)
-        parts[data] = replace(part, chance=chance.get(data, {}), unlabelled=unlabelled)
+        measured = keep.attempt(f"{part.prefix}without-labels", _unlabelled, study, of_data, say)
+        parts[data] = replace(part, chance=chance.get(data, {}), unlabelled=measured)
         pages[data] = {"name": data, "several": several, **_page_of(parts[data], keep)}
     over = over_datasets(Part(results), keep) if several else None
     score = [*results.ranked, *results.scores][0]
-    models = []
+    models, models_text = [], ""
     if study:  # a table needs no torch
-        from unknot.report.study.glances import show_models
+        from unknot.report.study.glances import describe_models, show_models
 
         models = show_models(study, parts, score, device, keep, say)
+        unlabelled = any(part.unlabelled for part in parts.values())
+        models_text = describe_models(results, score, unlabelled=unlabelled)
     files = write_specs(study, folder) if study else []
     page = render(
         "study/page.html",
@@ -110,6 +112,7 @@ def write_report(
         parts=pages,
         over=over,
         models=models,
+        models_text=models_text,
         study=study,
         toml=toml,
         shared=text.shared_settings(results),
@@ -198,6 +201,10 @@ def _page_of(part: Part, keep: FigureKeeper) -> dict[str, Any]:
     asked = question(results)
     said = claims(results)
     verdict, findings = ("", said) if not asked else (said[0], said[1:])
+    if part.unlabelled and not asked:  # torch is there, as models were compared
+        from unknot.report.study.without_labels import question_and_answer
+
+        asked, verdict = question_and_answer(results, part.unlabelled)
     head = {"question": asked, "verdict": verdict, "findings": findings}
     if not results.scores:
         return {**head, "warnings": [], "sections": []}

@@ -67,10 +67,11 @@ def _trade_offs_text(part: Part) -> str:
     if scores_with_cost(part.results):
         return (
             "A high score means little if the model cannot reconstruct its images. Score against "
-            "reconstruction: bars are standard errors, and rings mark the Pareto front, where no "
-            "other configuration scores better at an equal or better reconstruction. Rate and "
-            "distortion: marks are means over seeds, small dots are runs; grey lines, where the "
-            "loss is a log-likelihood, join points of equal ELBO."
+            "reconstruction: means over seeds, and rings on the Pareto front, where no other "
+            "configuration scores better at an equal or better reconstruction. Each likelihood has "
+            "figures of its own, as losses of two cannot be compared. Rate and distortion: marks "
+            "are means over seeds, dots are runs; grey lines, where the loss is a log-likelihood, "
+            "join points of equal ELBO."
         )
     return "Information in the codes (rate) against reconstruction loss (distortion)."
 
@@ -163,7 +164,7 @@ SECTIONS = (
         "spread",
         "How scores spread over seeds",
         _spread_text,
-        files=("spread", "split_objectives", "cumulative", "split_settings"),
+        files=("spread", "split_pooled", "cumulative", "split_settings"),
     ),
     Kind(
         "swept-value",
@@ -251,7 +252,7 @@ DATASETS = Kind(
     "datasets",
     "From dataset to dataset",
     "A value that is best on one dataset may be the worst on another.",
-    files=("split_objectives", "swept_value", "transfer"),
+    files=("split_pooled", "swept_value", "transfer"),
 )
 
 

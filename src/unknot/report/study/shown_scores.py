@@ -74,12 +74,23 @@ def _headline(results: Results, names: Sequence[str]) -> list[str]:
     """The scores to show: no parts of others but prominent ones, none twice, none that are not."""
     headline: list[str] = []
     for name in names:
-        wholes = [n for n in names if name.startswith(f"{n}.")]
+        wholes = [n for n in names if is_part(name, n)]
         prominent = not wholes or name.partition("@")[0] in PROMINENT_PARTS
         twice = any(results.table[name] == results.table[n] for n in wholes)
         if results.has(name) and prominent and not twice:
             headline.append(name)
     return headline[:MOST]
+
+
+def is_part(name: str, whole: str) -> bool:
+    """Whether a column is a part of a score by the same protocol.
+
+    Example:
+        >>> is_part("dci.error@study2019", "dci@study2019"), is_part("dci.error", "dci@study2019")
+        (True, False)
+    """
+    (part, _, protocol), (score, _, other) = name.partition("@"), whole.partition("@")
+    return protocol == other and part.startswith(f"{score}.")
 
 
 def _some(names: Sequence[str]) -> str:

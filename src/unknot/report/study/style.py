@@ -22,7 +22,17 @@ from unknot.core.csv_files import csv_text
 from unknot.core.files import inside, write_whole
 from unknot.core.text import setting_label, setting_text
 from unknot.report.labels import place_labels
-from unknot.report.style import CYCLE, INK, MUTED, RULE, new_figure, number_ticks, png, svg
+from unknot.report.style import (
+    CYCLE,
+    INK,
+    LONGEST_ENTRY,
+    MUTED,
+    RULE,
+    new_figure,
+    number_ticks,
+    png,
+    svg,
+)
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
@@ -35,6 +45,11 @@ FEW = 10
 """Runs up to which each is a dot of its own: quartiles of fewer say nothing."""
 SHIFT = 1.5
 """Points of a panel that a line is drawn beside the next."""
+
+HANDLE = 0.5
+"""Inches of an entry of a legend without its name."""
+LETTER = 0.07
+"""Inches of a letter in a legend."""
 
 MeansLine = Sequence[Sequence[float]]
 """Places, means, and lower and upper ends of intervals."""
@@ -205,7 +220,10 @@ def legend(
     across: int = 3,
     notes: Sequence[str] = (),
 ) -> None:
-    """The looks in rows below the panels, and lines above them that say what else to know."""
+    """The looks in rows below the panels, and lines above them that say what else to know.
+
+    At most so many are side by side, and fewer where their names would not fit.
+    """
     handles = [
         Line2D(
             [], [], color=look.color, marker=look.marker, markersize=4.5, linestyle=look.dash,
@@ -215,8 +233,11 @@ def legend(
         else look
         for look in looks.values()
     ]  # fmt: skip
+    letters = max(min(len(name), LONGEST_ENTRY) for name in looks) if looks else 0
+    fitting = int(float(figure.get_size_inches()[0]) / (HANDLE + LETTER * letters))
     box = figure.legend(
-        handles, list(looks), loc="outside lower left", ncols=min(len(looks), across),
+        handles, list(looks), loc="outside lower left",
+        ncols=max(1, min(len(looks), across, fitting)),
         alignment="left", title="\n".join(note for note in notes if note) or None,
     )  # fmt: skip
     box.get_title().set_color(MUTED)

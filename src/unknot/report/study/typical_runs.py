@@ -22,11 +22,18 @@ class TypicalRun:
     value: float
 
 
-def typical_runs(configurations: Sequence[Configuration], score: str) -> list[TypicalRun]:
+def typical_runs(
+    configurations: Sequence[Configuration], score: str, labels: Sequence[str] = ()
+) -> list[TypicalRun]:
     """For each objective, of the configuration with the best mean the run with the median score.
 
     A sound configuration comes before all that are not. Of an even number of runs, the worse of the
     two in the middle.
+
+    Args:
+        configurations: Of one dataset.
+        score: That runs are chosen by.
+        labels: Of configurations; of these instead, each at its place.
     """
     sign = -1.0 if lower_is_better(score) else 1.0
     best: dict[str, tuple[tuple[bool, float], Configuration]] = {}
@@ -35,7 +42,11 @@ def typical_runs(configurations: Sequence[Configuration], score: str) -> list[Ty
         merit = is_sound(configuration, score), mean
         if configuration.objective not in best or merit > best[configuration.objective][0]:
             best[configuration.objective] = merit, configuration
-    ranked = [_runs_by_score(configuration, score, sign) for _, configuration in best.values()]
+    chosen = [configuration for _, configuration in best.values()]
+    if labels:
+        by_label = {c.label: c for c in configurations if c.has(score)}
+        chosen = [by_label[label] for label in labels if label in by_label]
+    ranked = [_runs_by_score(configuration, score, sign) for configuration in chosen]
     return [runs[(len(runs) - 1) // 2] for runs in ranked]
 
 

@@ -5,7 +5,7 @@ found the same latents. None of them knows what a latent should mean.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from unknot.report.study.blocks import (
     number_cell,
     text_cell,
 )
-from unknot.report.study.figures.rate_distortion import LEARNT_VARIANCE, NATS, likelihood_name
+from unknot.report.study.likelihoods import LEARNT_VARIANCE, NATS, likelihood_name
 from unknot.report.study.specs import SPECS
 from unknot.report.study.style import swept_text
 from unknot.studies.study import Study
@@ -86,6 +86,8 @@ class Choice:
 
     label: str
     """Of the configuration."""
+    rivals: int
+    """Configurations that it cannot tell from this one."""
     sure: str
     """How sure that is, in words."""
     id: str = ""
@@ -196,32 +198,50 @@ def choices(results: Results, measured: Sequence[Unlabelled]) -> dict[str, Choic
     if (rows := total_loss(results)) and (
         found := verdict(Results(rows, [LOSS], lower=[LOSS]), LOSS)
     ):
-        rivals = counted(len(found.rivals), "other")
-        sure = f"the seeds do not separate it from {rivals}"
+        sure = f"the seeds do not separate it from {counted(len(found.rivals), 'other')}"
         sure = "the seeds separate it from all others" if found.decided else sure
-        chosen[LOSS] = Choice(found.best.objective, sure)
+        chosen[LOSS] = Choice(found.best.objective, len(found.rivals), sure)
     for criterion in (UDR, RANKS):
         able = [one for one in measured if one.is_sound and one.values(criterion)]
         if len(able) > 1:
             best = max(able, key=lambda one: one.mean(criterion))
             agreed = best.ids[int(np.argmax(best.values(criterion)))]
-            sure = "not tested: values of pairs depend on each other"
-            chosen[criterion] = Choice(best.configuration.label, sure, agreed)
+            least = min(best.values(criterion))
+            rivals = sum(one is not best and max(one.values(criterion)) >= least for one in able)
+            sure = "its models are above all others"
+            if rivals:
+                sure = f"its models overlap with those of {counted(rivals, 'other')}"
+            chosen[criterion] = Choice(best.configuration.label, rivals, sure, agreed)
     return chosen
+
+
+def question_and_answer(results: Results, measured: Sequence[Unlabelled]) -> tuple[str, str]:
+    """What a page without labels is asked first, and what the criteria say to that."""
+    n, data = len(results.configurations), {c.data for c in results.configurations} - {""}
+    place = f" for {data.pop()}" if len(data) == 1 else ""
+    answer = f"{_describe_choice(choices(results, measured))}No labels say which is best."
+    return f"Which of {n:,} configurations{place}, without labels?", answer
+
+
+def _describe_choice(chosen: Mapping[str, Choice]) -> str:
+    """What the criteria would choose, and whether they agree; empty where none would."""
+    if not chosen:
+        return ""
+    parts = [
+        f"{name} would choose {choice.label}"
+        + (f" but cannot tell it from {counted(choice.rivals, 'other')}" if choice.rivals else "")
+        for name, choice in chosen.items()
+    ]
+    text = f"{joined(parts)}.".replace("the loss", "The loss", 1)
+    if len(chosen) > 1:
+        labels = {choice.label for choice in chosen.values()}
+        text += " They disagree." if len(labels) > 1 else " They agree."
+    return f"{text} "
 
 
 def describe_choices(results: Results, measured: Sequence[Unlabelled]) -> str:
     """What the criteria would choose, whether they agree, and what they cannot tell."""
-    chosen = choices(results, measured)
-    text = ""
-    if chosen:
-        parts = [f"{name} would choose {choice.label}" for name, choice in chosen.items()]
-        text = f"{joined(parts)}.".replace("the loss", "The loss", 1)
-        labels = {choice.label for choice in chosen.values()}
-        if len(chosen) > 1:
-            text += " They disagree." if len(labels) > 1 else " They agree."
-        text += " "
-    return text + (
+    return _describe_choice(choices(results, measured)) + (
         "There are no labels here, so nothing says which configuration is best. The loss recon + "
         "kl, minus the ELBO but for a constant, prefers models that describe images well, whether "
         "or not a latent means one thing. UDR and agreement of seeds are high where models of "
@@ -258,7 +278,8 @@ def unlabelled_tables(
         f"Means over models; below them their range. {UDR}: Duan et al. 2020, by a lasso; {RANKS}: "
         "the same by rank correlations. Equal latents in all seeds give 0.9 and 1. Both are from "
         f"the codes of up to {ROWS:,} images of up to {counted(most, 'model')} of each "
-        f"configuration. A latent is in use above {UNUSED:g} nats."
+        "configuration. How sure: values of pairs depend on each other, so ranges are compared, "
+        f"and nothing is tested. A latent is in use above {UNUSED:g} nats."
     )
     file = folder.table(f"{prefix}without-labels", [_record(one) for one in measured])
     return [*grids, Grid(head, rows, note=note, file=file)]

@@ -19,7 +19,8 @@ from unknot.runs.folder import RunFolder
 from unknot.runs.training import Stopped
 from unknot.studies.database import FILE, SEAL
 from unknot.studies.execute import rebuild, stages, task
-from unknot.studies.execute.events import Done, Event, Failed, Pool, Progress
+from unknot.studies.execute.events import Done, Event, Failed, Finished, Pool, Progress
+from unknot.studies.execute.finished_models import Lookout
 from unknot.studies.execute.halving import halve
 from unknot.studies.execute.local import local
 from unknot.studies.execute.machine import Machine
@@ -309,6 +310,7 @@ def _perform_all(
         stop=stop,
     )
     events = (pool or here_alone)(tasks)
+    task_of, lookout = {each.key: each for each in tasks}, Lookout(time.monotonic)
     progress: dict[str, tuple[str, int]] = {}
     halves: list[str] = []
     last_write = 0.0
@@ -325,9 +327,15 @@ def _perform_all(
                     event, halves = division, [*halves, *division.parts]
                 else:
                     store.fail(event.key, event.error)
-            elif time.monotonic() - last_write >= WRITE_EVERY:
-                last_write = time.monotonic()
-                store.progress(progress)
+            else:
+                if time.monotonic() - last_write >= WRITE_EVERY:
+                    last_write = time.monotonic()
+                    store.progress(progress)
+                if isinstance(event, Progress) and event.phase == "score":
+                    whole = task_of[event.key]
+                    if outcome := lookout.look(whole):
+                        store.add_models(asdict(outcome), len(whole.members))
+                        watch(Finished(event.key, len(outcome.members)))
             watch(event)
             if stop():  # pools of other machines are not asked
                 raise Stopped

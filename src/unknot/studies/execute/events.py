@@ -23,6 +23,15 @@ class Progress:
 
 
 @dataclass(frozen=True)
+class Finished:
+    """Some models of a population that is being scored have all their scores."""
+
+    key: str
+    models: int
+    """How many by now."""
+
+
+@dataclass(frozen=True)
 class Done:
     """A population is trained and scored."""
 
@@ -76,7 +85,7 @@ class Divided:
     """What was wrong with it; empty where the failed parts say so."""
 
 
-Event: TypeAlias = Progress | Done | Scored | Failed | Lost | Warned | Divided
+Event: TypeAlias = Progress | Finished | Done | Scored | Failed | Lost | Warned | Divided
 """Each task ends with one `Done` or `Scored`, or one `Failed`."""
 Pool: TypeAlias = Callable[[Sequence[Task]], Iterator[Event]]
 """Whoever performs tasks: processes of this machine, or a cluster. Events may come in any order."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from unknot.analysis import Results
 from unknot.report.study.blocks import Figure, Part
+from unknot.report.study.likelihoods import by_likelihood
 from unknot.report.study.style import DataFigure, panels
 from unknot.report.style import INK, PAPER, SIGNS, footnote, show_frame, styled
 
@@ -26,7 +27,9 @@ SIDE_BY_SIDE = 6
 def applies(part: Part) -> Iterator[Figure]:
     """Two maps, where two scores vary over four runs or more."""
     results = part.results
-    varied = [score for score in results.panels if results.varies(score)]
+    # Losses of several likelihoods are several functions, which have no order in common.
+    names = results.panels if len(by_likelihood(results)) == 1 else results.scores
+    varied = [score for score in names if results.varies(score)]
     if len(varied) < 2 or results.runs_with(*varied[:2]) < 4:
         return
     yield Figure("agreement", "correlations", partial(draw, results, varied))

@@ -17,6 +17,7 @@ from unknot.core.files import file_stem
 from unknot.core.text import number
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import run_rows
+from unknot.report.study.likelihoods import NATS, likelihood_name
 from unknot.report.study.style import (
     DataFigure,
     Mark,
@@ -28,14 +29,12 @@ from unknot.report.study.style import (
 )
 from unknot.report.style import INK, MUTED, PAPER, RULE, SMALL, set_panel, styled
 
-NATS = ("bernoulli", "poisson", "negative_binomial")
-"""Likelihoods whose loss is minus the logarithm of a probability, with nothing left out."""
 IMAGES = {"dsprites": 737_280}
 """Datasets of black and white images of which none is seen more often than another."""
+MANY = 400
+"""Runs from which on points are small and faint."""
 PLAIN: tuple[Any, ...] = (None, False, "singles", (), [], "()", "[]")
 """Settings of data and samplers with which every image is drawn equally often, as it is."""
-LEARNT_VARIANCE = ("sigma_vae",)
-"""Objectives that divide the squared error by a variance of their own."""
 
 
 def applies(part: Part) -> Iterator[Figure]:
@@ -53,19 +52,6 @@ def applies(part: Part) -> Iterator[Figure]:
             suffix = "" if alone else f"-{file_stem(likelihood or 'unknown')}"
             show = partial(draw, results, likelihood=likelihood)
             yield Figure("trade-offs", f"rate-distortion{suffix}", show)
-
-
-def likelihood_name(configuration: Configuration) -> str:
-    """The likelihood that a reconstruction loss belongs to; empty where the table has none."""
-    settings = configuration.settings
-    name = settings.get("objective.likelihood", "")
-    if any(key.startswith("objective.likelihood.") for key in settings):
-        name = "overlap"
-    return (
-        f"{configuration.objective} {name}"
-        if configuration.objective in LEARNT_VARIANCE
-        else (str(name))
-    )
 
 
 def entropy(configuration: Configuration) -> float:
@@ -121,7 +107,11 @@ def draw(
         rows += run_rows(configuration, **columns, shown=complete)
         if points.size:
             color = looked[configuration.objective].color
-            axes.plot(*points, ".", color=color, markersize=2.5, alpha=0.35, markeredgewidth=0)
+            faint = len(results.table["objective"]) > MANY
+            axes.plot(
+                *points, ".", color=color, markersize=2.5 if faint else 5, markeredgewidth=0,
+                alpha=0.35 if faint else 0.6,
+            )  # fmt: skip
             marks.append((*points.mean(1).tolist(), configuration))
             dots = np.concatenate([dots, points], axis=1)
     for name, look in looked.items():

@@ -7,8 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from unknot.analysis import Results
+from unknot.core.files import file_stem
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.figures.correlations import CHANCE, DEEP
+from unknot.report.study.likelihoods import by_likelihood
 from unknot.report.study.style import DataFigure, is_leftmost, panels
 from unknot.report.style import INK, MUTED, PAPER, SIGNS, footnote, show_frame, styled, wrap
 
@@ -24,11 +26,15 @@ MOST_OBJECTIVES = 6
 
 
 def applies(part: Part) -> Iterator[Figure]:
-    """Where two scores and two losses vary over four runs or more."""
-    scores, losses = _names(part.results)
-    if min(len(scores), len(losses)) > 1:
-        summary = "Scores against ELBO, reconstruction and KL divergence"
-        yield Figure("agreement", "score-losses", partial(draw, part.results, scores), summary)
+    """For each likelihood, where two scores and two losses vary over four runs or more."""
+    parts = by_likelihood(part.results)
+    for likelihood, results in parts.items():
+        scores, losses = _names(results)
+        if min(len(scores), len(losses)) > 1:
+            suffix = f"-{file_stem(likelihood or 'unknown')}" if len(parts) > 1 else ""
+            summary = "Scores against ELBO, reconstruction and KL divergence"
+            show = partial(draw, results, scores, likelihood=likelihood if suffix else "")
+            yield Figure("agreement", f"score-losses{suffix}", show, summary)
 
 
 def _names(results: Results) -> tuple[list[str], list[str]]:
@@ -45,16 +51,21 @@ def _names(results: Results) -> tuple[list[str], list[str]]:
 
 @styled
 def draw(
-    results: Results, scores: Sequence[str] | None = None, losses: Sequence[str] | None = None
+    results: Results,
+    scores: Sequence[str] | None = None,
+    losses: Sequence[str] | None = None,
+    *,
+    likelihood: str = "",
 ) -> DataFigure:
     """Spearman's correlation times 100 of scores and losses, of all runs and of each objective.
 
     Numbers in brackets have a p-value above 0.05.
 
     Args:
-        results: Of one dataset.
+        results: Of one dataset and likelihood.
         scores: Rows; all that vary unless given.
         losses: Columns; those of ELBO, reconstruction and KL divergence that vary unless given.
+        likelihood: That the losses belong to, for the title.
     """
     found = _names(results)
     rows = found[0] if scores is None else results.choose(scores)
@@ -64,10 +75,11 @@ def draw(
     if 1 < len(names) <= MOST_OBJECTIVES:
         own = {name: results.only("objective", [name]) for name in names}
         parts |= {name: part for name, part in own.items() if _is_shown(part, rows, columns)}
+    of_likelihood = f" ({likelihood})" if likelihood else ""
     size = CELL[0] * len(columns) + 0.75, CELL[1] * len(rows) + 0.85
     figure, all_axes = panels(
         len(parts), most=MOST_ACROSS, size=size, head=0.7,
-        title="Scores and losses, rank correlation × 100",
+        title=f"Scores and losses{of_likelihood}, rank correlation × 100",
     )  # fmt: skip
     lines = []
     for (name, part), axes in zip(parts.items(), all_axes, strict=True):

@@ -27,6 +27,7 @@ LONG = 30
 """Letters of a row's name beyond which it has room of its own, beside fewer panels."""
 LETTER, PANEL, PAGE = 0.085, 2.0, 9.2
 """Inches of a letter, of such a panel at least, and of the page."""
+DOTS = "Dots: runs; cross: mean."
 LEGENDS = {
     "box": f"Box: middle 50 %; bar: median; cross: mean; dots: outliers (all runs if ≤ {FEW}).",
     "violin": f"Width: density of the runs; notch: median; cross: mean; dots: up to {FEW} runs.",
@@ -99,7 +100,9 @@ def draw(
         layout.label_axis(axes, looked)
     if width is None:
         missing = describe_missing(configurations, names)
-        footnote(figure, (LEGENDS[kind], missing, describe_baselines(baselines, names)))
+        few = all(len(c.sample(name).values) <= FEW for c in configurations for name in names)
+        marks = DOTS if few else LEGENDS[kind]
+        footnote(figure, (marks, missing, describe_baselines(baselines, names)))
     return DataFigure(figure, rows)
 
 

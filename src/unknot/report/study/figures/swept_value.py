@@ -39,6 +39,8 @@ MARGIN = 0.6
 """Inches beside the places of a panel."""
 MOST_TOGETHER = 16
 """Lines of a panel, where objectives have several each."""
+MANY = 8
+"""Lines from which on panels are larger, and two side by side."""
 MOST_SCALES = 3
 """Rows of values below an axis that objectives share."""
 LETTER = 0.075
@@ -159,12 +161,14 @@ def draw(
     summaries = [[results.summary(c, names) for c in line.configurations] for line in selected]
     counts = {point[score].n for points in summaries for point in points for score in names}
     interval = ", mean and 95% interval" if max(counts) >= FEW else ""
+    many = len(selected) > MANY and width is None
+    most, size = (2, (4.4, 3.4)) if many else (MOST_ACROSS, (2.9, 2.1))
     figure, all_axes = panels(
-        len(names), most=MOST_ACROSS, size=(2.9, 2.1), width=width,
+        len(names), most=most, size=size, width=width,
         head=1.0 if width is None else LEGEND_ROW * len(labels),
         title=f"Scores over {axis_name(selected)}{interval}",
     )  # fmt: skip
-    columns = 1 if width else across(len(names), MOST_ACROSS)
+    columns = 1 if width else across(len(names), most)
     room = float(figure.get_size_inches()[0]) / columns - MARGIN
     for score, axes in zip(names, all_axes, strict=True):
         curves: list[MeansLine] = []

@@ -7,11 +7,14 @@ import numpy as np
 
 from unknot.analysis import Results
 from unknot.analysis.configurations import Configuration
+from unknot.analysis.intervals import FEW
 from unknot.analysis.lines import setting_lines
 from unknot.core.files import file_stem
+from unknot.core.text import setting_text
 from unknot.report.study.baselines import Baseline, describe_baselines, draw_baselines
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.foreign_table import TERMS
+from unknot.report.study.likelihoods import by_likelihood
 from unknot.report.study.style import (
     DataFigure,
     Mark,
@@ -23,13 +26,24 @@ from unknot.report.study.style import (
 )
 from unknot.report.style import INK, RULE, set_panel, styled
 
+MANY = 40
+"""Configurations from which on they have no lines, no bars, and labels on the front alone."""
+LONG = 12
+"""Letters of labels beyond which they are on the front alone, too."""
+
 
 def applies(part: Part) -> Iterator[Figure]:
-    """For each score that two configurations have, beside the reconstruction."""
+    """For each score and likelihood with two configurations, beside the reconstruction."""
+    parts = by_likelihood(part.results)
     for i, score in enumerate(scores_with_cost(part.results)):
-        show = partial(draw, part.results, score, baselines=part.baselines)
-        summary = "The other scores against reconstruction" if i else ""
-        yield Figure("trade-offs", f"trade-off-{file_stem(score)}", show, summary)
+        for likelihood, results in parts.items():
+            if score in scores_with_cost(results):
+                show = partial(
+                    draw, results, score, likelihood=likelihood, baselines=part.baselines
+                )
+                suffix = f"-{file_stem(likelihood or 'unknown')}" if len(parts) > 1 else ""
+                summary = "The other scores against reconstruction" if i else ""
+                yield Figure("trade-offs", f"trade-off-{file_stem(score)}{suffix}", show, summary)
 
 
 def scores_with_cost(results: Results) -> list[str]:
@@ -48,25 +62,30 @@ def draw(
     score: str,
     *,
     cost: str = "recon",
+    likelihood: str = "",
     baselines: Sequence[Baseline] = (),
 ) -> DataFigure:
     """Mean score against mean reconstruction loss, a point for each configuration, and the front.
 
     Rings mark configurations that no other beats in one without losing in the other, and the grey
     stairs what they leave unreached. Points carry their swept value, and are joined by it where
-    `setting_lines` finds an order; bars are standard errors.
+    `setting_lines` finds an order. Bars are standard errors, or ranges where some configuration has
+    fewer than five seeds. From `MANY` configurations on there are points, and labels on the front.
 
     Args:
-        results: Of one dataset.
+        results: Of one dataset and likelihood.
         score: Name of a column.
         cost: Name of a column of which lower is better.
+        likelihood: That the cost belongs to, for the axis.
         baselines: Of the score, and of the cost where they have it.
     """
     front = results.front(score, cost)
     configurations, x, y = front.configurations, front.price, front.gain
     looked = looks(c.objective for c in configurations)
     figure, (axes,) = panels(1, size=(6.6, 4.5), head=0.5, title=f"{score} against {cost}")
-    errors = np.array([[_se(c, name) for name in (cost, score)] for c in configurations])
+    many = len(configurations) >= MANY
+    ranges = min(len(c.sample(n).values) for c in configurations for n in (cost, score)) < FEW
+    bars = [np.array([_bar(c, n, ranges=ranges) for c in configurations]) for n in (cost, score)]
     on = [i for i in np.argsort(x) if front.on[i]]
     axes.step(
         x[on], y[on], where="post", color=RULE, linewidth=5, zorder=0, alpha=0.7,
@@ -76,9 +95,10 @@ def draw(
     for line in setting_lines(configurations):
         places, look = [place[id(c)] for c in line.configurations], looked[line.objective]
         axes.errorbar(
-            x[places], y[places], xerr=errors[places, 0], yerr=errors[places, 1], color=look.color,
-            marker=look.marker, linestyle=look.dash if line.ordered else "none", markersize=4.5,
-            linewidth=0.9, elinewidth=0.7,
+            x[places], y[places], color=look.color, marker=look.marker,
+            xerr=None if many else bars[0][places].T, yerr=None if many else bars[1][places].T,
+            linestyle=look.dash if line.ordered and not many else "none",
+            markersize=4.5, linewidth=0.9, elinewidth=0.7,
         )  # fmt: skip
     axes.plot(
         x[on], y[on], "o", markersize=9.5, markerfacecolor="none", markeredgecolor=INK,
@@ -88,16 +108,27 @@ def draw(
     draw_baselines(axes, baselines, cost, "x")
     set_panel(axes, "", grid="both", ticks=5)
     maybe_log(axes, "x", x)
-    axes.set_xlabel(f"{cost}, lower is better")
-    axes.set_ylabel(score)
-    notes = *front.remarks, describe_baselines(baselines, (score, cost))
+    of_likelihood = f" ({likelihood})" if likelihood else ""
+    axes.set_xlabel(f"{cost}{of_likelihood}, lower is better")
+    axes.set_ylabel(score, labelpad=8)
+    notes = [*front.remarks, describe_baselines(baselines, (score, cost))]
+    if not many and any(bar.any() for bar in bars):
+        notes.insert(0, "Bars: range of the seeds." if ranges else "Bars: standard errors.")
     legend(figure, looked, notes=notes)
     marks: list[Mark] = list(zip(x.tolist(), y.tolist(), configurations, strict=True))
-    first = [*on, *(i for i in range(len(marks)) if not front.on[i])]
+    crowded = many or max(len(setting_text(c.swept_value)) for c in configurations) > LONG
+    first = [*on, *(i for i in range(len(marks)) if not front.on[i] and not crowded)]
     label_points(figure, axes, [marks[i] for i in first], looked, joined=marks)
     return DataFigure(figure, front.rows())
 
 
-def _se(configuration: Configuration, score: str) -> float:
+def _bar(configuration: Configuration, score: str, *, ranges: bool) -> tuple[float, float]:
+    """What a bar has below and above a mean; nothing of one seed."""
     values = configuration.sample(score).values
-    return float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
+    if len(values) < 2:
+        return 0.0, 0.0
+    mean = float(values.mean())
+    if ranges:
+        return mean - float(values.min()), float(values.max()) - mean
+    error = float(values.std(ddof=1) / len(values) ** 0.5)
+    return error, error

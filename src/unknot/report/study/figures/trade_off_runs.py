@@ -10,9 +10,11 @@ from matplotlib.colors import to_hex
 from unknot.analysis import Results
 from unknot.analysis.configurations import Configuration, has_diverged
 from unknot.analysis.plain_table import numbers
+from unknot.core.files import file_stem
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import run_rows
 from unknot.report.study.figures.trade_off import scores_with_cost
+from unknot.report.study.likelihoods import by_likelihood
 from unknot.report.study.style import (
     MARKERS,
     DataFigure,
@@ -32,26 +34,34 @@ MANY = 400
 
 
 def applies(part: Part) -> Iterator[Figure]:
-    """Where some configuration has two runs with a score and a reconstruction."""
-    results = part.results
-    scores = scores_with_cost(results)
-    if scores and max(c.size for c in results.configurations) > 1:
-        summary = "Each run: a point for each seed"
-        yield Figure("trade-offs", "trade-off-runs", partial(draw, results, scores), summary)
+    """For each likelihood where some configuration has two runs with a score and reconstruction."""
+    parts = by_likelihood(part.results)
+    for likelihood, results in parts.items():
+        scores = scores_with_cost(results)
+        if scores and max(c.size for c in results.configurations) > 1:
+            suffix = f"-{file_stem(likelihood or 'unknown')}" if len(parts) > 1 else ""
+            summary = "Each run: a point for each seed"
+            show = partial(draw, results, scores, likelihood=likelihood)
+            yield Figure("trade-offs", f"trade-off-runs{suffix}", show, summary)
 
 
 @styled
 def draw(
-    results: Results, scores: Sequence[str] | None = None, *, cost: str = "recon"
+    results: Results,
+    scores: Sequence[str] | None = None,
+    *,
+    cost: str = "recon",
+    likelihood: str = "",
 ) -> DataFigure:
     """Scores against reconstruction, a point for each run.
 
     Colours are objectives; of one objective alone they are its configurations.
 
     Args:
-        results: Of one dataset.
+        results: Of one dataset and likelihood.
         scores: A panel each; all that two configurations have with the cost unless given.
         cost: Name of a column of which lower is better.
+        likelihood: That the cost belongs to, for the axis.
     """
     names = scores_with_cost(results) if scores is None else results.choose(scores)
     results.choose([cost])
@@ -75,7 +85,7 @@ def draw(
         x = np.concatenate(both, axis=1)[0]
         if x.size:
             maybe_log(axes, "x", x)
-        axes.set_xlabel(cost)
+        axes.set_xlabel(f"{cost} ({likelihood})" if likelihood else cost)
         rows += [
             {"score": score, **row}
             for c in results.configurations

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
+from matplotlib.ticker import LogLocator
 
 from unknot.analysis.configurations import Configuration, has_diverged
 from unknot.core.errors import DamageError
@@ -191,5 +192,7 @@ def log_if_tenfold(axes: Axes, values: np.ndarray) -> None:
     """A logarithmic axis for what falls tenfold, as nearly all losses do in the first steps."""
     if values.min() > 0 and values.max() > TENFOLD * values.min():
         axes.set_yscale("log")
+        if values.max() < TENFOLD**3 * values.min():  # else powers of ten are ticks enough
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.yaxis.set_minor_formatter(lambda *_: "")
         axes.yaxis.set_major_formatter(lambda v, _: number(v))

@@ -1,0 +1,38 @@
+"""Likelihoods of a study's runs: reconstruction losses of two likelihoods cannot be compared."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from unknot.analysis import Results
+from unknot.analysis.configurations import Configuration
+
+NATS = ("bernoulli", "poisson", "negative_binomial")
+"""Likelihoods whose loss is minus the logarithm of a probability, with nothing left out."""
+LEARNT_VARIANCE = ("sigma_vae",)
+"""Objectives that divide the squared error by a variance of their own."""
+
+
+def likelihood_name(configuration: Configuration) -> str:
+    """The likelihood that a reconstruction loss belongs to; empty where the table has none."""
+    return _name(configuration.objective, configuration.settings)
+
+
+def by_likelihood(results: Results) -> dict[str, Results]:
+    """The results of each likelihood; of one alone as they are."""
+    table = results.table
+    columns = [n for n in results.settings if n.startswith("objective.likelihood")]
+    names = [
+        _name(str(objective), {n: table[n][i] for n in columns if table[n][i] is not None})
+        for i, objective in enumerate(table["objective"])
+    ]
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) == 1:
+        return {distinct[0]: results}
+    return {name: results.where([other == name for other in names]) for name in distinct}
+
+
+def _name(objective: str, settings: Mapping[str, Any]) -> str:
+    name = settings.get("objective.likelihood", "")
+    if any(key.startswith("objective.likelihood.") for key in settings):
+        name = "overlap"
+    return f"{objective} {name}" if objective in LEARNT_VARIANCE else str(name)
