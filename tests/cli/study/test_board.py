@@ -7,6 +7,7 @@ import pytest
 from unknot.cli.screen import Screen
 from unknot.cli.study import board
 from unknot.studies.execute.events import Done, Finished, Progress, Warned
+from unknot.studies.execute.task import Outcome
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -59,5 +60,5 @@ def test_models_count_as_soon_as_they_have_their_scores():
     counts.add(Progress("a", "score", 16))
     counts.add(Finished("a", 3))
     assert "3 of 4 models done" in counts.line()
-    counts.add(Done("a", None))
+    counts.add(Done("a", Outcome("a", 100, 1.0, "cpu", {}, [], [])))
     assert "4 of 4 models done" in counts.line(), "none twice"
