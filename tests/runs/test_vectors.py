@@ -7,6 +7,7 @@ import torch
 
 import unknot
 from unknot.core.errors import ConfigError, DataError, ShapeError
+from unknot.core.labels import clean_names
 from unknot.runs import arrays, config
 
 RNG = np.random.default_rng(2)
@@ -129,3 +130,24 @@ def test_a_text_that_is_no_table_is_told_why(tmp_path, text, words):
     (tmp_path / "cells.csv").write_text(text)
     with pytest.raises(DataError, match=words):
         unknot.dataset(tmp_path / "cells.csv")
+
+
+def test_headers_are_cleaned_and_the_change_is_said():
+    names = ["cell\narea", "x" * 200, "cell area", ""]
+    frame = pd.DataFrame(RNG.normal(size=(20, 4)), columns=names)
+    data = unknot.dataset(frame)
+    assert data.columns == ("cell area", "x" * 60, "cell area 2", "column 4")
+    assert r"'cell\narea' is called 'cell area', " in data.summary
+    assert "'cell area' is called 'cell area 2'" in data.summary
+    assert "called" not in unknot.dataset(frame.set_axis([*"abcd"], axis=1)).summary
+    run = unknot.train(data, steps=2, batch=4, device="cpu", latents=2, progress=False)
+    assert torch.equal(run.encode(frame), run.encode(frame.to_numpy()))
+    turned = frame.iloc[:, ::-1].rename(columns=dict(zip(names[:2], data.columns[:2], strict=True)))
+    assert torch.equal(run.encode(turned[[*data.columns[:2]]].join(frame[names[2:]])), run.codes())
+
+
+def test_thousands_of_equal_headers_are_told_apart_quickly():
+    names, changes = clean_names(["gene"] * 20_000)
+    assert len({*names}) == 20_000
+    assert names[-1] == "gene 20000"
+    assert changes.endswith("and 19,994 more")

@@ -88,6 +88,9 @@ class FactorDataset(Dataset[Tensor]):
         origin: The settings that it was loaded from, if any: with them a run can load it again.
         columns: Of a table, whose rows are images of one pixel with a channel for each column.
         row_total: Of counts, which `batch` gives as log1p: the median of the rows' totals.
+        measured: Whether the scale of values, or mean and deviation, were measured on its own rows
+            rather than fixed by who published it.
+        measured_on: The split on whose training part they were; None for all rows.
     """
 
     name: str
@@ -99,6 +102,8 @@ class FactorDataset(Dataset[Tensor]):
     origin: Any = field(default=None, compare=False, repr=False)
     columns: tuple[str, ...] = ()
     row_total: float | None = None
+    measured: bool = False
+    measured_on: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.images, Sized) and len(self.images) != self.space.size:
@@ -140,6 +145,11 @@ class FactorDataset(Dataset[Tensor]):
     def shape(self) -> tuple[int, int, int]:
         """Channels, height and width of an image."""
         return self.images.shape
+
+    @property
+    def ends(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Of images that are scaled: what becomes 0 in each channel, and what becomes 1."""
+        return getattr(self.images, "ends", ((), ()))
 
     @property
     def streamed(self) -> bool:

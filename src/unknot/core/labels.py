@@ -20,6 +20,8 @@ FEW = 20
 MOST_LEVELS = 100_000
 """Of a factor that is not continuous."""
 LONGEST_NAME = 60
+SHOWN = 5
+"""Changed names that are listed."""
 NO_LABEL = ("", "na", "n/a", "nan", "none", "null")
 """Texts that stand for a missing label, in small letters."""
 CLASS_NAMES = re.compile(r"(^|[^a-zA-Z])(?i:id|class|label)$|[a-z](Id|ID|Class|Label)$")
@@ -72,17 +74,19 @@ def clean_names(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
         >>> clean_names(["age", "eye\ncolour", "age"])
         (('age', 'eye colour', 'age 2'), "'eye\\ncolour' is called 'eye colour', ...")
     """
-    clean: list[str] = []
+    clean: dict[str, str] = {}  # and what each was called; as a set, it keeps their order
+    counts: dict[str, int] = {}
     for number, name in enumerate(names, 1):
-        short = clean_name(name)[:LONGEST_NAME].strip() or f"column {number}"
-        choice, count = short, 1
+        choice = short = clean_name(name)[:LONGEST_NAME].strip() or f"column {number}"
         while choice in clean:
-            count += 1
-            choice = f"{short} {count}"
-        clean.append(choice)
-    pairs = zip(names, clean, strict=True)
-    changes = [f"{old[:LONGEST_NAME]!r} is called {new!r}" for old, new in pairs if old != new]
-    return tuple(clean), ", ".join(changes)
+            counts[short] = counts.get(short, 1) + 1
+            choice = f"{short} {counts[short]}"
+        clean[choice] = name
+    changes = [
+        f"{old[:LONGEST_NAME]!r} is called {new!r}" for new, old in clean.items() if old != new
+    ]
+    more = f" and {len(changes) - SHOWN:,} more" if len(changes) > SHOWN else ""
+    return tuple(clean), ", ".join(changes[:SHOWN]) + more
 
 
 def replace_kinds(table: FactorTable, words: Iterable[str]) -> FactorTable:

@@ -26,8 +26,9 @@ class Images:
     ``--data faces/`` is short for ``--data images --set data.path=faces/``. A folder is searched
     with its subfolders for PNG, JPEG, WebP, BMP and TIFF files, in the order of their paths. Each
     is turned upright as its EXIF tag says; transparent parts become white. What has more than 8
-    bits, in files or arrays, keeps its type; each channel is scaled by its percentiles 0.1 and 99.9
-    to 0 .. 1, unless it holds floats that lie there already. Pages of a TIFF file are channels.
+    bits, in files or arrays, keeps its type; each channel is scaled to 0 .. 1 by its percentiles
+    0.1 and 99.9, of the training part where there is a split, unless it holds floats that lie
+    there already. Pages of a TIFF file are channels.
 
     An npy file holds images ``[n, h, w]``, ``[n, h, w, c]`` or ``[n, c, h, w]``; of an npz or HDF5
     file the array ``images`` or the only one is taken, or the one named as ``file.h5::key``. An npz

@@ -25,7 +25,9 @@ from unknot.core.registry import nearest
 from unknot.core.representation import Representation
 from unknot.data.parts.array_files import split_key
 from unknot.data.parts.entry import FILES
+from unknot.data.parts.images import are_measured
 from unknot.data.parts.npz import read_member
+from unknot.data.parts.scaling import set_scale
 from unknot.data.parts.tables import TEXTS, read_frame, read_table
 from unknot.data.parts.user_grid import without_factors
 from unknot.data.parts.values import Values
@@ -167,7 +169,15 @@ def other_images(run: Run, path: Path) -> FactorDataset:
     size = [height, width]
     table = {"name": "images", "path": str(path), "size": size, "channels": channels}
     loaded: FactorDataset = config.data(table).settings.load()
-    return replace(loaded, mean=run.dataset.mean, std=run.dataset.std)
+    ours, theirs = are_measured(run.dataset.ends), are_measured(loaded.ends)
+    if ours != theirs:
+        deep, flat = ("of the run", "those given") if ours else ("given", "of the run")
+        raise DataError(
+            f"The images {deep} have more than 8 bits and {flat} have 8; convert one, so that "
+            "values mean the same."
+        )
+    scaled = set_scale(loaded, run.dataset.ends, ((), ()), None) if ours else loaded
+    return replace(scaled, mean=run.dataset.mean, std=run.dataset.std)
 
 
 def _other_rows(dataset: FactorDataset, path: str) -> FactorDataset:

@@ -7,6 +7,7 @@ from torch import Tensor
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.data.parts.counts import as_counts
+from unknot.data.parts.scaling import measure_on
 from unknot.engine.context import Context
 from unknot.engine.device import runtime, to_read
 from unknot.losses.likelihood import is_of_counts, likelihood_of, pixel_likelihood
@@ -24,10 +25,15 @@ def training_context(
 ) -> Context:
     """Dataset, net, batch and device of a population; `trained` only to use its weights.
 
-    The dataset is loaded unless it comes along, as one does that exists in memory only.
+    The dataset is loaded unless it comes along, as one does that exists in memory only. What is
+    measured to scale its values is measured on the training part.
     """
+    if data is None:
+        data = spec.data.settings.load()
     where = (to_read if trained else runtime)(device, spec.precision)
-    dataset = (spec.data.settings.load() if data is None else data).to(where.device)
+    split = spec.split
+    rows = None if split is None or not data.measured else rows_in_part(split, data.space, "train")
+    dataset = measure_on(data, rows, split).to(where.device)
     likelihood = likelihood_of(spec.objective.settings)
     if isinstance(likelihood, Overlap):
         likelihood.check(dataset.shape)
@@ -43,7 +49,7 @@ def training_context(
         )
     sampler = spec.sampler.settings if spec.sampler else None
     return Context(
-        dataset, spec.net.settings, spec.batch, where, sampler, ema=spec.ema, split=spec.split
+        dataset, spec.net.settings, spec.batch, where, sampler, ema=spec.ema, split=split
     )
 
 

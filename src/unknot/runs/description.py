@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from jaxtyping import Float, Int
@@ -12,9 +12,12 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError, StoreError
 from unknot.core.factor_table import FactorTable, Space
 from unknot.core.factors import FactorSpace, Kind
+from unknot.data.parts.scaling import set_scale
 from unknot.losses.likelihood import likelihood_of, pixel_likelihood
 from unknot.runs.spec import TrainSpec
+from unknot.samplers.parts.split import Split
 
+Pair: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
 CLOSE = 1e-5
 """Machines and devices agree on the fingerprint of images but for rounding."""
 
@@ -27,6 +30,8 @@ class AbsentImages:
     fingerprint: tuple[float, ...]
     reason: str
     """Why they are not here, for the message."""
+    ends: Pair = ((), ())
+    """What becomes 0 and what becomes 1 in each channel of images that are scaled."""
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:  # noqa: ARG002
         """There are none."""
@@ -49,6 +54,7 @@ def describe(dataset: FactorDataset, spec: TrainSpec) -> dict[str, Any]:
         "image": [*dataset.shape],
         "mean": [*dataset.mean],
         "std": [*dataset.std],
+        **({"low": [*dataset.ends[0]], "high": [*dataset.ends[1]]} if all(dataset.ends) else {}),
         "factors": {
             "names": [*dataset.space.names],
             "sizes": [*dataset.space.sizes],
@@ -76,13 +82,39 @@ def absent_dataset(description: Mapping[str, Any], reason: str) -> FactorDataset
         channels, height, width = map(int, description["image"])
         name = str(description["name"])
         fingerprint = tuple(map(float, description["fingerprint"]))
-        images = AbsentImages((channels, height, width), fingerprint, reason)
-        mean, std = (tuple(map(float, description[part])) for part in ("mean", "std"))
+        ends, (mean, std) = _scale_of(description)
+        images = AbsentImages((channels, height, width), fingerprint, reason, ends)
         total = None if "row_total" not in description else float(description["row_total"])
         columns = tuple(map(str, description.get("columns", ())))
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"The run does not describe its data: {error!r}.") from error
     return FactorDataset(name, space, images, mean, std, columns=columns, row_total=total)
+
+
+def scale_as_trained(
+    dataset: FactorDataset, description: Mapping[str, Any], split: Split | None
+) -> FactorDataset:
+    """A dataset whose values are scaled by what was measured when the run began.
+
+    Args:
+        dataset: As its files give it, scaled by all of its rows.
+        description: What `describe` gave.
+        split: Of the run.
+    """
+    if not dataset.measured:
+        return dataset
+    try:
+        ends, moments = _scale_of(description)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"The run does not describe its data: {error!r}.") from error
+    return set_scale(dataset, ends, moments, split)
+
+
+def _scale_of(description: Mapping[str, Any]) -> tuple[Pair, Pair]:
+    """Low and high of each channel where they were written down, mean and standard deviation."""
+    low, high = (tuple(map(float, description.get(part, ()))) for part in ("low", "high"))
+    mean, std = (tuple(map(float, description[part])) for part in ("mean", "std"))
+    return (low, high), (mean, std)
 
 
 def _space(

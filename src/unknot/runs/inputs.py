@@ -10,7 +10,9 @@ from torch import Tensor
 from unknot.core.border import check_mask
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError, ShapeError
+from unknot.core.labels import clean_names
 from unknot.core.registry import nearest
+from unknot.data.parts.images import are_measured, scale_levels
 
 ROUNDING = 1e-4
 """How far outside [0, 1] a resized image may be."""
@@ -21,7 +23,8 @@ def as_images(images: Any, dataset: FactorDataset) -> Float[Tensor, "n c h w"]:
 
     Args:
         images: Whole numbers 0 .. 255 or floats in [0, 1], channels first or last; for a model of
-            a table its rows ``[n, columns]``, or a data frame with its columns in any order.
+            images of more bits also whole numbers as in their files; for a model of a table its
+            rows ``[n, columns]``, or a data frame with its columns in any order.
         dataset: Of the model: their shape, and whether they are standardised.
     """
     if dataset.columns and hasattr(images, "columns"):
@@ -45,11 +48,14 @@ def as_images(images: Any, dataset: FactorDataset) -> Float[Tensor, "n c h w"]:
     x = _channels_first(x, dataset.shape)
     if x.dtype in (torch.uint8, torch.bool):
         return dataset.standardize(x.float() / (255 if x.dtype == torch.uint8 else 1))
+    low, high = dataset.ends
     if not x.is_floating_point():
-        raise DataError(
-            f"Images are uint8 (0 .. 255) or floats in [0, 1]; got {x.dtype}. Convert them with "
-            "images.astype('uint8') or images.to(torch.uint8)."
-        )
+        if not are_measured((low, high)):
+            raise DataError(
+                f"Images are uint8 (0 .. 255) or floats in [0, 1]; got {x.dtype}. Convert them "
+                "with images.astype('uint8') or images.to(torch.uint8)."
+            )
+        return dataset.standardize(scale_levels(x, (low, high)))
     if not bool(x.isfinite().all()):
         raise DataError("Images must not hold NaN or infinite values.")
     if (
@@ -58,9 +64,11 @@ def as_images(images: Any, dataset: FactorDataset) -> Float[Tensor, "n c h w"]:
         and x.numel()
         and (x.min() < -ROUNDING or x.max() > 1 + ROUNDING)
     ):
+        advice = "Divide by 255, or hand over uint8."
+        if are_measured((low, high)):
+            advice = "Scale them as the run did, from low and high of run.dataset.ends."
         raise DataError(
-            f"Floats must lie in [0, 1]; these lie in [{x.min():.4g}, {x.max():.4g}]. Divide by "
-            "255, or hand over uint8."
+            f"Floats must lie in [0, 1]; these lie in [{x.min():.4g}, {x.max():.4g}]. {advice}"
         )
     return x
 
@@ -74,7 +82,8 @@ def _are_numbers(x: Tensor, shape: tuple[int, int, int]) -> bool:
 
 def _in_order(frame: Any, columns: tuple[str, ...]) -> np.ndarray:
     """Columns of a data frame by their names, in the order of the table that a model is of."""
-    there = {str(column): place for place, column in enumerate(frame.columns)}
+    names, _ = clean_names([str(column) for column in frame.columns])
+    there = {column: place for place, column in enumerate(names)}
     for column in columns:
         if column not in there:
             raise DataError(f"The rows have no column '{column}'{nearest(column, [*there])}")

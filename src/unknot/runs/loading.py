@@ -13,7 +13,7 @@ from unknot.core.errors import DataError, StoreError
 from unknot.engine.checkpoint import unpack_tensors
 from unknot.runs import status
 from unknot.runs.context import training_context
-from unknot.runs.description import absent_dataset, check_images
+from unknot.runs.description import absent_dataset, check_images, scale_as_trained
 from unknot.runs.folder import RunFolder, stopped_members
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Training, member_specs
@@ -95,6 +95,8 @@ def _dataset(
         if not description:
             raise
         dataset = absent_dataset(description, str(error))
+    if description:
+        dataset = scale_as_trained(dataset, description, spec.split)
     check_images(dataset, description.get("fingerprint"), str(folder.status_file))
     return dataset
 

@@ -13,6 +13,7 @@ from unknot.core.errors import ConfigError
 from unknot.core.places import without_folders
 from unknot.core.text import counted, joined, number, plain, shown
 from unknot.core.toml import to_toml
+from unknot.data.parts.images import are_measured
 from unknot.metrics.parts.chance import Chance, has_chance_level
 from unknot.report.model.latents import SAMPLE, UNUSED, Latents
 from unknot.report.model.traversals import CLEAR, main_factor
@@ -74,6 +75,7 @@ def card(
         noun=noun,
         shape=shape_text(outside_shape(run)),
         units=units(run),
+        has_scale=are_measured(dataset.ends),
         version=describe.facts(run)["unknot"],
         summary=escape(registry.summary("objectives", spec.objective.name)),
         picture_text="How much each column moves with each latent"

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 import unknot
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Recoding
+from unknot.data.parts.images import are_measured
 from unknot.losses.likelihood import likelihood_of, pixel_likelihood
 from unknot.nets.parts.dispersion import Dispersion
 from unknot.nets.parts.given_modules import named_tensors
@@ -98,6 +99,9 @@ def plain_model(run: Run) -> PlainModel:
     if dataset.mean:
         for name, values in (("mean", dataset.mean), ("std", dataset.std)):
             buffers[name] = torch.tensor(values).reshape(-1, 1, 1)
+    if has_scale := are_measured(dataset.ends):
+        for name, values in zip(("low", "high"), dataset.ends, strict=True):
+            buffers[name] = torch.tensor(values).reshape(-1, 1, 1)
     flow = _flow_tensors(run) if recode == "flow" else {}
     tensors = {
         **buffers,
@@ -123,6 +127,7 @@ def plain_model(run: Run) -> PlainModel:
         likelihood=likelihood,
         standardised=bool(dataset.mean),
         row_total=dataset.row_total,
+        has_scale=has_scale,
         recode=recode,
         point=POINT,
         buffers={name: tuple(tensor.shape) for name, tensor in buffers.items()},

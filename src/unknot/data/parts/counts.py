@@ -8,9 +8,9 @@ import torch
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
 from unknot.core.text import number
+from unknot.data.parts.scaling import STANDARDIZED
 from unknot.data.parts.values import SparseValues, Values
 
-STANDARDIZED = "standardised"
 HINT = "looks like counts: consider likelihood=poisson or negative_binomial"
 AT_ONCE = 4_096
 """Rows that are looked at together."""
@@ -58,6 +58,10 @@ def as_counts(dataset: FactorDataset, likelihood: str) -> FactorDataset:
             )
         totals.append(x.flatten(1).sum(1))
     total = max(1.0, float(torch.cat(totals).median()))
-    others = [part for part in dataset.note.split(", ") if part not in (STANDARDIZED, HINT, "")]
+    others = [
+        part
+        for part in dataset.note.split(", ")
+        if part and part != HINT and not part.startswith(STANDARDIZED)
+    ]
     note = ", ".join([f"counts (median total {number(total)}) as log1p", *others])
     return replace(dataset, mean=(), std=(), row_total=total, note=note)

@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import torch
@@ -16,6 +16,8 @@ from torch import Tensor
 
 from unknot.core.errors import DataError, ShapeError
 
+Ends: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
+"""What becomes 0 in each channel, and what becomes 1."""
 # What zipfile, zlib and numpy raise for an npz file that is damaged or something else; it was found
 # by altering every byte of one.
 BAD_ARCHIVE = (
@@ -90,14 +92,19 @@ class Levels(Stored):
     high: tuple[float, ...]
     """What becomes 1 in each channel; larger values do too."""
 
+    @property
+    def ends(self) -> Ends:
+        """What becomes 0 and what becomes 1 in each channel."""
+        return self.low, self.high
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether values were scaled at all."""
+        return are_measured(self.ends)
+
     def scale(self, stored: Shaped[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
         """From low and high of each channel to 0 and 1."""
-        x = stored.float()
-        # Filled in on the device: a copy could not be in a CUDA graph.
-        low, high = (
-            torch.stack([x.new_full((1, 1), v) for v in ends]) for ends in (self.low, self.high)
-        )
-        return ((x - low) / (high - low)).clamp(0, 1)
+        return scale_levels(stored, self.ends)
 
 
 @dataclass(frozen=True)
@@ -115,6 +122,11 @@ class Streamed:
     def shape(self) -> tuple[int, int, int]:
         """Channels, height and width."""
         return self.images.shape
+
+    @property
+    def ends(self) -> Ends:
+        """What becomes 0 and what becomes 1 in each channel, of images that are scaled."""
+        return self.images.ends if isinstance(self.images, Levels) else ((), ())
 
     def pixels(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
         """Images of the given rows; the copy overlaps with what the GPU still has to do."""
@@ -145,6 +157,20 @@ class Bits:
     def to(self, device: torch.device) -> "Bits":
         """The same bits on another device."""
         return Bits(self.stored.to(device), self.shape)
+
+
+def scale_levels(values: Shaped[Tensor, "*n c h w"], ends: Ends) -> Float[Tensor, "*n c h w"]:
+    """Values from low and high of each channel to 0 and 1, those beyond cut off."""
+    x = values.float()
+    # Filled in on the device: a copy could not be in a CUDA graph.
+    low, high = (torch.stack([x.new_full((1, 1), v) for v in side]) for side in ends)
+    return ((x - low) / (high - low)).clamp(0, 1)
+
+
+def are_measured(ends: Ends) -> bool:
+    """Whether values are scaled at all: not of images of 8 bits, nor of floats in [0, 1]."""
+    low, high = ends
+    return bool(low) and not ({*low} == {0.0} and {*high} == {1.0})
 
 
 def _fits(images: Stored, device: torch.device) -> bool:

@@ -31,6 +31,14 @@ def sparse_values(rows: Any) -> SparseValues:
     return SparseValues(starts, as_tensor(rows.indices), as_tensor(rows.data), rows.shape[1])
 
 
+def csr_rows(values: SparseValues) -> Any:
+    """The rows of a dataset as a matrix of SciPy."""
+    from scipy import sparse
+
+    arrays = values.numbers.numpy(), values.columns.numpy(), values.starts.numpy()
+    return sparse.csr_array(arrays, shape=(len(values), values.width))
+
+
 def sparse_moments(rows: Any) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
     """Mean and standard deviation of each column, zeros counted."""
     mean = np.asarray(rows.sum(0, dtype=np.float64)).ravel() / rows.shape[0]

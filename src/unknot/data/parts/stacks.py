@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from unknot.core.errors import DataError, ShapeError
-from unknot.core.text import number
 from unknot.data.parts import shelf
 from unknot.data.parts.decoding import Depth, Header, Target, fit_array
 from unknot.data.parts.reading import Options, Reading, describe, plan
@@ -16,9 +15,6 @@ from unknot.data.parts.shelf import Progress
 
 CHUNK_BYTES = 64 << 20
 """Of a chunk that is read at a time."""
-PERCENTILES = (0.1, 99.9)
-SAMPLE_ROWS = 2_000
-"""Rows that percentiles are taken of, spread evenly."""
 
 
 def read_stack(
@@ -62,25 +58,6 @@ def read_stack(
     if not facts["finite"]:
         raise DataError(f"Images in {source} hold NaN or infinite values; clean them first.")
     return Reading(pixels, facts["content"], note)
-
-
-def measure_scale(pixels: np.ndarray) -> tuple[tuple[float, ...], tuple[float, ...], str]:
-    """What becomes 0 and 1 in each channel, and a remark: percentiles, or floats as they are."""
-    step = -(-len(pixels) // SAMPLE_ROWS)
-    sample = np.asarray(pixels[::step])
-    floats = pixels.dtype.kind == "f"
-    if floats and all(some.min() >= 0 and some.max() <= 1 for some in _split(pixels)):
-        return (0.0,) * pixels.shape[1], (1.0,) * pixels.shape[1], ""
-    ends = [np.percentile(sample[:, c], PERCENTILES).tolist() for c in range(pixels.shape[1])]
-    low = tuple(float(a) for a, _ in ends)
-    high = tuple(float(b) if b > a else float(a) + 1.0 for a, b in ends)
-    values = "; ".join(f"{number(a)} .. {number(b)}" for a, b in zip(low, high, strict=True))
-    scope = " for each channel" if len(low) > 1 else ""
-    note = (
-        f"{pixels.dtype} scaled to 0 .. 1 from its percentiles {PERCENTILES[0]} and "
-        f"{PERCENTILES[1]}{scope} ({values}), values beyond cut off"
-    )
-    return low, high, note
 
 
 def as_rows(array: np.ndarray, source: str) -> np.ndarray:
@@ -138,6 +115,11 @@ def _chunks(array: Any, count: int, on_progress: Progress) -> Iterator[np.ndarra
         stop = min(start + step, count)
         yield np.asarray(array[start:stop])
         on_progress(stop, count)
+
+
+def lies_in_unit(pixels: np.ndarray) -> bool:
+    """Whether all values lie in [0, 1]."""
+    return all(some.min() >= 0 and some.max() <= 1 for some in _split(pixels))
 
 
 def _split(pixels: np.ndarray) -> Iterator[np.ndarray]:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -12,21 +12,21 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
 from unknot.core.factor_table import FactorTable, Space, fill_grid
 from unknot.core.files import os_reason
+from unknot.core.labels import clean_names
 from unknot.core.registry import nearest
 from unknot.core.text import shown
 from unknot.data.parts.array_files import ARRAYS, open_array
-from unknot.data.parts.counts import HINT, STANDARDIZED, look_like_counts
+from unknot.data.parts.counts import HINT, look_like_counts
 from unknot.data.parts.images import as_tensor
 from unknot.data.parts.parquet import parquet_modules
+from unknot.data.parts.scaling import STANDARDIZED, measure_moments
 from unknot.data.parts.shelf import make_key
-from unknot.data.parts.sparse import is_sparse, sparse_moments, sparse_rows, sparse_values
+from unknot.data.parts.sparse import is_sparse, sparse_rows, sparse_values
 from unknot.data.parts.user_grid import without_factors
 from unknot.data.parts.values import SparseValues, Values
 
 TEXTS = (".csv", ".tsv")
 NAMES_SHOWN = 5
-Moments: TypeAlias = tuple[np.ndarray, np.ndarray]
-"""Means and standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,8 @@ def table_of(source: Any, name: str, columns: tuple[str, ...] = ()) -> Table:
         raise DataError(
             f"Expected numbers [rows, columns] in {name}; got {source.dtype} {source.shape}."
         )
-    columns = columns or tuple(f"column_{i}" for i in range(source.shape[1]))
+    columns, changes = clean_names(columns or [f"column_{i}" for i in range(source.shape[1])])
+    note = "; ".join(filter(None, (note, changes)))
     if len(columns) != source.shape[1]:
         raise DataError(f"{name} has {source.shape[1]} columns and {len(columns)} names of them.")
     if is_sparse(source):
@@ -194,11 +195,9 @@ def table_dataset(table: Table, name: str, *, standardize: bool = True) -> Facto
     images: Values | SparseValues
     if is_sparse(table.values):
         images, numbers = sparse_values(table.values), table.values.data
-        moments = sparse_moments(table.values)
     else:
         images, numbers = Values(as_tensor(table.values)[..., None, None]), table.values
-        moments = _moments(table.values[..., None, None])
-    dataset = _dataset(table, name, images, numbers, moments if standardize else None)
+    dataset = _dataset(table, name, images, numbers, standardize=standardize)
     return replace(dataset, columns=table.columns)
 
 
@@ -211,14 +210,7 @@ def signal_dataset(table: Table, name: str, *, standardize: bool = True) -> Fact
         standardize: Subtract the mean of each channel and divide by its standard deviation.
     """
     values = table.values[:, :, None]
-    moments = _moments(values) if standardize else None
-    return _dataset(table, name, Values(as_tensor(values)), values, moments)
-
-
-def _moments(values: np.ndarray) -> Moments:
-    """Mean and standard deviation of each channel of numbers ``[n, c, h, w]``."""
-    wide = values.astype(np.float64)
-    return wide.mean((0, 2, 3)), wide.std((0, 2, 3))
+    return _dataset(table, name, Values(as_tensor(values)), values, standardize=standardize)
 
 
 def _dataset(
@@ -226,22 +218,22 @@ def _dataset(
     name: str,
     images: Values | SparseValues,
     numbers: np.ndarray,
-    moments: Moments | None,
+    *,
+    standardize: bool,
 ) -> FactorDataset:
-    """A dataset of numbers, standardised by their moments where there are any."""
-    mean, std = np.zeros(images.shape[0]), np.ones(images.shape[0])
-    if moments is not None:
-        mean, spread = moments
-        std = np.where(spread > 1e-12 * np.abs(mean).clip(1e-300), spread, 1.0)
+    """A dataset of numbers, standardised by their moments if that is asked for."""
+    width = images.shape[0]
+    mean, std = measure_moments(images) if standardize else ((0.0,) * width, (1.0,) * width)
     hint = HINT if look_like_counts(numbers) else ""
-    standardized = STANDARDIZED if moments is not None else ""
+    standardized = STANDARDIZED if standardize else ""
     return FactorDataset(
         name,
         table.space or without_factors(table.rows),
         images,
-        tuple(mean.tolist()),
-        tuple(std.tolist()),
+        mean,
+        std,
         note=", ".join(filter(None, (standardized, hint, table.note))),
+        measured=standardize,
     )
 
 
