@@ -16,8 +16,7 @@ from scipy import sparse
 
 import unknot
 from unknot.core.errors import DataError
-from unknot.data.parts.sparse import sparse_moments, sparse_values
-from unknot.data.parts.values import SparseValues
+from unknot.data.parts.values import SparseValues, sparse_moments, sparse_values
 from unknot.runs import config
 
 h5py = pytest.importorskip("h5py")

@@ -9,11 +9,9 @@ import threading
 import pytest
 
 from unknot.core.errors import DataError, WriteError
-from unknot.data.parts import download, transfer
-from unknot.data.parts.download import fetch
-from unknot.data.parts.sources import Source
-from unknot.data.parts.transfer import part_path
-from unknot.data.parts.verification import record_path, verify
+from unknot.data.parts import download
+from unknot.data.parts.download import fetch, part_path
+from unknot.data.parts.sources import Source, record_path, verify
 
 CONTENT = bytes(range(256)) * 400
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -150,7 +148,7 @@ def test_what_one_address_refuses_the_next_one_gives(server, tmp_path, way):
 
 
 def test_an_address_that_says_nothing_is_passed_over(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(transfer, "TIMEOUT", 0.2)
+    monkeypatch.setattr(download, "TIMEOUT", 0.2)
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -188,7 +186,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(server, tmp_path, monkeypatc
         file.write(data[:10])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(transfer, "_write", full)
+    monkeypatch.setattr(download, "_write", full)
     with pytest.raises(WriteError, match=r"Could not write .*set\.npz: no space left on device\.$"):
         fetch(source(server, "good", **KNOWN), tmp_path)
     assert not [p for p in tmp_path.iterdir() if ".lock" not in p.name]

@@ -5,8 +5,21 @@ import pytest
 from PIL import Image
 
 from unknot.data.parts import room
-from unknot.data.parts.room import FLOOR, SKY, TAPS, UNIT, WALL, draw, light, look, shrink
-from unknot.data.parts.solids import CAPSULE, CUBE, SPHERE, SPHERE_RADIUS
+from unknot.data.parts.room import (
+    CAPSULE,
+    CUBE,
+    FLOOR,
+    SKY,
+    SPHERE,
+    SPHERE_RADIUS,
+    TAPS,
+    UNIT,
+    WALL,
+    draw,
+    light,
+    look,
+    shrink,
+)
 
 MIDDLE = 7
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from unknot.data.parts import solids
-from unknot.data.parts.solids import CAPSULE, CUBE, CYLINDER, SPHERE, meet
+from unknot.data.parts import room
+from unknot.data.parts.room import CAPSULE, CUBE, CYLINDER, SPHERE, meet
 
 SHAPES = {"cube": CUBE, "cylinder": CYLINDER, "sphere": SPHERE, "capsule": CAPSULE}
 
@@ -14,15 +14,15 @@ def depth(shape, scale, points):
     x, y, z = points
     flat = np.hypot(x, y)
     if shape == CUBE:
-        half = solids.HALF_SIDE * scale
+        half = room.HALF_SIDE * scale
         return np.max([np.abs(x), np.abs(y), np.abs(z - half)], axis=0) - half
     if shape == CYLINDER:
-        radius, height = solids.CYLINDER_RADIUS * scale, solids.CYLINDER_HEIGHT * scale
+        radius, height = room.CYLINDER_RADIUS * scale, room.CYLINDER_HEIGHT * scale
         return np.maximum(flat - radius, np.abs(z - height / 2) - height / 2)
     if shape == SPHERE:
-        radius = solids.SPHERE_RADIUS * scale
+        radius = room.SPHERE_RADIUS * scale
         return np.hypot(flat, z - radius) - radius
-    radius, height = solids.CAPSULE_RADIUS * scale, solids.CAPSULE_HEIGHT * scale
+    radius, height = room.CAPSULE_RADIUS * scale, room.CAPSULE_HEIGHT * scale
     return np.hypot(flat, z - np.clip(z, radius, height - radius)) - radius
 
 
@@ -66,7 +66,7 @@ def test_a_ray_that_meets_nothing_is_outside_all_along(shape):
 def test_the_outline_of_a_sphere_is_a_cone():
     """A ray meets a ball where its angle to the centre is below asin(r / d)."""
     origin, ray = rays(20)
-    radius = solids.SPHERE_RADIUS
+    radius = room.SPHERE_RADIUS
     center = np.array([[0], [0], [radius]]) - origin
     far = np.linalg.norm(center, axis=0)
     cos = (center * ray).sum(0) / far / np.linalg.norm(ray, axis=0)

@@ -8,7 +8,7 @@ import torch
 
 from unknot.core import noise
 from unknot.data.dsprites_imagenet import TEXTURES
-from unknot.data.parts import pictures as textures
+from unknot.data.parts import backgrounds as textures
 
 
 @pytest.fixture(scope="module")

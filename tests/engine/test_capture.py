@@ -18,8 +18,7 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.optim import Adam
-from unknot.data.parts.images import Bytes, Streamed
-from unknot.data.parts.variants import StoredVariants
+from unknot.data.parts.images import Bytes, StoredVariants, Streamed
 from unknot.engine import capture, kernels
 from unknot.engine.context import Context
 from unknot.engine.device import runtime

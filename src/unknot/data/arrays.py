@@ -9,9 +9,9 @@ import torch
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
 from unknot.core.files import open_file, os_reason
+from unknot.data.parts.grids import read_grid, without_factors
 from unknot.data.parts.images import BAD_ARCHIVE, Bytes, as_bytes
 from unknot.data.parts.npz import open_arrays, read_member
-from unknot.data.parts.user_grid import read_grid, without_factors
 
 
 @dataclass(frozen=True)

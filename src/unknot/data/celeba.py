@@ -16,12 +16,12 @@ from unknot.core.factors import Kind
 from unknot.core.files import os_reason
 from unknot.core.places import Place
 from unknot.data.parts.archived_pictures import decode_rows, small_color
+from unknot.data.parts.grids import without_factors
 from unknot.data.parts.images import Bytes
 from unknot.data.parts.published import Published, locate
 from unknot.data.parts.published_images import Chunks, PublishedImages
 from unknot.data.parts.sources import drive_source
 from unknot.data.parts.trees import open_tree
-from unknot.data.parts.user_grid import without_factors
 
 WIDTH, HEIGHT, SIDE = 178, 218, 64
 ATTRIBUTES = 40

@@ -15,12 +15,11 @@ from unknot.core.factors import FactorSpace
 from unknot.core.places import Place
 from unknot.data.parts.archived_pictures import decode_rows
 from unknot.data.parts.grids import grid_order, ranks
-from unknot.data.parts.images import Bytes
+from unknot.data.parts.images import Bytes, StoredVariants
 from unknot.data.parts.published import Published
 from unknot.data.parts.published_images import Chunks, PublishedImages
 from unknot.data.parts.sources import Source
 from unknot.data.parts.trees import open_tree
-from unknot.data.parts.variants import StoredVariants
 
 SPACE = FactorSpace(
     ("model", "azimuth", "elevation"), (1393, 31, 2), ("nominal", "cyclic", "ordered")

@@ -13,9 +13,9 @@ from unknot.core.choices import Creatable
 from unknot.core.dataset import FactorDataset, Images
 from unknot.core.errors import ConfigError
 from unknot.data.dsprites import SPACE, DSprites
+from unknot.data.parts.backgrounds import BANK, read_folder, weave_textures
 from unknot.data.parts.cache import load_cached
 from unknot.data.parts.nuisances import check_seed, seed_on_device
-from unknot.data.parts.pictures import BANK, read_folder, weave_textures
 from unknot.data.parts.sprites import SIDE
 from unknot.data.tiny_imagenet import TinyImageNet
 

@@ -10,13 +10,13 @@ from unknot.core.places import NeededPlace, Place
 from unknot.data.parts.array_files import open_array, split_key
 from unknot.data.parts.assembly import assemble
 from unknot.data.parts.decoding import Crop
+from unknot.data.parts.grids import read_grid, read_table
 from unknot.data.parts.labels import label, with_table
 from unknot.data.parts.parquet import parquet_columns, parquet_pictures
 from unknot.data.parts.picture_files import folder_pictures, read_pictures
 from unknot.data.parts.reading import Options, Reading, Size
 from unknot.data.parts.shelf import Progress, make_key
 from unknot.data.parts.stacks import read_stack
-from unknot.data.parts.user_grid import read_grid, read_table
 
 
 @dataclass(frozen=True)

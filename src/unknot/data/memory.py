@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
-from unknot.data.parts import given_images
+from unknot.data.parts.objects import find_dataset
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Memory:
         Raises:
             DataError: It is not; the message says what to do.
         """
-        if (dataset := given_images.find(self.content)) is not None:
+        if (dataset := find_dataset(self.content)) is not None:
             return dataset
         raise DataError(
             "The data of this run was given in Python and is not stored; "

@@ -11,9 +11,9 @@ from unknot.core import noise
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
 from unknot.data.dsprites import SPACE, DSprites
+from unknot.data.parts.backgrounds import read_picture
 from unknot.data.parts.images import unit_interval
 from unknot.data.parts.nuisances import check_seed, paint_dataset, seed_on_device
-from unknot.data.parts.pictures import read_picture
 from unknot.data.parts.published import Published, PublishedDataset, locate
 from unknot.data.parts.sources import Source
 from unknot.data.parts.sprites import SIDE

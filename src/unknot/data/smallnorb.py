@@ -14,11 +14,11 @@ from unknot.core.factors import FactorSpace
 from unknot.core.places import Place
 from unknot.data.parts.archived_pictures import shrink_gray
 from unknot.data.parts.grids import grid_order
-from unknot.data.parts.packed import read_packed
+from unknot.data.parts.images import StoredVariants
 from unknot.data.parts.published import Published
 from unknot.data.parts.published_images import Chunks, PublishedImages
 from unknot.data.parts.sources import Source, hosted_source
-from unknot.data.parts.variants import StoredVariants
+from unknot.data.parts.trees import read_packed
 
 SPACE = FactorSpace(
     ("category", "instance", "elevation", "azimuth", "lighting"),

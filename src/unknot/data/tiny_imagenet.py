@@ -7,11 +7,11 @@ from typing import ClassVar
 from unknot.core.errors import DataError
 from unknot.core.places import Place
 from unknot.data.parts.archived_pictures import color, decode_rows
+from unknot.data.parts.grids import without_factors
 from unknot.data.parts.published import Published
 from unknot.data.parts.published_images import Chunks, PublishedImages
 from unknot.data.parts.sources import Source
 from unknot.data.parts.trees import open_tree
-from unknot.data.parts.user_grid import without_factors
 
 SIDE = 64
 WHAT = "the archive of Tiny ImageNet"

@@ -25,11 +25,11 @@ from unknot.core.registry import nearest
 from unknot.core.representation import Representation
 from unknot.data.parts.array_files import split_key
 from unknot.data.parts.entry import FILES
+from unknot.data.parts.grids import without_factors
 from unknot.data.parts.images import are_measured
 from unknot.data.parts.npz import read_member
 from unknot.data.parts.scaling import set_scale
 from unknot.data.parts.tables import TEXTS, read_frame, read_table
-from unknot.data.parts.user_grid import without_factors
 from unknot.data.parts.values import Values
 from unknot.runs import config
 from unknot.runs.inputs import as_images

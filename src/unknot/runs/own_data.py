@@ -13,11 +13,16 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError
 from unknot.data.images import Images
 from unknot.data.memory import Memory
-from unknot.data.parts import given_images
 from unknot.data.parts.assembly import assemble
 from unknot.data.parts.cells import cells_of, is_cells
 from unknot.data.parts.labels import label, read_labels
-from unknot.data.parts.objects import as_array, columns_by_name, hash_dataset, read_object
+from unknot.data.parts.objects import (
+    as_array,
+    columns_by_name,
+    give_dataset,
+    hash_dataset,
+    read_object,
+)
 from unknot.data.parts.reading import Options
 from unknot.data.parts.tables import (
     label_table,
@@ -92,7 +97,7 @@ def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
 def hold_images(dataset: FactorDataset) -> FactorDataset:
     """Make a dataset of images in memory known in this process, as long as somebody holds it."""
     if isinstance(settings := dataset.origin.settings, Memory) and settings.content is not None:
-        given_images.give(settings.content, dataset)
+        give_dataset(settings.content, dataset)
     return dataset
 
 

@@ -39,7 +39,7 @@ def get(
     from unknot.cli.screen import bar, say
     from unknot.data.parts.download import fetch
     from unknot.data.parts.published import data_folder
-    from unknot.data.parts.verification import verify
+    from unknot.data.parts.sources import verify
 
     dataset = find_published(name, set_)
     facts, sources = dataset.published, dataset.sources()

@@ -3,11 +3,11 @@
 import torch
 
 from unknot.core.dataset import FactorDataset
+from unknot.data.parts.grids import without_factors
 from unknot.data.parts.images import Bytes, Levels, Stored, as_tensor
 from unknot.data.parts.reading import Reading
 from unknot.data.parts.scaling import describe_ends, measure_ends, measure_moments
 from unknot.data.parts.stacks import lies_in_unit
-from unknot.data.parts.user_grid import without_factors
 
 MOST_CHANNELS = 16
 """An array of floats ``[n, few, many]`` holds signals rather than images."""

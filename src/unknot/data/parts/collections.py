@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from unknot.core import registry
+from unknot.data.parts.download import part_path
 from unknot.data.parts.published import (
     Published,
     PublishedDataset,
@@ -13,7 +14,6 @@ from unknot.data.parts.published import (
     locate,
 )
 from unknot.data.parts.sources import Source
-from unknot.data.parts.transfer import part_path
 
 COMMIT = "da4a192c5532b2e0909e381286b6c585dba4e3a8"
 RESULTS = tuple(

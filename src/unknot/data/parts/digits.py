@@ -12,11 +12,11 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
 from unknot.core.factor_table import FactorTable
 from unknot.core.factors import FactorSpace
-from unknot.data.parts.packed import read_packed
+from unknot.data.parts.grids import without_factors
 from unknot.data.parts.published import locate
 from unknot.data.parts.published_images import Chunks, PublishedImages
 from unknot.data.parts.sources import Source, hosted_source
-from unknot.data.parts.user_grid import without_factors
+from unknot.data.parts.trees import read_packed
 
 FULL = 28
 """Side of the images in the files."""

@@ -1,9 +1,13 @@
-"""Images in objects of Python: arrays, tensors, and datasets of PyTorch and Hugging Face."""
+"""Images in objects of Python: arrays, tensors, and datasets of PyTorch and Hugging Face.
+
+What was made of them is known in this process for as long as somebody holds it.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import torch
@@ -168,3 +172,17 @@ def _header_of(image: Any) -> Header:
         return picture_header(image)
     c, h, w = image.shape
     return Header(h, w, c, depth_of(image.dtype))
+
+
+_datasets: WeakValueDictionary[str, FactorDataset] = WeakValueDictionary()
+"""By the hash of their content, for as long as somebody holds them."""
+
+
+def give_dataset(content: str, dataset: FactorDataset) -> None:
+    """Make a dataset known in this process."""
+    _datasets[content] = dataset
+
+
+def find_dataset(content: str | None) -> FactorDataset | None:
+    """The dataset of a hash, if it was given and is still held."""
+    return None if content is None else _datasets.get(content)

@@ -10,8 +10,7 @@ import platformdirs
 from unknot.core.errors import DataError
 from unknot.core.factors import FactorSpace
 from unknot.data.parts import cache
-from unknot.data.parts.sources import Source
-from unknot.data.parts.verification import verify
+from unknot.data.parts.sources import Source, verify
 
 ARCHIVES = (".zip", ".tar", ".tar.gz")
 """Endings of files that may also lie unpacked, as a folder."""

@@ -15,8 +15,7 @@ from torch import Tensor
 from unknot.core.dataset import FactorDataset, Images
 from unknot.core.text import number
 from unknot.data.parts.images import Ends, Levels, Streamed
-from unknot.data.parts.sparse import csr_rows, sparse_moments
-from unknot.data.parts.values import SparseValues, Values
+from unknot.data.parts.values import SparseValues, Values, csr_rows, sparse_moments
 
 PERCENTILES = (0.1, 99.9)
 SAMPLE_ROWS = 2_000

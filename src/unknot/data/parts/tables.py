@@ -17,13 +17,12 @@ from unknot.core.registry import nearest
 from unknot.core.text import shown
 from unknot.data.parts.array_files import ARRAYS, open_array
 from unknot.data.parts.counts import HINT, look_like_counts
+from unknot.data.parts.grids import without_factors
 from unknot.data.parts.images import as_tensor
 from unknot.data.parts.parquet import parquet_modules
 from unknot.data.parts.scaling import STANDARDIZED, measure_moments
 from unknot.data.parts.shelf import make_key
-from unknot.data.parts.sparse import is_sparse, sparse_rows, sparse_values
-from unknot.data.parts.user_grid import without_factors
-from unknot.data.parts.values import SparseValues, Values
+from unknot.data.parts.values import SparseValues, Values, is_sparse, sparse_rows, sparse_values
 
 TEXTS = (".csv", ".tsv")
 NAMES_SHOWN = 5

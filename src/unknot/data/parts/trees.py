@@ -1,5 +1,6 @@
-"""Many small files in a folder, a zip or a tar archive, read without unpacking them."""
+"""Packed files, read without unpacking them: many in a folder or archive, or one under gzip."""
 
+import gzip
 import tarfile
 import zipfile
 import zlib
@@ -65,3 +66,18 @@ def _read_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     if len(data) != member.size:
         raise EOFError(f"{member.name} ends early")
     return data
+
+
+def read_packed(file: Path) -> bytes:
+    """The bytes of a file, unpacked if its name ends in ``.gz``.
+
+    Raises:
+        DataError: It cannot be read or is damaged.
+    """
+    try:
+        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as opened:
+            return opened.read()
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"'{file}' is damaged ({error}); fetch it again.") from error
+    except OSError as error:
+        raise DataError(f"Cannot read '{file}': {os_reason(error)}.") from error
