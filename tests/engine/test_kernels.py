@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 from unknot.engine.kernels import configs
 from unknot.engine.kernels.configs import TUNED, Shape, config, programs, splits
+from unknot.engine.kernels.switches import switches
 from unknot.engine.layers import Conv, ConvTranspose
 
 
@@ -32,7 +33,9 @@ from unknot.engine.layers import Conv, ConvTranspose
 @pytest.mark.slow
 @pytest.mark.skipif(INTERPRETED, reason="this is the interpreter")
 def test_in_the_interpreter():
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
+    # The interpreter looks names up where a function was wrapped: without the checks of shapes.
+    environment = {**os.environ, "UNKNOT_SHAPES": "0", "OMP_NUM_THREADS": "1"}
+    environment["TRITON_INTERPRET"] = "1"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"]
     command += map(str, Path(__file__).parent.glob("test_kernel*.py"))
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -122,6 +125,18 @@ SOME = ["conv64 3", "locatello 3", "deconv 2"]
 def test_layers_of_the_nets(name):
     layer, h, w, outputs = LAYERS[name]
     agree(layer, 2, 1, h, w, outputs, ways=WAYS[1:])
+
+
+@on_device
+@pytest.mark.parametrize("name", [*SOME, "conv64 2", "deconv 3", "deconv 4", "deconv 4, colour"])
+def test_both_gradients_of_a_layer_in_one_kernel(name, monkeypatch):
+    from unknot.engine.kernels.ops import joins
+
+    monkeypatch.setattr(switches, "joint_backward", True)
+    layer, h, w, outputs = LAYERS[name]
+    small, big = (layer.channels, outputs) if "de" in name else (outputs, layer.channels)
+    assert joins(big, small, "de" in name)
+    agree(layer, 2, 1, h, w, outputs)
 
 
 SIZES = {"p": st.integers(1, 2), "b": st.integers(1, 2), "way": st.sampled_from(WAYS)}

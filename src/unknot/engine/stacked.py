@@ -11,16 +11,18 @@ from torch import Tensor
 
 from unknot.core.hyper import at, stack
 from unknot.core.objective import Adversarial, Net, Objective, Step, total
-from unknot.core.optim import Optimizer
+from unknot.core.optim import Adam, AdamW, Optimizer
 from unknot.core.posterior import Posterior
 from unknot.engine.capture import Parts, fastest
 from unknot.engine.context import Context, Rows, State
 from unknot.engine.device import Runtime
 from unknot.engine.feed import Feed
+from unknot.engine.flat import Flat
 from unknot.engine.kernels import ready
+from unknot.engine.kernels.switches import switches
 from unknot.engine.population import Member, carried, log_of, loss_of, mean_logs, recode
 from unknot.engine.stacked_net import StackedNet, detach_net
-from unknot.engine.updates import decays, moments_of, update
+from unknot.engine.updates import clips, decays, moments_of, update
 
 
 @dataclass(eq=False)
@@ -41,6 +43,8 @@ class Stacked:
     """Of the weights; empty where none are kept."""
     decayed: Mapping[str, bool]
     """Whether weight decay is for a weight."""
+    flats: Mapping[str, Flat]
+    """The buffers that weights and moments are views of, for optimisers that move them so."""
     seed: Tensor
     order: Tensor
     t: Tensor
@@ -76,6 +80,16 @@ class Stacked:
             for name, weight in packed.items()
             for prefix in moments_of(optims[0][loss_of(name)])
         }
+        decayed = {name: decays(name, w.ndim - 1) for name, w in weights.items()}
+        flats = {}
+        if not kernels or switches.flat_adam:
+            for key in [k for k, optim in optims[0].items() if isinstance(optim, Adam | AdamW)]:
+                mine = {n: w for n, w in packed.items() if loss_of(n) == key}
+                flat = flats[key] = Flat.from_weights(
+                    mine, used, decayed, clipped=clips(optims[0][key]), kernel=kernels
+                )
+                for state, views in zip((packed, used, moments), flat.views(), strict=True):
+                    state.update(views)
         return cls(
             context,
             objective,
@@ -86,7 +100,8 @@ class Stacked:
             {name: value.clone() for name, value in extra.carried.items()},
             moments,
             {} if context.ema is None else {n: w.detach().clone() for n, w in packed.items()},
-            {name: decays(name, w.ndim - 1) for name, w in weights.items()},
+            decayed,
+            flats,
             seeds,
             torch.tensor(orders, device=context.rows_device),
             torch.zeros((), dtype=torch.int64, device=device),
@@ -232,11 +247,16 @@ class Stacked:
         )
         for key, optim in self.optim.items():
             pairs = zip(self.weights, gradients, strict=True)
-            names, gradient = zip(*(pair for pair in pairs if loss_of(pair[0]) == key), strict=True)
+            mine = {name: gradient for name, gradient in pairs if loss_of(name) == key}
+            settings = at(optim, self.t, torch.float64)
+            flat = self.flats.get(key)
+            if flat and isinstance(settings, Adam | AdamW):
+                flat.update(mine, settings, self.t, parts.update)
+                continue
+            names, gradient = zip(*mine.items(), strict=True)
             weights, used = ([source[n] for n in names] for source in (self.weights, self.used))
             moments = [[self.moments[k + n] for k in moments_of(optim)] for n in names]
             decayed = [self.decayed[n] for n in names]
-            settings = at(optim, self.t, torch.float64)
             parts.update(weights, moments, gradient, settings, self.t, decayed, used)
         self._keep_averages()
         for name, value in carries.items():

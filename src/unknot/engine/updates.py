@@ -36,6 +36,11 @@ def decays(name: str, dimensions: int) -> bool:
     return dimensions > 1 and not name.startswith("extra.")
 
 
+def clips(optim: Optimizer) -> bool:
+    """Whether an optimiser limits gradients."""
+    return optim.clip_value is not None or optim.clip_norm is not None
+
+
 def clip_gradients(gradients: Sequence[Tensor], optim: Optimizer) -> Sequence[Tensor]:
     """Gradients ``[p, ...]`` held within an optimiser's limits, each member's by itself."""
     if (limit := optim.clip_value) is not None:

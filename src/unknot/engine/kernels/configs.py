@@ -9,7 +9,8 @@ class Shape:
     """What a kernel is compiled for."""
 
     kernel: str
-    """``conv_down``, ``conv_up``, ``weight_gradient`` or ``weight_gradient_few``."""
+    """``conv_down``, ``conv_up``, ``weight_gradient`` or ``weight_gradient_few``; ``joint_down`` or
+    ``joint_up`` for both gradients of a convolution, or of a transposed one."""
     height: int
     """Of the small image."""
     cb: int
@@ -93,7 +94,7 @@ def config(shape: Shape, item: int, capability: tuple[int, int], rows: int, memb
 
 def programs(how: Config, shape: Shape, rows: int, members: int) -> int:
     """How many programs a launch has."""
-    if shape.kernel.startswith("weight_gradient"):
+    if _sums(shape):
         return tiles(how, shape) * splits(how, shape, rows, members) * members
     return -(-rows // how.bm) * -(-extent(shape)[0] // how.bn) * members
 
@@ -101,7 +102,7 @@ def programs(how: Config, shape: Shape, rows: int, members: int) -> int:
 def tiles(how: Config, shape: Shape) -> int:
     """Blocks of a weight."""
     n, k = extent(shape)
-    return -(-n // how.bn) * -(-k // how.bk)
+    return -(-n // how.bn) * (1 if shape.kernel.startswith("joint") else -(-k // how.bk))
 
 
 def splits(how: Config, shape: Shape, rows: int, members: int) -> int:
@@ -117,6 +118,10 @@ def _usual(shape: Shape, item: int, capability: tuple[int, int]) -> Config:
     # Numbers of twice the size, half as many of them at a time: shared memory stays the same.
     deep = 128 // item
     n, k = extent(shape)
+    if shape.kernel == "joint_down":
+        return Config(deep, block(n, 64), block(k, 256), 8, 2)
+    if shape.kernel == "joint_up":
+        return Config(deep, block(n, 32), block(k if k <= 64 else k // 4, 128), 8, 2)
     if shape.kernel.startswith("weight_gradient"):
         return Config(deep, block(n, 64), block(k, 128), 4, 3)
     return Config(128, block(n, 64), block(k, deep), 4, 3)
@@ -128,6 +133,10 @@ def _smaller(how: Config, shape: Shape) -> Iterator[Config]:
     The depth ``bk`` of `conv_down` and `conv_up` stays: a model adds up in the same order alone as
     among others.
     """
+    if shape.kernel.startswith("joint"):  # all k stay together
+        for least, bm in ((8, 64), (4, 64), (2, 64), (2, 32), (1, 16)):
+            yield replace(how, bm=min(how.bm, bm), least=least)
+        return
     if shape.kernel.startswith("weight_gradient"):
         for side, least, bm in ((64, 8, 256), (64, 4, 256), (64, 2, 256), (32, 2, 64)):
             small = replace(how, bm=min(how.bm, bm), bn=min(how.bn, side), bk=min(how.bk, side))
@@ -138,10 +147,15 @@ def _smaller(how: Config, shape: Shape) -> Iterator[Config]:
         yield replace(small, warps=min(how.warps, 4))
 
 
+def _sums(shape: Shape) -> bool:
+    """Whether programs share the rows of a sum."""
+    return shape.kernel.startswith(("weight_gradient", "joint"))
+
+
 def extent(shape: Shape) -> tuple[int, int]:
     """How far a kernel's n and k go."""
     taps = shape.size * shape.size
-    if shape.kernel in ("conv_up", "weight_gradient"):
+    if shape.kernel in ("conv_up", "weight_gradient", "joint_down"):
         return 4 * shape.cb, taps // 4 * shape.cs
     return shape.cs, taps * shape.cb
 

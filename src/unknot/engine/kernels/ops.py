@@ -19,6 +19,8 @@ from unknot.engine.kernels.convolutions import (
     weight_gradient_few_kernel,
     weight_gradient_kernel,
 )
+from unknot.engine.kernels.joint import joint_down_kernel, joint_up_kernel
+from unknot.engine.kernels.switches import switches
 
 FEW = 4
 """Up to so many channels of the big image, its windows cost less than the small image's."""
@@ -73,6 +75,23 @@ def weight_gradient(
     return run_weight_gradient(big, small, weight, kernel, phases)
 
 
+@torch.library.custom_op("unknot::joint_gradients", mutates_args=())
+def joint_gradients(
+    big: Tensor, small: Tensor, weight: Tensor, kernel: int, phases: bool, masked: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients of a layer's input, of its weight and of its bias.
+
+    Args:
+        big: A convolution's input; a transposed one's gradient, where weights are by phases.
+        small: The other of the two.
+        weight: The layer's.
+        kernel: 4 or 2.
+        phases: The layer is a transposed convolution.
+        masked: The input is the output of a ReLU whose gradient this layer takes.
+    """
+    return run_joint(big, small, weight, kernel, phases, masked)
+
+
 @conv_down.register_fake
 def _(big: Tensor, weight: Tensor, _b: Any, _m: Any, _k: int, phases: bool, *_: bool) -> Tensor:
     return big.new_empty(_small(big, weight, phases))
@@ -89,6 +108,15 @@ def _(big: Tensor, small: Tensor, weight: Tensor, _k: int, phases: bool) -> tupl
     return torch.empty_like(weight), weight.new_empty(len(weight), channels)
 
 
+@joint_gradients.register_fake
+def _(
+    big: Tensor, small: Tensor, weight: Tensor, _k: int, phases: bool, _m: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    channels = (big if phases else small).shape[-1]
+    back = torch.empty_like(small if phases else big)
+    return back, torch.empty_like(weight), weight.new_empty(len(weight), channels)
+
+
 def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG001
     image, weight, _, _, ctx.kernel, ctx.phases, _, ctx.rectified = inputs
     ctx.save_for_backward(image, weight)
@@ -99,6 +127,9 @@ def _conv_down_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]
     gradient = gradient.contiguous()
     mask = big if ctx.rectified else None
     back = None
+    if ctx.needs_input_grad[0] and joins(big.shape[-1], gradient.shape[-1], False):
+        gradients = joint_gradients(big, gradient, weight, ctx.kernel, ctx.phases, ctx.rectified)
+        return *gradients, None, None, None, None, None
     if ctx.needs_input_grad[0]:
         back = conv_up(gradient, weight, None, mask, ctx.kernel, ctx.phases, False, False)
     taps, sums = weight_gradient(big, gradient, weight, ctx.kernel, ctx.phases)
@@ -110,6 +141,9 @@ def _conv_up_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     gradient = gradient.contiguous()
     mask = small if ctx.rectified else None
     back = None
+    if ctx.needs_input_grad[0] and joins(gradient.shape[-1], small.shape[-1], True):
+        gradients = joint_gradients(gradient, small, weight, ctx.kernel, ctx.phases, ctx.rectified)
+        return *gradients, None, None, None, None, None
     if ctx.needs_input_grad[0]:
         back = conv_down(gradient, weight, None, mask, ctx.kernel, ctx.phases, False, False)
     taps, sums = weight_gradient(gradient, small, weight, ctx.kernel, ctx.phases)
@@ -217,6 +251,59 @@ def run_weight_gradient(
         parts, sums, taps, bias, parted, size, lines, channels, 256, 16
     )
     return taps, bias
+
+
+def joins(cb: int, cs: int, phases: bool) -> bool:
+    """Whether a layer's gradients are computed by one kernel.
+
+    The sums of all taps have to find room beside each other in a program: layers with more channels
+    work on small images, which cost little to read twice.
+    """
+    return switches.joint_backward and (16 * cb <= 512 if phases else 4 * cs <= 256)
+
+
+def run_joint(
+    big: Tensor,
+    small: Tensor,
+    weight: Tensor,
+    kernel: int,
+    phases: bool,
+    masked: bool,
+    how: Config | None = None,
+    scales: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`joint_gradients`, cut as asked; the big images times ``scales [p, b]`` where given."""
+    p, b, height, width, cs = small.shape
+    cb, size = big.shape[-1], weight[0].numel()
+    shape = Shape("joint_up" if phases else "joint_down", height, cb, cs, kernel, phases)
+    rows = b * (height * width if phases else _windows(height, width, kernel))
+    how = how or _config(big, shape, rows, p)
+    chunk = -(-rows // (splits(how, shape, rows, p) * how.bm)) * how.bm
+    parted = -(-rows // chunk)
+    lines, channels = (4 * parted, cb) if phases else (parted, cs)
+    parts = weight.new_empty(p, parted, size, dtype=torch.float32)
+    sums = weight.new_empty(p, lines, channels, dtype=torch.float32)
+    back = torch.empty_like(small if phases else big)
+    sides, results = (height, width, cb, cs), (back, parts, sums, b)
+    cut, precision = (how.bm, how.bn, how.bk), _precision()
+    grid = tiles(how, shape), parted, p
+    if phases:
+        lanes = 1 if how.bk >= 16 * cb else 4
+        joint_up_kernel[grid](
+            big, small, weight, big if scales is None else scales, *results,
+            *sides, lanes, chunk, masked, scales is not None, precision, *cut,
+            num_warps=how.warps, num_stages=how.stages,
+        )  # fmt: skip
+    else:
+        joint_down_kernel[grid](
+            big, small, weight, *results, *sides, kernel, chunk, masked, precision, *cut,
+            num_warps=how.warps, num_stages=how.stages,
+        )  # fmt: skip
+    taps, bias = torch.empty_like(weight), weight.new_empty(p, channels)
+    add_up_kernel[-(-max(size, channels) // 256), p](
+        parts, sums, taps, bias, parted, size, lines, channels, 256, 16
+    )
+    return back, taps, bias
 
 
 def _windows(height: int, width: int, kernel: int) -> int:
