@@ -30,6 +30,7 @@ DECAYED = {"encoder.a.weight": True, "encoder.a.bias": False, "encoder.b.weight"
 RATES = (1e-3, 1e-1, 3e-2)
 CASES = [
     Adam(),
+    Adam(beta1=0.0, beta2=0.9, eps=1e-6),
     Adam(beta1=0.4, beta2=0.9, eps=1e-6),
     Adam(clip_norm=0.5, clip_value=0.9),
     AdamW(weight_decay=0.3),

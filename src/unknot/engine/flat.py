@@ -114,6 +114,7 @@ class Buffer:
     """Of each block, where in its weight it begins, a member's numbers there, and if it decays."""
     decaying: int
     """How many numbers decay."""
+    members: int
     owners: Tensor
     """The member that each number belongs to, for the way without the kernel."""
 
@@ -144,6 +145,7 @@ class Buffer:
             torch.zeros_like(weights if clipped else used),
             table,
             sum(decay for *_, decay in places) * BLOCK,
+            len(first),
             owners,
         )
         for target in {weights, used}:

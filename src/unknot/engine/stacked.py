@@ -84,9 +84,12 @@ class Stacked:
         flats = {}
         if not kernels or switches.flat_adam:
             for key in [k for k, optim in optims[0].items() if isinstance(optim, Adam | AdamW)]:
-                mine = {n: w for n, w in packed.items() if loss_of(n) == key}
                 flat = flats[key] = Flat.from_weights(
-                    mine, used, decayed, clipped=clips(optims[0][key]), kernel=kernels
+                    {n: w for n, w in packed.items() if loss_of(n) == key},
+                    used,
+                    decayed,
+                    clipped=clips(optims[0][key]),
+                    kernel=kernels and dtype == torch.float32,
                 )
                 for state, views in zip((packed, used, moments), flat.views(), strict=True):
                     state.update(views)
