@@ -1,6 +1,9 @@
 """Populations on a GPU in one run: model-steps per second, beside plain PyTorch and the roofline.
 
-PYTHONPATH=src python bench/gpu.py [--limit 520] [--seconds 2] [--json FILE] [--only WORDS]
+PYTHONPATH=src python bench/gpu.py [--limit 520] [--seconds 2] [--only WORDS] [--switches NAMES]
+    [--json docs/benchmarks/gpu.json]
+
+``python docs/benchmarks.py`` makes the table of the documentation of the JSON file.
 
 A row is a process of its own. A dozen of them compile and warm up at the same time; then one after
 the other is measured while the rest wait, and the next dozen come. What matters most comes first,
@@ -14,26 +17,27 @@ import argparse
 import json
 import multiprocessing
 import os
+import platform
 import subprocess
 import sys
 import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import roofline
 import torch
-from populations import Bench, Case, Row, cases
+from populations import Bench, Case, Row, bits, cases
 from roofline import PRECISIONS
 
-from unknot.core.dataset import FactorDataset
-from unknot.core.factors import FactorSpace
 from unknot.data.dsprites import DSprites
-from unknot.data.parts.images import Bits
+from unknot.engine.kernels.switches import switches
 
 SLOW = 4.0
 """Seconds that a row takes beside measuring, at most."""
@@ -49,15 +53,14 @@ class Options:
     before: str
     after: str
     roof: dict[str, float]
+    switches: str = ""
+    """Of ``engine/kernels/switches.py``, by commas."""
 
     def bench(self) -> Bench:
         if not self.tiny:
             device = torch.device("cuda")
             return Bench(device, DSprites().load().to(device), 64, self.seconds, self.roof)
-        stored = torch.arange(64 * 512).remainder(251).reshape(64, 512).to(torch.uint8)
-        space = FactorSpace(("row",), (64,), ("nominal",))
-        dataset = FactorDataset("bits", space, Bits(stored, (1, 64, 64)))
-        return Bench(torch.device("cpu"), dataset, 4, self.seconds, self.roof)
+        return Bench(torch.device("cpu"), bits(64, 1), 4, self.seconds, self.roof)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -75,6 +78,8 @@ def in_process(case: Case, options: Options, pipe: Connection) -> None:
     """Warm up, say so, wait for one's turn, measure. What fails is a row, too."""
     began = time.perf_counter()
     gpu = not options.tiny
+    for name in filter(None, options.switches.split(",")):
+        setattr(switches, name, True)
     try:
         bench = options.bench()
         held = torch.cuda.memory_allocated() if gpu else 0
@@ -132,7 +137,7 @@ def together(wanted: list[Case], options: Options, until: float) -> Iterator[Row
                 row = turn.answer(time.perf_counter() + 120)
             assert isinstance(row, dict)
             seconds = {} if isinstance(found, dict) else {"warm-up s": found}
-            yield {"what": turn.case.name, "members": turn.case.members, **row, **seconds}
+            yield {"what": turn.case.name, **asdict(turn.case), **row, **seconds}
     for turn in turns:
         turn.process.join()
 
@@ -145,7 +150,7 @@ def line(row: Row) -> str:
             f"{row['what']:44s} {row['seconds']:.1f} s for all images, "
             f"{row['images/s']:,.0f} images/s, {row['GB']:.1f} GB"
         )
-    start = f"{row['what']:44s} {row['model-steps/s']:13,.0f} {row['x eager']:8.1f}"
+    start = f"{row['what']:44s} {row['model-steps/s']:13,.0f} {row['images/s']:12,.0f}"
     counted = f"{'':8s} {'':9s}"
     if "TFLOP/s" in row:
         counted = f"{row['TFLOP/s']:8.1f} {100 * row['share of roofline']:9.1f}"
@@ -153,9 +158,21 @@ def line(row: Row) -> str:
 
 
 HEAD = (
-    f"{'what, members':44s} {'model-steps/s':>13s} {'x eager':>8s} {'TFLOP/s':>8s} "
+    f"{'what, members':44s} {'model-steps/s':>13s} {'images/s':>12s} {'TFLOP/s':>8s} "
     f"{'% of roof':>9s} {'GB':>6s} {'warm-up s':>9s}"
 )
+
+
+def versions() -> dict[str, object]:
+    """The day, and the programs that a rate depends on."""
+    return {
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda,
+        "triton": version("triton") if find_spec("triton") else None,
+        "cores": os.cpu_count(),
+    }
 
 
 def main() -> None:
@@ -165,6 +182,7 @@ def main() -> None:
     parser.add_argument("--together", type=int, default=12, help="rows that warm up at a time")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", default="", help="rows with all these words, such as 'bf16 64'")
+    parser.add_argument("--switches", default="", help="of engine/kernels/switches.py, by commas")
     parser.add_argument("--before", default="", help="command before rows are measured, in a shell")
     parser.add_argument("--after", default="", help="and after them: pause what shares the card")
     parser.add_argument("--tiny", action="store_true", help=argparse.SUPPRESS)  # on a CPU
@@ -176,10 +194,13 @@ def main() -> None:
     words = options.only.split()
     # The first row is what the others are compared with.
     wanted = [c for c in wanted if c == wanted[0] or all(w in c.name.split() for w in words)]
-    how = Options(options.tiny, options.seconds, options.before, options.after, {})
+    how = Options(
+        options.tiny, options.seconds, options.before, options.after, {}, options.switches
+    )
     bench = how.bench()
     name = "CPU" if how.tiny else torch.cuda.get_device_name()
-    facts: dict[str, object] = {"device": name, "torch": torch.__version__, "batch": bench.batch}
+    facts: dict[str, object] = {**versions(), "device": name, "batch": bench.batch}
+    facts |= {"switches": options.switches, "command": " ".join(["bench/gpu.py", *sys.argv[1:]])}
     print(f"{name}, torch {torch.__version__}, batch {bench.batch}, images {bench.dataset.shape}")
     with how.alone():
         how.roof.update(roofline.measured(bench.device, *((64, 1) if how.tiny else ())))
@@ -198,8 +219,6 @@ def main() -> None:
             continue
         for row in together(some, how, began + options.limit):
             rows.append(row)
-            if "model-steps/s" in row:
-                row["x eager"] = row["model-steps/s"] / rows[0].get("model-steps/s", float("nan"))
             print(line(row), flush=True)
             if options.json:
                 options.json.write_text(json.dumps(facts, indent=1))

@@ -1,7 +1,7 @@
 """The Triton kernels on a GPU: checked, tuned, and profiled inside a whole training step.
 
 PYTHONPATH=src python bench/kernels.py [--parts check,tune,after,before,layers] [--seconds 240]
-    [--json FILE] [--only WORD]
+    [--json FILE] [--only WORD] [--switches joint_backward]
 
 ``check`` compares each layer and its gradients with float64 at full size. ``tune`` times each
 kernel for a grid of block sizes; the best become the contents of ``engine/kernels/configs.py``, and
@@ -34,6 +34,8 @@ from unknot.engine import stacked as engine
 from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.kernels.configs import TUNED, Config, Shape, block, config, extent
+from unknot.engine.kernels.ops import joins
+from unknot.engine.kernels.switches import switches
 from unknot.engine.layers import Conv, ConvTranspose
 from unknot.engine.population import Member
 from unknot.nets.conv64 import Conv64
@@ -83,6 +85,8 @@ class Case:
         return Conv(self.size, 2, self.size // 2 - 1, self.cb)
 
     def shape(self, kernel: str) -> Shape:
+        if kernel == "joint":
+            kernel = "joint_up" if self.phases else "joint_down"
         if kernel == "weight_gradient" and self.cb <= 4:
             kernel = "weight_gradient_few"
         return Shape(kernel, self.height, self.cb, self.cs, self.size, self.phases)
@@ -214,6 +218,17 @@ def grid(shape: Shape) -> list[Config]:
             for bm in (32, 64, 128)
             for stages in (1, 2, 3, 4)
         ]  # fmt: skip
+    elif shape.kernel.startswith("joint"):
+        deep = (
+            block(k, 256) if shape.kernel == "joint_down" else block(k if k < 99 else k // 4, 128)
+        )
+        found = [
+            Config(bm, bn, deep, warps, stages)
+            for bm in (64, 128, 256)
+            for bn in dict.fromkeys((block(n, 32), block(n, 64), block(n, 128)))
+            for warps in (4, 8)
+            for stages in (1, 2, 3)
+        ]
     else:
         widths = {block(n, 64), block(n, 128)}
         found = [
@@ -231,7 +246,7 @@ def grid(shape: Shape) -> list[Config]:
 
 
 def _shared(shape: Shape, c: Config) -> int:
-    if shape.kernel.startswith("weight_gradient"):
+    if shape.kernel.startswith(("weight_gradient", "joint")):
         return c.stages * c.bm * (c.bn + c.bk) * 2
     return c.stages * c.bk * (c.bm + c.bn) * 2
 
@@ -241,6 +256,8 @@ def inputs_of(case: Case, kernel: str, make=random) -> tuple:
     big, small, weight = make(*case.big), make(*case.small), make(*case.weight)
     if kernel == "weight_gradient":
         return big, small, weight, case.size, case.phases
+    if kernel == "joint":
+        return big, small, weight, case.size, case.phases, True
     forward = (kernel == "conv_up") == case.phases
     image, other = (big, small) if kernel == "conv_down" else (small, big)
     bias = make(*case.bias) if forward else None
@@ -250,6 +267,10 @@ def inputs_of(case: Case, kernel: str, make=random) -> tuple:
 
 def bytes_of(case: Case, kernel: str) -> float:
     """What must be read and written at least, in bfloat16."""
+    if kernel == "joint":  # the input, its gradient, and that of the output
+        sides = math.prod(case.big), math.prod(case.small)
+        twice = sides[1] if case.phases else sides[0]
+        return 2 * (sum(sides) + twice + 2 * math.prod(case.weight))
     forward = kernel == "weight_gradient" or (kernel == "conv_up") == case.phases
     out = case.big if kernel == "conv_up" else case.small
     masks = 0 if forward else math.prod(out)
@@ -277,8 +298,9 @@ def wanted(only: str) -> list[tuple[Case, str]]:
     pairs = [
         (case, kernel)
         for case in CASES
-        for kernel in ("conv_down", "conv_up", "weight_gradient")
-        if not (case.name == "conv1" and kernel == "conv_up")
+        for kernel in ("conv_down", "conv_up", "weight_gradient", "joint")
+        if not (case.name == "conv1" and kernel in ("conv_up", "joint"))
+        if kernel != "joint" or joins(case.cb, case.cs, case.phases)
     ]
     return [(c, k) for c, k in pairs if only in f"{c.name} {k}"]
 
@@ -327,7 +349,7 @@ def tune(clock: Clock, only: str, flush) -> dict[str, object]:
             times = {default: untuned}
             times |= {how: timed(how) for how in ways if how != default and not clock.over()}
             best = sorted(times, key=lambda how: times[how])
-            if kernel == "weight_gradient":
+            if kernel in ("weight_gradient", "joint"):
                 more = [replace(h, programs=n) for h in best[:3] for n in (256, 512, 2048, 4096)]
                 times |= {how: timed(how) for how in more}
                 best = sorted(times, key=lambda how: times[how])
@@ -336,7 +358,8 @@ def tune(clock: Clock, only: str, flush) -> dict[str, object]:
                 continue
             us = times[best[0]]
             TUNED[shape] = best[0]
-            rates = bytes_of(case, kernel) / us / 1e3, case.flops / us / 1e6
+            flops = case.flops * (2 if kernel == "joint" else 1)
+            rates = bytes_of(case, kernel) / us / 1e3, flops / us / 1e6
             three = "  ".join(f"{_short(h)}={times[h]:.0f}" for h in best[:4])
             failed = sum(not math.isfinite(t) for t in times.values())
             say(
@@ -485,8 +508,11 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", default="", help="tune what holds this word, such as conv2")
     parser.add_argument("--precisions", default="bf16", help="of the steps: bf16,tf32,float32")
+    parser.add_argument("--switches", default="", help="of engine/kernels/switches.py, by commas")
     parser.add_argument("--top", type=int, default=40)
     options = parser.parse_args()
+    for name in filter(None, options.switches.split(",")):
+        setattr(switches, name, True)
     if not torch.cuda.is_available():
         sys.exit("This benchmark needs a CUDA device.")
     facts: dict[str, object] = {

@@ -7,21 +7,25 @@ from functools import partial
 
 import roofline
 import torch
-import torch.nn.functional as F
+from baselines import Baseline, Steps, side_by_side
 from roofline import PRECISIONS
 
 from unknot.core import registry
 from unknot.core.dataset import FactorDataset
+from unknot.core.factors import FactorSpace
 from unknot.core.objective import Adversarial, views_of
 from unknot.core.optim import Adam
+from unknot.data.parts.images import Bits, Bytes
 from unknot.engine import stacked as engine
 from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.encode import encode
 from unknot.engine.population import Member
-from unknot.nets.conv64 import Conv64
 
-OBJECTIVES = ("beta_tcvae", "factor_vae", "annealed_vae", "dip_vae_ii", "l_vae")
+OBJECTIVES = (
+    "factor_vae", "ada_gvae", "tvae", "beta_tcvae", "annealed_vae", "dip_vae_ii", "l_vae",
+)  # fmt: skip
+"""With a critic, of pairs, of triplets, and others."""
 
 Row = dict[str, object]
 
@@ -31,15 +35,36 @@ class Case:
     """A row of the table."""
 
     how: str
-    """``plain``, ``kernels``, ``windows`` or ``encode``."""
+    """``kernels``, ``windows`` or ``encode``, or a loop of ``baselines.py``: ``plain``, ``graph``,
+    ``vmap``, or ``processes``, one with a graph for each member."""
     members: int
     precision: str
     objective: str = "beta_vae"
     net: str = "conv64"
+    colour: bool = False
+    """Images of 3 x 64 x 64 random bytes rather than the dataset."""
 
     @property
     def name(self) -> str:
-        return f"{self.how} {self.net} {self.objective} {self.precision} {self.members}"
+        name = f"{self.how} {self.net} {self.objective} {self.precision} {self.members}"
+        return f"{name} colour" if self.colour else name
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a loop of others."""
+        return self.how in ("plain", "graph", "vmap", "processes")
+
+
+def bits(count: int, channels: int) -> FactorDataset:
+    """Images whose content does not matter: bits of one channel, or bytes of three."""
+    space = FactorSpace(("row",), (count,), ("nominal",))
+    generator = torch.Generator().manual_seed(0)
+    if channels == 1:
+        stored = torch.randint(256, (count, 512), dtype=torch.uint8, generator=generator)
+        return FactorDataset("bits", space, Bits(stored, (1, 64, 64)))
+    shape = (count, channels, 64, 64)
+    stored = torch.randint(256, shape, dtype=torch.uint8, generator=generator)
+    return FactorDataset("bytes", space, Bytes(stored))
 
 
 def cases(sizes: tuple[int, ...] = (1, 8, 64, 128), precisions=PRECISIONS) -> list[Case]:
@@ -47,18 +72,30 @@ def cases(sizes: tuple[int, ...] = (1, 8, 64, 128), precisions=PRECISIONS) -> li
     low, many = precisions[0], max(m for m in sizes if m <= 64)
     first = [
         Case("plain", 1, "float32"),
+        Case("graph", 1, low),
         Case("kernels", many, low),
+        Case("kernels", many, low, colour=True),
         Case("kernels", 1, low),
-        Case("encode", many, "float32"),  # codes are, however models are trained
         *(Case("kernels", many, p) for p in precisions[1:]),
+        *(Case("graph", 1, p) for p in precisions[1:]),
         *(Case("kernels", many, low, objective) for objective in OBJECTIVES),
-        Case("kernels", many, low, net="locatello"),
         *(Case("kernels", m, low) for m in sizes),
-        *(Case("windows", many, p) for p in precisions),
+        *(Case("vmap", many, p) for p in precisions[:2]),
         *(Case("plain", 1, p) for p in precisions),
+        Case("processes", 1 if many < 8 else 8, low),
+        Case("graph", 1, low, colour=True),
+        Case("encode", many, "float32"),  # codes are, however models are trained
+        Case("kernels", many, low, net="locatello"),
+        *(Case("windows", many, p) for p in precisions),
     ]
     rest = [Case(h, m, p) for h in ("kernels", "windows") for p in precisions for m in sizes]
     return list(dict.fromkeys([*first, *rest]))
+
+
+def lone_loop(device: torch.device, batch: int, precision: str) -> Steps:
+    """A captured loop in a process of its own, with images of its own."""
+    data = bits(20_000 if device.type == "cuda" else 64, 1).to(device)
+    return Baseline(device, data, batch, precision).steps("graph")
 
 
 @dataclass(frozen=True)
@@ -73,36 +110,26 @@ class Bench:
 
     def population(self, case: Case) -> engine.Stacked:
         net = registry.get("nets", case.net)()
-        context = Context(self.dataset, net, self.batch, runtime(str(self.device), case.precision))
+        context = Context(
+            self.data(case), net, self.batch, runtime(str(self.device), case.precision)
+        )
         objective = registry.get("objectives", case.objective)()
         each = [Member(seed, objective, Adam(lr=1e-4)) for seed in range(case.members)]
         if case.how == "windows":  # for good: a row is a process of its own
             engine.ready = lambda _: False
         return engine.Stacked.fresh(context, each)
 
-    def plain(self, precision: str) -> Callable[[int], None]:
-        """What anyone would write first: one model, eager, PyTorch's Adam, data on the card."""
-        net, shape, batch = Conv64(), self.dataset.shape, self.batch
-        encoder, decoder = net.encoder(shape).to(self.device), net.decoder(shape).to(self.device)
-        optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=1e-4)
-        fast = precision != "float32"
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = fast
+    def data(self, case: Case) -> FactorDataset:
+        """The images of a row, where it is measured."""
+        if not case.colour:
+            return self.dataset
+        count = 20_000 if self.device.type == "cuda" else 64
+        return bits(count, 3).to(self.device)
 
-        def steps(n: int) -> None:
-            for _ in range(n):
-                rows = torch.randint(0, len(self.dataset), (batch,), device=self.device)
-                x = self.dataset.batch(rows)
-                optimizer.zero_grad()
-                with torch.autocast(self.device.type, torch.bfloat16, precision == "bf16"):
-                    mean, logvar = encoder(x).float().chunk(2, 1)
-                    z = mean + torch.randn_like(mean) * (0.5 * logvar).exp()
-                    y = decoder(z).float()
-                recon = F.binary_cross_entropy_with_logits(y, x, reduction="sum") / batch
-                kl = 0.5 * (mean**2 + logvar.exp() - 1 - logvar).sum() / batch
-                (recon + 4 * kl).backward()
-                optimizer.step()
-
-        return steps
+    def loops(self, case: Case) -> Steps:
+        """A loop of others."""
+        baseline = Baseline(self.device, self.data(case), self.batch, case.precision)
+        return baseline.steps(case.how, case.members)
 
     def warm(self, case: Case) -> Callable[[], Row]:
         """What measures a row, ready to run."""
@@ -110,15 +137,19 @@ class Bench:
             models = self.population(case)
             encode(models, self.dataset, torch.arange(min(2048, len(self.dataset))))
             call = partial(self.encoding, models)
+        elif case.how == "processes":
+            single = partial(lone_loop, self.device, self.batch, case.precision)
+            call = partial(self.processes, side_by_side(single, case.members, self.seconds), case)
         else:
-            if case.how == "plain":
-                steps = self.plain(case.precision)
-            else:
-                steps = partial(self.population(case).advance, 0)
+            steps = self.loops(case) if case.plain else partial(self.population(case).advance, 0)
             steps(3)
             call = partial(self.training, steps, case)
         roofline.wait(self.device)
         return call
+
+    def processes(self, rate: Callable[[], float], case: Case) -> Row:
+        """Steps per second of all processes."""
+        return self.row(rate(), case)
 
     def training(self, steps: Callable[[int], object], case: Case) -> Row:
         """Model-steps per second, and the operations and bytes in them."""
@@ -129,17 +160,23 @@ class Bench:
             roofline.wait(self.device)
             rate = n / (time.perf_counter() - began)
             n = max(5, int(self.seconds * rate))
+        return self.row(rate * case.members, case)
+
+    def row(self, rate: float, case: Case) -> Row:
+        """A rate of model-steps, with the operations and bytes in them."""
         objective = registry.get("objectives", case.objective)()
+        images = self.batch * views_of(objective)
+        row: Row = {"model-steps/s": rate, "images/s": rate * images}
         if isinstance(objective, Adversarial):  # whose critic is not among the layers counted
-            return {"model-steps/s": rate * case.members}
-        net, batch = registry.get("nets", case.net)(), self.batch * views_of(objective)
-        works = roofline.work(net, self.dataset.shape, batch, case.precision)
+            return row
+        net, shape = registry.get("nets", case.net)(), self.data(case).shape
+        works = roofline.work(net, shape, images, case.precision)
         flops = sum(w.flops for w in works)
         least = roofline.least_seconds(works, self.roof[case.precision], self.roof["bytes"])
         return {
-            "model-steps/s": rate * case.members,
-            "TFLOP/s": rate * case.members * flops / 1e12,
-            "share of roofline": rate * case.members * least,
+            **row,
+            "TFLOP/s": rate * flops / 1e12,
+            "share of roofline": rate * least,
             "GFLOP a model-step": flops / 1e9,
             "MB a model-step": sum(w.bytes for w in works) / 1e6,
         }

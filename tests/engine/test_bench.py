@@ -69,10 +69,13 @@ def test_rows_come_once_and_the_weightiest_first(gpu):
     rows = gpu.cases()
     assert len({*rows}) == len(rows)
     assert rows[0].how == "plain"
-    assert (rows[1].how, rows[1].members, rows[1].precision) == ("kernels", 64, "bf16")
+    assert (rows[1].how, rows[1].members, rows[1].precision) == ("graph", 1, "bf16")
+    assert (rows[2].how, rows[2].members, rows[2].precision) == ("kernels", 64, "bf16")
+    assert {r.how for r in rows if r.plain} == {"plain", "graph", "vmap", "processes"}
+    assert [r.how for r in rows if r.colour] == ["kernels", "graph"]
     grid = {(r.how, r.members, r.precision) for r in rows if r.objective == "beta_vae"}
     assert len([g for g in grid if g[0] in ("kernels", "windows")]) == 24
-    others = {"beta_tcvae", "factor_vae", "annealed_vae", "dip_vae_ii", "l_vae"}
+    others = {"beta_tcvae", "factor_vae", "annealed_vae", "dip_vae_ii", "l_vae", "ada_gvae", "tvae"}
     assert {r.objective for r in rows} == {"beta_vae", *others}
 
 
@@ -106,6 +109,28 @@ def test_a_row_that_fails_is_a_row(gpu):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("case", [("graph", 1), ("processes", 2), ("kernels", 2)], ids=str)
+def test_colour_and_loops_of_others_are_rows(gpu, case):
+    how, members = case
+    roof = dict.fromkeys([*gpu.PRECISIONS, "bytes"], 1e12)
+    pipe = Line()
+    options = gpu.Options(True, 0.01, "", "", roof, "flat_adam")
+    gpu.in_process(gpu.Case(how, members, "float32", colour=how != "processes"), options, pipe)
+    _, row = pipe.said
+    assert row.get("model-steps/s", 0) > 0, row
+    gpu.switches.flat_adam = False
+
+
+def test_rates_of_views_are_counted_by_image(gpu):
+    bench = gpu.Options(True, 0.01, "", "", dict.fromkeys([*gpu.PRECISIONS, "bytes"], 1e12)).bench()
+    one, three = (bench.row(10.0, gpu.Case("kernels", 2, "bf16", o)) for o in ("beta_vae", "tvae"))
+    assert three["images/s"] == 3 * one["images/s"]
+    assert three["GFLOP a model-step"] == pytest.approx(3 * one["GFLOP a model-step"])
+    colour = bench.row(10.0, gpu.Case("kernels", 2, "bf16", colour=True))
+    assert colour["MB a model-step"] > one["MB a model-step"]
+
+
+@pytest.mark.slow
 def test_streaming_is_compared_with_resident_images(tmp_path):
     file = tmp_path / "rows.json"
     few = {"images": 20, "members": 2, "batch": 2, "rounds": 1, "seconds": 0.01}
@@ -129,13 +154,15 @@ def test_it_runs_through(tmp_path):
     rows = json.loads(file.read_text())["rows"]
     assert [r["what"] for r in rows] == [
         "plain conv64 beta_vae float32 1",
-        "encode conv64 beta_vae float32 2",
         "kernels conv64 beta_vae float32 2",
+        "vmap conv64 beta_vae float32 2",
+        "encode conv64 beta_vae float32 2",
         "windows conv64 beta_vae float32 2",
     ]
     assert all(r["what"] in out for r in rows)
-    assert rows[1]["images/s"] == 2 * 64 / rows[1]["seconds"]
-    assert all(rows[i]["share of roofline"] > 0 for i in (0, 2, 3))
-    assert rows[0]["x eager"] == 1
-    # Around the roofline, the first two rows and the last two.
-    assert calls.read_text().splitlines() == ["pause", "go on"] * 3
+    assert rows[3]["images/s"] == 2 * 64 / rows[3]["seconds"]
+    assert all(rows[i]["share of roofline"] > 0 for i in (0, 1, 2, 4))
+    assert rows[1]["images/s"] == pytest.approx(4 * rows[1]["model-steps/s"])
+    assert all(row["how"] == row["what"].split()[0] for row in rows)
+    # Around the roofline, two rows, two more and the last.
+    assert calls.read_text().splitlines() == ["pause", "go on"] * 4

@@ -18,6 +18,7 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.errors import UnknotError
 from unknot.core.objective import Objective, Step
+from unknot.engine.compiled import keep_compiled
 from unknot.engine.context import Rows, State
 from unknot.engine.kernels import first_line, slower
 from unknot.losses.overlap import learnt_kernel
@@ -139,6 +140,7 @@ def _exact_division() -> AbstractContextManager[object]:
 @contextmanager
 def compiler_settings() -> Iterator[None]:
     """Let PyTorch's compiler take on a step: what is constant to it, and its limits."""
+    keep_compiled()
     # The compiler cannot look into zlib or a file; these are constants to it.
     torch.compiler.assume_constant_result(noise.stream_number)
     torch.compiler.assume_constant_result(learnt_kernel)

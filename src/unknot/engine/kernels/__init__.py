@@ -23,6 +23,8 @@ from functools import cache
 
 import torch
 
+from unknot.engine.compiled import keep_compiled
+
 
 class SlowerWarning(UserWarning):
     """Something is computed in a slower way than it could be."""
@@ -45,6 +47,7 @@ def first_line(error: Exception) -> str:
 def ready(device: torch.device) -> bool:
     """Whether the kernels run on a device; a `SlowerWarning` says once why they do not."""
     try:
+        keep_compiled()
         importlib.import_module("triton")
         from unknot.engine.kernels.ops import trial
 

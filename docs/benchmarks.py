@@ -1,0 +1,104 @@
+"""The tables of ``docs/benchmarks.md`` that come from stored measurements, in ``docs/benchmarks/``.
+
+```
+PYTHONPATH=src python bench/gpu.py --json docs/benchmarks/gpu.json
+python docs/benchmarks.py
+```
+
+The page's own words stay; what stands between ``<!-- gpu -->`` and ``<!-- end -->`` is replaced.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from places import filled
+
+PAGE = Path(__file__).parent / "benchmarks.md"
+RUNS = PAGE.with_suffix("") / "gpu.json"
+WORDS = {
+    "plain": "plain eager",
+    "graph": "compiled, one CUDA graph",
+    "vmap": "`vmap`, compiled, one CUDA graph",
+    "processes": "compiled, one CUDA graph, a process each",
+    "windows": "without kernels",
+}
+LEAD = {"how": "kernels", "members": 64, "precision": "bf16", "net": "conv64"}
+
+Row: TypeAlias = Mapping[str, Any]
+
+
+def facts() -> dict[str, Any]:
+    """What was measured last."""
+    stored: dict[str, Any] = json.loads(RUNS.read_text(encoding="utf-8"))
+    return stored
+
+
+def what(row: Row) -> str:
+    """A row in words.
+
+    Example:
+        >>> what({"how": "kernels", "net": "conv64", "precision": "bf16", "objective": "tvae",
+        ...       "colour": True})
+        'stacked conv64, bf16, `tvae`, 3 × 64 × 64'
+    """
+    parts = [WORDS.get(row["how"], f"stacked {row['net']}"), row["precision"]]
+    if row["objective"] != "beta_vae":
+        parts.append(f"`{row['objective']}`")
+    return ", ".join([*parts, "3 × 64 × 64"] if row["colour"] else parts)
+
+
+def baselines(rows: list[Row]) -> Iterator[tuple[str, float]]:
+    """What rates are divided by: the head of a column and one model's rate, in float32 or bf16."""
+    for how, precision, head in (
+        ("plain", "float32", "× eager float32"),
+        ("graph", "bf16", "× compiled graph bf16"),
+    ):
+        for row in rows:
+            if (row["how"], row["precision"], row["colour"]) == (how, precision, False):
+                yield head, row["model-steps/s"]
+                break
+
+
+def lines(stored: Mapping[str, Any]) -> Iterator[str]:
+    """The table; rows that failed are named below it."""
+    rows = [row for row in stored["rows"] if "model-steps/s" in row]
+    columns = [*baselines(rows)]
+    heads = ["what", "models", "model-steps/s", *(head for head, _ in columns)]
+    heads += ["TFLOP/s", "% of roofline", "GB"]
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
+    for row in rows:
+        rate = row["model-steps/s"]
+        cells = [what(row), str(row["members"]), f"{rate:,.0f}"]
+        if all(row.get(key) == value for key, value in LEAD.items()) and cells[0].count(",") == 1:
+            cells = [f"**{cell}**" for cell in cells]
+        cells += ["" if row["colour"] else _ratio(rate / base) for _, base in columns]
+        if "TFLOP/s" in row:
+            flops, share = row["TFLOP/s"], row["share of roofline"]
+            cells += [f"{flops:.1f}" if flops < 10 else f"{flops:.0f}", f"{100 * share:.0f}"]
+        else:
+            cells += ["", ""]
+        yield f"| {' | '.join([*cells, format(row['GB'], '.1f')])} |"
+    failed = [row["what"] for row in stored["rows"] if "error" in row]
+    if failed:
+        yield f"\nNot measured, because they failed: {', '.join(failed)}."
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:.1f}" if ratio < 9.5 else f"{ratio:.0f}"
+
+
+def made(page: str) -> str:
+    """The page with its tables."""
+    return filled(page, {"gpu": "\n".join(lines(facts()))})
+
+
+def main() -> None:
+    """Fill in the page."""
+    PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
