@@ -168,7 +168,8 @@ def check_one(ops, case: Case, dtype: torch.dtype) -> tuple[list[float], bool]:
     def once():
         poison = torch.full(gradient.shape, math.nan, device="cuda", dtype=dtype)
         del poison  # the output takes its place
-        y = op(x, weight, bias, None, case.size, case.phases, False, True)
+        joint = switches.joint_backward
+        y = op(x, weight, bias, None, case.size, case.phases, False, True, joint)
         poison = torch.full(x.shape, math.nan, device="cuda", dtype=dtype)
         del poison
         return [y.detach(), *torch.autograd.grad(y, [x, weight, bias], gradient)]
@@ -300,7 +301,7 @@ def wanted(only: str) -> list[tuple[Case, str]]:
         for case in CASES
         for kernel in ("conv_down", "conv_up", "weight_gradient", "joint")
         if not (case.name == "conv1" and kernel in ("conv_up", "joint"))
-        if kernel != "joint" or joins(case.cb, case.cs, case.phases)
+        if kernel != "joint" or (switches.joint_backward and joins(case.cb, case.cs, case.phases))
     ]
     return [(c, k) for c, k in pairs if only in f"{c.name} {k}"]
 

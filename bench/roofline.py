@@ -56,6 +56,62 @@ def _layers(module: nn.Module, x: Tensor) -> list[tuple[nn.Module, Tensor, Tenso
     return found
 
 
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes that a layer's kernels move for one model and step, each tensor once per kernel."""
+
+    name: str
+    forward: float
+    apart: float
+    """Both gradients by a kernel each; that of the input reads the input again as a ReLU's mask."""
+    joint: float
+    """Both gradients by one kernel."""
+    adam: float
+
+    @property
+    def joins(self) -> bool:
+        """Whether the engine has one kernel for both."""
+        return self.joint < self.apart
+
+
+def traffic(net, image: tuple[int, int, int], batch: int, item: int) -> list[Traffic]:
+    """Bytes of each layer, of numbers of ``item`` bytes; losses and images are not among them."""
+    rows = []
+    for part, module, start in (
+        ("encoder", net.encoder(image), (batch, *image)),
+        ("decoder", net.decoder(image), (batch, net.latents)),
+    ):
+        layers = _layers(module.to("meta"), torch.empty(start, device="meta"))
+        for i, (layer, x, y) in enumerate(layers):
+            inputs, outputs, weights = (item * float(t.numel()) for t in (x, y, layer.weight))
+            first = part == "encoder" and i == 0
+            dense = isinstance(layer, nn.Linear)
+            forward = inputs + outputs + weights
+            weight_gradient = inputs + outputs + weights
+            mask = 0.0 if dense else inputs
+            input_gradient = 0.0 if first else outputs + weights + mask + inputs
+            apart = joint = weight_gradient + input_gradient
+            if not first and not dense and _joins(layer):
+                joint = 2 * inputs + outputs + 2 * weights
+            adam = (6 * 4 + item + (item if item < 4 else 0)) * float(layer.weight.numel())
+            name = f"{part} {i + 1}: {_size(x)} → {_size(y)}"
+            rows.append(Traffic(name, forward, apart, joint, adam))
+    return rows
+
+
+def _joins(layer: nn.Module) -> bool:
+    from unknot.engine.kernels.ops import joins
+
+    up = isinstance(layer, nn.ConvTranspose2d)
+    small, big = (layer.in_channels, layer.out_channels) if up else (
+        layer.out_channels, layer.in_channels)  # fmt: skip
+    return joins(big, small, up)
+
+
+def _size(x: Tensor) -> str:
+    return f"{x.shape[-1]}² × {x.shape[1]}" if x.ndim == 4 else str(x.shape[1])
+
+
 def least_seconds(works: list[Work], flops: float, bandwidth: float) -> float:
     return sum(max(w.flops / flops, w.bytes / bandwidth) for w in works)
 

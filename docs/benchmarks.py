@@ -5,15 +5,20 @@ PYTHONPATH=src python bench/gpu.py --json docs/benchmarks/gpu.json
 python docs/benchmarks.py
 ```
 
-The page's own words stay; what stands between ``<!-- gpu -->`` and ``<!-- end -->`` is replaced.
+The page's own words stay; what stands between ``<!-- gpu -->`` and ``<!-- end -->`` is replaced,
+and so is the table of bytes, which ``bench/roofline.py`` counts.
 """
 
+import importlib
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from places import filled
+
+from unknot.nets.conv64 import Conv64
 
 PAGE = Path(__file__).parent / "benchmarks.md"
 RUNS = PAGE.with_suffix("") / "gpu.json"
@@ -90,9 +95,32 @@ def _ratio(ratio: float) -> str:
     return f"{ratio:.1f}" if ratio < 9.5 else f"{ratio:.0f}"
 
 
+def bytes_of_a_step() -> Iterator[str]:
+    """The table of what a step of one model moves, layer by layer: conv64, 64 images, bf16."""
+    sys.path.append(str(PAGE.parents[1] / "bench"))
+    rows = importlib.import_module("roofline").traffic(Conv64(), (1, 64, 64), 64, 2)
+    yield "| layer | forward | gradients, two kernels | gradients, one kernel | Adam |"
+    yield "|---" * 5 + "|"
+    for row in rows:
+        numbers = [row.forward, row.apart, row.joint if row.joins else None, row.adam]
+        yield f"| {row.name} | {' | '.join(_megabytes(n) for n in numbers)} |"
+    columns = zip(*((r.forward, r.apart, r.joint, r.adam) for r in rows), strict=True)
+    forward, apart, joint, adam = (sum(column) for column in columns)
+    sums = " | ".join(_megabytes(n) for n in (forward, apart, joint, adam))
+    yield f"| **all** | {sums} |"
+    yield (
+        f"\nAll of it is {_megabytes(forward + apart + adam)} MB with two kernels and "
+        f"{_megabytes(forward + joint + adam)} MB with one where there is one."
+    )
+
+
+def _megabytes(count: float | None) -> str:
+    return "–" if count is None else f"{count / 1e6:.2f}"
+
+
 def made(page: str) -> str:
     """The page with its tables."""
-    return filled(page, {"gpu": "\n".join(lines(facts()))})
+    return filled(page, {"gpu": "\n".join(lines(facts())), "bytes": "\n".join(bytes_of_a_step())})
 
 
 def main() -> None:

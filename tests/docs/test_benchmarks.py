@@ -20,6 +20,20 @@ def test_the_page_has_the_table_of_the_stored_rows(script):
     assert script.made(page) == page
 
 
+def test_bytes_of_a_layer_by_hand(script):
+    """The last layer: 4.19 MB in, 0.52 MB out and 1 kB of weights, in two bytes."""
+    inputs, outputs, weights = 64 * 32**2 * 32 * 2, 64 * 64**2 * 2, 512 * 2
+    lines = [line for line in script.bytes_of_a_step() if "64² × 1 |" in line]
+    forward = inputs + outputs + weights
+    # The weight's gradient reads both; the input's reads the output's, and the input as a mask.
+    apart = forward + outputs + 2 * inputs + weights
+    joint = 2 * inputs + outputs + 2 * weights
+    assert lines == [
+        f"| decoder 6: 32² × 32 → 64² × 1 | {forward / 1e6:.2f} | {apart / 1e6:.2f} | "
+        f"{joint / 1e6:.2f} | {28 * 512 / 1e6:.2f} |"
+    ]
+
+
 def row(how, precision, rate, **other):
     return {
         "what": how, "how": how, "net": "conv64", "objective": "beta_vae", "precision": precision,

@@ -25,7 +25,6 @@ from hypothesis import strategies as st
 
 from unknot.engine.kernels import configs
 from unknot.engine.kernels.configs import TUNED, Shape, config, programs, splits
-from unknot.engine.kernels.switches import switches
 from unknot.engine.layers import Conv, ConvTranspose
 
 
@@ -77,14 +76,14 @@ WAYS = ((False, False), (True, True))
 """Without the masks of ReLUs behind and before, and with them."""
 
 
-def agree(layer, p, b, h, w, outputs, *, dtype=torch.float32, bound=2e-6, ways=WAYS):
+def agree(layer, p, b, h, w, outputs, *, dtype=torch.float32, bound=2e-6, ways=WAYS, joint=False):
     """Output and gradients."""
     values = tensors(layer, p, b, h, w, outputs, dtype)
     op, kernel, phases = operator(layer)
     for relu, rectified in ways:
         ours = [v.clone().requires_grad_() for v in values]
         theirs = [v.double().requires_grad_() for v in values]
-        y = op(*ours, None, kernel, phases, relu, rectified)
+        y = op(*ours, None, kernel, phases, relu, rectified, joint)
         expected = reference(layer, *theirs, relu)
         assert y.shape == expected.shape
         assert y.dtype == dtype
@@ -129,14 +128,21 @@ def test_layers_of_the_nets(name):
 
 @on_device
 @pytest.mark.parametrize("name", [*SOME, "conv64 2", "deconv 3", "deconv 4", "deconv 4, colour"])
-def test_both_gradients_of_a_layer_in_one_kernel(name, monkeypatch):
+def test_both_gradients_of_a_layer_in_one_kernel(name):
     from unknot.engine.kernels.ops import joins
 
-    monkeypatch.setattr(switches, "joint_backward", True)
     layer, h, w, outputs = LAYERS[name]
     small, big = (layer.channels, outputs) if "de" in name else (outputs, layer.channels)
     assert joins(big, small, "de" in name)
-    agree(layer, 2, 1, h, w, outputs)
+    agree(layer, 2, 1, h, w, outputs, joint=True)
+
+
+@on_gpu
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize(("dtype", "bound"), [(torch.bfloat16, 1e-2), (torch.float32, 2e-6)])
+def test_both_gradients_at_full_size(name, dtype, bound):
+    layer, _, _, outputs = LAYERS[name]
+    agree(layer, 4, 64, 16, 16, outputs, dtype=dtype, bound=bound, joint=True)
 
 
 SIZES = {"p": st.integers(1, 2), "b": st.integers(1, 2), "way": st.sampled_from(WAYS)}

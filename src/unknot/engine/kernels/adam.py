@@ -3,16 +3,7 @@
 # mypy: ignore-errors
 # ruff: noqa: ANN001, ANN201, N803
 
-from types import SimpleNamespace
-
-try:
-    import triton.language as tl
-    from triton import jit
-except ImportError:
-    tl = SimpleNamespace(constexpr=None)
-
-    def jit(function):  # noqa: D103
-        return function
+from unknot.engine.kernels.convolutions import jit, tl
 
 
 @jit

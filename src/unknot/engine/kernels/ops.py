@@ -20,7 +20,6 @@ from unknot.engine.kernels.convolutions import (
     weight_gradient_kernel,
 )
 from unknot.engine.kernels.joint import joint_down_kernel, joint_up_kernel
-from unknot.engine.kernels.switches import switches
 
 FEW = 4
 """Up to so many channels of the big image, its windows cost less than the small image's."""
@@ -36,6 +35,7 @@ def conv_down(
     phases: bool,
     relu: bool,
     rectified: bool,  # noqa: ARG001
+    joint: bool = False,  # noqa: ARG001
 ) -> Tensor:
     """Small images ``[p, b, h, w, cs]`` from big ones ``[p, b, 2 h, 2 w, cb]``.
 
@@ -48,6 +48,7 @@ def conv_down(
         phases: The weight's layout is that of a transposed convolution.
         relu: Followed by a ReLU whose gradient the next layer takes.
         rectified: The big images are the output of a ReLU whose gradient this layer takes.
+        joint: Gradients of input and weight are computed by one kernel, where `joins` allows it.
     """
     return run_conv_down(big, weight, bias, mask, kernel, phases, relu)
 
@@ -62,6 +63,7 @@ def conv_up(
     phases: bool,
     relu: bool,
     rectified: bool,  # noqa: ARG001
+    joint: bool = False,  # noqa: ARG001
 ) -> Tensor:
     """Big images ``[p, b, 2 h, 2 w, cb]`` from small ones ``[p, b, h, w, cs]``; see `conv_down`."""
     return run_conv_up(small, weight, bias, mask, kernel, phases, relu)
@@ -118,7 +120,7 @@ def _(
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG001
-    image, weight, _, _, ctx.kernel, ctx.phases, _, ctx.rectified = inputs
+    image, weight, _, _, ctx.kernel, ctx.phases, _, ctx.rectified, ctx.joint = inputs
     ctx.save_for_backward(image, weight)
 
 
@@ -127,13 +129,13 @@ def _conv_down_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]
     gradient = gradient.contiguous()
     mask = big if ctx.rectified else None
     back = None
-    if ctx.needs_input_grad[0] and joins(big.shape[-1], gradient.shape[-1], False):
+    if ctx.joint and ctx.needs_input_grad[0] and joins(big.shape[-1], gradient.shape[-1], False):
         gradients = joint_gradients(big, gradient, weight, ctx.kernel, ctx.phases, ctx.rectified)
-        return *gradients, None, None, None, None, None
+        return *gradients, None, None, None, None, None, None
     if ctx.needs_input_grad[0]:
         back = conv_up(gradient, weight, None, mask, ctx.kernel, ctx.phases, False, False)
     taps, sums = weight_gradient(big, gradient, weight, ctx.kernel, ctx.phases)
-    return back, taps, sums, None, None, None, None, None
+    return back, taps, sums, None, None, None, None, None, None
 
 
 def _conv_up_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -141,13 +143,13 @@ def _conv_up_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     gradient = gradient.contiguous()
     mask = small if ctx.rectified else None
     back = None
-    if ctx.needs_input_grad[0] and joins(gradient.shape[-1], small.shape[-1], True):
+    if ctx.joint and ctx.needs_input_grad[0] and joins(gradient.shape[-1], small.shape[-1], True):
         gradients = joint_gradients(gradient, small, weight, ctx.kernel, ctx.phases, ctx.rectified)
-        return *gradients, None, None, None, None, None
+        return *gradients, None, None, None, None, None, None
     if ctx.needs_input_grad[0]:
         back = conv_down(gradient, weight, None, mask, ctx.kernel, ctx.phases, False, False)
     taps, sums = weight_gradient(gradient, small, weight, ctx.kernel, ctx.phases)
-    return back, taps, sums, None, None, None, None, None
+    return back, taps, sums, None, None, None, None, None, None
 
 
 conv_down.register_autograd(_conv_down_backward, setup_context=_save)
@@ -254,12 +256,12 @@ def run_weight_gradient(
 
 
 def joins(cb: int, cs: int, phases: bool) -> bool:
-    """Whether a layer's gradients are computed by one kernel.
+    """Whether one kernel can compute both gradients of a layer.
 
     The sums of all taps have to find room beside each other in a program: layers with more channels
     work on small images, which cost little to read twice.
     """
-    return switches.joint_backward and (16 * cb <= 512 if phases else 4 * cs <= 256)
+    return 16 * cb <= 512 if phases else 4 * cs <= 256
 
 
 def run_joint(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass
 class Switches:
-    """What a population on a GPU uses; read when it is made."""
+    """What a population on a GPU uses; read when it is made and when its step is compiled."""
 
     flat_adam: bool = False
     """Adam as one kernel over all weights, rather than compiled for each of them."""
