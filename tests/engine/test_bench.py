@@ -143,6 +143,20 @@ def test_streaming_is_compared_with_resident_images(tmp_path):
 
 
 @pytest.mark.slow
+def test_old_and_new_ways_are_compared_in_a_lease(tmp_path):
+    """On a CPU no switch changes anything."""
+    command = [sys.executable, FILE.with_name("lease.py"), "--tiny", "--out", tmp_path]
+    subprocess.run([*command, "--parts", "environ,agree,switch"], check=True)
+    found = {path.stem: json.loads(path.read_text()) for path in tmp_path.glob("*.json")}
+    assert found["environ"]["torch"]
+    losses = found["agree"]["float32"]
+    assert {*losses["from the old way"].values()} == {0.0}
+    assert losses["repeats bit for bit"]
+    (row,) = found["switch"]
+    assert {*row["by the old way"]} == {*row["model-steps/s"]} - {"old"}
+
+
+@pytest.mark.slow
 def test_it_runs_through(tmp_path):
     """On a CPU with next to nothing; what else runs is paused around the measuring only."""
     file, calls = tmp_path / "rows.json", tmp_path / "calls"

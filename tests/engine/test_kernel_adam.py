@@ -1,5 +1,7 @@
 """Weights of all members in one buffer: Adam by one kernel, or by the formulas for each weight."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from engine.triton_device import (  # the last one is for all tests
@@ -45,8 +47,10 @@ def trained(optim, used_as, way, steps=6, *, scheduled=False):
     """Weights, copies and moments after some steps: ``each`` weight by itself, ``flat``, kernel."""
     rates = [LinearSchedule(lr, lr / 3, 4.0) if scheduled else lr for lr in RATES]
     device = torch.device(DEVICE if way == "kernel" or torch.cuda.is_available() else "cpu")
-    settings = stack([type(optim)(**{**vars(optim), "lr": lr}) for lr in rates], device,
-                     torch.float32)  # fmt: skip
+    each = [type(optim)(**{**vars(optim), "lr": lr}) for lr in rates]
+    if isinstance(optim, AdamW):  # a decay for each member, too
+        each = [replace(o, weight_decay=o.weight_decay * k) for k, o in enumerate(each)]
+    settings = stack(each, device, torch.float32)
     weights = {n: draw(s, i).to(device) for i, (n, s) in enumerate(SHAPES.items())}
     used = {n: w.to(used_as) for n, w in weights.items()}
     moments = {m + n: torch.zeros_like(w) for n, w in weights.items() for m in ("m", "v")}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from unknot.core.hyper import hyper_fields, replace_fields
 from unknot.core.optim import Adam, AdamW
 from unknot.engine.context import State
 from unknot.engine.updates import clip_gradients, clips, moments_of
@@ -173,8 +174,14 @@ class Buffer:
                 [weights],
                 [[moment[part] for moment in self.moments]],
                 [self.gradient[part]],
-                replace(settings, lr=torch.as_tensor(settings.lr)[self.owners[part]]),
+                spread(settings, self.owners[part]),
                 t,
                 [decay],
                 [weights if copy is None else copy],
             )
+
+
+def spread(settings: Adam | AdamW, owners: Tensor) -> Adam | AdamW:
+    """Settings of members as settings of their numbers."""
+    named = {name: getattr(settings, name) for name in hyper_fields(settings)}
+    return replace_fields(settings, {n: torch.as_tensor(v)[owners] for n, v in named.items()})

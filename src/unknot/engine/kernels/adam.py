@@ -8,18 +8,19 @@ from unknot.engine.kernels.convolutions import jit, tl
 
 @jit
 def adam_kernel(
-    weights, used, means, squares, gradients, places, lr, step,
+    weights, used, means, squares, gradients, places, lr, decays, step,
     SHARE: tl.constexpr, KEEP: tl.constexpr, ADD: tl.constexpr, EPS: tl.constexpr,
-    FIRST: tl.constexpr, SECOND: tl.constexpr, SHRINK: tl.constexpr,
+    FIRST: tl.constexpr, SECOND: tl.constexpr, DECAY: tl.constexpr,
     MEMBERS: tl.constexpr, COPY: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Move BLOCK numbers of one weight by the formulas of `engine/updates.py`, in their order.
 
     ``places`` has three numbers for each block: where in its weight it begins, how many numbers a
-    member has there, and whether weight decay is for it. ``lr`` are learning rates by member,
-    ``step`` the steps done before this one. SHARE is 1 - beta1, KEEP beta2 and ADD 1 - beta2; FIRST
-    and SECOND are the logarithms of the betas to base 2, and SHRINK is AdamW's weight decay. COPY
-    writes the weights to ``used``, too. What fills up a weight's last block is zero and stays so.
+    member has there, and whether weight decay is for it. ``lr`` are learning rates by member
+    and ``decays`` weight decays, where there are any (DECAY); ``step`` is the steps done before
+    this one. SHARE is 1 - beta1, KEEP beta2 and ADD 1 - beta2; FIRST and SECOND are the logarithms
+    of the betas to base 2. COPY writes the weights to ``used``, too. What fills up a weight's last
+    block is zero and stays so.
     """
     block = tl.program_id(0)
     lane = tl.arange(0, BLOCK)
@@ -33,10 +34,10 @@ def adam_kernel(
     g = tl.load(gradients + here).to(tl.float32)
     mean = tl.load(means + here)
     square = tl.load(squares + here)
-    if SHRINK > 0:
-        decays = tl.load(places + 3 * block + 2) > 0
-        shrunk = w.to(tl.float64) * (1.0 - rate.to(tl.float64) * SHRINK)
-        w = tl.where(decays, shrunk.to(tl.float32), w)
+    if DECAY:
+        decay = tl.load(decays + member).to(tl.float64)
+        shrunk = w.to(tl.float64) * (1.0 - rate.to(tl.float64) * decay)
+        w = tl.where(tl.load(places + 3 * block + 2) > 0, shrunk.to(tl.float32), w)
     # As `torch.lerp` does.
     mean = mean + SHARE * (g - mean) if SHARE < 0.5 else g - (g - mean) * (1 - SHARE)
     square = square * KEEP + ADD * (g * g)
