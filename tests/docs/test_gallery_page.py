@@ -22,7 +22,7 @@ def test_every_dataset_and_objective_is_on_the_page(tmp_path, monkeypatch):
     gallery_page.stage(tmp_path)
     page = (tmp_path / "gallery.md").read_text()
     shown = re.findall(r"!\[[^\]]+\]\(pictures/gallery/(\w+)\.png\)", page)
-    needs = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
+    needs = re.findall(r"^\| \[?`(\w+)`[^|]* \|", page, re.MULTILINE)
     own = {"arrays", "images", "memory", "signals", "vectors"}
     assert sorted([*shown, *needs, *own]) == sorted(
         [*registry.names("datasets"), *registry.names("objectives")]
@@ -32,7 +32,8 @@ def test_every_dataset_and_objective_is_on_the_page(tmp_path, monkeypatch):
     for name in shown:
         assert (tmp_path / "pictures" / "gallery" / f"{name}.png").exists()
     sections = (tmp_path / "objectives.md").read_text().split("\n## ")[1:]
-    assert all(f"gallery/{section.split()[0]}.png" in section for section in sections)
+    without = {s.split()[0] for s in sections if f"gallery/{s.split()[0]}.png" not in s}
+    assert without == {*gallery_page.LATER}
 
 
 def test_cards_are_cut_where_the_sheet_has_them(tmp_path, monkeypatch):

@@ -135,3 +135,71 @@ def test_noise_is_remarked_upon_however_many_factors_there_are():
     assert score["infomec.infoe"] < 0.02 < 4 * score["infomec.infoe"]
     assert any("finds nothing" in remark for remark in score.remarks)
     assert not any("finds nothing" in remark for remark in infomec(*get("perfect")).remarks)
+
+
+def binned(codes, bins=20):
+    """Codes cut into bins of equal width, as before the reference was called."""
+    low, high = codes.min(0), codes.max(0)
+    return ((codes - low) / (high - low) * bins).astype(int).clip(0, bins - 1).astype(float)
+
+
+@pytest.mark.parametrize("protocol", ["hsu2023_file", "hsu2023", "hsu2024"])
+@pytest.mark.parametrize("case", peers.CASES)
+def test_discrete_codes_equal_the_reference(case, protocol):
+    """latent_quantization at 9a420a3, `discrete_latents=True`; nothing is pruned in these cases."""
+    theirs = peers.golden(case)["infomec_and_tripod"]["infomec_discrete_20bins"]
+    codes, values = peers.train(case)
+    ours = infomec(binned(codes.astype(float)), values, protocol=protocol)
+    assert ours.protocol["codes"] == "discrete"
+    for key, value in theirs["scores"].items():
+        name = "active" if key == "active_codes" else key
+        assert ours[f"infomec.{name}"] == pytest.approx(value, abs=1e-7)
+    expected = np.array(theirs["matrices"]["nmi_factors_by_codes"]).T
+    np.testing.assert_allclose(ours.parts["table"], expected, atol=1e-9)
+
+
+def discrete(n=6000):
+    """Two factors; a code for each, a copy of the first in a narrow unit, noise, and a constant."""
+    rng = np.random.default_rng(0)
+    values = np.stack([rng.integers(0, 4, n), rng.integers(0, 3, n)], 1)
+    rare = np.where(rng.random(n) < 0.1, 8.0, 0.0)
+    codes = [values[:, 0] % 4, values[:, 1], 0.09 * values[:, 0], rare, np.full(n, 2.0)]
+    return np.stack(codes, 1).astype(float), values
+
+
+@pytest.mark.parametrize(
+    ("protocol", "active"),
+    [
+        ("hsu2023_file", [1, 1, 1, 1, 0]),  # whatever takes two values
+        ("hsu2023", [1, 1, 0, 1, 0]),  # ranges 3, 2, 0.27, 8 and 0: more than 1
+        ("hsu2024", [1, 1, 1, 0, 0]),  # quartiles 2, 1 or 2, 0.18 or less, 0 and 0 apart
+    ],
+)
+def test_each_program_has_its_own_rule_of_what_is_active(protocol, active):
+    codes, values = discrete()
+    score = infomec(codes, values, protocol=protocol)
+    assert score.parts["active"].astype(int).tolist() == active
+    assert score["infomec.infoe"] == pytest.approx(1, abs=0.01)
+
+
+def test_discrete_information_is_counted_and_one_hot_codes_need_no_order():
+    """A code that is a factor in another order tells all of it, to a linear reader too."""
+    rng = np.random.default_rng(1)
+    values = np.stack([rng.integers(0, 5, 5000), rng.integers(0, 4, 5000)], 1)
+    codes = np.stack([np.array([3, 0, 4, 1, 2])[values[:, 0]], values[:, 1]], 1).astype(float)
+    score = infomec(codes, values, protocol="hsu2023_file")
+    assert score.parts["table"].diagonal() == pytest.approx(1, abs=1e-12)
+    assert [score[f"infomec.info{x}"] for x in "mec"] == pytest.approx([1, 1, 1], abs=0.01)
+
+
+def test_continuous_codes_stay_continuous_under_the_programs_protocols():
+    codes, values = get("perfect")
+    codes = codes + 1e-3 * np.random.default_rng(0).normal(size=codes.shape)
+    ours = infomec(codes, values, protocol="hsu2023_file")
+    assert ours.protocol["codes"] == "continuous"
+    assert ours.values == infomec(codes, values, protocol="paper").values
+    # Ranges 1, 1/10 and 1/25 of the largest; quartiles likewise.
+    scaled = codes[:, [0, 0, 0, 1, 2, 3]] * [1, 0.11, 0.04, 1, 1, 1]
+    counts = {p: infomec(scaled, values, protocol=p)["infomec.active"]
+              for p in ("hsu2023", "hsu2023_file", "hsu2024")}  # fmt: skip
+    assert counts == {"hsu2023": 4, "hsu2023_file": 5, "hsu2024": 5}

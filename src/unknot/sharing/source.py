@@ -18,6 +18,8 @@ from unknot.losses.likelihood import likelihood_of, pixel_likelihood
 from unknot.nets.parts.dispersion import Dispersion
 from unknot.nets.parts.given_modules import named_tensors
 from unknot.objectives.flow_vae import FlowVAE, masks
+from unknot.objectives.qlae import QLAE
+from unknot.objectives.tripod import Tripod
 from unknot.report.explorer.layers import steps
 from unknot.runs.run import Run
 from unknot.sharing.templates import fill
@@ -38,8 +40,9 @@ LAYERS = frozenset(
     }
 )
 """What PyTorch prints of these is the call that makes them, mostly."""
-Recode: TypeAlias = Literal["none", "point", "flow"]
-"""What an objective makes of the encoder's posteriors: nothing, a point, or the end of a flow."""
+Recode: TypeAlias = Literal["none", "point", "values", "flow"]
+"""What an objective makes of the encoder's posteriors: nothing, a point, the nearest of a few
+values, or the end of a flow."""
 POINT = -20.0
 """Log-variances where an objective trains none."""
 TRIALS = 32
@@ -102,6 +105,8 @@ def plain_model(run: Run) -> PlainModel:
     if has_scale := are_measured(dataset.ends):
         for name, values in zip(("low", "high"), dataset.ends, strict=True):
             buffers[name] = torch.tensor(values).reshape(-1, 1, 1)
+    if recode == "values":
+        buffers["values"] = _values(run)
     flow = _flow_tensors(run) if recode == "flow" else {}
     tensors = {
         **buffers,
@@ -130,6 +135,7 @@ def plain_model(run: Run) -> PlainModel:
         has_scale=has_scale,
         recode=recode,
         point=POINT,
+        squashed=isinstance(run.spec.objective.settings, Tripod),
         buffers={name: tuple(tensor.shape) for name, tensor in buffers.items()},
         flow={name: tuple(tensor.shape) for name, tensor in flow.items()},
         **{p: [layer_call(layer, p) for layer in sequence] for p, sequence in layers.items()},
@@ -208,6 +214,8 @@ def _recode(run: Run) -> Recode:
         return "none"
     if isinstance(objective, FlowVAE):
         return "flow" if objective.steps else "none"
+    if isinstance(objective, QLAE | Tripod):
+        return "values"
     x = torch.rand(TRIALS, *run.dataset.shape, generator=torch.Generator().manual_seed(0))
     q = run.posterior(x)
     with torch.no_grad():
@@ -222,6 +230,16 @@ def _recode(run: Run) -> Recode:
         f"{run.spec.objective.name} makes codes of the encoder's outputs in a way of its own, "
         "which cannot be exported."
     )
+
+
+def _values(run: Run) -> Tensor:
+    """The values that each latent takes, one row for each."""
+    objective = run.spec.objective.settings
+    if isinstance(objective, Tripod):
+        levels = 2 * torch.arange(objective.levels) / (objective.levels - 1) - 1
+        return levels.repeat(run.spec.net.settings.latents, 1)
+    codebook: Tensor = run.training.weights()["extra.codebook"][0]
+    return codebook
 
 
 def _flow_tensors(run: Run) -> dict[str, Tensor]:

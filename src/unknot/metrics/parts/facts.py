@@ -25,6 +25,9 @@ MEANINGS = {
     "study2019_fast": "DCI of study2019 in single precision; D and C within 0.01 of it",
     "carbonneau": "settings of the review of Carbonneau et al. 2022 and of its published library",
     "kumar": "settings of Kumar et al. 2018, the DIP-VAE paper",
+    "hsu2023": "settings of the training script of Hsu et al. 2023 (QLAE), so of its tables",
+    "hsu2023_file": "settings of the file of metrics published with Hsu et al. 2023",
+    "hsu2024": "settings of Hsu et al. 2024 (Tripod)",
     "paper": "as the paper that introduced the metric defines it",
     "unknot": "our default: bins that outliers cannot move, dead latents left out, ceilings",
 }
