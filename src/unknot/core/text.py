@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+LONG = 1e9
+"""Numbers from here on are not written out."""
 LONGEST_SHOWN = 120
 """Characters of a value in a message."""
 DIRECTIONS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -12,14 +14,16 @@ DIRECTIONS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069
 
 
 def number(value: int | float, digits: int = 4) -> str:
-    """A number with so many significant digits, thousands apart.
+    """A number with so many significant digits, thousands apart; from a billion on with a power.
 
     Example:
-        >>> [number(v) for v in (0.123456, 12.0, 3.14159, 12345.6, float("nan"))]
-        ['0.1235', '12', '3.142', '12,346', 'not a number']
+        >>> [number(v) for v in (0.123456, 12.0, 3.14159, 12345.6, float("nan"), 1.5e12)]
+        ['0.1235', '12', '3.142', '12,346', 'not a number', '1.5e12']
     """
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    if abs(value) >= LONG:
+        return f"{value:.{digits}g}".replace("e+", "e")
     large = abs(value) >= 10**digits - 0.5
     text = f"{value:,.0f}" if large else f"{value:,.{digits}g}"
     return text.replace("-", "−") if "e" not in text else text

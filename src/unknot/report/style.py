@@ -5,6 +5,7 @@ Every function that draws a figure is `styled`. Pages turn dark by CSS.
 
 import functools
 import io
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
@@ -20,7 +21,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FixedFormatter, FuncFormatter, MaxNLocator
+from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator
 from PIL import Image, ImageFont
 
 from unknot.core.text import number, shorten
@@ -49,10 +51,18 @@ LETTERS = 10
 """Of a title that go into an inch."""
 NOTE_LETTERS = 16
 """Of a note that go into an inch."""
+FOOTNOTE_LETTERS = 17
+"""At most, of a line below all panels."""
+TITLE_LINE, NOTE_LINE = 0.2, 0.16
+"""Inches that one more line takes."""
 LONGEST_LABEL = 48
 """Characters of a tick or of an entry of a legend."""
 LONGEST_ENTRY = 64
 """Letters of an entry of a legend, which has a row of its own where it is long."""
+LABEL_LETTERS = 7
+"""Of a tick at most, for each inch of the figure."""
+LEGEND_LETTERS, HANDLE = 13, 6
+"""Letters of a legend that go into an inch, and how many a sample of a line takes."""
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
@@ -75,7 +85,9 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
 
 def new_figure(size: tuple[float, float], title: str = "") -> Figure:
-    """An empty figure of a size in inches, its title at the left."""
+    """An empty figure of a size in inches, its title at the left; long ones make it taller."""
+    title = _fill(title, LETTERS * size[0])
+    size = (size[0], size[1] + TITLE_LINE * title.count("\n"))
     layout = ConstrainedLayoutEngine(rect=(0, 0, 1 - EDGE / size[0], 1))
     figure = Figure(figsize=size, layout=layout)
     if title:
@@ -89,9 +101,18 @@ def set_title(figure: Figure, title: str) -> None:
 
 
 def footnote(figure: Figure, lines: Sequence[str]) -> None:
-    """Lines below all panels; none when there is nothing to say."""
-    if text := "\n".join(line for line in lines if line):
+    """Lines below all panels, broken where they are wider; none when there is nothing to say."""
+    width, height = (float(side) for side in figure.get_size_inches())
+    given = "\n".join(line for line in lines if line)
+    if text := _fill(given, FOOTNOTE_LETTERS * width):
+        more = text.count("\n") - given.count("\n")
+        figure.set_size_inches(width, height + NOTE_LINE * more)
         figure.supxlabel(text, x=0.1 / float(figure.get_size_inches()[0]), ha="left", color=MUTED)
+
+
+def _fill(text: str, letters: float) -> str:
+    """Lines of at most so many letters."""
+    return "\n".join(fill(line, int(letters)) for line in text.split("\n"))
 
 
 def wrap(text: str, figure: Figure) -> str:
@@ -174,15 +195,80 @@ def _rendered(figure: Figure) -> UInt8[np.ndarray, "h w 3"]:
 
 def shorten_labels(figure: Figure) -> None:
     """Leave room for the panels: names in tables of others may be longer than a page is wide."""
+    width = float(figure.get_size_inches()[0])
+    longest = min(LONGEST_LABEL, int(LABEL_LETTERS * width))
     boxes = [axes.get_legend() for axes in figure.axes] + figure.legends
     for axes in figure.axes:
+        cell = axes.get_subplotspec()
+        panel = width if cell is None else width * len(cell.colspan) / cell.get_gridspec().ncols
         for axis in (axes.xaxis, axes.yaxis):
             formatter = axis.get_major_formatter()
             if isinstance(formatter, FixedFormatter):
-                formatter.seq = [shorten(text, LONGEST_LABEL) for text in formatter.seq]
+                formatter.seq = [shorten(text, longest) for text in formatter.seq]
+            elif isinstance(func := getattr(formatter, "func", None), functools.partial):
+                for names in func.args:  # of set_ticks: the name of each place
+                    names.update({place: shorten(text, longest) for place, text in names.items()})
+            axis.label.set_text(shorten(axis.label.get_text(), longest))
+        for text in axes.texts:
+            text.set_text(_shorten_lines(text.get_text(), longest))
+        for title in _titles(axes):
+            title.set_text(_shorten_lines(title.get_text(), max(int(LETTERS * panel), 12)))
     for box in filter(None, boxes):
+        column = int(LEGEND_LETTERS * width / getattr(box, "_ncols", 1)) - HANDLE
         for label in box.get_texts():
-            label.set_text(shorten(label.get_text(), LONGEST_ENTRY))
+            label.set_text(shorten(label.get_text(), min(LONGEST_ENTRY, max(column, 12))))
+
+
+def _titles(axes: Axes) -> tuple[Text, ...]:
+    """Those in the middle and at the left, which matplotlib gives as words alone."""
+    return axes.title, cast("Text", getattr(axes, "_left_title"))  # noqa: B009
+
+
+def _shorten_lines(text: str, most: int) -> str:
+    return "\n".join(shorten(line, most) for line in text.split("\n"))
+
+
+def fit_titles(figure: Figure) -> None:
+    """Shorten titles of panels that would reach into the next one."""
+    canvas = FigureCanvasAgg(figure)
+    renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
+    titles = [title for axes in figure.axes for title in _titles(axes) if title.get_text()]
+    boxes = [title.get_window_extent(renderer) for title in titles]
+    for title, box in zip(titles, boxes, strict=True):
+        ahead = [b.x0 for b in boxes if b.x0 > box.x0 and b.y0 < box.y1 and b.y1 > box.y0]
+        room = min([*ahead, figure.bbox.x1]) - box.x0
+        if box.width > room:
+            lines = title.get_text().split("\n")
+            longest = int(max(map(len, lines)) * room / box.width) - 1
+            title.set_text(_shorten_lines(title.get_text(), max(longest, 4)))
+
+
+def thin_ticks(figure: Figure) -> None:
+    """Leave out ticks whose numbers would cover others or leave the figure."""
+    canvas = FigureCanvasAgg(figure)
+    renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
+    page = figure.bbox
+    for axes in figure.axes:
+        for axis, side in ((axes.xaxis, 0), (axes.yaxis, 1)):
+            # Ticks that someone set, such as names, stay.
+            if not axes.axison or isinstance(axis.get_major_locator(), FixedLocator):
+                continue
+            low, high = sorted(axis.get_view_interval())
+            places, ends, fits = [], -np.inf, True
+            for tick in axis.get_major_ticks():
+                place, label = float(tick.get_loc()), tick.label1
+                if not low <= place <= high or not label.get_visible() or not label.get_text():
+                    continue
+                box = label.get_window_extent(renderer)
+                start, end = (box.x0, box.x1) if side == 0 else (box.y0, box.y1)
+                limit = page.x1 if side == 0 else page.y1
+                if start > ends and end <= limit:
+                    places.append(place)
+                    ends = end
+                else:
+                    fits = False
+            if not fits:
+                axis.set_major_locator(FixedLocator(places))
 
 
 def arrange(figure: Figure) -> None:
@@ -191,6 +277,11 @@ def arrange(figure: Figure) -> None:
     if engine is not None:
         shorten_labels(figure)
         before, figure.dpi = figure.dpi, STYLE["savefig.dpi"]
-        engine.execute(figure)
+        with warnings.catch_warnings():
+            # Where there is no room, panels stay where they are.
+            warnings.filterwarnings("ignore", "constrained_layout not applied", UserWarning)
+            engine.execute(figure)
+        fit_titles(figure)
+        thin_ticks(figure)
         figure.dpi = before
         figure.set_layout_engine(None)

@@ -61,10 +61,10 @@ def blurs(
     from unknot.report.data.kernels import blurs_figure
     from unknot.report.style import png
 
-    folder = output_folder(out or Path(f"{name}-blurs"))
     kernels: Any = _kernels(kernel)
     radii, weights = _numbers("--radius", radius, whole=True), _numbers("--weight", weight)
     dataset = load_dataset(name, set_)
+    folder = output_folder(out or Path(f"{dataset.name}-blurs"))
     plan = plan_blurs(dataset, kernels, [int(each) for each in radii], weights)
     sampling = {"traversals": traversals, "pairs": pairs, "seed": seed}
     pixels = agreement(dataset, lambda x: x, **sampling)
@@ -97,7 +97,8 @@ def blurs(
     )
     table, picture = inside(folder, "blurs.csv"), inside(folder, "blurs.png")
     write_whole(table, csv_text(rows, [*rows[1]]))
-    write_whole(picture, png(blurs_figure(scores, pixels, title=f"{name}: blurs and distances")))
+    title = f"{dataset.name}: blurs and distances"
+    write_whole(picture, png(blurs_figure(scores, pixels, title=title)))
     say(str(table))
     say(str(picture))
 

@@ -62,8 +62,8 @@ def distances(
     from unknot.metrics.parts.distances import correlations, importance, mean_matrices
     from unknot.report.data import distances as report
 
-    folder = output_folder(out or Path(f"{name}-distances"))
     dataset = load_dataset(name, set_)
+    folder = output_folder(out or Path(f"{dataset.name}-distances"))
     dataset.require_factors("Distances along factors")
     sources = report.data_sources(dataset, loss)
     images, space = sources["images"], dataset.space.require_grid(report.ALONG)
@@ -112,10 +112,12 @@ def distances(
     figures = {
         "matrices": report.matrices_figure(
             matrices,
-            title=f"{name}: mean distances along each factor",
+            title=f"{dataset.name}: mean distances along each factor",
             lines=report.captions(loss),
         ),
-        "importance": report.importance_figure(spreads, title=f"{name}: distances of images"),
+        "importance": report.importance_figure(
+            spreads, title=f"{dataset.name}: distances of images"
+        ),
     }
     for path in report.write(folder, figures, matrices):
         say(str(path))
