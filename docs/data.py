@@ -49,7 +49,8 @@ unknot data remove shapes3d --yes
 
 Your own images may have labels (`--labels`, in Python `unknot.dataset(..., labels=...)`): a CSV
 file, names of arrays in the npz or HDF5 file or of columns in the Parquet file, a DataFrame, a
-dict of columns, or names of columns of a Hugging Face dataset.
+dict of columns, or names of columns of a Hugging Face dataset. Classes of the Hugging Face hub have
+their names, in its Parquet files too, and -1 is a missing label.
 
 - **Matched** by a column with the names of the pictures: their path in the folder, their file name,
   or that without its ending. Without such a column there is one row for each image, in order.

@@ -180,3 +180,9 @@ def test_files_are_decoded_under_a_bar_the_first_time_only(verb, folders, unknot
     second = unknot(*command, "--set", place, "--out", str(folders / "again"))
     assert second[0] == 0
     assert "read 16/64" not in second[2]
+
+
+def test_the_list_generates_nothing(unknot, monkeypatch, tmp_path):
+    monkeypatch.setenv("UNKNOT_CACHE", str(tmp_path / "new"))
+    assert "scene3d  480,000 images, 64 x 64 x 3, generated" in unknot("data", "list")[1]
+    assert not (tmp_path / "new").exists()

@@ -108,6 +108,13 @@ def test_registered_datasets_agree_with_their_names(named):
     assert data.batch(torch.tensor([0, len(data) - 1])).shape == (2, *data.shape)
 
 
+def test_facts_that_are_stated_are_those_of_the_images(named):
+    name, data, _ = named
+    kind = registry.get("datasets", name)
+    stated = getattr(kind, "space", data.space), getattr(kind, "shape", data.shape)
+    assert stated == (data.space, data.shape)
+
+
 @given(st.data())
 def test_row_numbers_and_factors_are_inverse(named, data):
     space = named[1].space

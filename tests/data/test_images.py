@@ -1,6 +1,7 @@
 """The user's own pictures and arrays: what is read, what is kept, and what is refused."""
 
 import io
+import json
 import os
 import resource
 import shutil
@@ -369,3 +370,24 @@ def test_images_without_room_on_a_gpu_are_streamed_with_the_same_bits(monkeypatc
             monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _, free=free: (free, 10**12))
             assert isinstance(images.to(torch.device("cuda")), kind)
         assert isinstance(streamed.to(torch.device("cpu")), type(images))
+
+
+def test_classes_of_a_parquet_file_of_the_hub_have_their_names(write, tmp_path):
+    """`datasets` writes them into the schema; -1 is a class that is not known."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(write("parquet", COLOR)).drop_columns(["label"])
+    table = table.append_column("animal", arrow.array([0, 1, 2, 0, -1, None]))
+    described = {"info": {"features": {"animal": {"_type": "ClassLabel", "names": [*"ABC"]}}}}
+
+    def load(description):
+        path = tmp_path / "hub.parquet"
+        parquet.write_table(table.replace_schema_metadata({"huggingface": description}), path)
+        return unknot.dataset(path, labels="animal").space
+
+    space = load(json.dumps(described))
+    assert (space.levels, space.kinds) == ((("A", "B", "C"),), ("nominal",))
+    assert space.values[:, 0].tolist() == [0, 1, 2, 0, -1, -1]
+    described["info"]["features"]["animal"]["names"] = ["A", "B"]  # of three classes
+    for other in (json.dumps(described), "[]", "{", '{"info": {"features": {"animal": 3}}}'):
+        assert load(other).levels == ((-1, 0, 1, 2),)

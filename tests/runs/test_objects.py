@@ -159,3 +159,21 @@ def test_what_is_refused(source, settings, error, message):
         unknot.dataset(source, **settings)
     with pytest.raises(ConfigError, match="has no more settings"):
         unknot.dataset(unknot.dataset(COLOR), size=3)
+
+
+def test_a_dataset_of_hugging_face_and_its_parquet_file_are_the_same(tmp_path):
+    """With the library itself, where it is installed."""
+    library = pytest.importorskip("datasets")
+    pictures = [Image.fromarray(image) for image in np.uint8(RNG.integers(0, 256, (5, 8, 8, 3)))]
+    features = library.Features(
+        {"image": library.Image(), "animal": library.ClassLabel(names=["cat", "dog", "owl"])}
+    )
+    rows = {"image": pictures, "animal": [0, 2, 1, 0, -1]}
+    source = library.Dataset.from_dict(rows, features=features)
+    source.to_parquet(tmp_path / "hub.parquet")
+    data = unknot.dataset(source, labels=["animal"])
+    file = unknot.dataset(tmp_path / "hub.parquet", labels=["animal"])
+    assert torch.equal(data.batch(torch.arange(5)), file.batch(torch.arange(5)))
+    assert (data.space.levels, data.space.kinds) == (file.space.levels, file.space.kinds)
+    assert data.space.levels == (("cat", "dog", "owl"),)
+    assert data.space.values.tolist() == file.space.values.tolist() == [[0], [2], [1], [0], [-1]]

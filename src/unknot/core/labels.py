@@ -14,6 +14,7 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.core.factor_table import MISSING, FactorTable, Level
 from unknot.core.factors import KINDS, Kind
 from unknot.core.registry import nearest
+from unknot.core.text import shorten
 
 FEW = 20
 """Fractions with more values than this are continuous."""
@@ -83,7 +84,9 @@ def clean_names(names: Sequence[str]) -> tuple[tuple[str, ...], str]:
             choice = f"{short} {counts[short]}"
         clean[choice] = name
     changes = [
-        f"{old[:LONGEST_NAME]!r} is called {new!r}" for new, old in clean.items() if old != new
+        f"{shorten(old, LONGEST_NAME)!r} is called {new!r}"
+        for new, old in clean.items()
+        if old != new
     ]
     more = f" and {len(changes) - SHOWN:,} more" if len(changes) > SHOWN else ""
     return tuple(clean), ", ".join(changes[:SHOWN]) + more
@@ -143,8 +146,8 @@ def _factor(
     if len(levels) > MOST_LEVELS and inferred != "continuous":
         raise DataError(
             f"The label '{name}' has {len(levels):,} different values, more than "
-            f"{MOST_LEVELS:,}; leave the column out, or say that it is continuous "
-            f"(--kind '{name}=continuous')."
+            f"{MOST_LEVELS:,}; leave the column out"
+            + ("." if texts else f", or say that it is continuous (--kind '{name}=continuous').")
         )
     values = np.full(len(cells), MISSING, dtype=np.int64)
     values[[cell is not None for cell in cells]] = numbers.reshape(-1)

@@ -1,6 +1,7 @@
 """dSprites, drawn from formulas."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
@@ -37,6 +38,9 @@ class DSprites:
 
     Example: `unknot.train(data.DSprites())`
     """
+
+    space: ClassVar[FactorSpace] = SPACE
+    shape: ClassVar[tuple[int, int, int]] = (1, SIDE, SIDE)
 
     standardize: bool = False
 

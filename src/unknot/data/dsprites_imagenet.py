@@ -1,7 +1,7 @@
 """dSprites with a picture in each sprite or behind it."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from unknot.core import noise
 from unknot.core.choices import Creatable
 from unknot.core.dataset import FactorDataset, Images
 from unknot.core.errors import ConfigError
+from unknot.core.factors import FactorSpace
 from unknot.data.dsprites import SPACE, DSprites
 from unknot.data.parts.backgrounds import BANK, read_folder, weave_textures
 from unknot.data.parts.cache import load_cached
@@ -54,6 +55,9 @@ class DSpritesImageNet(Creatable):
 
     Example: `unknot.train(data.DSpritesImageNet(mode="foreground", visibility=0.5))`
     """
+
+    space: ClassVar[FactorSpace] = SPACE
+    shape: ClassVar[tuple[int, int, int]] = (3, SIDE, SIDE)
 
     mode: Mode = "background"
     visibility: float = 1.0

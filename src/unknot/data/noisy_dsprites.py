@@ -1,6 +1,7 @@
 """dSprites on noise."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -8,7 +9,8 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
-from unknot.data.dsprites import DSprites
+from unknot.core.factors import FactorSpace
+from unknot.data.dsprites import SPACE, DSprites
 from unknot.data.parts.nuisances import check_seed, paint_dataset, seed_on_device
 from unknot.data.parts.sprites import SIDE
 
@@ -31,6 +33,9 @@ class NoisyDSprites:
 
     Example: `unknot.train(data.NoisyDSprites(seed=1))`
     """
+
+    space: ClassVar[FactorSpace] = SPACE
+    shape: ClassVar[tuple[int, int, int]] = (3, SIDE, SIDE)
 
     seed: int = 0
 

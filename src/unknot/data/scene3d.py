@@ -1,6 +1,7 @@
 """A room like that of 3D Shapes, cast by rays."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -65,6 +66,9 @@ class Scene3D:
 
     Example: `unknot.train(data.Scene3D())`
     """
+
+    space: ClassVar[FactorSpace] = SPACE
+    shape: ClassVar[tuple[int, int, int]] = (3, SIDE, SIDE)
 
     def load(self) -> FactorDataset:
         """Views without colour, and the hues to paint them with."""

@@ -101,6 +101,18 @@ def with_table(reading: Reading, table: FactorTable, *notes: str | None) -> Read
     )
 
 
+def name_classes(numbers: Iterable[Any], texts: Sequence[str]) -> list[Any]:
+    """Numbers of classes as what they are called; -1 is one that is not known, as in test parts.
+
+    Numbers stay where one has no name.
+    """
+    cells = [*numbers]
+    known = [cell for cell in cells if cell is not None and cell >= 0]
+    if not texts or any(cell >= len(texts) for cell in known):
+        return cells
+    return [None if cell is None or cell < 0 else texts[cell] for cell in cells]
+
+
 def _read_csv(path: Path) -> tuple[list[str], list[list[str]]]:
     """Header and rows of text."""
     header, rows = read_cells(path)

@@ -19,6 +19,7 @@ from unknot.core.factor_table import FactorTable
 from unknot.core.registry import nearest
 from unknot.data.parts.decoding import Header, Target, fit_array, fit_picture, picture_header
 from unknot.data.parts.images import Stored
+from unknot.data.parts.labels import name_classes
 from unknot.data.parts.reading import Options, Reading, describe, plan
 from unknot.data.parts.shelf import Progress
 from unknot.data.parts.stacks import as_rows, depth_of, read_stack
@@ -159,11 +160,7 @@ def columns_by_name(source: Any, names: Sequence[str], count: int) -> dict[str, 
             raise DataError(f"The dataset has no column '{name}'{nearest(name, known)}")
         feature = (getattr(source, "features", None) or {}).get(name)
         texts = getattr(feature, "names", None)  # only classes have them
-        values = source[name][:count]
-        # -1 is a class that is not known, as in parts for testing.
-        columns[name] = (
-            [texts[v] if v is not None and v >= 0 else None for v in values] if texts else values
-        )
+        columns[name] = name_classes(source[name][:count], texts or ())
     return columns
 
 

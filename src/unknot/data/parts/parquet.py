@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from unknot.core.border import parse_json
 from unknot.core.errors import DataError
 from unknot.core.files import open_file, os_reason
 from unknot.core.registry import nearest
 from unknot.data.parts import shelf
+from unknot.data.parts.labels import name_classes
 from unknot.data.parts.picture_files import Pictures
 
 
@@ -59,7 +61,27 @@ def parquet_columns(path: Path, names: Sequence[str], limit: int | None) -> dict
         table = arrow.concat_tables(parquet.read_table(f, columns=[*names]) for f in files)
     except (OSError, arrow.ArrowException) as error:
         raise DataError(f"'{files[0]}' is damaged or no Parquet file.") from error
-    return {name: table.column(name).slice(0, limit).to_pylist() for name in names}
+    classes = _class_names(_schema(files[0]))
+    return {
+        name: name_classes(table.column(name).slice(0, limit).to_pylist(), classes.get(name, ()))
+        for name in names
+    }
+
+
+def _class_names(schema: Any) -> dict[str, list[str]]:
+    """What classes are called, by column, where the Hugging Face hub has written it down."""
+    try:
+        described = parse_json((schema.metadata or {}).get(b"huggingface", b"{}"))
+        features = described["info"]["features"]
+        return {
+            str(column): [str(name) for name in feature["names"]]
+            for column, feature in features.items()
+            if isinstance(feature, dict)
+            and feature.get("_type") == "ClassLabel"
+            and isinstance(feature.get("names"), list)
+        }
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
 
 
 def is_picture_table(path: Path) -> bool:
