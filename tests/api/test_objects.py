@@ -77,7 +77,7 @@ def test_a_run_of_users_classes_is_saved_and_loaded(tmp_path, monkeypatch):
     loaded = unknot.load(tmp_path / "run", data=IMAGES, device="cpu")
     assert torch.equal(loaded.codes(), run.codes())
     # Where nothing of it is imported, the class has to be given: under any name.
-    monkeypatch.setattr(user_classes, "_given", {})
+    monkeypatch.setattr(user_classes, "_classes", {})
     text = (tmp_path / "run" / "run.toml").read_text().replace(__name__, "absent_module")
     (tmp_path / "run" / "run.toml").write_text(text)
     with pytest.raises(ConfigError, match="unknot --import absent_module"):

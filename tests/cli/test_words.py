@@ -71,7 +71,7 @@ def test_a_name_that_two_things_have_is_refused(monkeypatch):
 def test_train_takes_words_and_a_module(unknot, tiny, tmp_path, monkeypatch):
     (tmp_path / "my_objectives.py").write_text(MODULE)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(user_classes, "_given", {})
+    monkeypatch.setattr(user_classes, "_classes", {})
     monkeypatch.setenv(user_classes.IMPORTS, "")
     given = [f"data={tiny}", "net=linear", "latents=2", "steps=3", "batch=4", "weight=2"]
     code, _, err = unknot("train", *given, "objective=my_objectives:Mine", "--device", "cpu")

@@ -1,3 +1,4 @@
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +24,26 @@ from unknot.runs.run import Run
 from unknot.runs.spec import Choice, TrainSpec
 from unknot.runs.training import Training
 
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
 
 @pytest.fixture(autouse=True)
 def few_pixels(monkeypatch):
     """Pages hold dozens of figures: coarse ones are drawn in a fifth of the time."""
     monkeypatch.setitem(STYLE, "savefig.dpi", 40)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium; one for all tests, since a process can drive no second one beside it."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine")
+    with playwright.sync_playwright() as started:
+        # The sandbox needs rights that containers do not give; pages are our own.
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
 
 
 @pytest.fixture(autouse=True)

@@ -1,18 +1,12 @@
 """The page in a real browser: nothing missing, nothing broken, and it fits every window."""
 
 import itertools
-import shutil
 
 import numpy as np
 import pytest
 
 from unknot.core.csv_files import csv_text
 from unknot.report.study import page as study_page
-
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-if CHROMIUM is None:
-    pytest.skip("no chromium on this machine", allow_module_level=True)
 
 pytestmark = pytest.mark.slow
 DESKTOP, LAPTOP, TABLET, PHONE = (1280, 900), (1200, 900), (800, 900), (390, 844)
@@ -51,15 +45,6 @@ def page_file(tmp_path_factory):
     (folder / "table.csv").write_text(csv_text(table()))
     study_page.report(folder / "table.csv", folder / "page")
     return folder / "page" / "index.html"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        # The sandbox needs rights that containers do not give; the only page is our own.
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(

@@ -27,8 +27,11 @@ EXTRAS = [
 def same(one, other):
     for ours, theirs in (
         (one.training.weights(), other.training.weights()),
-        (one.curves.tensors(), other.curves.tensors()),
-        (one.validation.tensors("seen"), other.validation.tensors("seen")),
+        (one.training.curves.tensors(), other.training.curves.tensors()),
+        (
+            one.training.validation.tensors("seen"),
+            other.training.validation.tensors("seen"),
+        ),
         (one.training.best_weights, other.training.best_weights),
     ):
         assert ours.keys() == theirs.keys()

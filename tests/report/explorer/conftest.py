@@ -1,6 +1,4 @@
-"""Models of random weights, and a browser that opens their pages from the disk."""
-
-import shutil
+"""Models of random weights, and how a browser opens their pages from the disk."""
 
 import numpy as np
 import pytest
@@ -9,8 +7,6 @@ import torch
 import unknot
 from unknot.report.explorer.model import explorer_model
 from unknot.report.explorer.page import explorer
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def small_images(shape, count=8, seed=0):
@@ -35,18 +31,6 @@ def make_model():
         return run
 
     return make
-
-
-@pytest.fixture(scope="session")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine")
-    with playwright.sync_playwright() as started:
-        # The sandbox needs rights that containers do not give; the only page is our own.
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
