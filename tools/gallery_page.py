@@ -10,13 +10,15 @@ from PIL import Image
 
 ROOT = Path(__file__).parents[1]
 SHEET = ROOT / "docs" / "pictures" / "gallery.png"
+ON_SHEET = (
+    *("aae", "ada_ae", "ada_gvae", "ada_mlvae", "ada_tae", "ada_tvae", "ada_tvae_unsupervised"),
+    *("ae", "annealed_vae", "avb", "beta_tcvae", "beta_vae", "control_vae", "dip_vae_i"),
+    *("dip_vae_ii", "dynamic_vae", "factor_vae", "flow_vae", "info_vae", "iwae", "l_vae"),
+    *("mdl_vae", "sigma_vae", "tae", "tvae", "vae", "wae_mmd"),
+)
+"""Objectives on the sheet, in its order. Others are named on the page until the sheet is new."""
 SHRUNK = 2
 """How much smaller the sheet of the repository is than the one that was written."""
-LATER = (
-    *("bio_ae", "hessian_penalty", "hfs", "ima", "jacobian_l1", "orojar", "qlae", "slow_vae"),
-    "tripod",
-)
-"""Objectives that are newer than the sheet; none once it is made again."""
 WIDTH = 1_100
 """Pixels across of a picture of a dataset."""
 HEAD = """\
@@ -50,28 +52,31 @@ Made by `unknot gallery`: dSprites, the net `conv64`, 2,000 steps of 32 images, 
 early in training and no ranking; settings are those of the papers, shortened where needed.
 
 """
-PENDING = """
-Not trained for this page yet:
-
-| name | what it is |
-|---|---|
-"""
 
 
 def stage(pages: Path) -> None:
     """Write the page and its pictures, and put those of objectives on their page."""
+    from unknot.core import registry
+
     folder = pages / "pictures" / "gallery"
     folder.mkdir(parents=True, exist_ok=True)
     drawn, files = draw_datasets(folder)
     pictures = cut(folder)
+    names = registry.names("objectives")
+    later = {name: registry.summary("objectives", name) for name in names if name not in pictures}
     (pages / "gallery.md").write_text(
         HEAD
-        + cards({name: ("data.md", alt, text) for name, (alt, text) in drawn.items()})
+        + cards({name: ("", alt, text) for name, (alt, text) in drawn.items()}, "wide")
         + FILES
-        + "".join(f"| `{name}` | {text} |\n" for name, text in files.items())
+        + "".join(f"| [`{name}`](data.md#{name}) | {text} |\n" for name, text in files.items())
         + OWN
         + cards(pictures)
-        + pending(),
+        + "".join(f"\n- [{name}](objectives.md#{name}): {text}" for name, text in later.items())
+        + (
+            "\n\nThe last ones have no picture yet; `unknot gallery NAME` makes one.\n"
+            if later
+            else ""
+        ),
         encoding="utf-8",
     )
     page = pages / "objectives.md"
@@ -108,15 +113,6 @@ def draw_datasets(folder: Path) -> tuple[dict[str, tuple[str, str]], dict[str, s
     return drawn, files
 
 
-def pending() -> str:
-    """A table of the objectives that the sheet does not have."""
-    from unknot.core import registry
-
-    rows = [f"| [`{name}`](objectives.md#{name}) | {registry.summary('objectives', name)} |\n"
-            for name in LATER]  # fmt: skip
-    return PENDING + "".join(rows) if rows else ""
-
-
 def cut(folder: Path) -> dict[str, tuple[str, str, str]]:
     """Cut the sheet into a picture for each objective; returns page, alternative text and text."""
     from unknot.core import registry
@@ -124,19 +120,16 @@ def cut(folder: Path) -> dict[str, tuple[str, str, str]]:
     from unknot.report.gallery import HEAD as TOP
     from unknot.report.sheet import MARGIN
 
-    names = [name for name in registry.names("objectives") if name not in LATER]
     margin, apart, top = (size // SHRUNK for size in (MARGIN, APART, TOP))
     with Image.open(SHEET) as picture:
         sheet = picture.convert("RGB")
-    down = -(-len(names) // ACROSS)
-    width = (sheet.width - 2 * margin - (ACROSS - 1) * apart) / ACROSS
-    height = (sheet.height - 2 * margin - (down - 1) * apart) / down - top
-    if not width.is_integer() or not height.is_integer():
-        raise SystemExit(f"{SHEET} does not have {len(names)} objectives; make it by: make gallery")
-    for number, name in enumerate(names):
-        left = margin + number % ACROSS * (int(width) + apart)
-        upper = margin + number // ACROSS * (int(height) + top + apart) + top
-        card = sheet.crop((left, upper, left + int(width), upper + int(height)))
+    down = -(-len(ON_SHEET) // ACROSS)
+    width = (sheet.width - 2 * margin - (ACROSS - 1) * apart) // ACROSS
+    height = (sheet.height - 2 * margin - (down - 1) * apart) // down - top
+    for number, name in enumerate(ON_SHEET):
+        left = margin + number % ACROSS * (width + apart)
+        upper = margin + number // ACROSS * (height + top + apart) + top
+        card = sheet.crop((left, upper, left + width, upper + height))
         card.quantize(64).save(folder / f"{name}.png")
     return {
         name: (
@@ -144,14 +137,15 @@ def cut(folder: Path) -> dict[str, tuple[str, str, str]]:
             f"Traversals of the first five latents of {name} on dSprites",
             registry.summary("objectives", name),
         )
-        for name in names
+        for name in ON_SHEET
     }
 
 
-def cards(entries: dict[str, tuple[str, str, str]]) -> str:
-    """Pictures side by side, each with its name as a link."""
-    parts = ['<div class="gallery" markdown>\n']
+def cards(entries: dict[str, tuple[str, str, str]], kind: str = "") -> str:
+    """Pictures side by side, or one below the other if wide, each below its name."""
+    parts = [f'<div class="{f"gallery {kind}".strip()}" markdown>\n']
     for name, (page, alt, text) in entries.items():
         picture = f"![{alt}](pictures/gallery/{name}.png){{ loading=lazy }}"
-        parts.append(f"<div markdown>\n\n**[{name}]({page})**\n{text}\n\n{picture}\n\n</div>\n")
+        title = f"[{name}]({page})" if page else name
+        parts.append(f"<div markdown>\n\n**{title}**: {text}\n\n{picture}\n\n</div>\n")
     return "\n".join([*parts, "</div>\n"])

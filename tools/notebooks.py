@@ -98,11 +98,16 @@ def execute(file: Path) -> None:
 
 def kept(outputs: list[Any], folder: Path) -> Iterator[Any]:
     """What a cell printed and showed, without bars, remarks and the folder it ran in."""
+    printed = None
     for output in outputs:
         if output.output_type == "stream":
             if output.name == "stdout":
-                output.text = output.text.replace(f"{folder}/", "")
-                yield output
+                text = output.text.replace(f"{folder}/", "")
+                if printed is None:  # a bar between two lines has split them
+                    printed, output.text = output, text
+                    yield output
+                else:
+                    printed.text += text
         elif "<progress" not in (html := output.data.get("text/html", "x")) and html:
             for kind in ("text/plain", "text/html"):
                 if kind in output.data:
@@ -163,7 +168,8 @@ def stage(pages: Path) -> list[str]:
 
 def page(notebook: Any, file: Path, folder: Path, *, has_outputs: bool) -> str:
     """A notebook as Markdown; its pictures are written into the folder."""
-    parts, count = [], 0
+    parts: list[str] = []
+    count, folded = 0, False
     for cell in notebook.cells:
         if cell.source == "# your answer" or not cell.source.strip():
             continue
@@ -177,7 +183,9 @@ def page(notebook: Any, file: Path, folder: Path, *, has_outputs: bool) -> str:
                 blocks.append(block(output, cell, folder / name))
             text = "\n\n".join(filter(None, blocks))
         if is_solution(cell):
-            text = '??? success "Solution"\n\n' + re.sub(r"(?m)^(?=.)", "    ", text)
+            text = re.sub(r"(?m)^(?=.)", "    ", text)
+            text = text if folded else f'??? success "Solution"\n\n{text}'
+        folded = is_solution(cell)
         parts.append(text)
     parts.insert(1, note(notebook, file, has_outputs))
     return "\n\n".join(parts) + "\n"

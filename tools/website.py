@@ -125,8 +125,9 @@ def mathml(formula: re.Match[str]) -> str:
     from latex2mathml.converter import convert
 
     tex = html.unescape(formula["tex"]).strip()
-    # Sizes are left to the browser.
-    for ours, theirs in {r"\tfrac": r"\frac", r"\dfrac": r"\frac", r"\textstyle": ""}.items():
+    # Sizes are left to the browser; one name is unknown to the converter.
+    known = {r"\tfrac": r"\frac", r"\dfrac": r"\frac", r"\textstyle": ""}
+    for ours, theirs in {**known, r"\arg\min": r"\operatorname{arg\,min}"}.items():
         tex = tex.replace(ours, theirs)
     tex = re.sub(r"\\(mathcal|mathbb|mathrm) (\w)", r"\\\1{\2}", tex)
     lone = formula["lone"] or formula["tag"] == "div"

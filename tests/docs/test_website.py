@@ -1,6 +1,7 @@
 """Pages of the site: the navigation leads to each, pictures have a text, and new pages run."""
 
 import contextlib
+import html
 import io
 import re
 from pathlib import Path
@@ -69,7 +70,6 @@ def test_the_page_of_the_api_has_every_public_name():
 
 
 def test_formulas_become_mathml_and_unknown_commands_are_noticed():
-    pytest.importorskip("latex2mathml")
     drawn = website.MATHS.sub(website.mathml, r'a <span class="arithmatex">\(x^2\)</span> b')
     assert re.search(r'^a <math[^>]*display="inline"[^>]*>.*<msup>.*</math> b$', drawn)
     drawn = website.MATHS.sub(website.mathml, r'$<span class="arithmatex">\(x\)</span>$')
@@ -77,6 +77,21 @@ def test_formulas_become_mathml_and_unknown_commands_are_noticed():
     assert "$" not in drawn
     with pytest.raises(SystemExit, match="cannot express"):
         website.MATHS.sub(website.mathml, r'<div class="arithmatex">\[\unheardof x\]</div>')
+
+
+def test_every_formula_can_be_drawn():
+    files = [*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md"), *website.notebooks.LESSONS]
+    drawn = 0
+    for file in files:
+        text = re.sub(r"(?m)^# ?", "", file.read_text(encoding="utf-8"))
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+        shown = re.findall(r"\$\$(.+?)\$\$", text, re.DOTALL)
+        shown += re.findall(r"(?<![\\$\w])\$(?![\s$])([^$\n]*[^$\n\s])\$(?![$\d])", text)
+        for tex in shown:
+            formula = rf'<span class="arithmatex">\({html.escape(tex)}\)</span>'
+            assert "<math" in website.MATHS.sub(website.mathml, formula), (file.name, tex)
+            drawn += 1
+    assert drawn > 200
 
 
 def test_dead_links_and_foreign_files_are_noticed(tmp_path):
