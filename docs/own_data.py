@@ -72,17 +72,27 @@ def main() -> None:
     parser.add_argument("--olivetti", type=Path)
     parser.add_argument("--coil20", type=Path)
     parser.add_argument("--folder", type=Path, default=Path("runs/own_data"))
+    parser.add_argument("--only", choices=[*TRAIN], help="Train on one; the others stay.")
     parser.add_argument("--page", action="store_true", help="Write the page alone.")
     options = parser.parse_args()
     if not options.page:
         options.folder.mkdir(parents=True, exist_ok=True)
         write_data(options.folder, options.olivetti, options.coil20)
-        rows = [row for name in TRAIN for row in compare(name, options.folder)]
+        rows = []
+        for name in TRAIN:
+            again = options.only in (None, name)
+            rows += compare(name, options.folder) if again else stored(name)
         with TABLE.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, [*rows[0]], lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
     PAGE.write_text(page(), encoding="utf-8")
+
+
+def stored(name: str) -> list[dict[str, object]]:
+    """The rows of one data set as they were written before."""
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        return [dict(row) for row in csv.DictReader(file) if row["data"] == name]
 
 
 def write_data(folder: Path, olivetti: Path, coil20: Path) -> None:
@@ -176,11 +186,12 @@ def page() -> str:
         cells = (name, *(f"{int(fact):,}" for fact in facts), *errors, f"{float(first['pca']):.1f}")
         lines.append(f"| {' | '.join(cells)} |")
     first = rows[0]
+    dates = " and ".join(dict.fromkeys(row["date"] for row in rows))
     conditions = (
         f"Means over seeds {', '.join(dict.fromkeys(row['seed'] for row in rows))}, with the range "
         f"in brackets; {first['precision']} on {first['threads']} CPU thread,\nPyTorch "
-        f"{first['torch']}, {first['date']}, on two shared cores. Images are in [0, 1], "
-        "and\ncolumns of the table have mean 0 and variance 1.\n"
+        f"{first['torch']}, {dates}, on two shared cores. Images are in [0, 1], "
+        "and\ncolumns of the table have mean 0 and variance 1 over the training rows.\n"
     )
     return PAGE_TEXT.format(
         commands="\n".join(blocks), table="\n".join(lines) + "\n", conditions=conditions
