@@ -1,5 +1,9 @@
 """Optimisers with one learning rate per member: each is PyTorch's, looped and stacked."""
 
+import subprocess
+import sys
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -11,7 +15,14 @@ from unknot.engine.device import runtime
 from unknot.engine.looped import Looped
 from unknot.engine.population import Member
 from unknot.engine.stacked import Stacked
-from unknot.engine.updates import clip_gradients, moments_of, update
+from unknot.engine.updates import (
+    clip_gradients,
+    light_optimizer,
+    moments_of,
+    move_weights,
+    torch_optimizer,
+    update,
+)
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.l_vae import LVAE
 from unknot.testing import NET, images
@@ -99,6 +110,50 @@ def test_a_population_moves_as_pytorchs_optimizer_moves_its_weights(backend, our
             torch.testing.assert_close(
                 population.state()[n][1], expected[n].detach(), rtol=1e-6, atol=1e-9
             )
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+@pytest.mark.parametrize("settings", [Adam(), Adam(beta1=0.3, eps=1e-4), AdamW(weight_decay=0.3)])
+def test_the_light_adam_is_pytorchs_fused_one_bit_for_bit(settings, limits):
+    """Matrices, vectors and an image's layout; a weight without a gradient stays."""
+    settings = replace(settings, lr=LinearSchedule(1e-2, 1e-3, 5.0), **limits)
+    generator, both = torch.Generator().manual_seed(2), []
+    shapes = {"a": (7, 5), "b": (5,), "c": (3, 2, 4, 4), "still": (2, 2)}
+    starts = {n: torch.randn(shape, generator=generator) for n, shape in shapes.items()}
+    gradients = [[torch.randn(s, generator=generator) for s in shapes.values()] for _ in range(6)]
+    for make in (light_optimizer, torch_optimizer):
+        weights = {n: torch.nn.Parameter(w.clone()) for n, w in starts.items()}
+        weights["c"].data = weights["c"].data.contiguous(memory_format=torch.channels_last)
+        optimizer = make(weights, settings)
+        for t, mine in enumerate(gradients):
+            for (name, weight), g in zip(weights.items(), mine, strict=True):
+                weight.grad = None if name == "still" else g.clone()
+            move_weights(optimizer, settings, torch.tensor(t))
+        moments = [m for w in weights.values() for m in optimizer.state[w].values()]
+        both.append([*weights.values(), *moments])
+    assert all(torch.equal(a, b) for a, b in zip(*both, strict=True))
+    assert not torch.equal(both[0][0], starts["a"])
+    assert torch.equal(both[0][3], starts["still"])
+
+
+def test_training_on_a_cpu_imports_neither_a_compiler_nor_an_algebra_system():
+    """A second of CPU time in each process; the classes of `torch.optim` do at their first step."""
+    script = """
+import sys
+from unknot.core.optim import Adam
+from unknot.engine.context import Context
+from unknot.engine.device import runtime
+from unknot.engine.population import Member, populate
+from unknot.objectives.beta_vae import BetaVAE
+from unknot.testing import NET, images
+population = populate(Context(images(), NET, 6, runtime("cpu")), [Member(1, BetaVAE(), Adam())])
+population.advance(0, 1)
+print(sorted({"torch._dynamo", "sympy"} & {*sys.modules}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("backend", [Looped, Stacked])

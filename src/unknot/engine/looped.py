@@ -20,7 +20,7 @@ from unknot.engine.context import Context, Rows, State
 from unknot.engine.device import Runtime
 from unknot.engine.memory import hold_freed_memory
 from unknot.engine.population import Member, carried, log_of, loss_of, mean_logs, recode
-from unknot.engine.updates import moments_of, move_weights, torch_optimizer, weights_of
+from unknot.engine.updates import Mover, light_optimizer, moments_of, move_weights, weights_of
 from unknot.nets.parts.features import decoder_features
 from unknot.nets.parts.given_modules import named_tensors, seeded
 
@@ -115,7 +115,7 @@ class Model:
     member: Member
     modules: nn.ModuleDict
     carried: dict[str, Tensor]
-    optimizers: Mapping[str, torch.optim.Optimizer]
+    optimizers: Mapping[str, Mover]
     seed: Tensor
     order: Tensor
     rows: Rows
@@ -129,14 +129,16 @@ class Model:
         parts = context.modules(member.objective)
         weights = context.weights(member.objective, parts, torch.tensor([member.seed]))
         extra = context.extra_state(member.objective, torch.tensor(member.seed))
-        modules = nn.ModuleDict(parts).to_empty(device=device).to(dtype)
+        # As `to_empty` does, whose `empty_like` of a meta tensor imports an algebra system.
+        modules = nn.ModuleDict(parts)._apply(lambda t: t.new_empty(t.shape, device=device))
+        modules = modules.to(dtype)
         for name, tensor in named_tensors(modules).items():
             layout = torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
             tensor.data = tensor.data.contiguous(memory_format=layout).copy_(weights[name][0])
         modules["extra"] = nn.ParameterDict(extra.learnt)
         named = dict(modules.named_parameters())
         optimizers = {
-            loss: torch_optimizer({n: w for n, w in named.items() if loss_of(n) == loss}, settings)
+            loss: light_optimizer({n: w for n, w in named.items() if loss_of(n) == loss}, settings)
             for loss, settings in member.optims.items()
         }
         order = member.seed if member.order_seed is None else member.order_seed

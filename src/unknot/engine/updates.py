@@ -1,10 +1,11 @@
 """What an optimiser does with a gradient: PyTorch's own, or the same formulas for many members."""
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adam import adam as move_by_adam
 
 from unknot.core.hyper import at, lift
 from unknot.core.optim import SGD, Adagrad, Adam, AdamW, Optimizer, RMSprop
@@ -142,6 +143,98 @@ def _sgd(settings: SGD) -> Move:
     return move
 
 
+class Mover(Protocol):
+    """What moves the weights of a module: one of PyTorch's optimisers, or `FusedAdam`."""
+
+    @property
+    def param_groups(self) -> list[dict[str, Any]]:
+        """Weights with their settings."""
+        ...
+
+    @property
+    def state(self) -> MutableMapping[Any, Any]:
+        """Moments and the number of steps of each weight."""
+        ...
+
+    def step(self) -> object:
+        """Move all weights by their gradients."""
+        ...
+
+
+class FusedAdam:
+    """PyTorch's fused Adam and AdamW by their functions, for weights that have gradients.
+
+    The classes of `torch.optim` import PyTorch's compiler at their first step, a second of CPU time
+    in each process that trains and compiles nothing.
+    """
+
+    def __init__(self, groups: list[dict[str, Any]], *, decoupled: bool) -> None:
+        """Take groups of parameters with their settings; those of AdamW are ``decoupled``."""
+        self.param_groups = groups
+        self.state: dict[Any, dict[str, Tensor]] = {}
+        self.decoupled = decoupled
+
+    def step(self) -> None:
+        """Move all weights by their gradients."""
+        for group in self.param_groups:
+            weights = [w for w in group["params"] if w.grad is not None]
+            if not weights:
+                continue
+            moments = [self.state[w] for w in weights]
+            move_by_adam(
+                weights,
+                [w.grad for w in weights],
+                [each["exp_avg"] for each in moments],
+                [each["exp_avg_sq"] for each in moments],
+                [],
+                [each["step"] for each in moments],
+                fused=True,
+                amsgrad=False,
+                maximize=False,
+                decoupled_weight_decay=self.decoupled,
+                beta1=group["betas"][0],
+                beta2=group["betas"][1],
+                lr=group["lr"],
+                weight_decay=group["weight_decay"],
+                eps=group["eps"],
+            )
+
+
+def light_optimizer(weights: dict[str, nn.Parameter], settings: Optimizer) -> Mover:
+    """As `torch_optimizer`, without PyTorch's compiler where that can be."""
+    if not isinstance(settings, Adam | AdamW):
+        return torch_optimizer(weights, settings)
+    decoupled = isinstance(settings, AdamW)
+    optimizer = FusedAdam(_adam_groups(weights, settings), decoupled=decoupled)
+    _fill_state(optimizer, weights, settings)
+    return optimizer
+
+
+def _adam_groups(weights: dict[str, nn.Parameter], settings: Adam | AdamW) -> list[dict[str, Any]]:
+    """Weights that decay, and those that do not; all are of one group where none does."""
+    shrinks = {n: isinstance(settings, AdamW) and decays(n, w.ndim) for n, w in weights.items()}
+    return [
+        {
+            "params": [w for name, w in weights.items() if shrinks[name] == decay],
+            "lr": 1.0,
+            "betas": (settings.beta1, settings.beta2),
+            "eps": settings.eps,
+            "weight_decay": 0.0,
+            "decays": decay,
+        }
+        for decay in ((True, False) if isinstance(settings, AdamW) else (False,))
+    ]
+
+
+def _fill_state(optimizer: Mover, weights: Mapping[str, Tensor], settings: Optimizer) -> None:
+    """Moments in place from the start, so that a state is whole."""
+    for weight in weights.values():
+        optimizer.state[weight] = {
+            "step": torch.zeros((), device=weight.device),
+            **{key: torch.zeros_like(weight) for key in moments_of(settings).values()},
+        }
+
+
 def torch_optimizer(weights: dict[str, nn.Parameter], settings: Optimizer) -> torch.optim.Optimizer:
     """PyTorch's optimiser with its moments in place from the start, so that a state is whole.
 
@@ -149,21 +242,9 @@ def torch_optimizer(weights: dict[str, nn.Parameter], settings: Optimizer) -> to
     """
     parameters = [*weights.values()]
     optimizer: torch.optim.Optimizer
-    if isinstance(settings, Adam):
-        betas = settings.beta1, settings.beta2
-        optimizer = torch.optim.Adam(parameters, lr=1.0, betas=betas, eps=settings.eps, fused=True)
-    elif isinstance(settings, AdamW):
-        shrinks = {name: decays(name, w.ndim) for name, w in weights.items()}
-        groups = [
-            {
-                "params": [w for name, w in weights.items() if shrinks[name] == decay],
-                "weight_decay": 0.0,
-                "decays": decay,
-            }
-            for decay in (True, False)
-        ]
-        betas = settings.beta1, settings.beta2
-        optimizer = torch.optim.AdamW(groups, lr=1.0, betas=betas, eps=settings.eps, fused=True)
+    if isinstance(settings, Adam | AdamW):
+        kind = torch.optim.AdamW if isinstance(settings, AdamW) else torch.optim.Adam
+        optimizer = kind(_adam_groups(weights, settings), fused=True)
     elif isinstance(settings, RMSprop):
         optimizer = torch.optim.RMSprop(
             parameters,
@@ -179,21 +260,17 @@ def torch_optimizer(weights: dict[str, nn.Parameter], settings: Optimizer) -> to
         optimizer = torch.optim.SGD(
             parameters, lr=1.0, momentum=settings.momentum, nesterov=settings.nesterov
         )
-    for p in parameters:
-        optimizer.state[p] = {
-            "step": torch.zeros((), device=p.device),
-            **{key: torch.zeros_like(p) for key in moments_of(settings).values()},
-        }
+    _fill_state(optimizer, weights, settings)
     return optimizer
 
 
-def weights_of(optimizer: torch.optim.Optimizer) -> list[nn.Parameter]:
-    """All weights that one of PyTorch's optimisers moves."""
+def weights_of(optimizer: Mover) -> list[nn.Parameter]:
+    """All weights that an optimiser of modules moves."""
     return [weight for group in optimizer.param_groups for weight in group["params"]]
 
 
-def move_weights(optimizer: torch.optim.Optimizer, settings: Optimizer, t: Tensor) -> None:
-    """One step of PyTorch's optimiser, with clipping and the learning rate of step ``t``."""
+def move_weights(optimizer: Mover, settings: Optimizer, t: Tensor) -> None:
+    """One step of an optimiser of modules, with clipping and the learning rate of step ``t``."""
     weights = weights_of(optimizer)
     if settings.clip_value is not None:
         nn.utils.clip_grad_value_(weights, settings.clip_value)
