@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo gallery notebooks test clusters sharing torture release-check lint check format bench docs docs-serve clean
+.PHONY: demo gallery notebooks test frameworks clusters sharing torture release-check lint check format bench docs docs-serve clean
 
 demo: .venv/core
 	$(BIN)/unknot demo
@@ -24,6 +24,11 @@ PROGRAMS := tests/api tests/cli tests/docs tests/fuzz tests/report tests/runs te
 test: .venv/dev
 	$(PYTEST) --durations=10 $(addprefix --ignore=,$(PROGRAMS))
 	UNKNOT_SHAPES=0 $(PYTEST) --durations=10 $(PROGRAMS)
+
+# What `test` skips for want of packages: loops of Lightning and Accelerate.
+frameworks: .venv/dev
+	$(PIP) -e '.[lightning]' accelerate
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/api/test_lightning.py tests/api/test_accelerate.py
 
 # What `test` skips for want of packages: studies on Ray and SLURM, and exports to trackers.
 clusters: .venv/dev

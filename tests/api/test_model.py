@@ -9,7 +9,7 @@ from torch import nn
 
 import unknot
 from unknot import nets, objectives
-from unknot.core.errors import ConfigError, ShapeError
+from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.nets.parts.weights import initial_weights
 
 IMAGES = (np.arange(40 * 64).reshape(40, 8, 8) * 37 % 256).astype("uint8")
@@ -112,6 +112,51 @@ def test_encoders_may_give_a_pair_and_sigmoids_are_questioned():
     activated = nn.Sequential(decoder, nn.Sigmoid())
     with pytest.warns(UserWarning, match="logits"):
         unknot.Model(objectives.BetaVAE(), encoder, activated, n_data=40).losses(x)
+
+
+def test_processes_average_their_gradients(monkeypatch):
+    """Two processes, one after the other: what one sends is kept for the other."""
+    x, models = torch.rand(2, 8, 1, 8, 8), []
+    for rank in (0, 1):
+        models.append(
+            unknot.Model(objectives.FactorVAE(critic_width=8), *parts(), n_data=40, seed=7 + rank)
+        )
+        models[rank].build(x[0])
+        models[rank].critic.load_state_dict(models[0].critic.state_dict())
+        models[rank].backward(models[rank].losses(x[rank]))
+    mean = [(a.grad + b.grad) / 2 for a, b in zip(*(m.parameters() for m in models), strict=True)]
+    theirs = iter([w.grad for name in ("net", "critic") for w in models[1].weights(name).values()])
+    for name, value in {"is_initialized": True, "get_world_size": 2, "get_rank": 0}.items():
+        monkeypatch.setattr(torch.distributed, name, lambda value=value: value)
+    monkeypatch.setattr(torch.distributed, "all_reduce", lambda ours: ours.add_(next(theirs)))
+    model = unknot.Model(objectives.FactorVAE(critic_width=8), *parts(), n_data=40, seed=7)
+    model.backward(model.losses(x[0]))
+    for weight, expected in zip(model.parameters(), mean, strict=True):
+        torch.testing.assert_close(weight.grad, expected)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
+    other = unknot.Model(objectives.BetaVAE(), *parts(), n_data=40, seed=7).losses(x[1])
+    monkeypatch.undo()
+    alone = unknot.Model(objectives.BetaVAE(), *parts(), n_data=40, seed=8).losses(x[1])
+    assert torch.equal(other["total"], alone["total"]), "each process has noise of its own"
+
+
+def test_losses_are_short_to_read():
+    encoder, decoder = parts()
+    losses = unknot.Model(objectives.FactorVAE(), encoder, decoder, n_data=40).losses(
+        torch.rand(8, 1, 8, 8)
+    )
+    assert repr(losses).startswith("Losses(recon ")
+    assert f"critic {losses['critic'].item():.4g}"[:9] in repr(losses)
+    assert len(repr(losses)) < 200
+
+
+def test_images_outside_of_0_and_1_are_refused_where_the_likelihood_needs_them():
+    encoder, decoder = parts()
+    x = 255 * torch.rand(8, 1, 8, 8)
+    with pytest.raises(DataError, match="these lie in"):
+        unknot.Model(objectives.BetaVAE(), encoder, decoder, n_data=40).losses(x)
+    means = objectives.BetaVAE(likelihood="gaussian")
+    assert unknot.Model(means, encoder, decoder, n_data=40).losses(x)["total"] > 0
 
 
 def test_what_cannot_be_is_refused():

@@ -146,6 +146,7 @@ def test_an_effect_is_pooled_over_all_else(study):
     assert effect["pairs"].tolist()[1:] == [2]
     assert effect["difference"].tolist()[1:] == [pytest.approx((wide[high] - wide[low]).mean())]
     assert effect["low"].isna().all(), "two seeds have no interval"
+    assert study.effect("weight", "active_units").equals(effect), "the last name is enough"
     with pytest.raises(ConfigError, match="no setting"):
         study.effect("seed", "active_units")
 

@@ -7,7 +7,7 @@ of its row; a call raises an `UnknotError` with them. ``before`` is a note, and 
 the version before these tables did when their rows were run against it. Traceback, silent (taken,
 or the terminal got the escape), hang (8 seconds and more), words (a wrong exit code, or a message
 reported as wrong or useless), or "" where it was refused in one line or could not be asked. Rows
-of `calls.py` and `commands.py` came later, with what their author saw.
+of `calls.py`, `commands.py` and `habits.py` came later, with what their author saw.
 """
 
 from pathlib import Path
@@ -17,6 +17,7 @@ from bad_inputs import (
     commands,
     data,
     flags,
+    habits,
     runs,
     score,
     settings,
@@ -27,7 +28,7 @@ from bad_inputs import (
 )
 from bad_inputs.files import write_arrays, write_bytes
 
-PARTS = (flags, settings, data, score, runs, tables, studies, verbs, train, calls, commands)
+PARTS = (flags, settings, data, score, runs, tables, studies, verbs, train, calls, commands, habits)
 COMMANDS = [row for part in PARTS for row in getattr(part, "COMMANDS", ())]
 CALLS = [row for part in PARTS for row in getattr(part, "CALLS", ())]
 

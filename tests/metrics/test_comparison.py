@@ -74,6 +74,29 @@ def test_metrics_that_draw_their_own_points_have_no_interval():
     assert table["factor_vae"].interval is None
     assert table["mig"].interval is not None
     assert " to " in repr(table)
+    assert "factor_vae: no interval." in repr(table)
+    both = metrics.compare(
+        *get("perfect"), metrics=["factor_vae", metrics.mig], protocols=["unknot"], interval=0.9
+    )
+    assert "factor_vae: no interval." in repr(both)
+    assert "<small>factor_vae: no interval." in both._repr_html_()
+
+
+def test_an_interval_holds_the_value_also_where_few_halves_differ():
+    low, high = half_sample_interval(lambda step: float(step == 0), 0.0, 0.5, 50)
+    assert low == pytest.approx(-1 / 50)
+    assert high == 0.0
+
+
+def test_a_comparison_computes_no_other_metrics(monkeypatch):
+    from unknot.metrics.parts import evaluation
+
+    seen, score_codes = [], evaluation.score_codes
+    monkeypatch.setattr(
+        evaluation, "score_codes", lambda name, *rest: seen.append(name) or score_codes(name, *rest)
+    )
+    metrics.compare(*get("perfect"), protocols=["unknot", "study2019"], metrics=["mig"])
+    assert seen == ["mig", "mig"]
 
 
 def test_slow_metrics_get_fewer_half_samples():

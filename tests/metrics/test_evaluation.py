@@ -101,7 +101,7 @@ def test_everything_on_rows():
     assert all(key.split(".")[0] in table for key in table.values)
     said = repr(table)
     assert all(f"\n{name} " in said for name in table)
-    assert all(f"left out: {name}. " in said for name in table.skipped)
+    assert f"left out: {', '.join(table.skipped)}. It reads whole posteriors" in said
 
 
 def test_metrics_of_the_same_rows_share_tables_and_give_what_they_give_alone(monkeypatch):
@@ -159,6 +159,17 @@ def test_scores_that_rows_cannot_support_are_skipped_unless_asked_for():
     assert "Too few rows to learn factor 0: 100 values in 100 rows" in table.skipped["dci"]
     with pytest.raises(Exception, match="Too few rows"):
         metrics.evaluate(codes, values, metrics=["factor_vae"])
+
+
+def test_a_metric_may_name_its_protocol_and_be_itself():
+    codes, values = get("rotated")
+    table = metrics.evaluate(codes, values, metrics=[metrics.mig, "mig@study2019", "sap"])
+    assert [*table] == ["mig", "mig@study2019", "sap"]
+    assert table["mig"].protocol["name"] == "unknot"
+    theirs = metrics.mig(codes, values, protocol="study2019")
+    assert table.values["mig@study2019"] == table["mig@study2019"] == theirs
+    with pytest.raises(ConfigError, match="There is no protocol"):
+        metrics.evaluate(codes, values, metrics=["mig@nobody"])
 
 
 def test_scores_of_several_models_are_no_part_of_one():

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
+from inspect import signature
 from itertools import islice
 from operator import index
 from typing import Any
@@ -21,6 +22,20 @@ SETTINGS = {"data_settings": "data", "net_settings": "net", "objective_settings"
 """Arguments that are tables of settings, and where the name of the thing belongs."""
 SLIP = 0.85
 """How alike a word and a setting are of which it is a slip, such as seed and seeds."""
+OTHER_WORDS = {
+    **dict.fromkeys(("learning_rate", "optim_lr"), "lr"),
+    **dict.fromkeys(("epochs", "iterations", "max_steps", "num_steps", "n_steps"), "steps"),
+    **dict.fromkeys(("latent_dim", "z_dim", "n_latents", "num_latents"), "latents"),
+    **dict.fromkeys(("random_state", "random_seed"), "seeds"),
+    **dict.fromkeys(("callbacks", "on_step"), "callback"),
+    **dict.fromkeys(("verbose", "progress_bar", "quiet"), "progress"),
+    **dict.fromkeys(("dataset", "images", "x", "X"), "data"),
+    **dict.fromkeys(("model", "architecture", "network"), "net"),
+    **dict.fromkeys(("optim", "opt"), "optimizer"),
+    **dict.fromkeys(("path", "folder", "save_to", "out_dir"), "out"),
+    **dict.fromkeys(("early_stopping", "patience"), "stop"),
+}
+"""What other libraries call our arguments."""
 PLACES: dict[registry.Room, str] = {"nets": "net_settings", "datasets": "data_settings"}
 """Arguments that hold settings by their own names; those of the objective are keywords."""
 
@@ -31,6 +46,7 @@ def check_arguments(
     score_at: Any,
     functions: Mapping[str, Any],
     tables: Mapping[str, Any],
+    progress: Any,
 ) -> None:
     """Refuse arguments of `unknot.train` of a wrong type.
 
@@ -39,6 +55,7 @@ def check_arguments(
         score_at: Steps.
         functions: What is called, by name; None for nothing.
         tables: Settings by the name of their argument; None for none.
+        progress: True or False.
 
     Raises:
         ConfigError: One has another type; the message has its name.
@@ -49,10 +66,29 @@ def check_arguments(
     for name, function in functions.items():
         if function is not None and not callable(function):
             raise ConfigError(f"{name} must be a function; got {shown(function)}.")
+    check_callback(functions.get("callback"))
+    check_type("progress", progress, bool)
     for name, table in tables.items():
         check_type(name, table, Mapping, type(None))
         if "name" in (table or {}):
             raise ConfigError(f"{name} has a name among its settings; use {SETTINGS[name]}='...'.")
+
+
+def check_callback(callback: Any) -> None:
+    """Refuse a callback that cannot be called with a run and what was logged."""
+    if callback is None:
+        return
+    try:
+        parameters = signature(callback)
+    except (TypeError, ValueError):  # some of those written in C have none
+        return
+    try:
+        parameters.bind(None, {})
+    except TypeError as error:
+        raise ConfigError(
+            f"callback is called as callback(run, logs); {shown(callback)} does not take these: "
+            f"{error}."
+        ) from error
 
 
 def device_name(device: Any) -> str:
@@ -99,8 +135,11 @@ def share_settings(
                 f"'{setting}' is a setting of files; use lr=..., or optimizer=unknot.Adam(...)."
             )
         if setting not in its_fields and setting not in net_fields:
+            if word := OTHER_WORDS.get(setting):
+                raise ConfigError(f"train has no setting '{setting}'; it is called '{word}' here.")
             words = [*its_fields, *net_fields, *(f.name for f in fields(TrainSpec))]
-            words += ["lr", "optimizer", "device", "out"]
+            words += ["lr", "optimizer", "device", "out", "callback", "progress"]
+            words = [word for word in dict.fromkeys(words) if word not in ("origins", "optim")]
             if not get_close_matches(setting, words, cutoff=SLIP):
                 _check_place(setting)
             hint = registry.nearest(setting, words)
@@ -134,7 +173,10 @@ def seed_list(seeds: Any) -> int | list[int]:
         >>> seed_list(7), seed_list(range(3))
         (7, [0, 1, 2])
     """
-    wrong = f"seeds must be a whole number or several; got {shown(seeds)}."
+    wrong = (
+        f"seeds must be a whole number or several; got {shown(seeds)}, of the type "
+        f"{type(seeds).__name__}."
+    )
     if isinstance(seeds, bool | str | bytes | Mapping):
         raise ConfigError(wrong)
     if getattr(seeds, "ndim", 0) == 0 and hasattr(seeds, "__index__"):

@@ -3,9 +3,10 @@
 from functools import partial
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 
-from unknot.api.own_net import question_logits
+from unknot.api.own_net import call_module, is_bounded, question_logits
 from unknot.core.border import check_type, check_whole
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.hyper import at, endless
@@ -26,7 +27,7 @@ from unknot.core.objective import (
 )
 from unknot.core.optim import Adam, Optimizer
 from unknot.core.posterior import Posterior
-from unknot.core.text import shown
+from unknot.core.text import number, shown
 from unknot.engine.population import carried, loss_of, recode
 from unknot.engine.updates import move_weights, torch_optimizer
 from unknot.losses.likelihood import activate, likelihood_of
@@ -34,6 +35,11 @@ from unknot.nets.parts.dispersion import with_dispersion
 from unknot.nets.parts.features import decoder_features
 from unknot.nets.parts.given_modules import split_encoding
 from unknot.nets.parts.weights import initialize
+
+
+def processes() -> int:
+    """How many processes of ``torch.distributed`` train together."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
 class Losses(dict[str, Tensor]):
@@ -50,13 +56,19 @@ class Losses(dict[str, Tensor]):
         if "critic" in terms:
             self["critic"] = total(terms["critic"])
 
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name} {number(value.item())}" for name, value in self.items())
+        return f"Losses({values})"
+
 
 class Model(nn.Module):
     """An objective with modules of one's own, for a loop of one's own.
 
     ``losses(x)`` gives the terms, and ``step(losses)`` moves all weights; or take the gradients
     with ``backward(losses)`` and move them yourself. Noise comes from ``seed`` and the number of
-    calls so far, so that a loop gives the same numbers again.
+    calls so far, so that a loop gives the same numbers again. In several processes of
+    ``torch.distributed`` gradients are averaged over all; give each the same seed, from which a
+    critic begins, and weights that are alike.
 
     Args:
         objective: One of `unknot.objectives`, or of your own.
@@ -92,6 +104,10 @@ class Model(nn.Module):
         optimizer: Optimizer | None = None,
     ) -> None:
         super().__init__()
+        if isinstance(objective, type):
+            raise ConfigError(
+                f"objective is a class; make an instance of it: {objective.__name__}(...)."
+            )
         if not hasattr(objective, "terms"):
             raise ConfigError(
                 "objective is one of unknot.objectives, or an object with the method terms; got "
@@ -127,13 +143,18 @@ class Model(nn.Module):
             return self
         if not x.is_floating_point():
             raise DataError(f"Images must be floats in [0, 1]; got {x.dtype}. Divide them by 255.")
+        if is_bounded(likelihood_of(self.objective)) and not bool(((x >= 0) & (x <= 1)).all()):
+            raise DataError(
+                f"Images must lie in [0, 1]; these lie in [{x.min():g}, {x.max():g}]. Divide them "
+                'by 255, or give the objective likelihood="gaussian".'
+            )
         if likelihood_of(self.objective) == "negative_binomial":
             self.decoder = with_dispersion(self.decoder, (*x.shape[1:],)).to(x)
         was, device = self.training, x.device
         with torch.no_grad():
             self.eval()
-            mean = self.posterior(x[:2]).mean
-            decoded = self.decoder(mean)
+            mean, _ = split_encoding(call_module("encoder", self.encoder, x[:2]))
+            decoded = call_module("decoder", self.decoder, mean)
             self.train(was)
         self._check_decoded(decoded, x[:2])
         z, seeds = mean.shape[-1], torch.tensor([self.seed], device=device)
@@ -165,11 +186,15 @@ class Model(nn.Module):
         Raises:
             ShapeError: The objective takes another number of images.
         """
+        for images in (x, *views):
+            check_type("Images", images, Tensor)
         x = self._batch(x, views)
         if isinstance(self.objective, Batchwise):
             self.objective.check_batch(len(x) // views_of(self.objective), self.n_data)
         self.build(x)
-        step = Step(x, torch.tensor(self.seed, device=x.device), self.t.clone(), self.n_data)
+        rank = dist.get_rank() if processes() > 1 else 0  # each process has noise of its own
+        seed = torch.tensor(self.seed + rank, device=x.device)
+        step = Step(x, seed, self.t.clone(), self.n_data)
         objective, net = at(self.objective, step.t, x.dtype), self.net()
         terms = {"net": objective.terms(net, step)}
         if isinstance(objective, Adversarial):
@@ -185,12 +210,16 @@ class Model(nn.Module):
         Args:
             losses: From `losses`.
         """
+        check_type("losses", losses, Losses)
         for name, terms in losses.terms.items():
             weights = [w for w in self.weights(name).values() if w.requires_grad]
             gradients = torch.autograd.grad(
                 total(terms), weights, retain_graph=len(losses.terms) > 1, materialize_grads=True
             )
             for weight, gradient in zip(weights, gradients, strict=True):
+                if processes() > 1:  # hooks of PyTorch's wrappers see backward() alone
+                    dist.all_reduce(gradient)
+                    gradient /= processes()
                 weight.grad = gradient if weight.grad is None else weight.grad + gradient
 
     def step(self, losses: Losses) -> None:
@@ -199,6 +228,7 @@ class Model(nn.Module):
         Args:
             losses: From `losses`.
         """
+        check_type("losses", losses, Losses)
         now = self.t - 1
         for name in losses.terms:
             if name not in self._optimizers:

@@ -45,12 +45,16 @@ def choice_table(
         if room == "nets":
             raise ConfigError(
                 "net is a name, or an instance of a dataclass with latents, init, encoder(image) "
-                f"and decoder(image) that make modules; got {type(thing).__name__}. Modules that "
-                "are made already are a pair, net=(encoder, decoder), or a function that makes it."
+                f"and decoder(image) that make modules; got {_kinds(thing)}. Modules that are made "
+                "already are a pair, net=(encoder, decoder), or a function that makes it."
             )
+        methods = user_classes.METHODS[room]
+        remedy = f" It needs the method {methods[0]}."
+        if all(callable(getattr(thing, method, None)) for method in methods):
+            remedy = " Write @dataclass(frozen=True) above the class."
         raise ConfigError(
             f"{word} is a name, or an instance of a dataclass whose fields are its settings; got "
-            f"{type(thing).__name__}. Write @dataclass(frozen=True) above the class."
+            f"{'None' if thing is None else type(thing).__name__}.{'' if thing is None else remedy}"
         )
     name = registry.name_of(room, type(thing))
     if settings:
@@ -67,6 +71,15 @@ def choice_table(
             f"them, so that a file can hold them: {error}."
         ) from error
     return {"name": name, **table}
+
+
+def _kinds(thing: Any) -> str:
+    """What a thing is, or what its parts are."""
+    if isinstance(thing, tuple | list) and len(thing) == 2:
+        names = [f"the class {t.__name__}" if isinstance(t, type) else type(t).__name__
+                 for t in thing]  # fmt: skip
+        return f"({', '.join(names)})"
+    return type(thing).__name__
 
 
 def optim_choice(optimizer: str | Optimizer, lr: Hyper | None = None) -> dict[str, Any]:

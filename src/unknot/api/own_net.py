@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.objective import Objective
-from unknot.losses.likelihood import likelihood_of, pixel_likelihood
+from unknot.losses.likelihood import Likelihood, likelihood_of, pixel_likelihood
 from unknot.nets.modules import Modules
 from unknot.nets.parts import given_modules
 from unknot.nets.parts.given_modules import (
@@ -44,10 +44,10 @@ def try_modules(net: Any, dataset: FactorDataset) -> tuple[dict[str, Any], Tenso
     """
     pair = _copy(net)
     images = dataset.batch(torch.arange(min(2, len(dataset)))).cpu()
-    encoded = _call("encoder", pair.encoder, images)
+    encoded = call_module("encoder", pair.encoder, images)
     pair = pair if isinstance(encoded, Tensor) else pair.side_by_side()
     mean, _ = split_encoding(encoded)
-    decoded = _call("decoder", pair.decoder, mean)
+    decoded = call_module("decoder", pair.decoder, mean)
     if not isinstance(decoded, Tensor) or decoded.shape != images.shape:
         got = tuple(decoded.shape) if isinstance(decoded, Tensor) else type(decoded).__name__
         raise ShapeError(f"The decoder must give {tuple(images.shape)} for two images; got {got}.")
@@ -72,10 +72,23 @@ def question_start(net: Any, *, several: bool) -> None:
         )
 
 
+def is_bounded(likelihood: Likelihood) -> bool:
+    """Whether a decoder's outputs go through a sigmoid, and images must lie in [0, 1].
+
+    Example:
+        >>> is_bounded("bernoulli"), is_bounded("gaussian")
+        (True, False)
+    """
+    return pixel_likelihood(likelihood) in ("bernoulli", "sigmoid_gaussian")
+
+
 def question_logits(decoded: Tensor, objective: Objective) -> None:
     """Decoders that end in a sigmoid are a common slip, and nothing else would tell."""
-    bounded = pixel_likelihood(likelihood_of(objective)) in ("bernoulli", "sigmoid_gaussian")
-    if bounded and decoded.numel() > 30 and bool(((decoded > 0) & (decoded < 1)).all()):
+    if (
+        is_bounded(likelihood_of(objective))
+        and decoded.numel() > 30
+        and bool(((decoded > 0) & (decoded < 1)).all())
+    ):
         warnings.warn(
             "All outputs of the decoder lie between 0 and 1. It should give logits: leave out "
             "a sigmoid at its end.",
@@ -113,8 +126,17 @@ def _copy(net: Any) -> Pair:
 
 
 @torch.no_grad()
-def _call(word: str, module: nn.Module, x: Tensor) -> Any:
-    """What a module gives, as it will be used; PyTorch's generator stays as it was."""
+def call_module(word: str, module: nn.Module, x: Tensor) -> Any:
+    """What a module gives, as it will be used; PyTorch's generator stays as it was.
+
+    Args:
+        word: ``encoder`` or ``decoder``, for the message.
+        module: To call in evaluation mode.
+        x: Images or codes.
+
+    Raises:
+        ShapeError: It does not take them.
+    """
     mode = module.training
     try:
         with seeded(0, "modules", 0):

@@ -21,6 +21,7 @@ from unknot.core.errors import ConfigError
 from unknot.core.optim import Optimizer
 from unknot.core.text import shown
 from unknot.runs import config, words
+from unknot.runs.metric_names import metric_text
 from unknot.runs.own_data import as_dataset, hold_images
 from unknot.runs.spec import plain_value
 from unknot.studies.file.study_file import StudyFile
@@ -35,7 +36,7 @@ def study(
     optimizer: str | Optimizer | None = None,
     grid: Mapping[str, Sequence[Any]] | None = None,
     seeds: int | Iterable[int] = 5,
-    metrics: Sequence[str] = (),
+    metrics: Sequence[Any] = (),
     protocol: str | None = None,
     out: str | Path | None = None,
     **train: Any,
@@ -52,7 +53,7 @@ def study(
         grid: Values to run by the path of a setting, ``{"objective.beta": [1, 4, 16]}``, or by its
             last name, ``beta``; axes multiply. Values may be objects: ``{"net": [nets.Linear()]}``.
         seeds: How many, from 0 on, or which.
-        metrics: Names of metrics; a protocol may follow, ``dci@study2019``.
+        metrics: Names of metrics; a protocol may follow, ``dci@study2019``. Or the metrics.
         protocol: Of metrics that name none; ``unknot`` when None.
         out: The study folder; ``studies/NAME`` when None.
         train: What all runs share, as in a settings file: ``steps=20_000``, ``batch=64``,
@@ -67,6 +68,7 @@ def study(
         >>> len(s)
         4
     """
+    check_type("name", name, str)
     listed = seed_list(seeds)
     listed = [*range(listed)] if isinstance(listed, int) else listed
     axes = dict(_axes(grid or {}))
@@ -94,8 +96,7 @@ def study(
             dotted.put(block, _own(base, path), [values.plain(path, value) for value in points])
         blocks.append(block)
     names = re.split(r"\s*,\s*", metrics) if isinstance(metrics, str) else [*metrics]
-    for metric in names:
-        check_type("metrics", metric, str)
+    names = [metric_text(metric) for metric in names]
     protocols = {metric.partition("@")[2] for metric in names}
     if protocol is None and len(protocols) == 1 and (protocol := protocols.pop()):
         names = [metric.partition("@")[0] for metric in names]  # the study's own

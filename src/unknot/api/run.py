@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unknot.api.pictures import Pictures
 from unknot.api.progress import bar, say
@@ -11,7 +11,7 @@ from unknot.api.scores import Scores
 from unknot.core.border import check_type, check_whole
 from unknot.runs import evaluate, longer, run, verbs
 from unknot.runs.folder import RunFolder
-from unknot.runs.metric_names import by_protocol, metric_names
+from unknot.runs.metric_names import by_protocol, metric_names, metric_text
 from unknot.runs.signals import stop_on_signal
 from unknot.runs.training import Watcher
 
@@ -145,7 +145,7 @@ class Run(Pictures, Publishing):
 
     def score(
         self,
-        *metrics: str,
+        *metrics: Any,
         part: str | None = None,
         protocol: str = "unknot",
         seed: int = 0,
@@ -153,8 +153,8 @@ class Run(Pictures, Publishing):
         """Scores of each model that did not diverge, as a table that is a list of records.
 
         Args:
-            metrics: Names, ``mig``, or with a protocol, ``dci@study2019``; all metrics that apply
-                unless given.
+            metrics: Names, ``mig``, or with a protocol, ``dci@study2019``; or the metrics
+                themselves. All that apply unless given.
             part: Score rows of this part of the run's split: ``train``, ``validation`` or
                 ``test``; all rows when None. ``recon`` is the error of reconstructions.
             protocol: The name of a protocol, for metrics that name none.
@@ -163,8 +163,7 @@ class Run(Pictures, Publishing):
         Raises:
             ConfigError: There is no such metric, part or protocol.
         """
-        for metric in metrics:
-            check_type("metrics", metric, str)
+        metrics = tuple(metric_text(metric) for metric in metrics)
         check_type("protocol", protocol, str)
         if not metrics:
             return self._score(None, part, protocol, seed)

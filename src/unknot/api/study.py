@@ -74,6 +74,10 @@ class Study:
         Raises:
             StoreError: Nothing was run yet, or it is damaged.
         """
+        if self.file is not None and not (self.path / "study.db").exists():
+            raise StoreError(
+                f"Nothing of {self.name} was run yet in {self.path}; study.run() first."
+            )
         return records.Study.open(self.path)
 
     @property
@@ -190,7 +194,8 @@ class Study:
             ConfigError: There is no such column.
             StoreError: No run has a value.
         """
-        values = self._column(metric).dropna(subset=[metric])
+        metric, table = self._column(metric)
+        values = table.dropna(subset=[metric])
         if any(isinstance(value, str | bool) for value in values[metric]):
             raise ConfigError(f"'{metric}' is neither a score nor a logged value.")
         values = values[values["status"] == "done"]
@@ -209,7 +214,7 @@ class Study:
         `unknot.analysis.effects` says what its interval assumes.
 
         Args:
-            setting: A column of the table, such as ``objective.beta``.
+            setting: A column of the table, such as ``objective.beta``, or its last name, ``beta``.
             metrics: Columns; all scores unless given.
 
         Returns:
@@ -225,9 +230,8 @@ class Study:
         from unknot.analysis.effects import effects, setting_values
         from unknot.analysis.plain_table import columns
 
-        table = self._column(setting)
-        for metric in metrics:
-            self._column(metric)
+        setting, table = self._column(setting)
+        metrics = tuple(self._column(metric)[0] for metric in metrics)
         names = [n for n in (metrics or self.records.scores()) if n in table]
         if not names:
             raise StoreError(f"The study in {self.path} has no scores; give metrics to it.")
@@ -314,12 +318,17 @@ class Study:
         except StoreError:
             return False
 
-    def _column(self, name: str) -> "DataFrame":
+    def _column(self, name: str) -> tuple[str, "DataFrame"]:
+        """The whole name of a column, of which the last part is enough, and the table."""
         table = self.table()
         check_type("A column", name, str)
+        ends = [column for column in table.columns if column.endswith(f".{name}")]
+        if name not in table and len(ends) == 1:
+            return ends[0], table
         if name not in table:
-            raise ConfigError(f"The study has no column '{name}'{nearest(name, [*table.columns])}")
-        return table
+            choices = ends or [*table.columns]
+            raise ConfigError(f"The study has no column '{name}'{nearest(name, choices)}")
+        return name, table
 
     @property
     def _wish(self) -> StudyFile:

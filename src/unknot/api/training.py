@@ -101,8 +101,9 @@ def train(
         log_every: Steps between two rows of the curves.
         checkpoint_every: Steps between two checkpoints.
         validate_every: Steps between two looks at the validation part of the split.
-        stop: Stop early, ``{"metric": "validation.loss", "patience": 10}``, or by a metric that is
-            scored every ``score_every`` steps, ``{"metric": "mig", "patience": 3}``.
+        stop: Stop early by a logged value, ``"validation.loss"``, or with a patience,
+            ``{"metric": "validation.loss", "patience": 10}``; or by a metric that is scored every
+            ``score_every`` steps, ``"mig"``.
         keep: Keep the weights of the ``best`` step as well, or of the best step by a logged value,
             such as ``validation.recon``, or by a metric.
         score_at: Steps whose weights are kept, to be scored like those of the last.
@@ -132,6 +133,7 @@ def train(
             "net_settings": net_settings,
             "objective_settings": objective_settings,
         },
+        progress=progress,
     )
     name = choice_table("objectives", objective)["name"]
     its_fields = ["preset", *(f.name for f in fields(registry.get("objectives", name)))]
@@ -168,7 +170,7 @@ def train(
         "keep": keep,
         "score_every": score_every,
         "order_seed": order_seed,
-        "stop": plain_value(stop),
+        "stop": {"metric": stop} if isinstance(stop, str) else plain_value(stop),
         "sampler": None if sampler is None else choice_table("samplers", sampler),
         "split": plain_value(split),
         "score_at": [*score_at] or None,

@@ -35,7 +35,7 @@ def score(
         typer.Option(help="Level of an interval over rows, e.g. 0.95. Slow for some metrics."),
     ] = None,
     cite: Annotated[
-        bool, typer.Option("--cite", help="Print a line to cite for each score.")
+        bool, typer.Option("--cite", help="Print a line to cite for each score, not for the first.")
     ] = False,
     seed: MetricSeed = 0,
     model: Annotated[
@@ -81,10 +81,10 @@ def score(
             say(repr(table))
     if len(tables) > 1:
         say(repr(Comparison(tables)))
-    if cite:
-        for table in tables.values():
-            for score in table.scores.values():
-                say(score.cite())
+    citations = [[score.cite() for score in table.scores.values()] for table in tables.values()]
+    for lines in citations if cite else [lines[:1] for lines in citations]:
+        for line in lines:
+            say(line if cite else f"To cite: {line}")
 
 
 def _plain(table: "Table") -> dict[str, Any]:

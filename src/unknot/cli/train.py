@@ -146,11 +146,19 @@ def train(
 
 def _read_settings(file: Path) -> dict[str, Any]:
     """The settings of a file; other words are told where they belong."""
+    from unknot.core import registry
     from unknot.core.errors import ConfigError
     from unknot.core.toml import read_toml
 
     if file.suffix != ".toml" and (file.is_dir() or not file.exists()):
+        flags: dict[registry.Room, str] = {
+            "datasets": "data",
+            "objectives": "objective",
+            "nets": "net",
+        }
+        flag = next((flag for room, flag in flags.items() if str(file) in registry.names(room)), "")
         data = f" For data: --data {file}." if file.is_dir() else ""
+        data = f" It is a name: --{flag} {file}." if flag else data
         raise ConfigError(
             f"Expected a TOML file of settings, or settings such as beta=4; got '{file}'.{data}"
         )

@@ -68,6 +68,11 @@ def get(room: Room, name: str) -> Any:
         return _load(outsiders[name])
     if user_classes.is_user_name(name):
         return user_classes.find(room, name)
+    if others := [other for other in PACKAGES if other != room and name in _ours(other)]:
+        raise ConfigError(
+            f"There is no {room[:-1]} '{name}': it is the name of a {others[0][:-1]}. "
+            f"See: unknot list {room}."
+        )
     raise ConfigError(
         f"There is no {room[:-1]} '{name}'{nearest(name, names(room))} See: unknot list {room}."
     )

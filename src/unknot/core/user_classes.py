@@ -4,6 +4,7 @@ A file that names such a class never causes an import: its module has to be impo
 class has to be given.
 """
 
+import difflib
 import hashlib
 import importlib
 import inspect
@@ -79,6 +80,13 @@ def find(room: str, name: str) -> type:
         thing = sys.modules.get(module)
         for part in path.split("."):
             thing = getattr(thing, part, None)
+    if thing is None and module in sys.modules:
+        classes = [
+            name for name, value in vars(sys.modules[module]).items() if isinstance(value, type)
+        ]
+        close = difflib.get_close_matches(path, classes, n=1)
+        hint = f"; did you mean '{module}:{close[0]}'?" if close else "."
+        raise ConfigError(f"The module {module} has no class {path}{hint}")
     if thing is None:
         keyword = {"datasets": "data"}.get(room, room[:-1])
         raise ConfigError(

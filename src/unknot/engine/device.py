@@ -79,7 +79,7 @@ def runtime(device: str = "auto", precision: Precision = "float32") -> Runtime:
     if place.type == "mps":
         raise ConfigError(
             "GPUs of Apple (mps) are not supported: they have no float64, in which noise and "
-            "schedules are computed. Use --device cpu."
+            "schedules are computed. Use the device cpu."
         )
     if place.type not in ("cpu", "cuda"):
         raise ConfigError(f"Devices are auto, cpu, cuda or cuda:N; got '{device}'.")

@@ -85,3 +85,7 @@ def beta_of_means(beta: float, *, pixels: int, latents: int) -> float:
         4.9152
     """
     return beta * pixels / latents
+
+
+def __dir__() -> list[str]:
+    return __all__

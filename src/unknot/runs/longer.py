@@ -37,7 +37,7 @@ def longer_spec(spec: TrainSpec, steps: int, *, keep_schedule: bool = False) -> 
                 raise ConfigError(
                     f"{where}.{name} changes until the last step, {spec.updates:,}; a longer run "
                     "would have had another schedule. Train again, or let it end where it did with "
-                    "--keep-schedule."
+                    "--keep-schedule (in Python, keep_schedule=True)."
                 )
     off_log = spec.updates % spec.log_every
     off_validation = spec.validate_every is not None and spec.updates % spec.validate_every

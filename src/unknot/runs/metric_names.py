@@ -1,12 +1,14 @@
 """Names of the metrics of a trained model."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from unknot.core import registry
+from unknot.core.border import check_type
 from unknot.core.errors import ConfigError
 from unknot.core.text import shown
 from unknot.metrics import facts
-from unknot.metrics.parts.facts import check_protocol
+from unknot.metrics.parts.facts import Facts, check_protocol
 
 RECON = "recon"
 """The error of reconstructions, a record like that of a metric."""
@@ -51,6 +53,20 @@ def is_metric(name: str) -> bool:
         (True, True, False)
     """
     return name.partition("@")[0].partition(".")[0] in registry.names("metrics")
+
+
+def metric_text(metric: Any) -> str:
+    """The name of a metric that is given by name, or as the function of `unknot.metrics`.
+
+    Example:
+        >>> from unknot import metrics
+        >>> metric_text("dci@study2019"), metric_text(metrics.mig)
+        ('dci@study2019', 'mig')
+    """
+    its = getattr(metric, "facts", None)
+    metric = its.name if isinstance(its, Facts) else metric
+    check_type("metrics", metric, str)
+    return str(metric)
 
 
 def by_protocol(metrics: Sequence[str], protocol: str) -> dict[str, list[str]]:

@@ -46,8 +46,8 @@ def evaluate(
             holds both, split it: ``lambda x: encoder(x).chunk(2, dim=1)``.
         data: A dataset by name, or your own: whatever `unknot.dataset` takes.
         protocol: The name of a metric protocol.
-        metrics: Names, or functions of codes and factors that return a number; all metrics that
-            apply unless given.
+        metrics: Names, perhaps with a protocol, ``dci@study2019``; or functions of codes and
+            factors that return a number. All metrics that apply unless given.
         seed: Random seed for the metrics.
         interval: Level of an interval over rows, such as 0.95.
         batch: Images encoded at once.
@@ -130,7 +130,13 @@ def _tables(output: Any, n: int) -> list[Tensor]:
 def _probe(encode: Callable[[Tensor], list[Tensor]], dataset: FactorDataset) -> tuple[int, bool]:
     """The number of latents, and whether there are log-variances, from two images seen twice."""
     images = dataset.batch(torch.arange(min(2, len(dataset))))
-    first, second = encode(images), encode(images)
+    try:
+        first, second = encode(images), encode(images)
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ShapeError(
+            f"The encoder does not take images {tuple(images.shape)} of {dataset.name}: {reason}."
+        ) from error
     codes, again = first[0], second[0]
     if bool((codes - again).abs().max() > SMALL * codes.abs().max().clamp(min=1.0)):
         raise ConfigError(

@@ -60,6 +60,12 @@ class Plan:
     omissions: Mapping[str, int] = field(default_factory=dict)
     """Runs that the file asks for and the plan has not, by dataset: its files are missing."""
 
+    def __repr__(self) -> str:
+        seeds = f"{len(self.sweep.seeds):,} seeds" if len(self.sweep.seeds) != 1 else "1 seed"
+        return (
+            f"Plan({len(self.runs):,} runs: {len(self.configurations):,} configurations, {seeds})"
+        )
+
     @property
     def sweep(self) -> Sweep:
         """Seeds, metrics and all else that the file says beside the settings."""

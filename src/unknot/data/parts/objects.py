@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader
 
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
@@ -45,11 +46,22 @@ def read_object(source: Any, options: Options, on_progress: Progress) -> Reading
         source = as_array(source)
     if isinstance(source, np.ndarray):
         return read_stack(source, options, "the array")
+    if (
+        isinstance(source, tuple | list)
+        and len(source) == 2
+        and all(getattr(part, "ndim", 0) for part in source)
+        and len(source[0]) == len(source[1]) > 2
+    ):
+        raise DataError(
+            "Got a pair of arrays. Images and labels are two arguments: "
+            "unknot.dataset(images, labels=labels)."
+        )
     is_sequence = hasattr(source, "__len__") and hasattr(source, "__getitem__")
     if not is_sequence or isinstance(source, str | bytes | Mapping) or len(source) == 0:
+        loader = " A loader draws batches of its own; use loader.dataset."
         raise DataError(
             "Expected a path, an array, a tensor or a dataset with a length and items; got "
-            f"{type(source).__name__}."
+            f"{type(source).__name__}.{loader if isinstance(source, DataLoader) else ''}"
         )
     return _read_items(source, options, on_progress)
 

@@ -55,9 +55,11 @@ def _from_tables(pairs: Sequence[tuple[Array, FactorTable]]) -> Rows:
     if any((table.names, table.kinds, table.levels) != scale for _, table in pairs):
         raise DataError("Labels of the test rows need the names, kinds and levels of the others.")
     for codes, table in pairs:
-        if len(codes) != table.size:
+        check_type("codes", codes, np.ndarray, Tensor)
+        if codes.ndim and len(codes) != table.size:
             raise ShapeError(
                 f"Codes and labels need one row per point each; got {len(codes)} and {table.size}."
+                f"{_turned(codes, table.size)}"
             )
     stand_ins = [torch.arange(table.size)[:, None] for _, table in pairs]
     codes = torch.cat([_pair(c, s)[0] for (c, _), s in zip(pairs, stand_ins, strict=True)])
@@ -87,6 +89,11 @@ def _number(values: Float[Tensor, " n"], kind: Kind) -> Int[Tensor, " n"]:
     return levels
 
 
+def _turned(codes: Array, rows: int) -> str:
+    """A hint for codes with a row for each latent."""
+    return " Codes are [rows, latents]: use codes.T." if codes.shape[-1] == rows else ""
+
+
 def _pair(codes: Array, factors: Array) -> tuple[Tensor, Tensor]:
     """One pair of arrays, checked, as float64 and int64 on the device of the codes."""
     for name, array in (("codes", codes), ("factors", factors)):
@@ -99,6 +106,7 @@ def _pair(codes: Array, factors: Array) -> tuple[Tensor, Tensor]:
     if len(codes) != len(factors):
         raise ShapeError(
             f"Codes and factors need one row per point each; got {len(codes)} and {len(factors)}."
+            f"{_turned(codes, len(factors))}"
         )
     if len(codes) < FEWEST:
         raise DataError(f"A metric needs at least {FEWEST} rows; got {len(codes)}.")

@@ -9,9 +9,11 @@ from typing import Any
 from unknot.core.border import check_names
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
-from unknot.metrics.parts.evaluation import Table, code_metrics, evaluate
+from unknot.metrics.parts.evaluation import NO_INTERVAL, Table, code_metrics, score_table
 from unknot.metrics.parts.given import GivenCodes, GivenFactors
+from unknot.metrics.parts.inputs import Inputs
 from unknot.metrics.parts.score import Score
+from unknot.metrics.parts.scoring import Base
 
 MEASURED = ("name", "rows", "test_rows", "factors", "seed", "level", "interval")
 """Entries of a record that are no settings of a metric."""
@@ -68,15 +70,33 @@ class Comparison:
             + "".join(f"  {cell:>{w}}" for cell, w in zip(row[1:], widths[1:], strict=True))
             for row in rows
         ]
+        return "\n".join([*lines, *(fill(note, 100) for note in self._notes())])
+
+    def _notes(self) -> list[str]:
+        """What differs between the scores of a metric, and which have no interval."""
+        notes = []
+        scores = [(m, self.score(m, name)) for m in self.metrics for name in self.tables]
+        present = [(metric, score) for metric, score in scores if score is not None]
+        plain = dict.fromkeys(metric for metric, score in present if score.interval is None)
+        if plain and len(plain) < len(self.metrics):
+            notes.append(f"{', '.join(plain)}: {NO_INTERVAL}")
         for metric in self.metrics:
             settings = self.differences(metric).items()
             if texts := [f"{name} {' / '.join(map(_text, v))}" for name, v in settings]:
-                lines.append(fill(f"{metric} differs in {'; '.join(texts)}", 100))
-        return "\n".join(lines)
+                notes.append(f"{metric} differs in {'; '.join(texts)}")
+        return notes
 
     def _repr_html_(self) -> str:
-        """The same for notebooks."""
-        return f"<pre>{escape(repr(self))}</pre>"
+        """A table for notebooks."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in ("metric", *self.tables))
+        rows = "".join(
+            f"<tr><td>{escape(m)}</td>"
+            + "".join(f"<td>{_cell(self.score(m, name))}</td>" for name in self.tables)
+            + "</tr>"
+            for m in self.metrics
+        )
+        notes = "<br>".join(map(escape, self._notes()))
+        return f"<table><tr>{head}</tr>{rows}</table><small>{notes}</small>"
 
 
 def compare(
@@ -103,19 +123,20 @@ def compare(
         irs differs in quantile 0.99 / 1.0; reference quantile / largest; weights equal / deviation;
         factor_bins – / 10
     """
-    wanted = None if metrics is None else check_names("metrics", metrics)
-    for name in wanted or ():
-        if name not in (known := code_metrics()):
-            raise ConfigError(f"There is no metric '{name}' of codes{nearest(str(name), known)}")
-    tables = {}
-    for protocol in check_names("protocols", protocols):
-        options: dict[str, Any] = {"logvar": logvar, "seed": seed, "test": test}
-        table = evaluate(codes, factors, protocol=protocol, interval=interval, **options)
-        if wanted is not None:
-            kept = {name: table.scores[name] for name in wanted if name in table.scores}
-            table = Table(kept, {k: v for k, v in table.skipped.items() if k in wanted})
-        tables[protocol] = table
+    known = code_metrics()
+    wanted = known if metrics is None else [_name(m) for m in check_names("metrics", metrics)]
+    if unknown := [name for name in wanted if name not in known]:
+        raise ConfigError(f"There is no metric '{unknown[0]}' of codes{nearest(unknown[0], known)}")
+    inputs = Inputs(codes, factors, seed, logvar, test)
+    tables = {
+        protocol: score_table(inputs, wanted, protocol, interval, strict=False)
+        for protocol in check_names("protocols", protocols)
+    }
     return Comparison(tables)
+
+
+def _name(metric: Any) -> str:
+    return metric.facts.name if isinstance(metric, Base) else str(metric)
 
 
 def _cell(score: Score | None) -> str:

@@ -14,10 +14,14 @@ from unknot.metrics.parts.given import GivenCodes, GivenFactors
 from unknot.metrics.parts.inputs import Inputs
 from unknot.metrics.parts.intervals import check_level
 from unknot.metrics.parts.score import Score
-from unknot.metrics.parts.scoring import Metric
+from unknot.metrics.parts.scoring import Base, Metric
 
 MetricFunction: TypeAlias = Callable[..., Any]
 """Codes ``[n, z]`` and, where there are any, factors ``[n, f]`` to a number."""
+NO_INTERVAL = (
+    "no interval. It comes from scores of half of the rows, and these choose rows of their own or "
+    "train on fixed parts of them, so that halves would be another score."
+)
 NO_FACTORS = "Give the factors of the same rows for these."
 
 
@@ -42,8 +46,13 @@ class Table:
 
     @property
     def values(self) -> dict[str, float]:
-        """Every number of every score by its full name."""
-        return {key: value for score in self.scores.values() for key, value in score.values.items()}
+        """Every number of every score by its full name, with its protocol where that was named."""
+        return {
+            f"{key}{at}{protocol}": value
+            for name, score in self.scores.items()
+            for _, at, protocol in [name.partition("@")]
+            for key, value in score.values.items()
+        }
 
     def __repr__(self) -> str:
         wide = max([14, *(len(name) + 1 for name in self.scores)])
@@ -59,9 +68,11 @@ class Table:
                 f"{name:<{wide}}{float(score):>8.4f}{ends}{ceiling:>9}{relative:>10}  "
                 f"{'; '.join(score.remarks)}".rstrip()
             )
+        if intervals and (plain := [n for n, score in self.scores.items() if not score.interval]):
+            lines.append(fill(f"{', '.join(plain)}: {NO_INTERVAL}", 100))
         reasons: dict[str, list[str]] = {}
         for name, reason in self.skipped.items():
-            reasons.setdefault(reason, []).append(name)
+            reasons.setdefault(reason.replace(f"{name} ", "It ", 1), []).append(name)
         for reason, left_out in reasons.items():
             lines.append(fill(f"left out: {', '.join(left_out)}. {reason}", 100))
         return "\n".join(lines)
@@ -87,8 +98,9 @@ def evaluate(
         logvar: Log-variances of the posteriors, in the form of the codes, for the metrics that read
             them; these are skipped without.
         protocol: The name of a protocol. Metrics without it are skipped.
-        metrics: Names, or functions of codes and factors that return a number; all metrics of one
-            representation unless given. A metric asked for is not skipped: it raises what stops it.
+        metrics: Names, perhaps with a protocol, ``dci@study2019``; metrics themselves; or functions
+            of codes and factors that return a number. All metrics of one representation unless
+            given. A metric asked for is not skipped: it raises what stops it.
         seed: Random seed for the metrics.
         test: Test arrays for the metrics that learn; else rows are split as the protocol says.
         interval: Level of an interval, such as 0.95, for the metrics that can have one.
@@ -101,32 +113,51 @@ def evaluate(
         mig             1.0000    1.000     100 %
         irs             1.0000
     """
+    strict = metrics is not None
+    chosen = check_names("metrics", metrics) if strict else code_metrics()
+    inputs = Inputs(codes, factors, seed, logvar, test)
+    return score_table(inputs, chosen, protocol, interval, strict=strict)
+
+
+def score_table(
+    inputs: Inputs,
+    metrics: Sequence[str | MetricFunction],
+    protocol: str,
+    interval: float | None,
+    *,
+    strict: bool,
+) -> Table:
+    """Scores of the same inputs; a metric that does not apply is skipped unless `strict`."""
     check_protocol(protocol)
     check_level(interval)
-    chosen = code_metrics() if metrics is None else check_names("metrics", metrics)
-    inputs = Inputs(codes, factors, seed, logvar, test)
+    codes, factors = inputs.codes, inputs.factors
     has_factors = isinstance(codes, Representation) or factors is not None
     if not isinstance(codes, Representation):
         inputs.rows(samples=None, factors=has_factors)  # bad arrays are refused once, for all
     scores: dict[str, Score] = {}
     skipped: dict[str, str] = {}
-    for metric in chosen:
-        if not isinstance(metric, str):
-            score = measure_with(metric, inputs, has_factors=has_factors)
+    for metric in metrics:
+        asked = metric.facts.name if isinstance(metric, Base) else metric
+        if not isinstance(asked, str):
+            score = measure_with(asked, inputs, has_factors=has_factors)
             scores[score.name] = score
             continue
-        name = metric
+        name, at, wish = asked.partition("@")
         try:
+            if at:
+                check_protocol(wish)
+                scores[asked] = score_codes(name, inputs, wish, interval)
+                continue
             names = protocols_for(name)
-            if metrics is None and names and protocol not in names:
+            if not strict and names and protocol not in names:
                 skipped[name] = f"It has no protocol '{protocol}'."
                 continue
-            if metrics is None and not has_factors and "factors" in facts(name).needs:
+            if not strict and not has_factors and "factors" in facts(name).needs:
                 skipped[name] = NO_FACTORS
                 continue
             scores[name] = score_codes(name, inputs, protocol, interval)
         except (ConfigError, DataError) as error:
-            if metrics is not None:
+            if strict:
                 raise
             skipped[name] = str(error)
     return Table(scores, skipped)

@@ -1,6 +1,7 @@
 """Codes and labels as people hold them: arrays, tensors, data frames, lists, text, with gaps."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +13,7 @@ from unknot.core.errors import DataError
 from unknot.core.factor_table import MISSING, FactorTable, as_table
 from unknot.core.labels import clean_names, tabulate
 from unknot.core.representation import Representation
+from unknot.core.text import shown
 
 GivenCodes: TypeAlias = Any
 """What `as_codes` takes."""
@@ -28,13 +30,19 @@ def as_codes(codes: Any) -> Any:
     """
     if codes is None or isinstance(codes, Representation | Tensor):
         return codes
+    if isinstance(codes, str | Path):
+        raise DataError(
+            f"Codes are an array, not the name of a file; read it first: np.load('{shown(codes)}')."
+        )
     array = codes if isinstance(codes, np.ndarray) else _rectangle(codes, "Codes")
     check_mask(array, "codes")
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise DataError("Codes must be numbers in a table [rows, columns].") from error
+            raise DataError(
+                "Codes must be numbers in a table [rows, columns]; they come first, then factors."
+            ) from error
     return np.asarray(array)
 
 

@@ -31,7 +31,7 @@ def check_level(level: Any) -> None:
 def half_sample_interval(
     again: Callable[[int], float], value: float, level: float, count: int
 ) -> tuple[float, float]:
-    r"""Quantiles of the score over half-samples, moved to be centred on the value.
+    r"""Quantiles of the score over half-samples, moved to be centred on the value, which they hold.
 
     Rows drawn twice, as in a bootstrap, raise information; half of the rows without replacement do
     not. Given $n$ rows, the mean of a half-sample varies by $\sigma^2 (2 / n - 1 / n)$, just as the
@@ -47,4 +47,4 @@ def half_sample_interval(
     spread = torch.tensor([again(step) for step in range(count)], dtype=torch.float64)
     tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
     low, high = (value + (spread - spread.mean()).quantile(tails)).tolist()
-    return low, high
+    return min(low, value), max(high, value)  # where few halves differ, both ends may lie beside it

@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -101,6 +102,13 @@ def copy_pair(encoder: nn.Module, decoder: nn.Module, make: Make | None = None) 
 
 def make_pair(make: Make, seed: int) -> Pair:
     """What a user's function makes, with PyTorch's generator set from a seed."""
+    try:
+        inspect.signature(make).bind()
+    except TypeError as error:
+        raise ConfigError(
+            "net is a function without arguments that makes (encoder, decoder): "
+            f"lambda: (Encoder(), Decoder()); this one is called otherwise: {error}."
+        ) from error
     with seeded(seed, "modules", 0):
         modules = make()
     return copy_pair(*as_modules(modules), make)

@@ -71,7 +71,8 @@ def save_plan(store: Store, new: Plan, machine: Machine, *, update: bool = False
     if stored and not update and (changes := _difference(facts, wish, stored, ids)):
         raise ConfigError(
             f"The study file has changed since {store.folder} was planned ({changes}). "
-            "Use --update to apply it, or choose another folder with --out; results are kept."
+            "Use --update (in Python, update=True) to apply it, or choose another folder with "
+            "--out; results are kept."
         )
     threads = facts.get("threads", str(machine.threads or ""))
     size = new.sweep.members or machine.members(len(ids))
