@@ -15,6 +15,7 @@ def test_there_are_examples_and_they_are_short():
         assert len(file.read_text().splitlines()) < 60, file.name
 
 
+@pytest.mark.filterwarnings("ignore")  # where it is installed, Lightning warns of what it sees
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_an_example_runs(file, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
