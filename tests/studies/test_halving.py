@@ -3,9 +3,17 @@
 import pytest
 from studies.bars import CORES, inline, records, run_inline, study_text
 
+from unknot.api.study_bar import StudyBar
 from unknot.runs.folder import RunFolder
 from unknot.studies.execute import driver, rebuild, run_task
-from unknot.studies.execute.events import DEATHS, DeathPolicy, Divided, Failed, end_event
+from unknot.studies.execute.events import (
+    DEATHS,
+    DeathPolicy,
+    Divided,
+    Failed,
+    Progress,
+    end_event,
+)
 from unknot.studies.execute.machine import machine
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.study import Study
@@ -120,3 +128,14 @@ def test_records_of_halves_can_be_rebuilt(images, tmp_path, small_memory):
     rebuild.rebuild(folder, lambda runs: machine(runs, device="cpu", workers=CORES))
     run_inline(folder)
     assert records(folder) == before
+
+
+def test_the_bar_of_a_notebook_goes_on_after_a_division():
+    moves = []
+    bar = StudyBar(moves.append)
+    bar.members, bar.steps, bar.done, bar.total = {"a": 3}, {"a": 10}, {"a": 0}, 30
+    bar.see(Divided("a", {"b": 2, "c": 1}))
+    bar.see(Progress("b", "train", 5))
+    bar.see(Failed("c", "no room"))
+    assert [move.step for move in moves] == [0, 10, 20]
+    assert bar.errors == ["no room"]

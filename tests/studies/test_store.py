@@ -13,7 +13,7 @@ import pytest
 import unknot as library
 from unknot.core.errors import ConfigError, StoreError, WriteError
 from unknot.runs import config
-from unknot.studies import database, store
+from unknot.studies import database, insertions, store
 from unknot.studies.execute.driver import driver, save_plan
 from unknot.studies.execute.machine import Machine
 from unknot.studies.file.study_file import StudyFile
@@ -388,14 +388,14 @@ def test_reading_a_study_imports_no_torch(folder):
 def test_statements_stand_in_the_store_alone():
     files = Path(library.__file__).parent.rglob("*.py")
     speaking = {f.name for f in files if re.search(r"\bSELECT\b", f.read_text())}
-    assert speaking == {"store.py", "opening.py", "soundness.py"}
+    assert speaking == {"store.py", "insertions.py", "opening.py", "soundness.py"}
 
 
 def test_statements_are_not_for_sqlite_alone():
     """A team's server shall run the same ones: none of SQLite's own clauses."""
     import inspect
 
-    source = "".join(map(inspect.getsource, (store, database))).upper()
+    source = "".join(map(inspect.getsource, (store, insertions, database))).upper()
     for word in ("OR REPLACE", "OR IGNORE", "AUTOINCREMENT", "ROWID", "IFNULL", "GLOB "):
         assert word not in source
 

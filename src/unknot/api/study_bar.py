@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from unknot.runs.training import Progress, Watcher
-from unknot.studies.execute.events import Done, Event, Failed, end_event
+from unknot.studies.execute.events import Divided, Done, Event, Failed, end_event
 from unknot.studies.execute.events import Progress as TaskProgress
 from unknot.studies.execute.run_task import run_task
 from unknot.studies.execute.task import Task
@@ -48,7 +48,13 @@ class StudyBar:
 
     def see(self, event: Event) -> None:
         """Move on."""
-        if isinstance(event, TaskProgress) and event.phase == "train":
+        if isinstance(event, Divided):
+            steps = self.steps.pop(event.key)
+            self.done.pop(event.key)
+            self.members.pop(event.key)
+            for key, members in event.parts.items():
+                self.members[key], self.steps[key], self.done[key] = members, steps, 0
+        elif isinstance(event, TaskProgress) and event.phase == "train":
             self.done[event.key] = event.done
         elif isinstance(event, Done | Failed):
             self.done[event.key] = self.steps[event.key]

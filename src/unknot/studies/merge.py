@@ -31,7 +31,8 @@ from unknot.studies.opening import create, open_to_read, seal
 from unknot.studies.plan import Plan, Planned, configuration_table, key_of, plan, shards
 from unknot.studies.results import FACT as RESULTS
 from unknot.studies.results import read_values
-from unknot.studies.store import DONE, RunRecord, Store, StudyRun
+from unknot.studies.store import DONE, Store
+from unknot.studies.store_records import RunRecord, StudyRun
 
 OWN = ("name", "members", "train.data.path")
 """What each machine may say in its own way; what the first says stays."""

@@ -9,7 +9,8 @@ from unknot.core import dotted
 from unknot.core.border import parse_json
 from unknot.core.text import counted
 from unknot.studies.file.formula import source_of
-from unknot.studies.store import FAILED, Store, StudyRun
+from unknot.studies.store import FAILED, Store
+from unknot.studies.store_records import StudyRun
 
 FACT = "results"
 """What the records call them."""

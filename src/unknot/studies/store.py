@@ -12,11 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from unknot.core.border import parse_json
 from unknot.core.files import inside
 from unknot.studies.database import explained
+from unknot.studies.insertions import add_results, note_facts, number_rows
+from unknot.studies.store_records import Measure, RunRecord, StudyPopulation, StudyRun
 
 PENDING, RUNNING, DONE, FAILED = "pending", "running", "done", "failed"
 RUNS = """
@@ -27,61 +29,6 @@ RUNS = """
     JOIN populations ON populations.key = plan.population
     LEFT JOIN runs ON runs.run = plan.run
 """
-
-
-class StudyRun(NamedTuple):
-    """A run of a study: the plan, and what came of it."""
-
-    id: str
-    seed: int
-    configuration: int
-    spec: str
-    """Its settings without the seed, as JSON."""
-    population: str
-    member: int
-    current: bool
-    """Whether the study file still asks for it."""
-    population_status: str
-    error: str | None
-    """Of the population."""
-    ended: str | None
-    """``done`` or ``diverged``; None before the end."""
-    seconds: float | None
-    last: str | None
-    """Values of the last log steps by name, as JSON."""
-
-
-class RunRecord(NamedTuple):
-    """What came of a run, as another study can take it over."""
-
-    result: tuple[Any, ...]
-    """Its row of the table of runs."""
-    scores: dict[tuple[str, ...], tuple[float | None, str]]
-    """Value and remark by metric, protocol, options, code and name."""
-
-
-class Measure(NamedTuple):
-    """How scores were computed."""
-
-    metric: str
-    protocol: str
-    options: dict[str, Any]
-    """The protocol's settings, and what else one must know to repeat it."""
-    code: str
-    """The version of unknot."""
-
-
-class StudyPopulation(NamedTuple):
-    """A population of a study, and how far it is."""
-
-    key: str
-    members: int
-    steps: int
-    status: str
-    phase: str
-    done: int
-    """Steps in the phase ``train``, else scores."""
-    error: str | None
 
 
 def run_status(ended: str | None, population: str) -> str:
@@ -272,7 +219,7 @@ class Store:
             facts: Of the study.
         """
         with self.writing() as db:
-            numbers = _numbers(
+            numbers = number_rows(
                 db, "configurations", "spec", [(json.dumps(c),) for c in configurations]
             )
             first = db.execute("SELECT count(*) FROM populations").fetchone()[0]
@@ -297,7 +244,7 @@ class Store:
             )
             if rescore:
                 db.execute("UPDATE populations SET status = ? WHERE status = ?", (PENDING, DONE))
-            _note(db, facts)
+            note_facts(db, facts)
 
     def rewrite(self, settings: Mapping[int, Any], text: str) -> None:
         """Give a copy of a study other settings and another file, without messages of errors.
@@ -335,7 +282,7 @@ class Store:
     def note(self, facts: Mapping[str, str]) -> None:
         """Write down facts of the study."""
         with self.writing() as db:
-            _note(db, facts)
+            note_facts(db, facts)
 
     def divide(self, key: str, parts: Mapping[str, Sequence[str]]) -> None:
         """Put the runs of a population that has not begun into several.
@@ -373,7 +320,7 @@ class Store:
             )
             rows = [(run, *entry) for run, r in records.items() for entry in r.scores.items()]
             columns = "metric, protocol, options, code"
-            numbers = _numbers(db, "measures", columns, [measure[:-1] for _, measure, _ in rows])
+            numbers = number_rows(db, "measures", columns, [measure[:-1] for _, measure, _ in rows])
             db.executemany(
                 "INSERT INTO scores VALUES (?, ?, ?, ?, ?)",
                 (
@@ -394,7 +341,7 @@ class Store:
             outcome: The fields of a `task.Outcome`, records of scores as in their file.
         """
         with self.writing() as db:
-            _add_results(db, outcome, len(outcome["members"]))
+            add_results(db, outcome, len(outcome["members"]))
             db.execute(
                 "UPDATE populations SET status = ?, error = NULL, done = steps, phase = 'train' "
                 "WHERE key = ?",
@@ -409,61 +356,4 @@ class Store:
             size: Models of the population.
         """
         with self.writing() as db:
-            _add_results(db, outcome, size)
-
-
-def _add_results(db: sqlite3.Connection, outcome: Mapping[str, Any], size: int) -> None:
-    """Add runs and scores of a population of so many models; what is there stays as it is."""
-    scores = outcome["scores"]
-    share = outcome["seconds"] / size
-    shared = outcome["step"], share, outcome["device"], json.dumps(outcome["versions"])
-    db.executemany(
-        "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
-        (
-            (m["id"], m["status"], m["diverged_at"], *shared, json.dumps(m["last"]))
-            for m in outcome["members"]
-        ),
-    )
-    measures = [(s["metric"], s["protocol"]["name"], _options(s), s["unknot"]) for s in scores]
-    columns = "metric, protocol, options, code"
-    numbers = _numbers(db, "measures", columns, measures)
-    db.executemany(
-        "INSERT INTO scores VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (
-            (s["id"], number, name, value, "; ".join(s["remarks"]))
-            for s, number in zip(scores, numbers, strict=True)
-            # A score that does not apply is a row too: it says why there is no number.
-            for name, value in (s["values"] or {s["metric"]: None}).items()
-        ),
-    )
-
-
-def _note(db: sqlite3.Connection, facts: Mapping[str, str]) -> None:
-    db.executemany(
-        "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        facts.items(),
-    )
-
-
-def _options(score: Mapping[str, Any]) -> str:
-    """A protocol's settings without its name, and the step or part that a score is of."""
-    settings = {k: v for k, v in score["protocol"].items() if k != "name"}
-    place = {k: score[k] for k in ("part", "step") if score.get(k) is not None}
-    return json.dumps({**settings, **place}, sort_keys=True)
-
-
-def _numbers(
-    db: sqlite3.Connection, table: str, columns: str, rows: Sequence[tuple[str, ...]]
-) -> list[int]:
-    """Numbers of rows in a table of things that are written once; new ones are added."""
-    find = f"SELECT {columns}, number FROM {table}"  # noqa: S608 - names of our own
-    marks = ", ".join("?" * len(columns.split(",")))
-    numbers = {tuple(row): number for *row, number in db.execute(find)}
-    new = [row for row in dict.fromkeys(rows) if row not in numbers]
-    add = f"INSERT INTO {table} ({columns}, number) VALUES ({marks}, ?)"  # noqa: S608
-    numbered: Iterable[tuple[Any, ...]] = (
-        (*row, len(numbers) + i) for i, row in enumerate(new, start=1)
-    )
-    db.executemany(add, numbered)
-    numbers |= {row: len(numbers) + i for i, row in enumerate(new, start=1)}
-    return [numbers[row] for row in rows]
+            add_results(db, outcome, size)

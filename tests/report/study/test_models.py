@@ -9,12 +9,14 @@ from analysis.tables import configurations
 from report import small_study
 from report.study_pages import Page, rows
 
+from unknot.analysis import Results
 from unknot.report.data.thresholds import pair_deltas
 from unknot.report.model import pictures
 from unknot.report.study import models as study_models
 from unknot.report.study import page as study_page
 from unknot.report.study import typical_runs as stand_ins
 from unknot.report.study.figures import training
+from unknot.report.study.glances import describe_models
 from unknot.runs import folder
 
 
@@ -181,3 +183,24 @@ def test_a_study_without_scores_shows_its_losses(tiny, tmp_path):
     assert "has the lowest" not in page.text
     assert "figures/rate-distortion.png" in page.links
     assert "could not be drawn" not in page.text
+
+
+def test_what_is_said_of_the_models_that_are_shown_is_no_more_than_why():
+    rows = [
+        {"objective": "vae", "objective.beta": beta, "seed": s, "mig": 0.1, "recon": 9.0}
+        for beta in (1, 4)
+        for s in range(3)
+    ]
+    results = Results(rows, ["mig"], losses=["recon"])
+    said = describe_models(results, "mig", unlabelled=False)
+    assert said.startswith("Of each objective the configuration with the best mean of mig, and of")
+    assert said.endswith("The median model is a typical one.")
+    loss = describe_models(results, "recon", unlabelled=False)
+    assert "That makes no configuration the best: a loss of different objectives" in loss
+    alone = Results([row for row in rows if row["seed"] == 0], ["mig"])
+    assert describe_models(alone, "mig", unlabelled=False) == (
+        "Of each objective the configuration with the best mig, by one seed each."
+    )
+    chosen = describe_models(results, "recon", unlabelled=True)
+    assert chosen.startswith("The configurations that a criterion without labels would choose, and")
+    assert "no configuration the best" not in chosen

@@ -71,6 +71,8 @@ def test_seeds_that_overlap_decide_nothing():
     chosen = choices(results, measured)
     assert chosen[UDR].sure == "its models overlap with those of 1 other"
     assert chosen[RANKS].sure == "its models are above all others"
+    alike = known(results, [(0.2, 0.4), (0.3, 0.5)], [(0.0991, 0.0992), (0.0981, 0.0982)])
+    assert choices(results, alike)[RANKS].rivals == 1, "no difference to speak of"
 
 
 def test_the_page_asks_first_and_answers_with_its_uncertainty():

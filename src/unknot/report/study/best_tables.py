@@ -8,6 +8,7 @@ import numpy as np
 
 from unknot.analysis import Results, seeds_needed
 from unknot.analysis.claims import verdict
+from unknot.analysis.configurations import Configuration
 from unknot.analysis.intervals import FEW, LEVEL
 from unknot.analysis.ranking import Winner
 from unknot.analysis.seeds import PAIR_DRAWS, SEED_COUNTS
@@ -27,6 +28,7 @@ from unknot.report.study.blocks import (
     text_cell,
 )
 from unknot.report.study.score_histories import score_histories
+from unknot.report.study.style import swept_text
 from unknot.report.study.tables import INTERVAL, grid, without_empty_columns
 
 AGAIN = "probability of being best again"
@@ -42,12 +44,14 @@ def winners(results: Results) -> list[Grid]:
         return []
     columns: dict[str, Callable[[Winner], Cell]] = {
         "score": lambda winner: text_cell(winner.score),
-        "best mean": lambda winner: text_cell(winner.label),
+        "best mean": lambda winner: (
+            _configuration(winner.best) if winner.tied == 1 else text_cell(winner.label)
+        ),
         "separated from all others": lambda winner: _told_apart(results, winner.score),
         "mean": lambda winner: number_cell(winner.mean),
         INTERVAL: lambda winner: interval_cell(winner.low, winner.high),
         AGAIN: lambda winner: share_cell(winner.share),
-        "worst configuration": lambda winner: text_cell(winner.worst.label),
+        "worst configuration": lambda winner: _configuration(winner.worst),
         "mean ": lambda winner: number_cell(winner.worst_mean),
     }
     table = without_empty_columns(grid(results.winners, columns))
@@ -60,6 +64,11 @@ def winners(results: Results) -> list[Grid]:
             f" {AGAIN.capitalize()}: share of bootstrap resamples of the seeds in which it is best."
         )
     return [replace(table, note=note)]
+
+
+def _configuration(configuration: Configuration) -> Cell:
+    """The objective, and below it what tells the configuration from its others."""
+    return Cell(configuration.objective, configuration.label, swept_text(configuration))
 
 
 def _told_apart(results: Results, score: str) -> Cell:

@@ -121,16 +121,17 @@ def describe_models(results: Results, score: str, *, unlabelled: bool) -> str:
         score: That they were chosen by.
         unlabelled: Whether there are no labels, so that criteria chose configurations.
     """
-    seeds = "(of an even number, the worse of the middle two). The median model is a typical one."
-    if unlabelled:
-        return (
-            "The configurations that a criterion without labels would choose, and of their seeds "
-            f"the one with the best {score} and the median one {seeds}"
-        )
-    text = (
-        f"Of each objective the configuration with the best mean of {score}, and of its seeds the "
-        f"best one and the median one {seeds}"
+    several = max(c.size for c in results.configurations) > 1
+    seeds = (
+        f", and of their seeds the one with the best {score} and the median one (of an even "
+        "number, the worse of the middle two). The median model is a typical one."
     )
+    if unlabelled:
+        text = "The configurations that a criterion without labels would choose"
+        return f"{text}{seeds if several else '.'}"
+    text = f"Of each objective the configuration with the best mean of {score}{seeds}"
+    if not several:
+        text = f"Of each objective the configuration with the best {score}, by one seed each."
     if score in results.unranked:
         text += f" That makes no configuration the best: {results.unranked[score]}."
     return text

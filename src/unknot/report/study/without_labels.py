@@ -41,6 +41,8 @@ MOST_SEEDS = 5
 MOST_MODELS = 200
 """Models of a study; with more, nothing is measured."""
 FEWEST = 2
+NEAR = 0.01
+"""Values of models that are no farther apart count as the same."""
 DENSITIES = (*NATS, "gaussian", "sigmoid_gaussian")
 """Likelihoods whose loss is minus the logarithm of a density, but for a constant."""
 UDR, RANKS, LOSS = "UDR", "agreement of seeds", "the loss recon + kl"
@@ -207,7 +209,9 @@ def choices(results: Results, measured: Sequence[Unlabelled]) -> dict[str, Choic
             best = max(able, key=lambda one: one.mean(criterion))
             agreed = best.ids[int(np.argmax(best.values(criterion)))]
             least = min(best.values(criterion))
-            rivals = sum(one is not best and max(one.values(criterion)) >= least for one in able)
+            rivals = sum(
+                one is not best and max(one.values(criterion)) >= least - NEAR for one in able
+            )
             sure = "its models are above all others"
             if rivals:
                 sure = f"its models overlap with those of {counted(rivals, 'other')}"

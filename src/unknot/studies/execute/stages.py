@@ -14,7 +14,8 @@ from unknot.studies.execute.events import Divided, Event, Failed
 from unknot.studies.file.formula import compute
 from unknot.studies.plan import key_of
 from unknot.studies.results import FACT, read_values, takes_results, with_values
-from unknot.studies.store import FAILED, Store, StudyRun
+from unknot.studies.store import FAILED, Store
+from unknot.studies.store_records import StudyRun
 
 
 def later_populations(store: Store) -> set[str]:
