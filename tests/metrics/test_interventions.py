@@ -10,7 +10,15 @@ from unknot.core.representation import Representation
 from unknot.metrics import beta_vae, factor_vae
 from unknot.metrics.parts.drawing import take
 from unknot.metrics.parts.inputs import Inputs
-from unknot.metrics.parts.interventions import CHUNK, Grid, Groups, VoteNoise, batches, source
+from unknot.metrics.parts.interventions import (
+    CHUNK,
+    Grid,
+    Groups,
+    VoteNoise,
+    batches,
+    chance_remark,
+    source,
+)
 
 SPACE = FactorSpace(("a", "one", "b"), (4, 1, 6), ("ordered", "nominal", "ordered"))
 POINTS = SPACE.factors(torch.arange(SPACE.size))
@@ -99,3 +107,24 @@ def test_rare_values_are_not_held():
     groups = Groups.from_rows(rows, rows.levels)
     codes = groups.hold(torch.zeros(100).long(), 15, draw())
     assert sorted(codes.unique().tolist()) == [0, 1]
+
+
+@pytest.mark.parametrize("metric", [beta_vae, factor_vae])
+def test_accuracies_that_guessing_reaches_say_so(metric):
+    rng = np.random.default_rng(5)
+    factors = rng.integers(0, 3, (3_000, 3))
+    alone = metric(rng.normal(size=(3_000, 3)), factors, protocol="study2019")
+    assert "at chance level: guessing one of 3 factors is right in 33%" in alone.remarks
+    told = metric(factors.astype(float), factors, protocol="study2019")
+    assert not any("chance" in remark for remark in told.remarks)
+
+
+def test_two_standard_errors_above_guessing_are_no_chance():
+    def remarks(accuracy, factors=2, count=400):
+        return chance_remark(torch.tensor(accuracy), factors, count)
+
+    assert remarks(0.549)  # chance is 0.5 and its standard error 0.025
+    assert not remarks(0.551)
+    assert not remarks(0.549, count=4_000)
+    assert not remarks(1.0, factors=1)
+    assert not remarks(0.0, count=0)

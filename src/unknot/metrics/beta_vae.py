@@ -11,7 +11,7 @@ from unknot.core.errors import DataError
 from unknot.metrics.parts.columns import to_unit_range
 from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import UNKNOT
-from unknot.metrics.parts.interventions import accuracy_values, batches, source
+from unknot.metrics.parts.interventions import accuracy_values, batches, chance_remark, source
 from unknot.metrics.parts.learners import class_margins, class_scores, versions
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
@@ -127,6 +127,7 @@ def beta_vae(rows: Rows, settings: Settings) -> Measured:
     values = accuracy_values(train, test, k, rescaled=settings.rescaled)
     centers = torch.stack([x[y == c].mean(0) for c in range(k)], dim=1)
     record = versions() | ({"groups": points.groups} if points.groups else {})
+    remarks += chance_remark(test, k, settings.eval_points)
     return Measured(values, {"differences": centers}, (*remarks, *points.remarks), record)
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import UNKNOT
-from unknot.metrics.parts.interventions import accuracy_values, batches, source
+from unknot.metrics.parts.interventions import accuracy_values, batches, chance_remark, source
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 
@@ -102,7 +102,10 @@ def factor_vae(rows: Rows, settings: Settings) -> Measured:
     values["active"] = active.sum()
     parts = {"votes": train, "eval_votes": fresh, "variances": variances, "active": active}
     dead = int((~active).sum())
-    remarks = (f"{dead} of {len(active)} latents are dead and were left out",) if dead else ()
+    remarks = (
+        *([f"{dead} of {len(active)} latents are dead and were left out"] if dead else []),
+        *chance_remark(accuracy, k, int(fresh.sum())),
+    )
     record = {"groups": points.groups} if points.groups else {}
     return Measured(values, parts, (*remarks, *points.remarks), record)
 

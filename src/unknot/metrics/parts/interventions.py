@@ -6,6 +6,7 @@ Row numbers are drawn on the CPU wherever the codes are: a lazy representation k
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import sqrt
 from typing import ClassVar, TypeAlias
 
 import torch
@@ -190,3 +191,18 @@ def accuracy_values(
     above = (test - chance) / (1 - chance) if factors > 1 else test
     score = above if rescaled else test
     return {"": score, "accuracy": test, "rescaled": above, "train_accuracy": train}
+
+
+def chance_remark(accuracy: Float[Tensor, ""], factors: int, count: int) -> tuple[str, ...]:
+    """That an accuracy is what guessing would reach, if it is not above by two standard errors.
+
+    Args:
+        accuracy: Of naming one of the factors.
+        factors: How many there are.
+        count: Of points or votes whose factor was named.
+    """
+    chance = 1 / factors
+    error = sqrt(chance * (1 - chance) / max(count, 1))
+    if factors == 1 or not count or float(accuracy) > chance + 2 * error:
+        return ()
+    return (f"at chance level: guessing one of {factors} factors is right in {chance:.0%}",)
