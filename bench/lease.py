@@ -15,7 +15,8 @@ first     seconds to the first step, with an empty cache and a full one, old and
 table     ``bench/gpu.py`` with the ways named by ``--switches``
 ========= =========================================================================================
 
-The folder is ``$OUT``, or ``build/lease``. On a CPU, ``--tiny`` tries the parts that need no GPU.
+``bench/lease.sh`` runs it where packages are missing. The folder is ``$OUT``, or ``build/lease``.
+On a CPU, ``--tiny`` tries the parts that need no GPU.
 """
 
 import argparse
