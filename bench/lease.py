@@ -2,8 +2,8 @@
 
     PYTHONPATH=src python bench/lease.py --seconds 560 [--out FOLDER] [--parts check,agree,...]
 
-Parts, the most important first; each ends in time for the next ones, and each writes its file when
-it is done, so that what is cut off loses nothing that was measured before.
+Parts, the most important first; ``lease.json`` is written after each of them, so that what is cut
+off loses nothing that was measured before. ``gpu.json`` beside it is that of the table.
 
 ========= =========================================================================================
 environ   versions, and which packages are missing
@@ -26,6 +26,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
@@ -63,6 +64,9 @@ class Lease:
     end: float
     tiny: bool
     switches: str
+    work: Path
+    """Files of the scripts that it calls; what they hold goes into the one file of results."""
+    facts: dict[str, object]
 
     @property
     def device(self) -> str:
@@ -72,8 +76,9 @@ class Lease:
         return min(most, self.end - time.perf_counter())
 
     def keep(self, name: str, facts: object) -> None:
-        text = json.dumps(facts, indent=1, default=str)
-        (self.out / f"{name}.json").write_text(text, encoding="utf-8")
+        self.facts[name] = facts
+        text = json.dumps(self.facts, indent=1, default=str)
+        (self.out / "lease.json").write_text(text, encoding="utf-8")
 
     def script(self, name: str, *words: str, most: float) -> dict[str, object]:
         """Another benchmark; the end of what it says is kept where it fails."""
@@ -125,12 +130,13 @@ def check(lease: Lease) -> object:
     """Layers by `kernels.py`; the loss by its test's comparison; Adam by that of `flat.py`'s."""
     if lease.tiny:
         return "needs a GPU"
-    file = lease.out / "check_layers.json"
+    file = lease.work / "check_layers.json"
     facts: dict[str, object] = {}
-    facts["layers"] = lease.script(
+    said = lease.script(
         "kernels.py", "--parts", "check", "--switches", "joint_backward", "--json", str(file),
         most=PARTS["check"],
     )  # fmt: skip
+    facts["layers"] = {**_read(file), **said}
     root = HERE.parent
     if importlib.util.find_spec("pytest") and importlib.util.find_spec("hypothesis"):
         files = [
@@ -186,24 +192,28 @@ def _apart(old: list[torch.Tensor], new: list[torch.Tensor]) -> float:
     return max(float(((b - a) / a).abs().max()) for a, b in zip(old, new, strict=True))
 
 
+def _read(file: Path) -> dict[str, object]:
+    """What a script wrote, if it came so far."""
+    text = file.read_text(encoding="utf-8") if file.exists() else "{}"
+    found: dict[str, object] = json.loads(text)
+    return found
+
+
 def tune(lease: Lease) -> object:
     if lease.tiny:
         return "needs a GPU"
-    file = lease.out / "tune_joint.json"
+    file = lease.work / "tune_joint.json"
     seconds = lease.left(PARTS["tune"])
     said = lease.script(
         "kernels.py", "--parts", "tune", "--only", "joint", "--switches", "joint_backward",
         "--seconds", str(int(seconds) - 15), "--json", str(file), most=seconds,
     )  # fmt: skip
-    return {"file": str(file), **said}
+    return {**_read(file), **said}
 
 
 def use_tuned(lease: Lease) -> None:
     """Block sizes that an earlier part found."""
-    file = lease.out / "tune_joint.json"
-    if not file.exists():
-        return
-    rows = json.loads(file.read_text(encoding="utf-8")).get("tune", {})
+    rows = _read(lease.work / "tune_joint.json").get("tune", {})
     for row in rows.values() if isinstance(rows, dict) else ():
         TUNED[Shape(**row["shape"])] = Config(**row["best"])
 
@@ -278,11 +288,10 @@ def first(lease: Lease) -> object:
     rows: dict[str, object] = {}
     size = ["--members=2", "--batch=4", "--precision=float32", "--device=cpu"] if lease.tiny else []
     for names in ("", ",".join(NAMES)):
-        file = lease.out / f"first_{'new' if names else 'old'}.json"
+        file = lease.work / f"first_{'new' if names else 'old'}.json"
         words = [*size, f"--switches={names}", "--json", str(file)]
-        rows[names or "old"] = lease.script("first_step.py", *words, most=PARTS["first"] / 2)
-        if file.exists():
-            rows[names or "old"] = json.loads(file.read_text(encoding="utf-8"))
+        said = lease.script("first_step.py", *words, most=PARTS["first"] / 2)
+        rows[names or "old"] = {**_read(file), **said}
     return rows
 
 
@@ -307,7 +316,8 @@ def main() -> None:
         sys.exit("This benchmark needs a CUDA device.")
     options.out.mkdir(parents=True, exist_ok=True)
     end = time.perf_counter() + options.seconds
-    lease = Lease(options.out, end, options.tiny, options.switches)
+    work = Path(tempfile.mkdtemp())
+    lease = Lease(options.out, end, options.tiny, options.switches, work, {})
     parts: dict[str, Callable[[Lease], object]] = {
         "environ": environ, "check": check, "agree": agree, "tune": tune, "switch": switch,
         "first": first, "table": table,
