@@ -1,7 +1,7 @@
 """What an optimiser does with a gradient: PyTorch's own, or the same formulas for many members."""
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -143,6 +143,7 @@ def _sgd(settings: SGD) -> Move:
     return move
 
 
+@runtime_checkable
 class Mover(Protocol):
     """What moves the weights of a module: one of PyTorch's optimisers, or `FusedAdam`."""
 
