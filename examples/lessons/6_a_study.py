@@ -54,7 +54,7 @@ study.best("mig").traverse()
 # From a shell, the same study is a file or a line, and the backend is an option:
 #
 # ```sh
-# unknot study plan data=soft_squares beta_vae.toml      # how many runs, how long; writes nothing
+# unknot study plan betas.toml                           # how many runs, how long; writes nothing
 # unknot study run betas.toml --out /shared/betas        # this machine
 # unknot study run betas.toml --out /shared/betas --backend ray
 # unknot study run betas.toml --out /shared/betas --backend slurm --device cuda --workers 16 \
