@@ -118,6 +118,7 @@ class _Plan:
         if self.channels:
             self._channels_first()
         calls, as_in_torch = self.calls, self.features
+        last = max(as_in_torch, default=-1)
 
         def run(weights: Weights, x: Tensor) -> Tensor:
             for call in calls:
@@ -126,7 +127,7 @@ class _Plan:
 
         def features(weights: Weights, x: Tensor) -> tuple[Tensor, ...]:
             activations = []
-            for i, call in enumerate(calls):
+            for i, call in enumerate(calls[: last + 1]):
                 x = call(weights, x)
                 if i in as_in_torch:
                     activations.append(as_in_torch[i](weights, x))

@@ -38,8 +38,9 @@ def decoder_features(decoder: nn.Module, z: Tensor) -> tuple[Tensor, ...]:
             f"The objective reads activations of the decoder, and {type(decoder).__name__} does "
             "not say which: give it a method `features(z)` that returns them as a list of tensors."
         )
+    places = [i for i, layer in enumerate(decoder) if isinstance(layer, ACTIVATIONS)]
     features = []
-    for layer in decoder:
+    for layer in [*decoder][: places[-1] + 1 if places else 0]:  # what is behind costs and is lost
         z = layer(z)
         if isinstance(layer, ACTIVATIONS):
             features.append(z)
