@@ -199,8 +199,6 @@ def shorten_labels(figure: Figure) -> None:
     longest = min(LONGEST_LABEL, int(LABEL_LETTERS * width))
     boxes = [axes.get_legend() for axes in figure.axes] + figure.legends
     for axes in figure.axes:
-        cell = axes.get_subplotspec()
-        panel = width if cell is None else width * len(cell.colspan) / cell.get_gridspec().ncols
         for axis in (axes.xaxis, axes.yaxis):
             formatter = axis.get_major_formatter()
             if isinstance(formatter, FixedFormatter):
@@ -212,7 +210,7 @@ def shorten_labels(figure: Figure) -> None:
         for text in axes.texts:
             text.set_text(_shorten_lines(text.get_text(), longest))
         for title in _titles(axes):
-            title.set_text(_shorten_lines(title.get_text(), max(int(LETTERS * panel), 12)))
+            title.set_text(_shorten_lines(title.get_text(), 2 * LONGEST_LABEL))
     for box in filter(None, boxes):
         column = int(LEGEND_LETTERS * width / getattr(box, "_ncols", 1)) - HANDLE
         for label in box.get_texts():
