@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from scipy import optimize
@@ -13,7 +14,7 @@ from scipy.special import logsumexp
 
 from unknot.core import noise
 from unknot.report.study.style import panels
-from unknot.report.style import ACCENT, footnote, set_panel, styled
+from unknot.report.style import ACCENT, footnote, set_panel, show_frame, styled
 
 NODES = 40
 """Of the quadrature in each direction: exact for polynomials of degree 79."""
@@ -96,9 +97,9 @@ def kl_directions_figure(p: Mixture) -> Figure:
     reach = float((high - low).max() / 2 + 2)
     x, y = (np.linspace(-reach, reach, SIDE) + middle for middle in (low + high) / 2)
     density = np.exp(p.log_density(np.stack(np.meshgrid(x, y), axis=-1)))
-    levels = np.linspace(0.03, 1, 8) * density.max()
+    levels = np.geomspace(0.003, 1, 9) * density.max()  # small parts are seen, too
     for (name, fit), axes in zip(fits.items(), cells, strict=True):
-        axes.contourf(x, y, density, levels=levels, cmap="Greys")
+        axes.contourf(x, y, density, levels=levels, cmap="Greys", norm=LogNorm())
         for k in (1, 2):
             axes.add_patch(
                 Circle(
@@ -110,5 +111,6 @@ def kl_directions_figure(p: Mixture) -> Figure:
         axes.set_aspect("equal")
         axes.set_xticks([])
         axes.set_yticks([])
-    footnote(figure, ("Circles: one and two standard deviations. A VAE takes the second.",))
+        show_frame(axes)
+    footnote(figure, ("Circles: one and two standard deviations. Grey: logarithm of p. A VAE takes the second.",))
     return figure
