@@ -119,7 +119,7 @@ def _usual(shape: Shape, item: int, capability: tuple[int, int]) -> Config:
     deep = 128 // item
     n, k = extent(shape)
     if shape.kernel == "joint_down":
-        return Config(deep, block(n, 64), block(k, 256), 8, 2)
+        return Config(deep, block(n, deep), block(k, 256), 8, 2)  # registers are what is short
     if shape.kernel == "joint_up":
         return Config(deep, block(n, 32), block(k if k <= 64 else k // 4, 128), 8, 2)
     if shape.kernel.startswith("weight_gradient"):
