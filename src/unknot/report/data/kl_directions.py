@@ -112,5 +112,6 @@ def kl_directions_figure(p: Mixture) -> Figure:
         axes.set_xticks([])
         axes.set_yticks([])
         show_frame(axes)
-    footnote(figure, ("Circles: one and two standard deviations. Grey: logarithm of p. A VAE takes the second.",))
+    note = "Circles: one and two standard deviations. Grey: logarithm of p. A VAE takes the second."
+    footnote(figure, (note,))
     return figure
