@@ -163,6 +163,23 @@ def test_catalogues_offer_their_classes():
             module.Nothing  # noqa: B018
 
 
+def test_what_is_public_has_a_text_and_what_people_call_an_example():
+    hooks = ("Adversarial", "Batchwise", "Calibrated", "MultiView", "Recoding", "Stateful")
+    made_for_one = ("FactorDataset", "Hyper", "Objective", "Representation", "UnknotError")
+    for name in unknot.__all__:
+        thing = getattr(unknot, name)
+        assert thing.__doc__, name
+        if callable(thing) and name not in (*hooks, *made_for_one):
+            assert "Example:" in thing.__doc__, name
+
+
+def test_a_class_that_exec_made_needs_a_version():
+    names = {}
+    exec("class Ghost:\n    def terms(self, net, step): return {}", names)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        user_classes.source_hash(names["Ghost"])
+
+
 def test_a_keyword_that_the_objective_has_not_is_one_of_the_net():
     run = unknot.train(IMAGES, "beta_vae", "mlp", latents=5, beta=2, **TINY | {"steps": 1})
     assert (run.spec.net.settings.latents, run.spec.objective.settings.beta) == (5, 2)

@@ -10,7 +10,10 @@ from unknot.runs.own_data import as_dataset
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset(FactorDataset):
-    """A named grid of images, which PyTorch's ``DataLoader`` takes as it is."""
+    """A named grid of images, which PyTorch's ``DataLoader`` takes as it is.
+
+    Example: `loader = torch.utils.data.DataLoader(unknot.dataset("xysquares"), batch_size=64)`
+    """
 
     def __repr__(self) -> str:
         return f"Dataset({self.name}: {self.summary})"

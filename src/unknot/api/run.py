@@ -26,6 +26,8 @@ class Run(Pictures, Publishing):
     A run of one seed gives results without a member axis; a run of a list of seeds puts the members
     first, ``[p, ...]``, even when the list has one. ``len(run)``, ``run[3]`` and iteration give its
     models, each a run of its own.
+
+    Example: `run = unknot.load("runs/first"); run.traverse(); run.score("mig", "dci@study2019")`
     """
 
     @classmethod

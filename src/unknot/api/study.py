@@ -41,6 +41,8 @@ class Study:
         path: The folder.
         file: What to run; None for a study that is only read.
         images: Datasets that were given in Python, which no other process has.
+
+    Example: `unknot.Study.open("studies/betas").best("mig").traverse()`
     """
 
     path: Path

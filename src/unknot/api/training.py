@@ -122,6 +122,8 @@ def train(
 
     Raises:
         UnknotError: A setting does not make sense; the message says which and what to do.
+
+    Example: `run = unknot.train("dsprites", "beta_vae", beta=4, steps=20_000)`
     """
     device = device_name(device)
     check_arguments(
@@ -220,6 +222,8 @@ def resume(
 
     Raises:
         StoreError: There is no run, or its checkpoints cannot be read.
+
+    Example: `run = unknot.resume("runs/first")`
     """
     _give(path, objective, net)
     with bar(None, show=progress, watch=watch) as move:
@@ -262,6 +266,8 @@ def load(
     Raises:
         DataError: The images are not those of the run.
         StoreError: There is no finished run, or its files are damaged.
+
+    Example: `codes = unknot.load("runs/first").encode(images)`
     """
     if isinstance(path, str) and path.startswith("hub:"):
         path = _fetch(path)

@@ -40,7 +40,10 @@ def no_features(z: Tensor) -> tuple[Tensor, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """Networks with their weights bound; one model or many, the caller cannot tell."""
+    """Networks with their weights bound; one model or many, the caller cannot tell.
+
+    Example: `logits = net.decode(net.encode(step.x).mean)`
+    """
 
     encode: Callable[[Tensor], Posterior]
     """Images ``[*p, n, c, h, w]`` to the posterior ``[*p, n, z]``."""
@@ -57,7 +60,10 @@ class Net:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One training step's inputs: images, who draws noise, and when."""
+    """One training step's inputs: images, who draws noise, and when.
+
+    Example: `z = step.sample(net.encode(step.x))`
+    """
 
     x: Float[Tensor, "*p n c h w"]
     """Views one after the other, so ``n`` is views times batch."""
@@ -80,7 +86,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One named part of a loss; the loss is the sum of ``weight * value`` and nothing else."""
+    """One named part of a loss; the loss is the sum of ``weight * value`` and nothing else.
+
+    Example: `return {"recon": Term(error), "kl": Term(divergence, self.beta)}`
+    """
 
     value: Float[Tensor, "*p"]
     weight: Hyper = 1.0
@@ -88,14 +97,20 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A number to log that is no part of the loss."""
+    """A number to log that is no part of the loss.
+
+    Example: `return {"recon": Term(error), "accuracy": Note(accuracy)}`
+    """
 
     value: Float[Tensor, "*p"]
 
 
 @dataclass(frozen=True, slots=True)
 class Carry:
-    """What the next step finds in ``net.extra`` under this name; no gradient goes through it."""
+    """What the next step finds in ``net.extra`` under this name; no gradient goes through it.
+
+    Example: `return {"recon": Term(error), "mean": Carry(0.9 * net.extra["mean"] + 0.1 * value)}`
+    """
 
     value: Float[Tensor, "..."]
 
@@ -183,7 +198,10 @@ class Adversarial(ABC):
 
 @dataclass(frozen=True, slots=True)
 class ExtraState:
-    """Tensors ``[*p, ...]`` that an objective keeps beside the net, as before the first step."""
+    """Tensors ``[*p, ...]`` that an objective keeps beside the net, as before the first step.
+
+    Example: `return ExtraState(learnt={"log_sigma": torch.zeros_like(seed, dtype=torch.float32)})`
+    """
 
     learnt: Mapping[str, Tensor] = field(default_factory=dict)
     """Weights in addition to those of the net, moved by the same optimiser."""

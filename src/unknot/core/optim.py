@@ -32,7 +32,10 @@ class _Moments(_Clipped):
 
 @dataclass(frozen=True)
 class Adam(_Moments):
-    """Settings of the Adam optimiser (Kingma and Ba 2015); ``lr`` may differ between members."""
+    """Settings of the Adam optimiser (Kingma and Ba 2015); ``lr`` may differ between members.
+
+    Example: `unknot.train("xysquares", optimizer=unknot.Adam(3e-4, beta1=0.5))`
+    """
 
     lr: Hyper = 1e-4
 
@@ -45,6 +48,8 @@ class AdamW(_Moments):
     """Adam whose weights also shrink by ``lr * weight_decay`` each step (Loshchilov, Hutter 2019).
 
     Biases and other vectors do not shrink, nor do tensors that an objective adds to the net.
+
+    Example: `unknot.train("xysquares", optimizer=unknot.AdamW(3e-4, weight_decay=0.01))`
     """
 
     lr: Hyper = 1e-4
@@ -60,6 +65,8 @@ class RMSprop(_Clipped):
     """Gradients over the root of their mean square, of which ``alpha`` stays (Tieleman 2012).
 
     ``centered`` takes the square of the mean gradient off that mean first.
+
+    Example: `unknot.train("xysquares", optimizer=unknot.RMSprop(1e-3))`
     """
 
     lr: Hyper = 1e-4
@@ -74,7 +81,10 @@ class RMSprop(_Clipped):
 
 @dataclass(frozen=True)
 class Adagrad(_Clipped):
-    """Gradients over the root of the sum of all squares so far (Duchi et al. 2011)."""
+    """Gradients over the root of the sum of all squares so far (Duchi et al. 2011).
+
+    Example: `unknot.train("xysquares", optimizer=unknot.Adagrad(1e-2))`
+    """
 
     lr: Hyper = 1e-2
     eps: float = 1e-10
@@ -85,7 +95,10 @@ class Adagrad(_Clipped):
 
 @dataclass(frozen=True)
 class SGD(_Clipped):
-    """Gradient descent; with ``momentum``, and with Nesterov's where ``nesterov`` is set."""
+    """Gradient descent; with ``momentum``, and with Nesterov's where ``nesterov`` is set.
+
+    Example: `unknot.train("xysquares", optimizer=unknot.SGD(1e-3, momentum=0.9))`
+    """
 
     lr: Hyper = 1e-3
     momentum: float = 0.0

@@ -11,7 +11,10 @@ from unknot.core.errors import ShapeError
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """Mean and log-variance of ``q(z | x)`` for a batch, under any leading member axes."""
+    """Mean and log-variance of ``q(z | x)`` for a batch, under any leading member axes.
+
+    Example: `Posterior(mean, logvar).sample(torch.randn_like(mean))`
+    """
 
     mean: Float[Tensor, "*p b z"]
     logvar: Float[Tensor, "*p b z"]

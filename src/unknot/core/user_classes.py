@@ -4,6 +4,7 @@ A file that names such a class never causes an import: its module has to be impo
 class has to be given.
 """
 
+import builtins
 import difflib
 import hashlib
 import importlib
@@ -117,8 +118,9 @@ def source_hash(kind: type) -> str | None:
     """
     digest = hashlib.blake2b(digest_size=8)
     for base in kind.__mro__:
-        if base.__module__.partition(".")[0] in KNOWN_PACKAGES:
-            continue
+        of_python = getattr(builtins, base.__name__, None) is base
+        if of_python or base.__module__.partition(".")[0] in KNOWN_PACKAGES - {"builtins"}:
+            continue  # what exec() makes says that it is of builtins, too
         try:
             source = _source(base)
         except (OSError, TypeError) as error:
