@@ -21,6 +21,7 @@ from bad_inputs import (
     runs,
     score,
     settings,
+    sharing,
     studies,
     tables,
     train,
@@ -28,7 +29,21 @@ from bad_inputs import (
 )
 from bad_inputs.files import write_arrays, write_bytes
 
-PARTS = (flags, settings, data, score, runs, tables, studies, verbs, train, calls, commands, habits)
+PARTS = (
+    flags,
+    settings,
+    data,
+    score,
+    runs,
+    tables,
+    studies,
+    verbs,
+    train,
+    calls,
+    commands,
+    sharing,
+    habits,
+)
 COMMANDS = [row for part in PARTS for row in getattr(part, "COMMANDS", ())]
 CALLS = [row for part in PARTS for row in getattr(part, "CALLS", ())]
 

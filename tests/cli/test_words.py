@@ -106,6 +106,14 @@ def verbs(app):
         yield from verbs(group.typer_instance)
 
 
+def test_a_module_that_ends_the_program_is_refused(unknot, tmp_path, monkeypatch):
+    (tmp_path / "leaves_at_once.py").write_text("raise SystemExit(0)\n")
+    monkeypatch.chdir(tmp_path)
+    code, _, err = unknot("--import", "leaves_at_once", "list", "nets")
+    assert code == 2
+    assert "leaves_at_once cannot be imported: SystemExit(0)" in err
+
+
 def test_every_path_refuses_an_empty_text():
     """A shell variable that is not set would stand for the folder that one is in."""
     loose = [

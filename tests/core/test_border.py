@@ -1,6 +1,7 @@
 """What may come in from outside, and what the terminal shows of it."""
 
 import os
+import re
 import stat
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unknot.cli import screen
-from unknot.core.border import check_name, check_value, clean_name, parse_json
+from unknot.core.border import check_fit, check_name, check_value, clean_name, parse_json
 from unknot.core.csv_files import csv_text, parse_csv
 from unknot.core.errors import ConfigError, UnknotError
 from unknot.core.files import atomic_path, open_file, write_whole
@@ -131,3 +132,33 @@ def test_rows_that_there_are_not_are_refused():
         with pytest.raises(UnknotError, match="rows 0 to"):
             squares.batch(torch.tensor(rows))
     assert squares.batch(torch.tensor([len(squares) - 1])).shape == (1, 3, 64, 64)
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [
+        ({"step": "4"}, "its step is 4"),
+        ({"step": True}, "its step is True"),
+        ({"step": 4.0}, "its step is 4.0"),
+        ({"names": "mig"}, "its names is mig"),
+        ({"names": ["mig", 3]}, "its names 1 is 3"),
+        ({"members": [{"end": None}, {"end": [1]}]}, "its members 1.end is [1]"),
+        ({"values": {"mig": "high"}}, "its values.mig is high"),
+        ({"kind": "other"}, "its kind is other"),
+        ([], "it is []"),
+    ],
+)
+def test_a_file_of_another_form_is_told_by_the_place_that_differs(value, where):
+    form = {
+        "step": int,
+        "names": [str],
+        "members": [{"end": int | None}],
+        "values": {str: int | float},
+        "kind": ("run", "study"),
+    }
+    with pytest.raises(ValueError, match=f"^{re.escape(where)}$"):
+        check_fit(value, form)
+
+
+def test_a_file_may_lack_facts_and_have_others():
+    check_fit({"step": 4, "other": [object]}, {"step": int, "names": [str]})

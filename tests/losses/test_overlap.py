@@ -1,6 +1,7 @@
 """The overlap loss: its settings, its files, its values."""
 
 import hashlib
+import os
 
 import pytest
 import torch
@@ -116,11 +117,17 @@ def test_files_that_hold_no_kernel(tensors, tmp_path):
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(DataError, match="No such file"):
+    with pytest.raises(DataError, match="no such file"):
         Overlap.create(kernel="learnt", path=str(tmp_path / "none.safetensors"))
     (tmp_path / "text").write_text("kernel")
     with pytest.raises(DataError, match="not a safetensors file"):
         read_kernel(str(tmp_path / "text"))
+
+
+def test_a_pipe_is_no_kernel(tmp_path):
+    os.mkfifo(tmp_path / "kernel.safetensors")
+    with pytest.raises(DataError, match="a pipe or a device, not a file"):
+        read_kernel(str(tmp_path / "kernel.safetensors"))
 
 
 def test_a_changed_file_is_noticed(kernel_file):

@@ -58,3 +58,25 @@ def test_of_nothing_there_is_an_empty_data_frame(lone):
     frame = Curves().frame(lone=lone)
     assert frame.shape == (0, 0)
     assert frame.index.name == "step"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"curves.loss": torch.zeros(2, 3, dtype=torch.int64)},
+        {"curves.loss": torch.zeros(2, 3, dtype=torch.bfloat16)},
+        {"curves.loss": torch.zeros(1, 3)},
+        {"curves.kl": torch.zeros(2, 2)},
+        {"curves.loss": torch.zeros(2)},
+        {"curves": torch.tensor([1.0, 2.0])},
+        {"curves": torch.tensor([[1, 2]])},
+        {"curves": torch.zeros(0, dtype=torch.int64)},
+    ],
+    ids=str,
+)
+def test_tensors_that_are_no_table_are_refused(change):
+    values = {f"curves.{name}": torch.zeros(2, 3) for name in ("loss", "kl")}
+    sound = {"curves": torch.tensor([1, 2]), **values}
+    assert Curves.from_tensors(sound, ["loss", "kl"]).steps == [1, 2]
+    with pytest.raises(ValueError, match=r"no whole numbers|no numbers of 2 steps"):
+        Curves.from_tensors({**sound, **change}, ["loss", "kl"])

@@ -1,5 +1,6 @@
 """Damage is noticed before a number is made of it, and what can be rebuilt is rebuilt."""
 
+import json
 import shutil
 
 import numpy as np
@@ -10,6 +11,7 @@ from safetensors.torch import load_file, save_file
 
 import unknot
 from unknot.cli.main import app
+from unknot.core.checksums import facts_sum
 from unknot.core.errors import DamageError, StoreError
 from unknot.engine import checkpoint
 from unknot.runs import records, repair, status, training
@@ -194,3 +196,55 @@ def test_what_is_damaged_is_said_before_anything_is_done(run, capfd):
     said = "".join(capfd.readouterr())
     assert "Damaged, to be written again: weights.safetensors" in said
     assert "Nothing to do" not in said
+
+
+def change_status(run, **facts):
+    """A status of other facts, with the checksum that belongs to them."""
+    old = status.read(run)
+    status.write(run, {**old, **facts})
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"step": "4"},
+        {"curves": 5},
+        {"data": [1]},
+        {"data": {"place": [1]}},
+        {"status": "\x1b[31m"},
+        {"settings": "x"},
+        {"settings_of": ["0"]},
+        {"lone": "no"},
+        {"archived": 5},
+        {"continues": {"ids": 5}},
+        {"members": [{"id": "a", "seed": 0, "diverged_at": "x"}]},
+    ],
+    ids=str,
+)
+def test_a_status_of_another_form_is_damage_in_one_line(run, facts):
+    change_status(run, **facts)
+    with pytest.raises(DamageError, match=r"status\.json is damaged: its .* Repair it with"):
+        unknot.load(run, device="cpu")
+
+
+def test_a_fingerprint_of_no_numbers_fits_no_images(run):
+    data = status.read(run)["data"]
+    change_status(run, data={**data, "fingerprint": [float("nan")] * len(data["fingerprint"])})
+    with pytest.raises(StoreError, match="no longer those that were trained on"):
+        unknot.load(run, device="cpu")
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [{"values": {"mig": "high"}}, {"values": [1]}, {"seed": "x"}, {"remarks": 5}, {"metric": 5},
+     {"protocol": {}}, {"protocol": {"name": 5}}, {"parts": {"a": "b"}}, {"ceiling": "1"}],
+    ids=str,
+)  # fmt: skip
+def test_a_score_of_another_form_is_damage_in_one_line(run, fact):
+    line = {
+        "id": "a", "seed": 0, "metric": "mig", "protocol": {"name": "unknot"}, "ceiling": None,
+        "values": {"mig": 0.5}, "remarks": [], "unknot": "0.1.0", **fact,
+    }  # fmt: skip
+    (run / "scores.jsonl").write_text(json.dumps({**line, "check": facts_sum(line)[:16]}))
+    with pytest.raises(DamageError, match=r"scores\.jsonl is damaged"):
+        records.read(run)

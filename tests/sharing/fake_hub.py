@@ -18,6 +18,8 @@ class Hub:
         self.repos = {}
         self.requests = []
         self.cards = []
+        self.lies = {}
+        """What is said of a repository in place of the truth: a body and headers."""
 
     def commits(self, name):
         return self.repos[name]["commits"]
@@ -59,6 +61,9 @@ class Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         self.hub.requests.append(f"{self.command} {path}")
         name = (re.match(REPO, path) or re.match(r"/([\w.-]+/[\w.-]+)/resolve", path))[1]
+        if name in self.hub.lies and self.command == "GET":
+            body, headers = self.hub.lies[name]
+            return self.reply(body, **headers)
         if name not in self.hub.repos:
             return self.missing("RepoNotFound")
         if match := re.fullmatch(rf"{REPO}(?:/revision/(\w+))?", path):

@@ -173,6 +173,10 @@ tell("missing", lambda: unknot.load("hub:me/nothing"))
 tell("revision", lambda: unknot.load("hub:me/faces@nowhere"))
 tell("foreign", lambda: unknot.load("hub:them/theirs"))
 tell("altered", lambda: unknot.load("hub:me/altered"))
+tell("scores", lambda: unknot.load("hub:me/scores"))
+for name in ("html", "list", "siblings", "no_sha"):
+    tell(name, lambda: unknot.load(f"hub:me/{name}"))
+tell("license", lambda: run.push("me/html", onnx=False, license="x y"))
 os.environ["HF_TOKEN"] = "hf_wrong"
 tell("token", lambda: run.push("me/other", onnx=False))
 print(json.dumps(told))
@@ -188,7 +192,17 @@ def test_what_cannot_be_done_is_said_in_a_line(journey, python, run):
     weights[-1] ^= 1
     altered |= {"run/weights.safetensors": bytes(weights), "run/evil.pkl": b"x"}
     hub.repos["me/altered"] = {"commits": [altered]}
+    scores = {**hub.commits(NAME)[1], "run/scores.jsonl": b"<html>"}
+    hub.repos["me/scores"] = {"commits": [scores]}
+    hub.lies = {
+        "me/html": (b"<html>", {}),
+        "me/list": ([1], {}),
+        "me/siblings": ({"id": "me/siblings", "sha": "0" * 40, "siblings": "x"}, {}),
+        "me/no_sha": ({"id": "me/no_sha", "sha": None, "siblings": []}, {}),
+    }
     told, _ = python(REFUSALS, run)
+    for name in ("html", "list", "siblings", "no_sha"):
+        assert told.pop(name).startswith("DownloadError: The hub's answer cannot be read: ")
     assert told == {
         "stranger": "StoreError: them/theirs on the hub holds README.md, which no export of unknot "
         "wrote; choose another name, or remove it there.",
@@ -197,10 +211,13 @@ def test_what_cannot_be_done_is_said_in_a_line(journey, python, run):
         "revision": "StoreError: me/faces on the hub has no such revision or file.",
         "foreign": "StoreError: them/theirs on the hub is no model of unknot: it has no "
         "run/run.toml.",
-        "altered": "DamageError: me/altered on the hub is damaged: its weights are not what was "
+        "altered": "DamageError: me/altered on the hub is damaged: its weights.safetensors is not "
+        "what was written.",
+        "scores": "DamageError: me/scores on the hub is damaged: its scores.jsonl is not what was "
         "written.",
-        "token": "ConfigError: The hub does not let you write me/other; log in with `hf auth "
-        "login`.",
+        "license": "ConfigError: license is an identifier of the hub, such as mit or cc-by-4.0; "
+        "got x y.",
+        "token": "ConfigError: The hub refuses you me/other; log in with `hf auth login`.",
     }
     assert hub.commits("them/theirs") == [theirs]
     assert not any(".pkl" in line for line in hub.requests)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from unknot.api.objects import ROOMS, choice_table, is_dataset_settings, optim_c
 from unknot.api.own_net import holds_modules, question_logits, question_start, try_modules
 from unknot.api.study import Study
 from unknot.core import dotted
-from unknot.core.border import check_name, check_type
+from unknot.core.border import as_path, check_name, check_type
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.optim import Optimizer
@@ -25,6 +26,7 @@ from unknot.runs.metric_names import metric_text
 from unknot.runs.own_data import as_dataset, hold_images
 from unknot.runs.spec import plain_value
 from unknot.studies.file.study_file import StudyFile
+from unknot.studies.file.sweep import MOST
 
 
 def study(
@@ -110,7 +112,8 @@ def study(
     }
     file = StudyFile(table)
     images = tuple(dataset for _, dataset, _ in values.loaded.values())
-    planned = Study(Path(out) if out else Path("studies") / file.folder_name, file, images)
+    folder = Path("studies") / file.folder_name if out is None else as_path("out", out)
+    planned = Study(folder, file, images)
     configurations = planned.plan().configurations  # a slip is found now, and not when it runs
     for given in (net, *axes.get("net", [])):
         question_start(given, several=len(listed) > 1)
@@ -172,4 +175,7 @@ def _axes(grid: Any) -> Iterator[tuple[str, list[Any]]]:
         check_name(path, "The path of a setting in grid")
         if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
             raise ConfigError(f"grid needs a list of values for {path}; got {shown(values)}.")
-        yield path, [*values]
+        points = [*islice(values, MOST + 1)]
+        if len(points) > MOST:
+            raise ConfigError(f"grid has more than {MOST:,} values for {path}.")
+        yield path, points

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from html import escape
 from typing import Any
 
-from unknot.core.text import duration
+from unknot.core.text import duration, plain
 from unknot.runs.note import Note
 from unknot.runs.training import Progress, Watcher
 
@@ -50,7 +50,7 @@ def in_notebook() -> bool:
 
 def say(text: str) -> None:
     """A sentence beside the results."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{plain(text, keep=chr(10))}\n")
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from unknot.core import dotted, user_classes
 from unknot.core.border import as_path, check_type, check_whole
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError, StoreError
+from unknot.core.files import check_page
 from unknot.core.registry import nearest
 from unknot.core.text import joined
 from unknot.metrics.parts.facts import lower_is_better
@@ -277,6 +278,8 @@ class Study:
         place = self.path / kind if out is None else as_path("out", out)
         if any((place / name).exists() for name in ("run.toml", "study.db")):
             raise StoreError(f"{place} holds a run or a study; choose another folder.")
+        if out is not None:
+            check_page(place, "main.tex" if paper else "index.html")
         if paper:
             return folder.paper(self.path, place)[0]
         return page.report(self.path, place, device=device)[0]

@@ -20,7 +20,7 @@ from unknot.api.progress import bar, say
 from unknot.api.run import Run
 from unknot.api.study import Study
 from unknot.core import registry
-from unknot.core.border import as_path
+from unknot.core.border import as_path, check_names
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
@@ -176,7 +176,7 @@ def train(
         "sampler": None if sampler is None else choice_table("samplers", sampler),
         "split": plain_value(split),
         "score_at": [*score_at] or None,
-        "track": track if isinstance(track, str) else [*track] or None,
+        "track": check_names("track", track) if track or isinstance(track, str | int) else None,
     }
     table |= {name: value for name, value in options.items() if value is not None}
     try:

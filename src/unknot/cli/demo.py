@@ -79,7 +79,7 @@ def demo(
             files = write(folder, folder / "report")
     except (KeyboardInterrupt, Stopped):
         interrupts.requested.clear()
-        typer.echo(f"Stopped. Run the same command again to resume {folder}.", err=True)
+        stderr.print(f"Stopped. Run the same command again to resume {folder}.", soft_wrap=True)
         raise typer.Exit(interrupts.STOPPED) from None
     rows = study.table()
     scores = [name for name in study.scores() if "." not in name]  # without parts of a score

@@ -38,7 +38,7 @@ def gallery(
     from unknot.runs.run import Run
     from unknot.studies.gallery import check_folder, specs
 
-    output_folder(out)
+    output_folder(out, page="index.html")
     settings = specs(objectives, data=data, net=net, steps=steps, batch=batch, lr=lr, seed=seed)
     check_folder(out, settings)
     runs: dict[str, Run] = {}

@@ -22,6 +22,11 @@ def parse_path(text: str) -> Path:
 def parse_folder(text: str) -> Path:
     """The folder of a run or a study, which an archive becomes when it is unpacked."""
     path = parse_path(text)
+    if text.startswith("hub:") and not path.exists():
+        raise typer.BadParameter(
+            f'{text} is on the hub; take it from there with unknot.load("{text}").save(FOLDER) in '
+            "Python"
+        )
     if path.suffix == ".zip" and path.is_file():
         raise typer.BadParameter(
             f"{text} is an archive; unpack it to a folder first (unknot.load reads it in Python)"
@@ -36,7 +41,12 @@ DatasetArgument = Annotated[
 ]
 DataPlace = Annotated[
     str | None,
-    typer.Option("--data", help="Where the run's files are now, if they were moved."),
+    typer.Option(
+        "--data",
+        help="Where the run's files are now, if they were moved.",
+        parser=lambda text: str(parse_path(text)),
+        metavar="PATH",
+    ),
 ]
 SkipBroken = Annotated[
     bool, typer.Option("--skip-broken", help="Leave out pictures that cannot be read.")
@@ -255,19 +265,22 @@ def override(
     return config.assign(table, assignments or [])
 
 
-def output_folder(folder: Path, own: Path | None = None) -> Path:
+def output_folder(folder: Path, own: Path | None = None, page: str = "") -> Path:
     """A folder to write into, checked before the work is done.
 
     Args:
         folder: It may hold other files, but no run and no study.
-        own: The run whose pictures are written, which may hold them itself.
+        own: The run or study whose pictures are written, which may hold them itself.
+        page: The file in it that shows the others, if there is one; that of someone else stays.
     """
     from unknot.core.errors import StoreError
-    from unknot.core.files import check_folder
+    from unknot.core.files import check_folder, check_page
 
     check_folder(folder)
     if folder != own and any((folder / name).exists() for name in ("run.toml", "study.db")):
         raise StoreError(f"{folder} holds a run or a study; choose another folder with --out.")
+    if page:
+        check_page(folder, page)
     return folder
 
 

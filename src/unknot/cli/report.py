@@ -7,6 +7,9 @@ import typer
 
 from unknot.cli.options import output_folder, parse_folder, parse_path, split_names
 
+MAIN = {"report": "index.html", "paper": "main.tex"}
+"""The files that show the others."""
+
 
 def report(
     study: Annotated[
@@ -105,7 +108,10 @@ def report(
         )
     in_study = study.is_dir() and (study / "study.db").exists()
     kind = "paper" if paper else "report"
-    folder = output_folder(out or (study / kind if in_study else Path(f"{kind}s") / study.stem))
+    folder = output_folder(
+        out or (study / kind if in_study else Path(f"{kind}s") / study.stem),
+        page=MAIN[kind] if out else "",
+    )
     options: dict[str, Any] = {"scores": split_names(metrics), "conditions": where or []}
     if not paper:
         options |= {"published": _by_name(published), "baselines": baseline or [], "device": device}

@@ -31,7 +31,7 @@ def show(
     from unknot.report.run.page import stored_scores, write_page, write_pictures
     from unknot.runs.verbs import load
 
-    folder = run if out is None else output_folder(out, run)
+    folder = run if out is None else output_folder(out, run, page="index.html")
     trained = load(run, device=device, data=data)
     scores = stored_scores(trained)  # damaged ones are refused before anything is written
     matrices = measure_matrices(trained, check_member(trained, member))

@@ -78,6 +78,48 @@ def _check_scalar(value: Any, path: str) -> None:
         )
 
 
+def check_fit(value: Any, form: Any, name: str = "it") -> None:
+    """Refuse plain values of another form than a file of ours has.
+
+    Args:
+        value: As JSON gives it.
+        form: A type; a list with the form of each value; a table with the forms of the keys that
+            may be there, or of all keys under ``str``; a tuple of the texts that there are.
+        name: Of the value.
+
+    Raises:
+        ValueError: It has another form; the message says where.
+
+    Example:
+        >>> check_fit({"step": "x"}, {"step": int, "seed": int})
+        Traceback (most recent call last):
+        ...
+        ValueError: its step is x
+    """
+    if isinstance(form, list):
+        fits = isinstance(value, list)
+        inner = [(f"{name} {i}", each, form[0]) for i, each in enumerate(value)] if fits else []
+    elif isinstance(form, dict):
+        fits = isinstance(value, dict)
+        inner = [
+            (
+                f"its {key}" if name == "it" else f"{name}.{key}",
+                value[key],
+                form.get(key, form.get(str)),
+            )
+            for key in (value if fits else ())
+            if key in form or str in form
+        ]
+    else:
+        is_flag = isinstance(value, bool) and form is not bool
+        fits = value in form if isinstance(form, tuple) else isinstance(value, form) and not is_flag
+        inner = []
+    if not fits:
+        raise ValueError(f"{name} is {shown(value)}")
+    for path, each, kind in inner:
+        check_fit(each, kind, path)
+
+
 def check_type(name: str, value: Any, *kinds: type) -> None:
     """Refuse an argument of another type than a function takes.
 

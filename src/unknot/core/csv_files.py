@@ -133,6 +133,8 @@ def parse_cells(text: str) -> tuple[list[str], list[list[str]]]:
         (['name', 'size'], [['Max', '2']])
     """
     csv.field_size_limit(LONGEST_TEXT)
+    if "\0" in text:
+        raise ValueError("it has a NUL character in it")
     part = max(",;\t", key=text.partition("\n")[0].count)
     try:
         lines = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=part) if row]

@@ -12,6 +12,7 @@ from torch.utils.data import Dataset
 from unknot.core.border import check_whole
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factor_table import Space
+from unknot.core.text import shown
 
 
 @runtime_checkable
@@ -166,8 +167,7 @@ class FactorDataset(Dataset[Tensor]):
         Raises:
             DataError: There is no such row.
         """
-        if not isinstance(index, Tensor):
-            index = torch.as_tensor(index)
+        index = as_rows(index)
         if index.numel():
             self._check_rows(index)
         return self.at(index)
@@ -230,6 +230,18 @@ class FactorDataset(Dataset[Tensor]):
     def to(self, device: torch.device) -> "FactorDataset":
         """The same dataset with its images held by another device."""
         return replace(self, images=self.images.to(device))
+
+
+def as_rows(index: Any) -> Tensor:
+    """Row numbers as a tensor.
+
+    Raises:
+        DataError: They are no numbers at all.
+    """
+    try:
+        return index if isinstance(index, Tensor) else torch.as_tensor(index)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise DataError(f"Rows are whole numbers; got {shown(index)}.") from error
 
 
 def _channels(values: tuple[float, ...], x: Tensor) -> Float[Tensor, "c 1 1"]:

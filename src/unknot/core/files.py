@@ -10,7 +10,7 @@ import shutil
 import stat
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -20,6 +20,8 @@ from unknot.core.text import shown
 
 LONGEST_STEM = 60
 """Characters that a name may take in the name of a file."""
+PAGE_MARK = b"Written by unknot"
+"""In the pages that we write."""
 ABANDONED = 3600.0
 """Seconds after which a partial file counts as left by a process that was killed."""
 
@@ -75,6 +77,38 @@ def write_whole(path: Path, data: bytes | str) -> None:
         part.write_bytes(content)
 
 
+def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write files into a folder, or into folders of it (``figures/mig.png``); gives their paths."""
+    paths = [inside(folder, *name.split("/")) for name in files]
+    for path, data in zip(paths, files.values(), strict=True):
+        write_whole(path, data)
+    return paths
+
+
+def check_page(folder: Path, page: str) -> None:
+    """Refuse a folder with a page or a study file that somebody else wrote there.
+
+    Args:
+        folder: That is written to.
+        page: The file in it that shows the others, and says who wrote it.
+
+    Raises:
+        StoreError: There is one, or a folder, a pipe or a link in its place.
+    """
+    file = inside(folder, page)
+    try:
+        refuse_special(file)
+        ours = PAGE_MARK in read_whole(file)[:4096]
+    except FileNotFoundError:
+        ours, file = False, folder / "study.toml"  # our pages have one beside them
+    except OSError as error:
+        raise StoreError(
+            f"{file} is no page: {os_reason(error)}; choose another folder."
+        ) from error
+    if not ours and file.exists():
+        raise StoreError(f"{file} is not of a page that unknot wrote; choose another folder.")
+
+
 def is_special(path: Path) -> bool:
     """Whether a path is a pipe, a device or a socket: neither a file nor a folder."""
     try:
@@ -102,6 +136,16 @@ def open_file(path: Path) -> BinaryIO:
         return path.open("rb")
     except ValueError as error:  # a NUL in its name
         raise OSError(errno.EINVAL, "no name of a file", str(path)) from error
+
+
+def read_whole(path: Path) -> bytes:
+    """The content of a file that anyone may have put there.
+
+    Raises:
+        OSError: It cannot be read, or is a pipe or a device, which may never end.
+    """
+    with open_file(path) as file:
+        return file.read()
 
 
 def check_folder(path: Path) -> None:

@@ -203,7 +203,7 @@ def shown(value: Any) -> str:
         "[1, 'two']"
     """
     try:
-        text = value if isinstance(value, str) else repr(value)
+        text = value if value and isinstance(value, str) else repr(value)
     except Exception:  # whatever a foreign object does
         text = f"a {type(value).__name__}"
     return shorten(plain(text[: 50 * LONGEST_SHOWN]))

@@ -45,7 +45,7 @@ def import_modules(names: Sequence[str]) -> None:
     for name in names:
         try:
             importlib.import_module(name)
-        except Exception as error:  # whatever a module does when it is imported
+        except (Exception, SystemExit) as error:  # whatever a module does when it is imported
             raise ConfigError(f"The module {name} cannot be imported: {error!r}.") from error
     os.environ[IMPORTS] = ",".join(names)
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from unknot.core.border import parse_json
 from unknot.core.errors import StoreError, WriteError
-from unknot.core.files import atomic_path, write_whole
+from unknot.core.files import atomic_path, read_whole, write_whole
 
 FORMAT = 3
 KEEP = 2
@@ -80,8 +80,8 @@ def latest(folder: Path) -> Checkpoint | None:
 def load(path: Path) -> Checkpoint:
     """Read one checkpoint and check that it is what was written."""
     try:
-        facts = parse_json((path / "state.json").read_bytes())
-        data = (path / "state.safetensors").read_bytes()
+        facts = parse_json(read_whole(path / "state.json"))
+        data = read_whole(path / "state.safetensors")
         checksum = facts.pop("sha256")
         altered = checksum != _checksum(data, facts)
         number, step = facts.pop("format"), facts.pop("step")
@@ -103,7 +103,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str,
 def read_weights(path: Path) -> dict[str, Tensor]:
     """Read a safetensors file."""
     try:
-        data = path.read_bytes()
+        data = read_whole(path)
     except OSError as error:
         raise StoreError(f"{path} is not a safetensors file that can be read: {error}.") from error
     return unpack_tensors(data, path)

@@ -23,7 +23,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from unknot.core import noise
-from unknot.core.border import check_whole
+from unknot.core.border import check_type, check_whole, parse_json
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError, StoreError
 from unknot.core.factors import FactorSpace
@@ -108,6 +108,10 @@ class Correlations:
     random_linear: float
     random_rank: float
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            check_type(f"Correlations.{name}", value, float)
+
 
 @dataclass(frozen=True)
 class LearntLoss:
@@ -146,11 +150,11 @@ class LearntLoss:
             facts = file.metadata() or {}
         try:
             data, settings, before, after = (
-                json.loads(facts[name]) for name in ("data", "settings", "before", "after")
+                parse_json(facts[name]) for name in ("data", "settings", "before", "after")
             )
             correlations = Correlations(**before), Correlations(**after)
-            return cls(kernel, LossSettings(**settings), data, *correlations)
-        except (KeyError, TypeError, ValueError) as error:
+            return cls(kernel, LossSettings(**settings), dict(data), *correlations)
+        except (KeyError, TypeError, ValueError, ConfigError) as error:
             raise DataError(f"'{path}' does not say how its kernel was learnt.") from error
 
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from unknot.core.choices import Creatable, check_choices
 from unknot.core.errors import ConfigError, DataError
+from unknot.core.files import os_reason, read_whole
 from unknot.losses.blur import blur_by_rows, box_row, check_reach, convolve, gaussian_row
 
 Pixels: TypeAlias = Literal["bernoulli", "gaussian", "sigmoid_gaussian"]
@@ -187,10 +188,10 @@ def read_kernel(path: str) -> tuple[Float[Tensor, "k k"], str]:
     from safetensors.torch import load
 
     try:
-        data = Path(path).read_bytes()
+        data = read_whole(Path(path))
         kernel = load(data).get("kernel")
     except OSError as error:
-        raise DataError(f"Cannot read the kernel '{path}': {error.strerror}.") from error
+        raise DataError(f"Cannot read the kernel '{path}': {os_reason(error)}.") from error
     except SafetensorError as error:
         raise DataError(f"'{path}' is not a safetensors file that can be read: {error}.") from error
     if kernel is None or kernel.ndim != 2 or len(kernel) != kernel.shape[1] or not len(kernel) % 2:

@@ -9,7 +9,7 @@ from jaxtyping import UInt8
 from PIL import Image, ImageDraw
 
 from unknot.core import registry
-from unknot.core.files import write_whole
+from unknot.core.files import write_files
 from unknot.core.text import setting_text
 from unknot.report.html import data_uri, render
 from unknot.report.model import figures, traversals
@@ -52,9 +52,7 @@ def write_gallery(
         facts=describe.facts(first),
     )
     files = {"gallery.png": png(contact_sheet(strips, latents)), "index.html": text.encode()}
-    for name, data in files.items():
-        write_whole(folder / name, data)
-    return [folder / name for name in files]
+    return write_files(folder, files)
 
 
 def _card(run: Run, name: str, latents: Latents, scores: Mapping[str, float]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from unknot.core import dotted, registry, user_classes
-from unknot.core.border import MOST_DIGITS, check_name
+from unknot.core.border import MOST_DIGITS, as_path, check_name
 from unknot.core.dataset import FileSettings
 from unknot.core.errors import ConfigError
 from unknot.core.objective import sampler_of
@@ -182,6 +182,7 @@ def _choice(
         if choice not in registry.names(room) and (entry := entry_for(choice)):
             choice, inner = entry, {"path": choice, **inner}
         if isinstance(path := inner.get("path"), str):
+            as_path("data.path", path)
             # A run must find its file from wherever it is opened.
             inner["path"] = str(Path(path).expanduser().absolute())
         labels = inner.get("labels")

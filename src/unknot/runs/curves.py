@@ -90,11 +90,22 @@ class Curves:
         prefix: str = "curves",
         ended: Mapping[int, int] | None = None,
     ) -> "Curves":
-        """Back from tensors; ``names`` in the order of logging, which files do not keep."""
+        """Back from tensors; ``names`` in the order of logging, which files do not keep.
+
+        Raises:
+            KeyError: One of them is missing.
+            ValueError: They are no table of numbers.
+        """
         if not names:
             return cls()
-        steps = [int(step) for step in tensors[prefix]]
-        columns = {name: list(tensors[f"{prefix}.{name}"]) for name in names}
+        places, logged = tensors[prefix], [tensors[f"{prefix}.{name}"] for name in names]
+        form = len(places), *logged[0].shape[1:2]
+        if places.dtype != torch.int64 or places.ndim != 1 or not len(places):
+            raise ValueError("its steps are no whole numbers.")
+        if any(c.shape != form or c.dtype not in (torch.float64, torch.float32) for c in logged):
+            raise ValueError(f"its values are no numbers of {len(places)} steps.")
+        steps = [int(step) for step in places]
+        columns = {name: list(column) for name, column in zip(names, logged, strict=True)}
         return cls(steps, columns, dict(ended or {}))
 
     def csv(self, seeds: Sequence[int], seen: "Curves | None" = None) -> str:

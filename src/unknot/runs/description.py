@@ -139,7 +139,7 @@ def check_images(dataset: FactorDataset, fingerprint: Sequence[float] | None, wh
         return
     now = dataset.signature()
     same = len(fingerprint) == len(now)
-    if not same or max(abs(a - b) for a, b in zip(fingerprint, now, strict=True)) > CLOSE:
+    if not same or not all(abs(a - b) <= CLOSE for a, b in zip(fingerprint, now, strict=True)):
         raise StoreError(
             f"The images of {dataset.name} are no longer those that were trained on, says {where}; "
             "put those back, or train again in another folder."

@@ -1,13 +1,12 @@
 """Train a finished run for more steps: the run that it would be, had so many been asked for."""
 
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unknot.core.errors import ConfigError, StoreError
-from unknot.core.files import write_whole
+from unknot.core.errors import ConfigError, DamageError, StoreError
+from unknot.core.files import read_whole, write_whole
 from unknot.core.hyper import Schedule, hyper_fields, last_step
 from unknot.core.toml import to_toml
 from unknot.runs import checkpoints, records, status
@@ -77,12 +76,15 @@ def extend_folder(folder: RunFolder, spec: TrainSpec) -> None:
             f"{folder.path} cannot be trained for more: it is not finished, or its checkpoints are "
             "gone. Resume it first, or train again with more steps."
         )
+    if damage := folder.damage():
+        name, what = next(iter(damage.items()))
+        raise DamageError(f"{folder.path / name} {what}. {status.way_back(folder.path)}")
     step, names = record["step"], [entry["id"] for entry in record["members"]]
     new_names = dict(zip(names, spec.ids(), strict=True))
     scores = [r for r in records.read(folder.path) if r.id in new_names]
     moved = [replace(r, id=new_names[r.id], step=r.step or step) for r in scores]
     records.append(folder.path, moved)
-    shutil.copyfile(folder.weights_file, folder.step_file(step))
+    write_whole(folder.step_file(step), read_whole(folder.weights_file))
     facts = {k: v for k, v in record.items() if k not in ("files", "sha256", "format")}
     continues = {"ids": names, "step": step}
     status.write(folder.path, {**facts, "status": "stopped", "continues": continues})

@@ -8,7 +8,7 @@ from unknot.core.border import check_type
 from unknot.core.errors import ConfigError
 from unknot.core.text import shown
 from unknot.metrics import facts
-from unknot.metrics.parts.facts import Facts, check_protocol
+from unknot.metrics.parts.facts import Facts, check_protocol, protocols_for
 
 RECON = "recon"
 """The error of reconstructions, a record like that of a metric."""
@@ -80,5 +80,11 @@ def by_protocol(metrics: Sequence[str], protocol: str) -> dict[str, list[str]]:
     names: dict[str, list[str]] = {}
     for metric in metrics:
         name, mark, wish = metric.partition("@")
+        known = protocols_for(name) if mark and name in registry.names("metrics") else {}
+        if known and wish not in known:
+            check_protocol(wish)
+            raise ConfigError(
+                f"{name} has no protocol '{shown(wish)}'{registry.nearest(wish, [*known])}"
+            )
         names.setdefault(wish if mark else protocol, []).append(name)
     return names

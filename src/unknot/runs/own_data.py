@@ -126,7 +126,9 @@ def data_of_run(source: Any, choice: Choice) -> FactorDataset | None:
         again = {} if isinstance(source, FactorDataset) else {"signals": True}
     dataset = as_dataset(source, again)
     content = getattr(dataset.origin.settings, "content", None)
-    if dataset.origin != choice and (content is None or content != settings.content):
+    if dataset.origin != choice and (
+        content is None or content != getattr(settings, "content", None)
+    ):
         raise DataError(
             f"The data is not that of the run, which was trained on {choice.title}; "
             "give the same images with the same settings."

@@ -7,13 +7,34 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unknot.core.border import parse_json
+from unknot.core.border import check_fit, parse_json
 from unknot.core.checksums import facts_sum
 from unknot.core.errors import DamageError
-from unknot.core.files import inside, write_whole
+from unknot.core.files import inside, os_reason, read_whole, write_whole
 from unknot.runs.status import way_back
 
 FILE = "scores.jsonl"
+FORM = {
+    "id": str,
+    "seed": int,
+    "metric": str,
+    "protocol": {
+        "name": str,
+        "version": int,
+        "seed": int,
+        "rows": int | None,
+        "level": int | float | None,
+        "factors": [str],
+    },
+    "values": {str: int | float},
+    "ceiling": int | float | None,
+    "remarks": [str],
+    "unknot": str,
+    "parts": {str: [int | float]},
+    "part": str | None,
+    "step": int | None,
+}
+"""What each fact of a line is."""
 CHECK = 16
 """Hexadecimal digits of the checksum of a line."""
 
@@ -66,8 +87,10 @@ def read(folder: Path) -> list[Record]:
     if not path.exists():
         return []
     try:
-        return [_parse(line) for line in path.read_text("utf-8").splitlines()]
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+        return [_parse(line) for line in read_whole(path).decode().splitlines()]
+    except OSError as error:
+        raise DamageError(f"{path} cannot be read: {os_reason(error)}.") from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise DamageError(f"{path} is damaged: {error}. {way_back(folder)}") from error
 
 
@@ -80,12 +103,12 @@ def keep_whole(folder: Path) -> int:
         How many were dropped.
     """
     path = inside(folder, FILE)
-    lines = path.read_text("utf-8", errors="replace").splitlines()
+    lines = read_whole(path).decode(errors="replace").splitlines()
     sound = []
     for line in lines:
-        with contextlib.suppress(ValueError, TypeError, AttributeError):
+        with contextlib.suppress(ValueError, LookupError, TypeError, AttributeError):
             sound.append(_parse(line))
-    write_whole(inside(folder, f"{FILE}.damaged"), path.read_bytes())
+    write_whole(inside(folder, f"{FILE}.damaged"), read_whole(path))
     _write(folder, sound)
     return len(lines) - len(sound)
 
@@ -96,6 +119,9 @@ def _parse(line: str) -> Record:
     check = facts.pop("check", None)
     if check is not None and check != facts_sum(facts)[:CHECK]:
         raise ValueError("a line is not what was written")
+    check_fit(facts, FORM)
+    if "name" not in facts["protocol"]:
+        raise ValueError("a protocol has no name")
     return Record(**facts)
 
 

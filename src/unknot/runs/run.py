@@ -10,11 +10,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from unknot.core.border import as_path, check_type
-from unknot.core.dataset import FactorDataset
+from unknot.core.border import as_path, check_type, check_whole
+from unknot.core.dataset import FactorDataset, as_rows
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache, Representation
+from unknot.core.text import shown
 from unknot.engine import encode
 from unknot.losses.likelihood import activate, likelihood_of
 from unknot.runs.context import part_rows
@@ -84,9 +85,7 @@ class Run:
         Raises:
             ConfigError: There is no such model.
         """
-        count = len(self.training.ids)
-        if not 0 <= index < count:
-            raise ConfigError(f"The run has models 0 .. {count - 1}; got {index}.")
+        index = check_whole("The number of a model", index, 0, len(self.training.ids) - 1)
         return type(self)(self.training.member(index))
 
     @property
@@ -151,7 +150,11 @@ class Run:
         """
         members, latents = len(self.spec.seed_list), self.spec.net.settings.latents
         check_type("z", z, Tensor, np.ndarray)
+        if isinstance(z, np.ndarray) and z.dtype.kind not in "fiu":
+            raise DataError(f"Codes must be real numbers; got {z.dtype}.")
         z = torch.as_tensor(z)
+        if z.is_complex():
+            raise DataError(f"Codes must be real numbers; got {z.dtype}.")
         # Codes of all members may be those of a diverged one, whose images are then no numbers.
         if z.ndim == 2 and not bool(z.isfinite().all()):
             raise DataError("Codes must not hold NaN or infinite values.")
@@ -195,7 +198,9 @@ class Run:
                     f"The grid has {len(self.dataset):,} points; ask for the codes of some rows."
                 )
             index = torch.arange(len(self.dataset))
-        return self.posteriors(index).mean
+        if (rows := as_rows(index)).ndim != 1:
+            raise ShapeError(f"Expected a list of row numbers; got {shown(index)}.")
+        return self.posteriors(rows).mean
 
     def representations(self) -> list[Representation]:
         """Each member's codes by grid point.

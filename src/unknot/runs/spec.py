@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal
 
 from unknot.core import dotted
@@ -299,6 +299,9 @@ def settings_table(settings: Any) -> dict[str, Any]:
     if not is_dataclass(settings) or isinstance(settings, type):
         raise ConfigError(f"Settings must be a dataclass; got {settings!r}.")
     values = {f.name: getattr(settings, f.name) for f in fields(settings)}
+    for f in fields(settings):  # or the file would say nothing of it, and the default be taken
+        if values[f.name] is None and f.default is not None and f.default is not MISSING:
+            raise ConfigError(f"{type(settings).__name__}.{f.name} must have a value; got None.")
     if isinstance(settings, Schedule):
         values = {name: value for name, value in values.items() if value != WHOLE_RUN}
     return {name: plain_value(value) for name, value in values.items() if value is not None}

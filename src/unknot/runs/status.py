@@ -9,13 +9,44 @@ from typing import Any
 import torch
 
 import unknot
-from unknot.core.border import parse_json
+from unknot.core.border import check_fit, parse_json
 from unknot.core.checksums import bytes_sum, facts_sum, file_sum
 from unknot.core.errors import DamageError, StoreError
-from unknot.core.files import inside, write_whole
+from unknot.core.files import inside, read_whole, write_whole
 
 FORMAT = 2
 FILE = "status.json"
+FORM = {
+    "status": ("running", "stopped", "done", "diverged"),
+    "step": int,
+    "steps": int,
+    "seconds": int | float,
+    "device": str,
+    "weights": str,
+    "curves": [str],
+    "validation": [str],
+    "members": [
+        {
+            "id": str,
+            "seed": int,
+            "status": str,
+            "diverged_at": int | None,
+            "stopped_at": int,
+            "best_at": int | None,
+            "last": {str: int | float | None},
+        }
+    ],
+    "versions": dict,
+    "files": {str: {"sha256": str, "bytes": int}},
+    "data": {"place": str, "name": str, "fingerprint": [int | float]},
+    "settings": [dict],
+    "settings_of": [int],
+    "lone": bool,
+    "archived": {"weights": ("half", "full", "none")},
+    "continues": {"ids": [str], "step": int},
+    "hub": {"name": str, "revision": str},
+}
+"""What each fact is; those that are not named may be anything."""
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -24,16 +55,20 @@ def read(folder: Path) -> dict[str, Any]:
     if not file.exists():
         return {}
     try:
-        facts = parse_json(file.read_bytes())
+        facts = parse_json(read_whole(file))
         _ = [(member["id"], member["diverged_at"]) for member in facts["members"]]
         number, checksum = facts.get("format", 1), facts.pop("sha256", None)
         files = facts.get("files", {})
-        _ = [(str(name), files[name]["sha256"], int(files[name]["bytes"])) for name in files]
+        _ = [(files[name]["sha256"], files[name]["bytes"]) for name in files]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = str(error) if isinstance(error, OSError | ValueError) else "it is no status"
         raise DamageError(f"{file} is damaged: {reason}. {way_back(folder)}") from error
     if number != FORMAT:
         raise StoreError(f"{file} has format {number}; this version reads format {FORMAT}.")
+    try:
+        check_fit(facts, FORM)
+    except ValueError as error:
+        raise DamageError(f"{file} is damaged: {error}. {way_back(folder)}") from error
     if checksum is not None and checksum != facts_sum(facts):
         raise DamageError(f"{file} is damaged: its checksum is another. {way_back(folder)}")
     return dict(facts)
@@ -67,7 +102,7 @@ def read_file(folder: Path, name: str, record: Mapping[str, Any]) -> bytes:
         record: What the status says; one written before there were checksums says nothing of them.
     """
     try:
-        data = inside(folder, name).read_bytes()
+        data = read_whole(inside(folder, name))
     except OSError as error:
         raise DamageError(f"{folder / name} cannot be read. {way_back(folder)}") from error
     listed = record.get("files", {}).get(name)

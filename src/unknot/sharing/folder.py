@@ -16,7 +16,7 @@ from unknot.core import noise
 from unknot.core.border import as_path, parse_json
 from unknot.core.checksums import file_sum
 from unknot.core.errors import ConfigError, StoreError
-from unknot.core.files import atomic_path, check_folder
+from unknot.core.files import atomic_path, check_folder, read_whole
 from unknot.report.model.latents import check_member, measure_latents, sample_rows
 from unknot.report.model.views import traversal_view
 from unknot.report.style import png
@@ -77,12 +77,9 @@ def export(
     """
     path = as_path("path", path)
     check_license(license)
-    check_member(run, member)
+    check_exportable(run, member)
     check_target(path, overwrite=overwrite)
-    if member in run.diverged:
-        raise ConfigError(f"Seed {run.spec.seed_list[member]} diverged; it cannot be exported.")
-    if not run.training.finished:
-        raise ConfigError("The run is not finished; resume it before it is exported.")
+    path = path.resolve() if path.is_dir() else path  # a link to a folder stays one
     if onnx and not is_available():
         raise ConfigError(MISSING)
     lone = run if run.spec.lone else run.member(member)
@@ -121,6 +118,19 @@ def export(
     return Exported(path, errors, tuple(notes))
 
 
+def check_exportable(run: Run, member: int) -> None:
+    """Refuse a model that is not trained to its end.
+
+    Raises:
+        ConfigError: There is no such model, or it is not.
+    """
+    check_member(run, member)
+    if member in run.diverged:
+        raise ConfigError(f"Seed {run.spec.seed_list[member]} diverged; it cannot be exported.")
+    if not run.training.finished:
+        raise ConfigError("The run is not finished; resume it before it is exported.")
+
+
 def check_target(path: Path, *, overwrite: bool) -> None:
     """Refuse a folder with anything but a model that was exported before.
 
@@ -129,7 +139,7 @@ def check_target(path: Path, *, overwrite: bool) -> None:
     """
     check_folder(path)
     config = path / CONFIG
-    ours = exported_files(config.read_bytes()) if config.is_file() else set()
+    ours = exported_files(read_whole(config)) if config.is_file() else set()
     files = (file for file in path.rglob("*") if file.is_symlink() or not file.is_dir())
     for file in files:
         name = file.relative_to(path).as_posix()

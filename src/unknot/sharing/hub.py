@@ -18,12 +18,19 @@ import unknot
 from unknot.core.border import parse_json
 from unknot.core.checksums import bytes_sum
 from unknot.core.errors import ConfigError, DamageError, DownloadError, StoreError, UnknotError
-from unknot.core.files import write_whole
+from unknot.core.files import read_whole, write_whole
 from unknot.core.text import shorten, shown
-from unknot.runs import status
+from unknot.runs import records, status
 from unknot.runs.run import Run
-from unknot.sharing.card import UNKNOWN
-from unknot.sharing.folder import CONFIG, RUN, Exported, export, exported_files
+from unknot.sharing.card import UNKNOWN, check_license
+from unknot.sharing.folder import (
+    CONFIG,
+    RUN,
+    Exported,
+    check_exportable,
+    export,
+    exported_files,
+)
 from unknot.studies.archive.members import NAMES
 from unknot.studies.archive.reading import scratch_folder
 
@@ -84,10 +91,14 @@ def push(
         DownloadError: The hub refused, or could not be reached.
     """
     check_name(name)
+    check_license(license)
+    check_exportable(run, member)
     hub, errors = _client()
-    with _readable_errors(errors, name), tempfile.TemporaryDirectory(prefix="unknot-") as scratch:
-        api = hub.HfApi(library_name="unknot", library_version=unknot.__version__)
+    api = hub.HfApi(library_name="unknot", library_version=unknot.__version__)
+    with _readable_errors(errors, name):
         there = _files_there(errors, api, name)
+        ours = _exported_there(hub, name, there or set())
+    with tempfile.TemporaryDirectory(prefix="unknot-") as scratch:
         exported = export(
             run,
             Path(scratch) / name.rpartition("/")[2],
@@ -98,22 +109,23 @@ def push(
         )
         facts = parse_json((exported.path / CONFIG).read_bytes())
         written = {CONFIG, *facts["files"]}
-        ours = _exported_there(hub, name, there or set())
         if taken := sorted((there or set()) & written - ours):
             raise StoreError(
                 f"{name} on the hub holds {taken[0]}, which no export of unknot wrote; choose "
                 "another name, or remove it there."
             )
-        if there is None:
-            api.create_repo(name, private=private)
-        commit = api.upload_folder(
-            repo_id=name,
-            folder_path=exported.path,
-            commit_message=f"Model exported by unknot {unknot.__version__}",
-            delete_patterns=sorted(ours - written),
-        )
+        with _readable_errors(errors, name):
+            if there is None:
+                api.create_repo(name, private=private)
+            commit = api.upload_folder(
+                repo_id=name,
+                folder_path=exported.path,
+                commit_message=f"Model exported by unknot {unknot.__version__}",
+                delete_patterns=sorted(ours - written),
+            )
+            revision, address = str(commit.oid), f"{api.endpoint}/{name}"
     sha256 = facts["files"]["model.safetensors"]["sha256"]
-    return Pushed(name, f"{api.endpoint}/{name}", str(commit.oid), sha256, exported)
+    return Pushed(name, address, revision, sha256, exported)
 
 
 def fetch(address: str) -> Fetched:
@@ -143,19 +155,36 @@ def fetch(address: str) -> Fetched:
             )
         )
         files = [file for file in (snapshot / RUN).glob("*") if NAMES["run"].fullmatch(file.name)]
-        content = {file.name: file.read_bytes() for file in files}
+        content = {file.name: read_whole(file) for file in files}
     if missing := [file for file in NEEDED if file not in content]:
         raise StoreError(f"{name} on the hub is no model of unknot: it has no {RUN}/{missing[0]}.")
     folder = scratch_folder() / f"hub-{bytes_sum(address.encode())[:16]}-{snapshot.name}" / RUN
     for file, data in content.items():
         write_whole(folder / file, data)
-    record = status.read(folder)
-    status.write(folder, {**record, "hub": {"name": name, "revision": snapshot.name}})
+    _check_files(folder, name)
+    record = {**status.read(folder), "hub": {"name": name, "revision": snapshot.name}}
+    status.write(folder, record)
     sha256 = bytes_sum(content["weights.safetensors"])
-    listed = record.get("files", {}).get("weights.safetensors", {}).get("sha256")
-    if listed != sha256:
-        raise DamageError(f"{name} on the hub is damaged: its weights are not what was written.")
     return Fetched(folder, name, snapshot.name, sha256)
+
+
+def _check_files(folder: Path, name: str) -> None:
+    """Refuse a model of which a file is not what its status says; nobody can repair it here."""
+    try:
+        record = status.read(folder)
+        damaged = [*status.damage(folder, record), *{*NEEDED[2:]} - {*record.get("files", {})}]
+    except StoreError as error:
+        raise DamageError(
+            f"{name} on the hub is damaged: its {status.FILE} cannot be read."
+        ) from error
+    try:
+        records.read(folder)
+    except DamageError:
+        damaged.append(records.FILE)
+    if damaged:
+        raise DamageError(
+            f"{name} on the hub is damaged: its {damaged[0]} is not what was written."
+        )
 
 
 def check_name(name: Any) -> None:
@@ -186,7 +215,7 @@ def _exported_there(hub: Any, name: str, there: set[str]) -> set[str]:
     """Files of a model that was exported to a repository before."""
     if CONFIG not in there:
         return set()
-    files = there & exported_files(Path(hub.hf_hub_download(name, CONFIG)).read_bytes())
+    files = there & exported_files(read_whole(Path(hub.hf_hub_download(name, CONFIG))))
     return {file for file in files if re.fullmatch(r"[\w./-]+", file)}  # no pattern of the client
 
 
@@ -216,13 +245,15 @@ def _readable_errors(errors: Any, name: str) -> Iterator[None]:
         code = getattr(getattr(error, "response", None), "status_code", None)
         if code in (401, 403):
             raise ConfigError(
-                f"The hub does not let you write {name}; log in with `hf auth login`."
+                f"The hub refuses you {name}; log in with `hf auth login`."
             ) from error
         raise DownloadError(f"The hub refused {name}: {shorten(str(error), 200)}.") from error
     except Exception as error:
         package = type(error).__module__.partition(".")[0]
         if isinstance(error, OSError) or package.startswith("httpx"):
             raise DownloadError(
-                f"The hub cannot be reached: {shorten(str(error), 200)}."
+                f"The hub cannot be reached: {shorten(str(error), 200).rstrip('.')}."
             ) from error
-        raise
+        # Only calls of the client are inside: it was given something that it does not expect.
+        reason = shorten(f"{type(error).__name__}: {error}", 200).rstrip(".")
+        raise DownloadError(f"The hub's answer cannot be read: {reason}.") from error

@@ -57,6 +57,7 @@ def merge(folders: Sequence[Path], out: Path) -> None:
     check_folder(out)
     if out.is_dir() and any(out.iterdir()):
         raise StoreError(f"{out} is not an empty folder; choose another with --out.")
+    out = out.resolve() if out.is_dir() else out  # a link to a folder stays one
     with ExitStack() as stack:
         stores = [_open(folder, stack) for folder in folders]
         file = _one_file(stores)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unknot.core.checksums import file_sum
 from unknot.core.errors import DamageError, StoreError, WriteError
-from unknot.core.files import refuse_links, unpack_hint, write_whole
+from unknot.core.files import read_whole, refuse_links, unpack_hint, write_whole
 from unknot.runs import lock
 from unknot.studies.database import (
     DAMAGE,
@@ -49,7 +49,7 @@ def _check_seal(folder: Path) -> None:
     """Refuse records that changed since the last driver left."""
     seal = folder / SEAL
     try:
-        before = seal.read_text(encoding="ascii", errors="replace")
+        before = read_whole(seal).decode("ascii", "replace")
         if before == file_sum(folder / FILE):
             return
         # A driver that begins in this moment removes it.

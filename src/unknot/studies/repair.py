@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from unknot.core.errors import DamageError, StoreError
-from unknot.core.files import write_whole
+from unknot.core.files import read_whole, write_whole
 from unknot.runs import repair as run_repair
 from unknot.runs.folder import RunFolder
 from unknot.runs.repair import Fault
@@ -70,7 +70,7 @@ def _of_text(folder: Path, stored: str) -> Iterator[Fault]:
     file = folder / TEXT
     remedy = f"written again from {FILE}"
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_whole(file).decode("utf-8-sig")
         if text != stored:
             StudyFile.parse(text)
     except FileNotFoundError:

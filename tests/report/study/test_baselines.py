@@ -103,3 +103,16 @@ def test_the_study_file_names_them(tmp_path):
     (tmp_path / "table.csv").write_text(csv_text(study(2)))
     with pytest.raises(ConfigError, match="did you mean 'beta_vae'"):
         study_source.read(tmp_path / "table.csv", baselines=["beta_vea"])
+
+
+def test_baselines_that_one_would_take_the_place_of_are_refused(tmp_path):
+    with pytest.raises(ConfigError, match="The baseline of mig is given twice"):
+        baselines(TABLE, ["mig=0.1", "mig=0.2"])
+    for folder, mig in (("a", 0.5), ("b", 0.7)):
+        (tmp_path / folder).mkdir()
+        line = {"objective": "other", "seed": 0, "mig": mig}
+        (tmp_path / folder / "runs.csv").write_text(csv_text([line, {**line, "seed": 1}]))
+    (tmp_path / "runs.csv").write_text(csv_text(rows()))
+    both = [f"{tmp_path}/{folder}/runs.csv:other" for folder in "ab"]
+    with pytest.raises(ConfigError, match="Two baselines are called 'other of runs'"):
+        study_source.read(tmp_path / "runs.csv", baselines=both)

@@ -84,7 +84,7 @@ def run(
     `unknot study run three-betas.toml --backend slurm --device cuda --backend-option partition=gpu`
     """
     from unknot.cli import interrupts
-    from unknot.cli.screen import say
+    from unknot.cli.screen import say, stderr
     from unknot.cli.study.board import watching
     from unknot.cli.study.status import print_status
     from unknot.core.errors import ConfigError
@@ -137,7 +137,7 @@ def run(
     except (KeyboardInterrupt, Stopped):
         interrupts.requested.clear()
         same = f" --backend {backend}" * (backend != "local") + " --skip-missing" * skip_missing
-        typer.echo(f"Stopped. Resume with: unknot study run {folder}{same}", err=True)
+        stderr.print(f"Stopped. Resume with: unknot study run {folder}{same}", soft_wrap=True)
         raise typer.Exit(interrupts.STOPPED) from None
     print_status(done, json)
     failures = done.status()["failures"]

@@ -42,7 +42,7 @@ def table(
     """
     from unknot.cli.screen import print_json, say
     from unknot.core.csv_files import csv_text
-    from unknot.core.errors import StoreError
+    from unknot.core.errors import ConfigError, StoreError
     from unknot.core.files import write_whole
     from unknot.studies import export
     from unknot.studies.study import Study
@@ -50,6 +50,8 @@ def table(
     for path in filter(None, (csv, parquet)):
         if path.exists() and path.suffix not in TABLES:
             raise StoreError(f"{path} is there already and is no table; choose another name.")
+    if parquet and parquet.suffix in TABLES[:-1]:
+        raise ConfigError(f"The name of a Parquet file ends in .parquet; got {parquet}.")
     source = Study.open(study)
     rows = source.table(dropped=dropped)
     if csv:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from unknot.core.errors import DataError
-from unknot.core.files import os_reason
+from unknot.core.files import os_reason, read_whole
 from unknot.data.parts import shelf
 from unknot.data.parts.decoding import (
     ENDINGS,
@@ -73,7 +73,7 @@ def folder_pictures(path: Path, limit: int | None) -> Pictures:
         if row in no_files:
             return b""
         try:
-            return (path / names[row]).read_bytes()
+            return read_whole(path / names[row])
         except OSError as error:
             raise DataError(f"Cannot read '{path / names[row]}': {os_reason(error)}.") from error
 

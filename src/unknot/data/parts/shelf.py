@@ -17,7 +17,7 @@ import numpy as np
 
 from unknot.core.border import parse_json
 from unknot.core.errors import WriteError
-from unknot.core.files import atomic_path
+from unknot.core.files import atomic_path, read_whole
 from unknot.data.parts import cache
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -104,7 +104,7 @@ def recall_facts(key: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]
     """
     try:
         path = _folder(USERS) / f"{key}.json"
-        record: dict[str, Any] = parse_json(path.read_bytes())
+        record: dict[str, Any] = parse_json(read_whole(path))
     except (OSError, ValueError, WriteError):
         record = find()
         try:
@@ -118,7 +118,7 @@ def recall_facts(key: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]
 def _open(path: Path) -> Entry | None:
     """An entry that is there in full, as far as its size tells."""
     try:
-        facts = parse_json((path / FACTS).read_bytes())
+        facts = parse_json(read_whole(path / FACTS))
         pixels = np.memmap(path / PIXELS, facts["dtype"], "r").reshape(facts["shape"])
     except (OSError, ValueError, KeyError, TypeError):
         return None

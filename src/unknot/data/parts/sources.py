@@ -10,7 +10,7 @@ from typing import Any
 
 from unknot.core.border import parse_json
 from unknot.core.errors import DataError, WriteError
-from unknot.core.files import write_whole
+from unknot.core.files import read_whole, write_whole
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def write_record(path: Path, sha256: str) -> None:
 def read_note(path: Path) -> dict[str, object]:
     """A small note of ours; empty if it is not there or not whole."""
     try:
-        value = parse_json(path.read_bytes())
+        value = parse_json(read_whole(path))
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -1,17 +1,21 @@
 """Tables of numbers: one row each, from CSV and Parquet files, arrays and data frames."""
 
+import csv
 import hashlib
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from unknot.core.border import NUMBER
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError
 from unknot.core.factor_table import FactorTable, Space, fill_grid
-from unknot.core.files import os_reason
+from unknot.core.files import open_file, os_reason
 from unknot.core.labels import clean_names
 from unknot.core.registry import nearest
 from unknot.core.text import shown
@@ -26,6 +30,10 @@ from unknot.data.parts.values import SparseValues, Values, is_sparse, sparse_row
 
 TEXTS = (".csv", ".tsv")
 NAMES_SHOWN = 5
+TOO_LARGE = (
+    "Column '{column}' of {name} has missing, infinite or too large values; fill them in or leave "
+    "the column out."
+)
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,8 @@ def table_of(source: Any, name: str, columns: tuple[str, ...] = ()) -> Table:
         if texts:
             first = ", ".join(texts[:NAMES_SHOWN]) + (", ..." if len(texts) > NAMES_SHOWN else "")
             note = f"left out as no numbers: {first}"
+        if any(kind.kind == "c" for kind in numbers.dtypes):
+            raise DataError(f"{name} has complex numbers, which are no columns of a table.")
         columns = tuple(str(column) for column in numbers.columns)
         source = numbers.to_numpy(np.float64, na_value=np.nan)
     if source.ndim != 2 or 0 in source.shape or source.dtype.kind not in "buif":
@@ -130,10 +140,7 @@ def table_of(source: Any, name: str, columns: tuple[str, ...] = ()) -> Table:
         fine = np.isfinite(values).all(0)
     if not fine.all():
         column = columns[int(np.argmin(fine))]
-        raise DataError(
-            f"Column '{column}' of {name} has missing, infinite or too large values; "
-            "fill them in or leave the column out."
-        )
+        raise DataError(TOO_LARGE.format(column=column, name=name))
     return Table(values, columns, _hash(values, columns), note)
 
 
@@ -142,7 +149,10 @@ def _check_numbers(texts: Any, name: str) -> None:
     import pandas as pd
 
     for column in texts.select_dtypes(include=["object", "string"]).columns:
-        numbers = pd.to_numeric(texts[column], errors="coerce").notna()
+        try:
+            numbers = pd.to_numeric(texts[column], errors="coerce").notna()
+        except OverflowError as error:  # of whole numbers with hundreds of digits
+            raise DataError(TOO_LARGE.format(column=column, name=name)) from error
         cells = texts[column][~numbers & texts[column].notna()]
         if len(cells) and int(numbers.sum()) > len(cells):
             raise DataError(
@@ -250,6 +260,22 @@ def _with_names(frame: Any) -> Any:
     raise ValueError("its first line has numbers, and should have names of columns.")
 
 
+def _check_width(path: Path, separator: str) -> None:
+    """Refuse rows of one cell more than the first line, if that is a number.
+
+    pandas takes first cells without a name as names of the rows, which R writes; numbers may as
+    well be the first column, and every other would move by one.
+    """
+    with open_file(path) as file:
+        lines = csv.reader(io.TextIOWrapper(file, "utf-8", errors="replace"), delimiter=separator)
+        try:
+            head, row = [*islice((line for line in lines if line), 2)]
+        except (ValueError, csv.Error):  # there are no rows, or pandas says what is wrong with them
+            return
+    if len(row) == len(head) + 1 and NUMBER.fullmatch(row[0].strip()):
+        raise ValueError("its rows are longer than its first line; name each column there.")
+
+
 def read_frame(path: Path) -> Any:
     """A text or Parquet file as a data frame."""
     import pandas as pd
@@ -257,6 +283,7 @@ def read_frame(path: Path) -> Any:
     try:
         if path.suffix.lower() in TEXTS:
             separator = "\t" if path.suffix.lower() == ".tsv" else ","
+            _check_width(path, separator)
             return _with_names(pd.read_csv(path, sep=separator))
         arrow, parquet = parquet_modules()
     except OSError as error:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unknot.core.errors import DataError
-from unknot.core.files import os_reason
+from unknot.core.files import os_reason, read_whole
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def open_tree(path: Path, what: str) -> Iterator[Tree]:
         if path.is_dir():
             files = sorted(p for p in path.rglob("*") if p.is_file())
             names = tuple(p.relative_to(path).as_posix() for p in files)
-            yield Tree(names, lambda name: (path / name).read_bytes())
+            yield Tree(names, lambda name: read_whole(path / name))
         elif zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 yield Tree(tuple(n for n in archive.namelist() if n[-1] != "/"), archive.read)

@@ -9,6 +9,7 @@ from torch import nn
 
 from unknot.core import registry
 from unknot.core.architecture import Shape
+from unknot.core.border import check_type, check_whole
 from unknot.core.errors import ConfigError, ShapeError
 
 MOST_LATENTS = 1_000_000
@@ -16,12 +17,14 @@ MOST_LATENTS = 1_000_000
 
 def check_latents(latents: int) -> None:
     """Refuse a net without latent dimensions, or with more than any machine holds."""
-    if not 1 <= latents <= MOST_LATENTS:
-        raise ConfigError(f"net.latents must be from 1 to {MOST_LATENTS:,}; got {latents}.")
+    check_whole("net.latents", latents, 1, MOST_LATENTS)
 
 
 def check_hidden(hidden: Sequence[int]) -> None:
     """Refuse hidden layers without units."""
+    check_type("net.hidden", hidden, tuple, list)
+    for width in hidden:
+        check_type("A width of net.hidden", width, int)
     if any(width < 1 for width in hidden):
         raise ConfigError(f"net.hidden must be widths of 1 or more; got {list(hidden)}.")
 

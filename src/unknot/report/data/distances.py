@@ -15,7 +15,7 @@ from matplotlib.ticker import PercentFormatter
 from torch import Tensor
 
 from unknot.core.dataset import FactorDataset
-from unknot.core.files import write_whole
+from unknot.core.files import write_files
 from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache
 from unknot.core.text import compact
@@ -301,6 +301,4 @@ def write(folder: Path, figures: Mapping[str, Figure], matrices: Matrices) -> li
     np.savez(data, **arrays)  # type: ignore[arg-type]
     files = {f"{name}.png": png(figure) for name, figure in figures.items()}
     files["distances.npz"] = data.getvalue()
-    for name, content in files.items():
-        write_whole(folder / name, content)
-    return [folder / name for name in files]
+    return write_files(folder, files)

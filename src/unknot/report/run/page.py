@@ -9,7 +9,7 @@ import numpy as np
 
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import ShapeError
-from unknot.core.files import write_whole
+from unknot.core.files import write_files, write_whole
 from unknot.core.places import without_folders
 from unknot.core.text import number
 from unknot.core.toml import to_toml
@@ -76,9 +76,7 @@ def write_pictures(
         files["curves.png"] = png(figures.curves_figure(curves, run.training.validation))
     if scored := step_scores(run):
         files["scores.png"] = png(step_scores_figure(scored))
-    for name, data in files.items():
-        write_whole(folder / name, data)
-    return [folder / name for name in files]
+    return write_files(folder, files)
 
 
 def write_page(

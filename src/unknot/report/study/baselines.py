@@ -74,9 +74,17 @@ def baselines(
     for text in dict.fromkeys(texts):
         if others and text in others:
             data = next(iter(results.by_data))
-            values |= {b.name: b.values for b in others[text].baselines(data, scores)}
+            found = {b.name: b.values for b in others[text].baselines(data, scores)}
+            if twice := [name for name in found if values.get(name, found[name]) != found[name]]:
+                raise ConfigError(
+                    f"Two baselines are called '{twice[0]}'; rename one of the studies."
+                )
+            values |= found
         elif "=" in text:
-            values["given"] = {**values.get("given", {}), **dict([_number(text, scores)])}
+            score, value = _number(text, scores)
+            if score in (given := values.get("given", {})):
+                raise ConfigError(f"The baseline of {score} is given twice; leave one of them out.")
+            values["given"] = {**given, score: value}
         else:
             values[text] = _means(results, text, scores)
     if len(values) > len(DASHES):

@@ -157,7 +157,7 @@ class FigureFolder:
 
     def add(self, name: str, data_figure: DataFigure) -> PageFigure:
         """Write a figure as PNG, SVG and CSV, and give it for the page."""
-        files = data_figure.save(self.folder / FIGURES, name)
+        files = data_figure.save(inside(self.folder, FIGURES), name)
         self.files.extend(files)
         width = float(data_figure.figure.get_size_inches()[0])
         return PageFigure(
@@ -170,7 +170,7 @@ class FigureFolder:
 
     def file(self, name: str, data: bytes) -> str:
         """Write a file beside the figures; gives its name."""
-        path = inside(self.folder / FIGURES, name)
+        path = inside(self.folder, FIGURES, name)
         write_whole(path, data)
         self.files.append(path)
         return name

@@ -17,7 +17,7 @@ from unknot.analysis.plain_table import numbers
 from unknot.core.border import parse_json
 from unknot.core.errors import UnknotError, WriteError
 from unknot.core.factor_table import FactorTable, Space
-from unknot.core.files import write_whole
+from unknot.core.files import read_whole, write_whole
 from unknot.data.parts import cache
 from unknot.metrics.parts.chance import Chance, has_chance_level, measure_chance
 from unknot.metrics.parts.facts import protocols_for
@@ -130,7 +130,7 @@ def chance_level(
 
 def _read(file: Path | None) -> Levels | None:
     try:
-        facts = parse_json(file.read_text("utf-8")) if file else None
+        facts = parse_json(read_whole(file)) if file else None
         return None if facts is None else {k: Chance(**v) for k, v in facts.items()}
     except (OSError, ValueError, TypeError, AttributeError, UnknotError):
         return None

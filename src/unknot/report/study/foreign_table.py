@@ -18,7 +18,7 @@ from unknot.core import registry
 from unknot.core.border import LONGEST_TEXT
 from unknot.core.csv_files import read_table
 from unknot.core.errors import DataError
-from unknot.core.files import open_file
+from unknot.core.files import open_file, os_reason
 from unknot.core.text import plain, shown
 
 TERMS = ("recon", "kl", "loss")
@@ -124,6 +124,6 @@ def is_published(file: Path) -> bool:
     try:
         with open_file(file) as opened:
             head = opened.readline(LONGEST_TEXT).decode("utf-8-sig", "replace")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"Cannot read the table {file}: {error}.") from error
+    except OSError as error:
+        raise DataError(f"Cannot read the table {file}: {os_reason(error)}.") from error
     return "model_num" in head and "model_name" in head

@@ -16,7 +16,7 @@ from unknot.analysis.documents import Document
 from unknot.analysis.intervals import FEW, LEVEL, describe_coverage
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import DamageError
-from unknot.core.files import write_whole
+from unknot.core.files import inside, write_whole
 from unknot.metrics import reading
 from unknot.report.html import render
 from unknot.report.study import text
@@ -80,7 +80,7 @@ def write_report(
 
         results, chance = with_chance(study, results, say)
     counts = text.count_runs(results)
-    write_whole(folder / FIGURES / "runs.csv", csv_text(_records(results.table)).encode())
+    write_whole(inside(folder, FIGURES, "runs.csv"), csv_text(_records(results.table)).encode())
     several = len(results.by_data) > 1
     parts, pages = dict[str, Part](), dict[str, dict[str, Any]]()
     for data, of_data in results.by_data.items():

@@ -152,9 +152,9 @@ def read(
 def _other_runs(text: str, source: Source) -> OtherRuns | None:
     """The runs of another study or table that a baseline names, and perhaps an objective of it."""
     before, _, after = text.rpartition(":")
-    places = {text: "", before: after} if before else {text: ""}
+    places = {text: "", before: after} if before and after else {text: ""}
     for place, name in places.items():
-        if Path(place).is_dir() or place.endswith(".csv"):
+        if place and (Path(place).is_dir() or place.endswith(".csv")):
             other = read(Path(place))
             ours, theirs = source.protocol, other.protocol
             if None not in (ours, theirs) and ours != theirs:

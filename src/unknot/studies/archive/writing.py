@@ -21,7 +21,7 @@ from unknot.core.border import as_path
 from unknot.core.checksums import bytes_sum
 from unknot.core.dotted import leaves
 from unknot.core.errors import ConfigError, StoreError, WriteError
-from unknot.core.files import atomic_path, inside, refuse_links
+from unknot.core.files import atomic_path, inside, read_whole, refuse_links
 from unknot.core.places import place_fields, without_folders
 from unknot.core.registry import Room, get, nearest
 from unknot.core.text import shown
@@ -152,7 +152,7 @@ class _Writer:
         self.add(prefix + status.FILE, status.text(self.plain_record(record)))
         records.read(path)  # refuses damaged lines
         if (path / records.FILE).is_file():
-            self.add(prefix + records.FILE, inside(path, records.FILE).read_bytes())
+            self.add(prefix + records.FILE, read_whole(inside(path, records.FILE)))
         if folder.spec_file.is_file():
             text = read_text(inside(path, folder.spec_file.name))
             table = parse_toml(text, str(folder.spec_file))

@@ -12,7 +12,7 @@ from typing import Any
 
 import unknot
 from unknot.core.errors import ConfigError, DamageError, StoreError
-from unknot.core.files import check_folder, write_whole
+from unknot.core.files import check_folder, read_whole, write_whole
 from unknot.nets.parts import given_modules
 from unknot.runs import config, lock
 from unknot.runs.folder import RunFolder
@@ -224,7 +224,7 @@ def _name(file: Path) -> str:
 def _folder_text(folder: Path, stored: str) -> str:
     """The study file of a folder, which its owner may have changed."""
     try:
-        return (folder / "study.toml").read_text(encoding="utf-8")
+        return read_whole(folder / "study.toml").decode("utf-8-sig")
     except FileNotFoundError:
         return stored
     except (OSError, UnicodeDecodeError) as error:

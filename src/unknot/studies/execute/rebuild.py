@@ -11,7 +11,7 @@ from typing import Any
 import unknot
 from unknot.core import dotted
 from unknot.core.errors import DamageError, StoreError, UnknotError
-from unknot.core.files import atomic_path
+from unknot.core.files import atomic_path, read_whole
 from unknot.runs import config, lock, records
 from unknot.runs.folder import RunFolder
 from unknot.studies.database import FILE, SEAL, TEXT
@@ -78,7 +78,7 @@ def any_population(folder: Path) -> bool:
 def _text(folder: Path) -> str:
     """The study file; if it is lost, what the damaged records say of it, if they can be read."""
     with contextlib.suppress(OSError, UnicodeDecodeError, UnknotError):
-        text = (folder / TEXT).read_text(encoding="utf-8")
+        text = read_whole(folder / TEXT).decode("utf-8-sig")
         StudyFile.parse(text)
         return text
     with contextlib.suppress(sqlite3.Error, StoreError):

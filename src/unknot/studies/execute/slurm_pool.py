@@ -41,7 +41,7 @@ import unknot
 from unknot.core.border import parse_json
 from unknot.core.checksums import bytes_sum
 from unknot.core.errors import ConfigError, StoreError, UnknotError
-from unknot.core.files import write_whole
+from unknot.core.files import read_whole, write_whole
 from unknot.runs.folder import RunFolder
 from unknot.runs.training import Stopped
 from unknot.studies.execute.backends import Backend
@@ -375,7 +375,7 @@ def _last_words(job: Any) -> str:
 def _read(path: Path) -> dict[str, Any]:
     """A file of ours; nothing where there is none."""
     try:
-        facts: dict[str, Any] = parse_json(path.read_bytes())
+        facts: dict[str, Any] = parse_json(read_whole(path))
     except (OSError, ValueError):
         return {}
     return facts

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from unknot.analysis import Results
-from unknot.core.files import file_stem, inside, write_whole
+from unknot.core.files import file_stem, write_files
 from unknot.report.study.boxes import describe_missing
 from unknot.report.study.figures import spread, swept_value
 from unknot.report.study.paper.latex import escape
@@ -23,7 +23,8 @@ LONG = 24
 """Letters of a row's name beyond which its figure is as wide as the page."""
 FLOATS = 6
 """Figures and tables on a page of the document."""
-DOCUMENT = r"""\documentclass[twocolumn]{article}
+DOCUMENT = r"""% Written by unknot, and written anew by the next `unknot report --paper`.
+\documentclass[twocolumn]{article}
 \usepackage{booktabs,graphicx,textcomp}
 \setlength{\textwidth}{6.75in}\setlength{\columnsep}{0.25in}
 \setlength{\belowcaptionskip}{4pt}
@@ -93,9 +94,7 @@ def write_paper(source: Source, folder: Path, *, say: Say = lambda _: None) -> l
     files["methods.md"] = paragraph.markdown.encode()
     files["references.bib"] = paragraph.bibtex.encode()
     files["main.tex"] = _document(source.title, floats).encode()
-    paths = [inside(folder, *name.split("/")) for name in files]
-    for path, data_of_file in zip(paths, files.values(), strict=True):
-        write_whole(path, data_of_file)
+    paths = write_files(folder, files)
     return [folder / "main.tex", *(path for path in paths if path.name != "main.tex")]
 
 
