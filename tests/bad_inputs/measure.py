@@ -11,6 +11,7 @@ import ast
 import importlib
 import os
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -136,8 +137,9 @@ def in_a_child(function, row, run, files, file):
 def measure(row, run, files):
     """What comes of a row."""
     function, wanted = (type_words, row.code) if isinstance(row, Bad) else (call, 2)
-    with tempfile.TemporaryFile() as file:
-        code = in_a_child(function, row, run, files, file)
+    with tempfile.TemporaryFile() as file, tempfile.TemporaryDirectory() as place:
+        copy = shutil.copytree(run, Path(place) / "run")  # another version may spoil it
+        code = in_a_child(function, row, copy, files, file)
         file.seek(0)
         text = file.read().decode(errors="replace")
     if code < 0:

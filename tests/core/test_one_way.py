@@ -32,7 +32,6 @@ READS = {
     "testing.py": "a copy of a value",
     "data/parts/trees.py": "members of an archive whose checksum is known",
     "data/parts/array_files.py": "refuses pipes where the path comes in",
-    "data/parts/packed.py": "a file whose checksum is known",
     "data/parts/shelf.py": "our own cache, and writing",
     "data/parts/cache.py": "writing",
     "data/parts/npz.py": "members of an archive",

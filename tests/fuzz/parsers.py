@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import hypothesis
+import torch
 from fuzz import wholes
 from fuzz.inputs import FORMULAS, PLAIN, SCALARS, TABLES, TEXT, VALUES, WORDS, damaged, nested
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from unknot.analysis import Results, published
 from unknot.core import dotted
 from unknot.core.border import parse_json
+from unknot.core.checksums import facts_sum
 from unknot.core.csv_files import csv_text, read_table
 from unknot.core.errors import UnknotError
 from unknot.core.text import is_control
@@ -26,10 +29,14 @@ from unknot.data.arrays import Arrays
 from unknot.data.parts.labels import read_labels
 from unknot.data.vectors import Vectors
 from unknot.engine import checkpoint
+from unknot.engine.checkpoint import write_tensors
+from unknot.learnt_loss.learn import LearntLoss
 from unknot.losses.overlap import read_kernel
 from unknot.report.study import source
+from unknot.report.study.baselines import baselines
+from unknot.report.study.run_columns import runs_where
 from unknot.runs import arrays, config, records, status
-from unknot.runs.folder import RunFolder
+from unknot.runs.folder import RunFolder, stopped_members
 from unknot.sharing.folder import CONFIG, check_target
 from unknot.studies import opening
 from unknot.studies.archive import members, reading
@@ -184,6 +191,45 @@ def plan_stages(_, change):
     assert len({run.id for run in new.runs}) == len(new.runs)
 
 
+def read_other_status(folder, change):
+    name, value = change
+    facts = {key: each for key, each in json.loads(wholes.STATUS).items() if key != "sha256"}
+    status.write(folder, {**facts, name: value})
+    record = status.read(folder)
+    status.lacks(folder, record)
+    stopped_members(record)
+
+
+def read_other_score(folder, change):
+    name, value = change
+    line = {
+        key: v for key, v in json.loads(wholes.SCORES.splitlines()[0]).items() if key != "check"
+    }
+    line[name] = value
+    put(folder, records.FILE, json.dumps({**line, "check": facts_sum(line)[: records.CHECK]}))
+    for record in records.read(folder):
+        assert record.key
+
+
+def read_kernel_facts(folder, facts):
+    file = folder / "learnt.safetensors"
+    write_tensors(file, {"kernel": torch.ones(3, 3)}, {"format": "unknot kernel", **facts})
+    LearntLoss.load(file)
+
+
+def read_condition(_, text):
+    table = Results({"objective": ["vae", "ae"], "seed": [0, 1], "mig": [0.5, 0.1]})
+    with only_ours():
+        runs_where(table, [text])
+    baselines(table, [text])
+
+
+def read_published(folder, cells):
+    names = ("model_num", "dataset", "model_name", "model_random_seed", *published.SCORES.values())
+    rows = [dict.fromkeys(names, "1"), {**dict.fromkeys(names, "1"), **cells}]
+    published.read(put(folder, "p.csv", csv_text(rows).encode("utf-8", "replace")))
+
+
 def read_export(folder, value):
     put(folder, CONFIG, value)
     check_target(folder, overwrite=True)
@@ -263,6 +309,19 @@ PARSERS = [
         {name: damaged(data) | st.just(data) for name, data in wholes.ARCHIVED.items()},
         optional={"weights.safetensors": st.binary(max_size=9), "../x": st.just(b"x")},
         ), read_other_files),
+    Parser("facts of status.json", 600, st.tuples(
+        st.sampled_from(tuple(status.FORM)), VALUES), read_other_status),
+    Parser("facts of a score", 400, st.tuples(
+        st.sampled_from(tuple(records.FORM)), VALUES), read_other_score),
+    Parser("facts of a learnt kernel", 300, st.dictionaries(
+        st.sampled_from(("data", "settings", "before", "after")), TEXT | VALUES.map(json.dumps),
+        ), read_kernel_facts),
+    Parser("--where and --baseline", 400, TEXT | st.tuples(
+        st.sampled_from(("mig", "seed", "recon.lowest")), st.sampled_from(("<", ">=", "=")), TEXT,
+        ).map("".join), read_condition),
+    Parser("published runs", 200, st.dictionaries(
+        st.sampled_from(("model_name", "model_random_seed", "dataset", *published.SCORES.values())),
+        TEXT), read_published),
     Parser("a formula", 800, FORMULAS, read_formula),
     Parser("a plan in two stages", 200, st.tuples(st.sampled_from(
         ("objective.beta", "optim.lr", "objective.likelihood", "steps", "batch", "objective.name")),

@@ -138,7 +138,7 @@ def test_a_changed_file_is_noticed(kernel_file):
     with pytest.raises(ConfigError, match="is not the kernel that these settings name"):
         loss.check_file()
     path.unlink()
-    with pytest.raises(ConfigError, match="No such file"):
+    with pytest.raises(ConfigError, match="no such file"):
         loss.check_file()
     # A finished model is looked at without it.
     again = Overlap.create("learnt", loss.radius, loss.alpha, None, loss.path, loss.sha256)
