@@ -23,7 +23,7 @@ LONG = 24
 """Letters of a row's name beyond which its figure is as wide as the page."""
 FLOATS = 6
 """Figures and tables on a page of the document."""
-DOCUMENT = r"""% Written by unknot, and written anew by the next `unknot report --paper`.
+DOCUMENT = r"""% Written by unknot, and replaced by the next `unknot report --paper`.
 \documentclass[twocolumn]{article}
 \usepackage{booktabs,graphicx,textcomp}
 \setlength{\textwidth}{6.75in}\setlength{\columnsep}{0.25in}
