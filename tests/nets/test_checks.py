@@ -11,8 +11,9 @@ def test_what_fits_passes():
 
 
 def test_messages_say_what_was_expected_and_what_came():
-    with pytest.raises(ConfigError, match=r"^net\.latents must be from 1 to 1,000,000; got 0\.$"):
+    with pytest.raises(ConfigError) as refused:
         check_latents(0)
+    assert str(refused.value) == "net.latents must be a whole number from 1 to 1,000,000; got 0."
     with pytest.raises(ShapeError) as caught:
         check_image("some", (3, 64, 128), (64, 128))
     assert str(caught.value) == (

@@ -214,7 +214,7 @@ def test_a_finished_run_needs_its_kernel_no_more_but_a_new_one_does(tmp_path):
     verbs.train(spec, out=tmp_path / "run", device="cpu")
     path.unlink()
     assert verbs.load(tmp_path / "run", device="cpu").status == "done"
-    with pytest.raises(ConfigError, match="No such file"):
+    with pytest.raises(ConfigError, match="no such file"):
         verbs.train(spec, device="cpu")
 
 

@@ -104,7 +104,7 @@ def compare(
     factors: GivenFactors = None,
     *,
     protocols: Sequence[str],
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[str | Base[Any]] | None = None,
     logvar: GivenCodes = None,
     seed: int = 0,
     test: tuple[GivenCodes, GivenFactors] | None = None,
