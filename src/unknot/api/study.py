@@ -352,6 +352,11 @@ class Study:
 def _its_images(data: Any, tables: Iterable[Mapping[str, Any]]) -> FactorDataset:
     """Images that are given again, made known in this process."""
     its = {table["data"].get("content") for table in tables if table["data"]["name"] == "memory"}
+    if not its:
+        raise ConfigError(
+            "This study takes no data: only one that was given images in memory does; leave data "
+            "out."
+        )
     dataset = as_dataset(data, {})
     if getattr(dataset.origin.settings, "content", None) not in its:
         raise DataError(

@@ -60,7 +60,7 @@ def read(folder: Path) -> dict[str, Any]:
         number, checksum = facts.get("format", 1), facts.pop("sha256", None)
         files = facts.get("files", {})
         _ = [(files[name]["sha256"], files[name]["bytes"]) for name in files]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         reason = str(error) if isinstance(error, OSError | ValueError) else "it is no status"
         raise DamageError(f"{file} is damaged: {reason}. {way_back(folder)}") from error
     if number != FORMAT:

@@ -46,12 +46,7 @@ def read_object(source: Any, options: Options, on_progress: Progress) -> Reading
         source = as_array(source)
     if isinstance(source, np.ndarray):
         return read_stack(source, options, "the array")
-    if (
-        isinstance(source, tuple | list)
-        and len(source) == 2
-        and all(getattr(part, "ndim", 0) for part in source)
-        and len(source[0]) == len(source[1]) > 2
-    ):
+    if isinstance(source, tuple | list) and len(source) == 2 and _are_rows_and_labels(*source):
         raise DataError(
             "Got a pair of arrays. Images and labels are two arguments: "
             "unknot.dataset(images, labels=labels)."
@@ -64,6 +59,15 @@ def read_object(source: Any, options: Options, on_progress: Progress) -> Reading
             f"{type(source).__name__}.{loader if isinstance(source, DataLoader) else ''}"
         )
     return _read_items(source, options, on_progress)
+
+
+def _are_rows_and_labels(first: Any, second: Any) -> bool:
+    """Whether two things are images or a table with their labels, and not two images."""
+    if not all(getattr(part, "ndim", 0) for part in (first, second)):
+        return False
+    if not len(first) == len(second) > 2 or second.ndim > 2:
+        return False
+    return second.ndim == 1 or tuple(second.shape) != tuple(first.shape[:2])
 
 
 def as_array(tensor: Tensor) -> np.ndarray:

@@ -273,7 +273,8 @@ def _check_width(path: Path, separator: str) -> None:
         except (ValueError, csv.Error):  # there are no rows, or pandas says what is wrong with them
             return
     if len(row) == len(head) + 1 and NUMBER.fullmatch(row[0].strip()):
-        raise ValueError("its rows are longer than its first line; name each column there.")
+        hint = "; separate cells by commas, and write 1.5 for 1,5" if ";" in head[0] else ""
+        raise ValueError(f"its rows are longer than its first line; name each column there{hint}.")
 
 
 def read_frame(path: Path) -> Any:
