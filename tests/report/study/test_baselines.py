@@ -112,7 +112,8 @@ def test_baselines_that_one_would_take_the_place_of_are_refused(tmp_path):
         (tmp_path / folder).mkdir()
         line = {"objective": "other", "seed": 0, "mig": mig}
         (tmp_path / folder / "runs.csv").write_text(csv_text([line, {**line, "seed": 1}]))
-    (tmp_path / "runs.csv").write_text(csv_text(study(2)))
+    ours = [{"objective": "vae", "seed": seed, "mig": 0.1} for seed in range(2)]
+    (tmp_path / "runs.csv").write_text(csv_text(ours))
     both = [f"{tmp_path}/{folder}/runs.csv:other" for folder in "ab"]
     with pytest.raises(ConfigError, match="Two baselines are called 'other of runs'"):
         study_source.read(tmp_path / "runs.csv", baselines=both)
