@@ -113,3 +113,16 @@ def test_tables_that_do_not_tell():
         pick(columns(seeds([0.1], objective__beta=1)), {"objective.beta": 3})
     with pytest.raises(DataError, match="All 2 runs of the table diverged"):
         Results([run(status="diverged", mig=1.0)] * 2).agreement()
+
+
+def test_a_setting_that_is_a_table_in_some_runs_is_named_by_its_kind():
+    """Michlo 2022, E3: two weights by a plain likelihood and by one with settings of its own."""
+    overlap = {"kind": "overlap", "kernel": "box", "radius": 31}
+    grid = itertools.product((1.0, 4.0), ("gaussian", overlap), (0, 1))
+    runs = [
+        {"objective": "vae", "objective.beta": beta, "objective.likelihood": loss, "seed": seed}
+        for beta, loss, seed in grid
+    ]
+    assert [c.label for c in configurations(runs)] == [
+        f"vae beta {beta}, likelihood {loss}" for beta in (1, 4) for loss in ("gaussian", "overlap")
+    ]

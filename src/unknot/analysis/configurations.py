@@ -130,18 +130,26 @@ def configurations(table: Columns, settings: Sequence[str]) -> list[Configuratio
         counts = {n: len({hashable(table[n][index[0]]) for index in groups}) for n in settings}
         varying = [n for n, count in counts.items() if count > 1]
         axis = next((n for n in varying if counts[n] == len(groups)), "")
+        telling = _without_repeats({n: [table[n][i] for i, *_ in groups] for n in varying})
         group = []
         for index in groups:
             values = {n: table[n][index[0]] for n in settings if table[n][index[0]] is not None}
             runs = {name: [entries[i] for i in index] for name, entries in table.items()}
-            value = _swept_value(values, axis, varying)
+            value = _swept_value(values, axis, telling)
             group.append(Configuration(objective, value, axis, values, runs, where))
         result += sorted(group, key=_order)
     return result
 
 
 def plain_columns(table: PlainTable) -> Columns:
-    """Columns by name; a setting that is a table of its own becomes one column for each entry."""
+    """Columns by name; a setting that is a table of its own becomes one column for each entry.
+
+    A setting that is a value in some runs and a table in others has the kind of the table there.
+
+    Example:
+        >>> plain_columns({"net.x": [5, {"kind": "linear"}]})
+        {'net.x': [5, 'linear'], 'net.x.kind': [None, 'linear']}
+    """
     plain = columns(table)
     if "objective" not in plain and "objective.name" in plain:
         plain["objective"] = plain.pop("objective.name")
@@ -154,6 +162,9 @@ def plain_columns(table: PlainTable) -> Columns:
             plain[f"{name}.{key}"] = entries
         if all(v is None for v in plain[name]):
             del plain[name]
+    for name in [n for n in plain if f"{n}.kind" in plain]:
+        pairs = zip(plain[name], plain[f"{name}.kind"], strict=True)
+        plain[name] = [kind if hashable(value) is None else value for value, kind in pairs]
     return plain
 
 
@@ -259,9 +270,34 @@ def hashable(value: Any) -> Any:
     return value
 
 
+def _without_repeats(varying: Columns) -> list[str]:
+    """Names of settings, without entries of a table that the table's kind, or another, decides.
+
+    Example:
+        >>> rows = {"net.x": ["p", "q", "q"], "net.x.r": [None, 1, 1], "net.x.k": [None, 1, 2]}
+        >>> _without_repeats(rows)
+        ['net.x', 'net.x.k']
+    """
+    telling: list[str] = []
+    for name, values in varying.items():
+        table = name.rpartition(".")[0]
+        near = [n for n in telling if n == table or n.rpartition(".")[0] == table]
+        entries = [*map(hashable, values)]
+        repeats = any(
+            len({*zip(map(hashable, varying[n]), entries, strict=True)})
+            == len({*map(hashable, varying[n])})
+            for n in near
+            if table.count(".")
+        )
+        if not repeats:
+            telling.append(name)
+    return telling
+
+
 def _swept_value(settings: dict[str, Any], axis: str, varying: list[str]) -> float | str:
     if not axis:
-        return ", ".join(f"{setting_label(n)} {setting_text(settings.get(n))}" for n in varying)
+        named = [n for n in varying if n in settings]
+        return ", ".join(f"{setting_label(n)} {setting_text(settings[n])}" for n in named)
     value = settings.get(axis)
     return float(value) if is_number(value) else setting_text(value)
 

@@ -1,8 +1,10 @@
 """What leaves a study: its table as a file, one model as a run folder."""
 
 import importlib
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from unknot.core.csv_files import Rows, columns, plain_cell
 from unknot.core.dotted import is_setting
@@ -15,15 +17,34 @@ LOGGED = ("loss", "recon", "kl")
 """Shown where there are no scores."""
 
 
+def setting_value(row: Mapping[str, Any], name: str) -> Any:
+    """A setting of a row; of one that is a table there, its kind.
+
+    Example:
+        >>> setting_value({"objective.likelihood.kind": "overlap"}, "objective.likelihood")
+        'overlap'
+    """
+    return row.get(name, row.get(f"{name}.kind"))
+
+
 def varying_settings(rows: Rows) -> list[str]:
     """Names of the settings of which rows have different values.
+
+    A setting that is a value here and a table there varies too, and its kind is then no other.
 
     Example:
         >>> varying_settings([{"objective": "vae"}, {"objective": "beta_vae", "objective.beta": 4}])
         ['objective']
+        >>> varying_settings([{"net.x": 1}, {"net.x.kind": "linear", "net.x.end": 4}])
+        ['net.x']
     """
     settings = [name for name in columns(rows) if is_setting(name)]
-    return [n for n in settings if len({str(row[n]) for row in rows if n in row}) > 1]
+    values: dict[str, set[str]] = {name: set() for name in settings}
+    for row, name in itertools.product(rows, settings):
+        if name in row or f"{name}.kind" in row:
+            values[name].add(str(setting_value(row, name)))
+    kinds = {f"{name}.kind" for name in settings}
+    return [name for name in settings if len(values[name]) > 1 and name not in kinds]
 
 
 def headline_columns(rows: Rows, scores: Sequence[str]) -> list[str]:

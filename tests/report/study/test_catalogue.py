@@ -79,6 +79,14 @@ def test_figures_over_datasets():
     assert "Each point is a configuration" in caption(drawn["datasets-transfer-mig"])
 
 
+def test_without_a_swept_value_there_is_nothing_to_go_over():
+    rows = [
+        {"objective": "vae", "data": data, "seed": seed, "mig": 0.1 * seed}
+        for data in ("dsprites", "cars3d") for seed in (1, 2, 3)
+    ]  # fmt: skip
+    assert "datasets-vae" not in over(Results(rows, ["mig"]))
+
+
 def test_a_new_file_is_all_it_takes(tmp_path, monkeypatch):
     """A module that nothing else names has its figure in the section that it asks for."""
     (tmp_path / "extra_figure.py").write_text(

@@ -31,7 +31,8 @@ def drawn():
 def test_titles_captions_numbers_and_room(drawn, name):
     one = drawn[name]
     assert one.figure.get_suptitle()
-    assert one.figure.legends[0].get_title().get_text()
+    legends = one.figure.legends
+    assert legends[0].get_title().get_text() if legends else one.figure.get_supxlabel()
     assert one.rows
     assert not text_faults(one.figure)
 
@@ -39,6 +40,16 @@ def test_titles_captions_numbers_and_room(drawn, name):
 def test_a_wrong_name():
     with pytest.raises(ConfigError, match="no figure 'iwae_bond'; did you mean 'iwae_bound'"):
         teaching.figure_module("iwae_bond")
+
+
+def test_ratios_of_clouds_follow_their_width_and_turn(drawn):
+    rows = drawn["rotated_clouds"].rows
+    assert len(rows) == 12
+    for row in rows:
+        linear = (1 - row["width"] ** 2) / (1 + row["width"] ** 2)
+        along = abs(math.cos(2 * math.radians(row["turn"])))
+        ratios = row["linearity"], row["axis_alignment"], row["orientation"]
+        assert ratios == pytest.approx((linear, linear * along, along), abs=1e-9)
 
 
 def test_sampled_gradients_have_the_exact_variances(drawn):

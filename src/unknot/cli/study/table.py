@@ -80,11 +80,13 @@ def print_short(names: Sequence[str], rows: Sequence[Mapping[str, Any]], what: s
     fit are named below.
     """
     from unknot.cli.screen import print_table, say, stdout
+    from unknot.studies.export import setting_value
 
     brief = [name.removeprefix("objective.") for name in names]
     heads = {n: b if brief.count(b) == 1 else n for n, b in zip(names, brief, strict=True)}
     lines = [
-        {head: _short(n, row.get(n)) for n, head in heads.items()} for row in rows[:MOST_LINES]
+        {head: _short(n, setting_value(row, n)) for n, head in heads.items()}
+        for row in rows[:MOST_LINES]
     ]
     widths = {head: max(len(head), *(len(line[head]) for line in lines)) for head in heads.values()}
     ends = itertools.accumulate(width + GAP for width in widths.values())

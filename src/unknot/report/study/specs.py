@@ -10,7 +10,7 @@ from unknot.core.places import without_folders
 from unknot.core.text import cell_text
 from unknot.core.toml import edit_toml, parse_toml, read_text, to_toml
 from unknot.report.html import render
-from unknot.studies.export import varying_settings
+from unknot.studies.export import setting_value, varying_settings
 from unknot.studies.results import read_values, with_values
 from unknot.studies.study import Study, flat
 
@@ -43,9 +43,13 @@ def settings_blocks(study: Study) -> list[SettingsBlock]:
             runs.setdefault(run.configuration, []).append((run.id, run.seed))
     paths = {number: flat(spec) for number, spec in specs.items()}
     apart = varying_settings([*paths.values()])
+    labels = {
+        number: [(path, value) for path in apart if (value := setting_value(row, path)) is not None]
+        for number, row in paths.items()
+    }
     return [
         SettingsBlock(
-            ", ".join(f"{p} {cell_text(paths[number][p])}" for p in apart if p in paths[number]),
+            ", ".join(f"{path} {cell_text(value)}" for path, value in labels[number]),
             to_toml({**spec, "seeds": [seed for _, seed in runs[number]]}),
             runs[number],
         )

@@ -59,8 +59,9 @@ def applies(part: Part) -> Iterator[Figure]:
 
 
 def over_datasets(part: Part) -> Iterator[Figure]:
-    """A figure for each objective, with lines of each dataset."""
-    for name in (c.objective for c in part.results.objectives):
+    """A figure for each objective of which a value is swept, with lines of each dataset."""
+    several = {line.objective for line in part.results.lines if len(line.configurations) > 1}
+    for name in (c.objective for c in part.results.objectives if c.objective in several):
         show = partial(draw, part.results, lines="data", objectives=[name])
         yield Figure("datasets", f"datasets-{name}", show, name)
 
