@@ -143,11 +143,11 @@ def test_streaming_is_compared_with_resident_images(tmp_path):
 
 
 @pytest.mark.slow
-def test_old_and_new_ways_are_compared_in_a_lease(tmp_path):
+def test_old_and_new_ways_are_compared_in_turn(tmp_path):
     """On a CPU no switch changes anything."""
-    command = [sys.executable, FILE.with_name("lease.py"), "--tiny", "--out", tmp_path]
+    command = [sys.executable, FILE.with_name("switches.py"), "--tiny", "--out", tmp_path]
     subprocess.run([*command, "--parts", "environ,agree,switch"], check=True)
-    found = json.loads((tmp_path / "lease.json").read_text())
+    found = json.loads((tmp_path / "switches.json").read_text())
     assert found["environ"]["torch"]
     losses = found["agree"]["float32"]
     assert {*losses["from the old way"].values()} == {0.0}

@@ -1,7 +1,7 @@
 """Faster ways of a step on a GPU that no GPU has measured yet: off until one has.
 
-Each gives what the way beside it gives, to rounding (`tests/engine`), and `bench/lease.py` measures
-both in turn.
+Each gives what the way beside it gives, to rounding (`tests/engine`), and `bench/switches.py`
+measures both in turn.
 """
 
 from dataclasses import dataclass

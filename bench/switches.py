@@ -1,9 +1,9 @@
-"""What a short time on a GPU is needed for: new ways are checked and measured beside the old.
+"""New ways of computing on a GPU, checked and measured beside the old, within some minutes.
 
-    PYTHONPATH=src python bench/lease.py --seconds 560 [--out FOLDER] [--parts check,agree,...]
+    PYTHONPATH=src python bench/switches.py --seconds 560 [--out FOLDER] [--parts check,agree,...]
 
-Parts, the most important first; ``lease.json`` is written after each of them, so that what is cut
-off loses nothing that was measured before. ``gpu.json`` beside it is that of the table.
+Parts, the most important first; ``switches.json`` is written after each of them, so that what is
+cut off loses nothing that was measured before. ``gpu.json`` beside it is that of the table.
 
 ========= =========================================================================================
 environ   versions, and which packages are missing
@@ -15,14 +15,13 @@ first     seconds to the first step, with an empty cache and a full one, old and
 table     ``bench/gpu.py`` with the ways named by ``--switches``
 ========= =========================================================================================
 
-``bench/lease.sh`` runs it where packages are missing. The folder is ``$OUT``, or ``build/lease``.
-On a CPU, ``--tiny`` tries the parts that need no GPU.
+``bench/switches.sh`` runs it where packages are missing. The folder is ``build/switches`` unless
+named. On a CPU, ``--tiny`` tries the parts that need no GPU.
 """
 
 import argparse
 import importlib.util
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -57,7 +56,7 @@ HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
-class Lease:
+class Trials:
     """Where results go, and what is known so far."""
 
     out: Path
@@ -78,7 +77,7 @@ class Lease:
     def keep(self, name: str, facts: object) -> None:
         self.facts[name] = facts
         text = json.dumps(self.facts, indent=1, default=str)
-        (self.out / "lease.json").write_text(text, encoding="utf-8")
+        (self.out / "switches.json").write_text(text, encoding="utf-8")
 
     def script(self, name: str, *words: str, most: float) -> dict[str, object]:
         """Another benchmark; the end of what it says is kept where it fails."""
@@ -101,7 +100,7 @@ def turn(names: str) -> None:
 
 
 def population(
-    lease: Lease,
+    trials: Trials,
     members: int,
     precision: str,
     names: str,
@@ -113,26 +112,26 @@ def population(
 ) -> Stacked:
     """Models of the seeds from ``first`` on, made and warmed up with some switches."""
     turn(names)
-    where = runtime(lease.device, precision)
-    data = bits(64 if lease.tiny else 20_000, channels).to(where.device)
+    where = runtime(trials.device, precision)
+    data = bits(64 if trials.tiny else 20_000, channels).to(where.device)
     loss = registry.get("objectives", objective)()
     each = [Member(s, loss, Adam(lr=lr)) for s in range(first, first + members)]
     net = registry.get("nets", "conv64")()
-    return Stacked.fresh(Context(data, net, 4 if lease.tiny else 64, where), each)
+    return Stacked.fresh(Context(data, net, 4 if trials.tiny else 64, where), each)
 
 
-def environ(_: Lease) -> object:
+def environ(_: Trials) -> object:
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     return {**versions(), "missing": missing}
 
 
-def check(lease: Lease) -> object:
+def check(trials: Trials) -> object:
     """Layers by `kernels.py`; the loss by its test's comparison; Adam by that of `flat.py`'s."""
-    if lease.tiny:
+    if trials.tiny:
         return "needs a GPU"
-    file = lease.work / "check_layers.json"
+    file = trials.work / "check_layers.json"
     facts: dict[str, object] = {}
-    said = lease.script(
+    said = trials.script(
         "kernels.py", "--parts", "check", "--switches", "joint_backward", "--json", str(file),
         most=PARTS["check"],
     )  # fmt: skip
@@ -144,31 +143,31 @@ def check(lease: Lease) -> object:
         ]
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
-            cwd=root, capture_output=True, text=True, check=False, timeout=lease.left(120),
+            cwd=root, capture_output=True, text=True, check=False, timeout=trials.left(120),
         )  # fmt: skip
         facts["tests"] = done.stdout[-3000:]
         print(done.stdout[-1500:])
     return facts
 
 
-def agree(lease: Lease) -> object:
+def agree(trials: Trials) -> object:
     """Losses after each ten of 50 steps: how far the new ways are from the old one, at most."""
     facts: dict[str, object] = {}
-    for precision in ("float32",) if lease.tiny else ("float32", "tf32", "bf16"):
+    for precision in ("float32",) if trials.tiny else ("float32", "tf32", "bf16"):
         curves: dict[str, list[torch.Tensor]] = {}
         for names in ("", *NAMES, ",".join(NAMES)):
-            if lease.left(1e9) < 5:
+            if trials.left(1e9) < 5:
                 return facts
-            models = population(lease, 3, precision, names, lr=1e-3)
-            curves[names or "old"] = _curve(models, lease)
+            models = population(trials, 3, precision, names, lr=1e-3)
+            curves[names or "old"] = _curve(models, trials)
         turn(",".join(NAMES))
-        alone = population(lease, 1, precision, ",".join(NAMES), lr=1e-3, first=1)
-        lone = _curve(alone, lease)
+        alone = population(trials, 1, precision, ",".join(NAMES), lr=1e-3, first=1)
+        lone = _curve(alone, trials)
         together = [loss[1:2] for loss in curves[",".join(NAMES)]]
-        again = population(lease, 3, precision, ",".join(NAMES), lr=1e-3)
+        again = population(trials, 3, precision, ",".join(NAMES), lr=1e-3)
         same = all(
             torch.equal(a, b)
-            for a, b in zip(_curve(again, lease), curves[",".join(NAMES)], strict=True)
+            for a, b in zip(_curve(again, trials), curves[",".join(NAMES)], strict=True)
         )
         row = {name: _apart(curves["old"], losses) for name, losses in curves.items()}
         facts[precision] = {
@@ -179,12 +178,12 @@ def agree(lease: Lease) -> object:
             "losses, new": [loss.tolist() for loss in curves[",".join(NAMES)]],
         }
         print(precision, row, facts[precision]["alone from together"], same, flush=True)
-        lease.keep("agree", facts)
+        trials.keep("agree", facts)
     return facts
 
 
-def _curve(models: Stacked, lease: Lease) -> list[torch.Tensor]:
-    each = 2 if lease.tiny else 10
+def _curve(models: Stacked, trials: Trials) -> list[torch.Tensor]:
+    each = 2 if trials.tiny else 10
     return [models.advance(start, each)["loss"].cpu() for start in range(0, 5 * each, each)]
 
 
@@ -199,51 +198,51 @@ def _read(file: Path) -> dict[str, object]:
     return found
 
 
-def tune(lease: Lease) -> object:
-    if lease.tiny:
+def tune(trials: Trials) -> object:
+    if trials.tiny:
         return "needs a GPU"
-    file = lease.work / "tune_joint.json"
-    seconds = lease.left(PARTS["tune"])
-    said = lease.script(
+    file = trials.work / "tune_joint.json"
+    seconds = trials.left(PARTS["tune"])
+    said = trials.script(
         "kernels.py", "--parts", "tune", "--only", "joint", "--switches", "joint_backward",
         "--seconds", str(int(seconds) - 15), "--json", str(file), most=seconds,
     )  # fmt: skip
     return {**_read(file), **said}
 
 
-def use_tuned(lease: Lease) -> None:
+def use_tuned(trials: Trials) -> None:
     """Block sizes that an earlier part found."""
-    rows = _read(lease.work / "tune_joint.json").get("tune", {})
+    rows = _read(trials.work / "tune_joint.json").get("tune", {})
     for row in rows.values() if isinstance(rows, dict) else ():
         TUNED[Shape(**row["shape"])] = Config(**row["best"])
 
 
-def switch(lease: Lease) -> object:
+def switch(trials: Trials) -> object:
     """Rates in turn: each round takes half a second of the old way and of each new one."""
-    use_tuned(lease)
+    use_tuned(trials)
     ways = ("", *NAMES, ",".join(NAMES))
     cases = [(64, "bf16", "beta_vae", 1), (1, "bf16", "beta_vae", 1), (64, "bf16", "beta_vae", 3),
              (64, "bf16", "factor_vae", 1), (8, "bf16", "beta_vae", 1), (64, "tf32", "beta_vae", 1),
              (64, "float32", "beta_vae", 1)]  # fmt: skip
     rows: list[dict[str, object]] = []
-    for members, precision, objective, channels in cases[:1] if lease.tiny else cases:
-        if lease.left(1e9) < 40 and not lease.tiny:
+    for members, precision, objective, channels in cases[:1] if trials.tiny else cases:
+        if trials.left(1e9) < 40 and not trials.tiny:
             break
-        members = min(members, 2) if lease.tiny else members
+        members = min(members, 2) if trials.tiny else members
         models, warm = {}, {}
         for names in ways if channels == 1 and objective == "beta_vae" else (ways[0], ways[-1]):
             began = time.perf_counter()
             models[names] = population(
-                lease, members, precision, names, objective=objective, channels=channels
+                trials, members, precision, names, objective=objective, channels=channels
             )
             models[names].advance(0, 3)
-            _wait(lease)
+            _wait(trials)
             warm[names or "old"] = time.perf_counter() - began
-        steps = {names: _pace(m, lease) for names, m in models.items()}
+        steps = {names: _pace(m, trials) for names, m in models.items()}
         rates: dict[str, list[float]] = {names: [] for names in models}
-        for _ in range(2 if lease.tiny else 7):
+        for _ in range(2 if trials.tiny else 7):
             for names, m in models.items():
-                rates[names].append(members * steps[names] / _timed(m, steps[names], lease))
+                rates[names].append(members * steps[names] / _timed(m, steps[names], trials))
         old = rates[""]
         row: dict[str, object] = {
             "members": members, "precision": precision, "objective": objective,
@@ -257,57 +256,59 @@ def switch(lease: Lease) -> object:
         }  # fmt: skip
         rows.append(row)
         print({k: v for k, v in row.items() if k != "rounds"}, flush=True)
-        lease.keep("switch", rows)
+        trials.keep("switch", rows)
         models.clear()
-        if not lease.tiny:
+        if not trials.tiny:
             torch.cuda.empty_cache()
     return rows
 
 
-def _pace(models: Stacked, lease: Lease) -> int:
+def _pace(models: Stacked, trials: Trials) -> int:
     """Steps of half a second."""
-    if lease.tiny:
+    if trials.tiny:
         return 1
-    return max(5, int(0.5 * 20 / _timed(models, 20, lease)))
+    return max(5, int(0.5 * 20 / _timed(models, 20, trials)))
 
 
-def _timed(models: Stacked, steps: int, lease: Lease) -> float:
-    _wait(lease)
+def _timed(models: Stacked, steps: int, trials: Trials) -> float:
+    _wait(trials)
     began = time.perf_counter()
     models.advance(0, steps)
-    _wait(lease)
+    _wait(trials)
     return time.perf_counter() - began
 
 
-def _wait(lease: Lease) -> None:
-    if not lease.tiny:
+def _wait(trials: Trials) -> None:
+    if not trials.tiny:
         torch.cuda.synchronize()
 
 
-def first(lease: Lease) -> object:
+def first(trials: Trials) -> object:
     rows: dict[str, object] = {}
-    size = ["--members=2", "--batch=4", "--precision=float32", "--device=cpu"] if lease.tiny else []
+    size = (
+        ["--members=2", "--batch=4", "--precision=float32", "--device=cpu"] if trials.tiny else []
+    )
     for names in ("", ",".join(NAMES)):
-        file = lease.work / f"first_{'new' if names else 'old'}.json"
+        file = trials.work / f"first_{'new' if names else 'old'}.json"
         words = [*size, f"--switches={names}", "--json", str(file)]
-        said = lease.script("first_step.py", *words, most=PARTS["first"] / 2)
+        said = trials.script("first_step.py", *words, most=PARTS["first"] / 2)
         rows[names or "old"] = {**_read(file), **said}
     return rows
 
 
-def table(lease: Lease) -> object:
-    file, seconds = lease.out / "gpu.json", lease.left(PARTS["table"])
-    words = ["--tiny", "--only", "float32 1"] if lease.tiny else []
-    return lease.script(
-        "gpu.py", *words, "--seconds", "0.02" if lease.tiny else "1", "--limit",
-        str(int(seconds) - 20), "--switches", lease.switches, "--json", str(file), most=seconds,
+def table(trials: Trials) -> object:
+    file, seconds = trials.out / "gpu.json", trials.left(PARTS["table"])
+    words = ["--tiny", "--only", "float32 1"] if trials.tiny else []
+    return trials.script(
+        "gpu.py", *words, "--seconds", "0.02" if trials.tiny else "1", "--limit",
+        str(int(seconds) - 20), "--switches", trials.switches, "--json", str(file), most=seconds,
     )  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=560.0)
-    parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "build/lease")))
+    parser.add_argument("--out", type=Path, default=Path("build/switches"))
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--switches", default="", help="of the table")
     parser.add_argument("--tiny", action="store_true", help="next to nothing, on a CPU")
@@ -317,21 +318,21 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     end = time.perf_counter() + options.seconds
     work = Path(tempfile.mkdtemp())
-    lease = Lease(options.out, end, options.tiny, options.switches, work, {})
-    parts: dict[str, Callable[[Lease], object]] = {
+    trials = Trials(options.out, end, options.tiny, options.switches, work, {})
+    parts: dict[str, Callable[[Trials], object]] = {
         "environ": environ, "check": check, "agree": agree, "tune": tune, "switch": switch,
         "first": first, "table": table,
     }  # fmt: skip
     for name in options.parts.split(","):
         began = time.perf_counter()
-        if lease.left(1e9) < 5:
+        if trials.left(1e9) < 5:
             print(f"{name}: out of time")
             continue
         try:
-            lease.keep(name, parts[name](lease))
+            trials.keep(name, parts[name](trials))
         except Exception:
             print(name, "FAILED", traceback.format_exc())
-            lease.keep(f"{name}_failed", traceback.format_exc())
+            trials.keep(f"{name}_failed", traceback.format_exc())
         print(f"[{name}: {time.perf_counter() - began:.0f} s]", flush=True)
 
 
