@@ -10,9 +10,9 @@ from unknot import testing
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, Step, total
 from unknot.core.posterior import Posterior
+from unknot.losses.geometry import bends, signs
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.hessian_penalty import HessianPenalty
-from unknot.objectives.parts.geometry import bends, signs
 
 DOUBLE = torch.float64
 H = torch.randn(4, 3, 3, dtype=DOUBLE, generator=torch.Generator().manual_seed(3))

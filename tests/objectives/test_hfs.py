@@ -10,10 +10,10 @@ from scipy.spatial.distance import directed_hausdorff
 from unknot import testing
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Step, total
+from unknot.losses.support import pairs_of, support_gaps
 from unknot.objectives.beta_tcvae import BetaTCVAE
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.hfs import HFS
-from unknot.objectives.parts.support import pairs_of, support_gaps
 
 CODES = torch.randn(9, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
 

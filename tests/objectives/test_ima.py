@@ -6,8 +6,8 @@ import torch
 
 from unknot import testing
 from unknot.core.errors import ConfigError
+from unknot.losses.geometry import column_contrast, gram
 from unknot.objectives.ima import IMA
-from unknot.objectives.parts.geometry import column_contrast, gram
 
 COLUMNS = torch.randn(2, 5, 4, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
 

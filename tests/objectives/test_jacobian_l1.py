@@ -9,9 +9,9 @@ from torch import nn
 from unknot import testing
 from unknot.core.errors import ConfigError
 from unknot.core.objective import Net, total
+from unknot.losses.geometry import jacobian
 from unknot.objectives.beta_vae import BetaVAE
 from unknot.objectives.jacobian_l1 import JacobianL1
-from unknot.objectives.parts.geometry import jacobian
 
 DOUBLE = torch.float64
 

@@ -8,8 +8,8 @@ from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.losses.geometry import bends, signs
 from unknot.objectives.parts.families import Family
-from unknot.objectives.parts.geometry import bends, signs
 
 Reduction: TypeAlias = Literal["max", "mean"]
 

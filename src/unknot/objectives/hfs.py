@@ -7,9 +7,9 @@ from unknot.core.choices import check_choices
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Batchwise, Net, Note, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.losses.support import pairs_of, support_gaps
 from unknot.objectives.beta_tcvae import log_weights, split_kl
 from unknot.objectives.parts.families import Family
-from unknot.objectives.parts.support import pairs_of, support_gaps
 
 Base: TypeAlias = Literal["beta_vae", "beta_tcvae"]
 

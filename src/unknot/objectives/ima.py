@@ -6,8 +6,8 @@ from typing import ClassVar
 from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Net, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
+from unknot.losses.geometry import check_jacobian, column_contrast, gram, jacobian
 from unknot.objectives.parts.families import Family
-from unknot.objectives.parts.geometry import check_jacobian, column_contrast, gram, jacobian
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Batchwise, Net, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
+from unknot.losses.geometry import bends, signs
 from unknot.objectives.beta_tcvae import log_normal
 from unknot.objectives.parts.families import Family
-from unknot.objectives.parts.geometry import bends, signs
 
 FLOOR = 1e-10
 """Of variances of second differences: what float32 rounds away of them is far below."""
