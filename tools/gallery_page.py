@@ -1,24 +1,20 @@
 """The gallery of the site: a picture of each generated dataset and of each objective.
 
 Pictures of datasets are drawn when the site is built. Those of objectives are cut from
-``docs/pictures/gallery.png``, the sheet that ``make gallery`` writes, at half its size.
+``docs/pictures/gallery.png``; ``gallery.json`` beside it says which they are and how they were
+trained (`tools/gallery_sheet.py`).
 """
 
+import json
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
 ROOT = Path(__file__).parents[1]
-SHEET = ROOT / "docs" / "pictures" / "gallery.png"
-ON_SHEET = (
-    *("aae", "ada_ae", "ada_gvae", "ada_mlvae", "ada_tae", "ada_tvae", "ada_tvae_unsupervised"),
-    *("ae", "annealed_vae", "avb", "beta_tcvae", "beta_vae", "control_vae", "dip_vae_i"),
-    *("dip_vae_ii", "dynamic_vae", "factor_vae", "flow_vae", "info_vae", "iwae", "l_vae"),
-    *("mdl_vae", "sigma_vae", "tae", "tvae", "vae", "wae_mmd"),
-)
-"""Objectives on the sheet, in its order. Others are named on the page until the sheet is new."""
+PICTURES = ROOT / "docs" / "pictures"
 SHRUNK = 2
-"""How much smaller the sheet of the repository is than the one that was written."""
+"""How much smaller the sheet of the repository is than the one that was drawn."""
 WIDTH = 1_100
 """Pixels across of a picture of a dataset."""
 HEAD = """\
@@ -48,8 +44,10 @@ Your own images, tables and signals: [your images](overview.md#your-own-images),
 ## Objectives
 
 Each picture: rows are the five latents with the highest KL divergence, columns move the latent.
-Made by `unknot gallery`: dSprites, the net `conv64`, 2,000 steps of 32 images, one seed. This is
-early in training and no ranking; settings are those of the papers, shortened where needed.
+Training: {data}, the net `{net}`, {steps:,} steps of {batch} images, Adam at a rate of {lr:g},
+seed {seed}, {precision}, on {machine} ({date}). This is early in training and no ranking; settings
+are those of the papers, shortened where needed. `unknot gallery` trains and draws them with their
+curves and scores.
 
 """
 
@@ -61,7 +59,8 @@ def stage(pages: Path) -> None:
     folder = pages / "pictures" / "gallery"
     folder.mkdir(parents=True, exist_ok=True)
     drawn, files = draw_datasets(folder)
-    pictures = cut(folder)
+    facts = conditions()
+    pictures = cut(folder, facts["names"])
     names = registry.names("objectives")
     later = {name: registry.summary("objectives", name) for name in names if name not in pictures}
     (pages / "gallery.md").write_text(
@@ -69,7 +68,7 @@ def stage(pages: Path) -> None:
         + cards({name: ("", alt, text) for name, (alt, text) in drawn.items()}, "wide")
         + FILES
         + "".join(f"| [`{name}`](data.md#{name}) | {text} |\n" for name, text in files.items())
-        + OWN
+        + OWN.format(**facts)
         + cards(pictures)
         + "".join(f"\n- [{name}](objectives.md#{name}): {text}" for name, text in later.items())
         + (
@@ -113,7 +112,13 @@ def draw_datasets(folder: Path) -> tuple[dict[str, tuple[str, str]], dict[str, s
     return drawn, files
 
 
-def cut(folder: Path) -> dict[str, tuple[str, str, str]]:
+def conditions() -> dict[str, Any]:
+    """Which objectives are on the sheet, in its order, and how they were trained."""
+    facts: dict[str, Any] = json.loads((PICTURES / "gallery.json").read_text(encoding="utf-8"))
+    return facts
+
+
+def cut(folder: Path, names: list[str]) -> dict[str, tuple[str, str, str]]:
     """Cut the sheet into a picture for each objective; returns page, alternative text and text."""
     from unknot.core import registry
     from unknot.report.gallery import ACROSS, APART
@@ -121,12 +126,12 @@ def cut(folder: Path) -> dict[str, tuple[str, str, str]]:
     from unknot.report.sheet import MARGIN
 
     margin, apart, top = (size // SHRUNK for size in (MARGIN, APART, TOP))
-    with Image.open(SHEET) as picture:
+    with Image.open(PICTURES / "gallery.png") as picture:
         sheet = picture.convert("RGB")
-    down = -(-len(ON_SHEET) // ACROSS)
+    down = -(-len(names) // ACROSS)
     width = (sheet.width - 2 * margin - (ACROSS - 1) * apart) // ACROSS
     height = (sheet.height - 2 * margin - (down - 1) * apart) // down - top
-    for number, name in enumerate(ON_SHEET):
+    for number, name in enumerate(names):
         left = margin + number % ACROSS * (width + apart)
         upper = margin + number // ACROSS * (height + top + apart) + top
         card = sheet.crop((left, upper, left + width, upper + height))
@@ -137,7 +142,7 @@ def cut(folder: Path) -> dict[str, tuple[str, str, str]]:
             f"Traversals of the first five latents of {name} on dSprites",
             registry.summary("objectives", name),
         )
-        for name in ON_SHEET
+        for name in names
     }
 
 

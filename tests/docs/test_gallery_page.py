@@ -6,11 +6,15 @@ import numpy as np
 from PIL import Image
 from scripts import script
 
+import unknot
+from unknot import nets
 from unknot.core import registry
 from unknot.report.gallery import contact_sheet
-from unknot.report.model.latents import Latents
+from unknot.report.model import traversals
+from unknot.report.model.latents import Latents, measure_latents
 
 gallery_page = script("tools/gallery_page.py")
+gallery_sheet = script("tools/gallery_sheet.py")
 
 
 def test_every_dataset_and_objective_is_on_the_page(tmp_path, monkeypatch):
@@ -46,11 +50,19 @@ def test_cards_are_cut_where_the_sheet_has_them(tmp_path, monkeypatch):
     sheet = Image.fromarray(contact_sheet(strips, dict.fromkeys(names, latents)))
     half = sheet.resize((sheet.width // 2, sheet.height // 2))
     half.save(tmp_path / "gallery.png")
-    monkeypatch.setattr(gallery_page, "SHEET", tmp_path / "gallery.png")
-    monkeypatch.setattr(gallery_page, "ON_SHEET", tuple(names))
+    monkeypatch.setattr(gallery_page, "PICTURES", tmp_path)
     monkeypatch.setattr(registry, "summary", lambda kind, name: "")
-    gallery_page.cut(tmp_path)
+    gallery_page.cut(tmp_path, names)
     for name, shade in shades.items():
         card = np.asarray(Image.open(tmp_path / f"{name}.png").convert("L")).astype(int)
         for corner in (card[4:20, 4:20], card[-20:-4, -20:-4]):  # within the lines of its tiles
             assert abs(corner - shade).max() < 8, name
+
+
+def test_strips_made_without_a_drawing_package_are_those_of_the_gallery():
+    run = unknot.train("xysquares", "vae", nets.Linear(latents=6), steps=3, batch=4, device="cpu")
+    latents = measure_latents(run)
+    strips, used = gallery_sheet.decoded_strips(run)
+    assert np.array_equal(strips, traversals.sweep(run, latents, traversals.STILL)[0, :5])
+    assert np.array_equal(used, latents[0].used)
+    assert len(np.unique(strips)) > 10
