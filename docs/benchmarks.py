@@ -6,7 +6,8 @@ python docs/benchmarks.py
 ```
 
 The page's own words stay; what stands between ``<!-- gpu -->`` and ``<!-- end -->`` is replaced,
-and so is the table of bytes, which ``bench/roofline.py`` counts.
+and so is the table of bytes, which ``bench/roofline.py`` counts. The rates that `unknot study plan
+--budget` takes are written, too.
 """
 
 import importlib
@@ -22,6 +23,7 @@ from unknot.nets.conv64 import Conv64
 
 PAGE = Path(__file__).parent / "benchmarks.md"
 RUNS = PAGE.with_suffix("") / "gpu.json"
+RATES = PAGE.parents[1] / "src" / "unknot" / "studies" / "gpu_rates.json"
 WORDS = {
     "plain": "plain eager",
     "graph": "compiled, one CUDA graph",
@@ -118,13 +120,33 @@ def _megabytes(count: float | None) -> str:
     return "–" if count is None else f"{count / 1e6:.2f}"
 
 
+def rates(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """What budgets of studies rest on: our own rates, and when they were measured on what."""
+    keys = ("net", "objective", "precision", "members", "colour")
+    rows = [
+        {**{key: row[key] for key in keys}, "steps": round(row["model-steps/s"], 1)}
+        for row in stored["rows"]
+        if row["how"] == "kernels" and "model-steps/s" in row
+    ]
+    return {"device": stored["device"], "date": stored["date"], "rows": rows}
+
+
+def rates_text(stored: Mapping[str, Any]) -> str:
+    """The file of rates, a line for each."""
+    found = rates(stored)
+    lines = ",\n".join(f"  {json.dumps(row)}" for row in found.pop("rows"))
+    head = json.dumps(found)[:-1]
+    return f'{head}, "rows": [\n{lines}\n]}}\n'
+
+
 def made(page: str) -> str:
     """The page with its tables."""
     return filled(page, {"gpu": "\n".join(lines(facts())), "bytes": "\n".join(bytes_of_a_step())})
 
 
 def main() -> None:
-    """Fill in the page."""
+    """Fill in the page, and write the rates."""
+    RATES.write_text(rates_text(facts()), encoding="utf-8")
     PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from unknot.core.errors import ConfigError
 from unknot.engine.context import Context
 from unknot.engine.population import populate
+from unknot.metrics import facts
 from unknot.runs import config
 from unknot.runs.context import training_context
+from unknot.studies import budget
 from unknot.studies import estimate as estimates
-from unknot.studies.estimate import estimate
+from unknot.studies.estimate import Pace, estimate
 from unknot.studies.execute.machine import machine
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.plan import Planned, configuration_table, even_parts, group_of, plan, shards
@@ -149,33 +151,55 @@ def test_machines_share_their_cores_out(monkeypatch):
         machine(9, workers=0)
 
 
-def test_an_estimate_is_pace_by_steps_of_all_models_shared_by_the_workers(tiny, monkeypatch):
+def paced(start=0.0, step=0.0, image=0.0, images=40):
+    return Pace(start, step, image, images, factors=True)
+
+
+def test_an_estimate_is_steps_and_starts_of_populations_as_workers_take_them(tiny, monkeypatch):
     base = {"data": {"name": "arrays", "path": str(tiny)}, "net": {"name": "linear", "latents": 2}}
     found = planned(
         train={**base, "batch": 8, "steps": 300},
+        metrics=[],
         grid=[{"objective": {"beta": [1, 2]}}, {"objective": {"name": "dip_vae_i"}}],
     )
     here = machine(3, device="cpu", workers=2, threads=1)
     monkeypatch.setattr(estimates, "PATIENCE", 0.01)
     said = estimate(found, shards(found, members=2), here)
-    assert (said.measured, said.kinds) == (2, 2)
+    assert (said.measured, said.kinds, said.scores) == (2, 2, 0)
     assert 0 < said.seconds < 600
     assert "on this machine" in said.text
-    paces = iter([0.5, 2.0])
-    monkeypatch.setattr(estimates, "seconds_per_step", lambda specs, device: next(paces))
-    said = estimate(found, shards(found, members=2), here)
-    assert said.seconds == (2 * 300 * 0.5 + 1 * 300 * 2.0) / 2
+    for workers, seconds in ((2, 7 + 300 * 2.0), (1, 5 + 2 * 300 * 0.5 + 7 + 300 * 2.0)):
+        paces = iter([paced(5, 0.5), paced(7, 2.0)])
+        monkeypatch.setattr(estimates, "measure", lambda *_, paces=paces: next(paces))
+        here = machine(3, device="cpu", workers=workers, threads=1)
+        assert estimate(found, shards(found, members=2), here).seconds == seconds
+
+
+def test_an_estimate_counts_scores_and_images_encoded_for_them(monkeypatch):
+    """Two models, scored at step 5 and the end, with ten latents and as many rows as costs have."""
+    found = planned(seeds=[0, 1], metrics=["mig"], train={"steps": 10, "score_every": 5})
+    pace = paced(image=1e-3, images=10_000)
+    monkeypatch.setattr(estimates, "measure", lambda *_: pace)
+    said = estimate(found, shards(found, members=2), machine(1, device="cpu", workers=1, threads=1))
+    assert said.seconds == pytest.approx(2 * 2 * (facts("mig").cost + 10))
+    assert said.scores == 1
+    assert "100 % are scores" in said.text
+    monkeypatch.setattr(estimates, "scoring_processes", lambda: 8)
+    gpu = replace(machine(1, device="cpu", workers=1, threads=1), device="cuda")
+    busy = 1 + (budget.BUSY - 1) * 2 / 8
+    once = budget.SCORERS + 2 * (10 + busy * facts("mig").cost / 2)
+    assert estimate(found, shards(found, members=2), gpu).seconds == pytest.approx(2 * once)
 
 
 def test_kinds_that_there_was_no_time_for_count_as_the_others_do(monkeypatch):
-    found = planned(grid=[{"steps": [10, 20, 30]}])
+    found = planned(metrics=[], grid=[{"steps": [10, 20, 30]}])
     monkeypatch.setattr(estimates, "MEASURING", -1.0)
     here = machine(3, device="cpu", workers=1, threads=1)
     assert estimate(found, shards(found, members=2), here).measured == 0
     times = iter([0.0, 0.0, 1.0, 2.0])  # began, then before each kind
     monkeypatch.setattr(estimates.time, "monotonic", lambda: next(times))
     monkeypatch.setattr(estimates, "MEASURING", 0.5)
-    monkeypatch.setattr(estimates, "seconds_per_step", lambda specs, device: 0.25)
+    monkeypatch.setattr(estimates, "measure", lambda specs, device: paced(step=0.25))
     said = estimate(found, shards(found, members=2), here)
     assert (said.seconds, said.measured, said.kinds) == (0.25 * 60, 1, 3)
 

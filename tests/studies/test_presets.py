@@ -10,7 +10,7 @@ import torch
 
 from unknot.core.errors import ConfigError
 from unknot.losses import beta_of_means
-from unknot.studies.estimate import images
+from unknot.studies.budget import images
 from unknot.studies.file import presets
 from unknot.studies.file.study_file import find_file, read_study
 from unknot.studies.needed_files import find_gaps

@@ -1,9 +1,8 @@
-"""How long a study will take: here by the clock, or on one GPU from speeds that were measured.
+"""How long a study will take here: a few steps of each kind of population are trained.
 
-Here, a few steps of each kind of population are trained.
+How long on GPUs elsewhere is `budget`.
 """
 
-import itertools
 import math
 import sys
 import time
@@ -13,34 +12,29 @@ from dataclasses import dataclass, replace
 import torch
 
 from unknot.core.errors import UnknotError
-from unknot.core.objective import views_of
 from unknot.core.text import duration
-from unknot.engine.device import Precision, threads
+from unknot.engine.device import threads
+from unknot.engine.encode import encode
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Training
+from unknot.studies.budget import AGAIN, scoring_seconds
 from unknot.studies.execute.machine import Machine
-from unknot.studies.plan import MOST_ON_A_CPU, MOST_ON_A_GPU, Plan, Shard, group_of
-from unknot.studies.plan import shards as divide
+from unknot.studies.execute.score_models import scoring_processes
+from unknot.studies.execute.simulation import Job, simulate
+from unknot.studies.plan import Plan, Shard, group_of
+from unknot.studies.score_costs import score_cost
 
 PATIENCE = 2.0
 """Seconds of steps for each kind; more are not needed to know the order of magnitude."""
 MEASURING = 60.0
 """Seconds for all kinds together; those not reached are taken to be as the mean of the others."""
-SPEEDS: dict[Precision, dict[int, float]] = {
-    "float32": {1: 1_169, 8: 2_540, 64: 3_183},
-    "tf32": {1: 1_638, 8: 3_752, 64: 5_056},
-    "bf16": {1: 3_042, 8: 10_931, 64: 19_774},
-}
-"""Steps of one model a second on an H200 by members of the population: `conv64`, batches of 64
-images of one channel (docs/benchmarks.md)."""
-BATCH = 64
-COMPILE = 27.0
-"""Seconds that each population takes before its first step; 15 to 40 were measured."""
+ENCODED = 512
+"""Images that are encoded to know how long that takes."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds of training; scoring and loading come on top."""
+    """Seconds from the start of a study to its end."""
 
     seconds: float
     measured: int
@@ -50,6 +44,8 @@ class Estimate:
     memory: int = 0
     """Bytes of a worker, on a GPU of the GPU, at most, while the kinds were measured; 0 where the
     system does not say."""
+    scores: float = 0.0
+    """Of all seconds that workers are busy, the share that scores take."""
 
     @property
     def text(self) -> str:
@@ -58,22 +54,39 @@ class Estimate:
             return f"unknown: {'; '.join(self.problems) or 'nothing was measured'}"
         basis = f"a few steps of {self.measured} of {self.kinds} kinds of population"
         return (
-            f"about {duration(self.seconds)} of training on this machine (estimated from {basis}); "
-            "metrics not included"
+            f"about {duration(self.seconds)} on this machine (estimated from {basis}; "
+            f"{100 * self.scores:.0f} % are scores, by what they cost elsewhere)"
         )
+
+
+@dataclass(frozen=True)
+class Pace:
+    """A population here, from a few steps of it."""
+
+    start: float
+    """Seconds until the first steps are done, compilation included."""
+    step: float
+    """Seconds of a step of one model."""
+    image: float
+    """Seconds that one model takes to encode an image."""
+    images: int
+    """Of the dataset."""
+    factors: bool
+    """Whether it has factors."""
 
 
 def estimate(plan: Plan, shards: Sequence[Shard], machine: Machine) -> Estimate:
     """Train a few steps of one population of each kind and extrapolate.
 
-    It takes the workers not to slow each other down, and to be busy to the end.
+    It takes the workers not to slow each other down. Scores take the CPU seconds that were measured
+    of them elsewhere, and encode at the speed of this machine.
     """
     kinds: dict[str, list[Shard]] = {}
     groups = [group_of(spec) for spec in plan.configurations]
     for shard in shards:
         kinds.setdefault(groups[shard.runs[0].configuration], []).append(shard)
     began = time.monotonic()
-    paces: dict[str, float] = {}
+    paces: dict[str, Pace] = {}
     problems: dict[str, None] = {}
     for kind, alike in kinds.items():
         if time.monotonic() - began > MEASURING:
@@ -84,21 +97,60 @@ def estimate(plan: Plan, shards: Sequence[Shard], machine: Machine) -> Estimate:
                 replace(plan.configurations[run.configuration], seeds=run.seed) for run in members
             ]
             with threads(machine.threads):
-                paces[kind] = seconds_per_step(specs, machine.device)
+                paces[kind] = measure(specs, machine.device)
         except UnknotError as error:
             problems[str(error)] = None
     if not paces:
         return Estimate(math.inf, 0, len(kinds), tuple(problems))
-    mean = sum(paces.values()) / len(paces)
-    work = sum(
-        paces.get(kind, mean)
-        * len(shard.runs)
-        * plan.configurations[shard.runs[0].configuration].updates
-        for kind, alike in kinds.items()
-        for shard in alike
-    )
+    mean = _mean([*paces.values()])
+    jobs, scores = [], 0.0
+    for shard in shards:
+        kind = groups[shard.runs[0].configuration]
+        spec, pace = plan.configurations[shard.runs[0].configuration], paces.get(kind, mean)
+        scoring = _scoring(plan, spec, len(shard.runs), pace, machine)
+        scores += scoring
+        again = min(AGAIN, pace.start)
+        rest = pace.step * len(shard.runs) * spec.updates + scoring
+        jobs.append(Job(shard.key, f"{len(shard.runs)} {kind}", pace.start, again, rest))
+    done = simulate(jobs, machine.workers)
     memory = peak_memory(machine.device)
-    return Estimate(work / machine.workers, len(paces), len(kinds), tuple(problems), memory)
+    share = scores / busy if (busy := sum(done.busy)) else 0.0
+    return Estimate(done.seconds, len(paces), len(kinds), tuple(problems), memory, share)
+
+
+def _mean(paces: Sequence[Pace]) -> Pace:
+    """What was not measured is taken to be like the others."""
+    n = len(paces)
+    return Pace(
+        sum(pace.start for pace in paces) / n,
+        sum(pace.step for pace in paces) / n,
+        sum(pace.image for pace in paces) / n,
+        max(pace.images for pace in paces),
+        any(pace.factors for pace in paces),
+    )
+
+
+def _scoring(plan: Plan, spec: TrainSpec, members: int, pace: Pace, machine: Machine) -> float:
+    """Seconds of scoring a population: on a GPU side by side, on a CPU one after the other."""
+    if machine.gpu:
+        return scoring_seconds(
+            plan,
+            spec,
+            members,
+            pace.images,
+            cores=max(1, scoring_processes() // machine.workers),
+            encode=1 / max(pace.image, 1e-9),
+            factors=pace.factors,
+        )
+    cost = score_cost(
+        plan.sweep.metrics,
+        plan.sweep.protocol,
+        latents=getattr(spec.net.settings, "latents", 10),
+        images=pace.images,
+        factors=pace.factors,
+    )
+    once = cost.cpu + cost.rows * pace.image
+    return members * once * (1 + len(spec.kept_steps))
 
 
 def peak_memory(device: str) -> int:
@@ -113,83 +165,27 @@ def peak_memory(device: str) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def seconds_per_step(specs: Sequence[TrainSpec], device: str) -> float:
-    """Seconds of a step of one model."""
-    population = Training.start(specs, device).population
+def measure(specs: Sequence[TrainSpec], device: str) -> Pace:
+    """Start a population, train a few steps and encode a few images."""
+    began = time.monotonic()
+    training = Training.start(specs, device)
+    population, dataset = training.population, training.context.dataset
     population.advance(0, 1)
     _wait(population.advance(1, 2))  # the first steps compile, or warm up
+    start = time.monotonic() - began
     steps, began = 0, time.monotonic()
     while (seconds := time.monotonic() - began) < PATIENCE and steps < 200:
         _wait(population.advance(3 + steps, population.pace))
         steps += population.pace
-    return seconds / steps / len(specs)
+    index = torch.arange(min(ENCODED, len(dataset)))
+    encode(population, dataset, index[:1])
+    encoding = time.monotonic()
+    float(encode(population, dataset, index).mean.sum())
+    image = (time.monotonic() - encoding) / len(index) / len(specs)
+    factors = not dataset.space.stands_in
+    return Pace(start, seconds / steps / len(specs), image, len(dataset), factors)
 
 
 def _wait(values: object) -> None:
     if isinstance(values, dict):
         float(values["loss"].sum())
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Seconds of training on one H200 in each precision, compilation included."""
-
-    seconds: dict[Precision, float]
-    populations: int
-    precisions: tuple[Precision, ...]
-    """Precisions that the study's own runs have."""
-
-    @property
-    def text(self) -> str:
-        """With what it rests on."""
-        parts = ", ".join(f"{s / 3_600:,.1f} h in {name}" for name, s in self.seconds.items())
-        speeds = ", ".join(f"{SPEEDS[name][MOST_ON_A_GPU]:,}" for name in self.seconds)
-        return (
-            f"{parts} of training on one H200 (estimated); the study uses "
-            f"{' and '.join(self.precisions)}. The estimate uses {speeds} model-steps per second, "
-            f"measured with conv64, {MOST_ON_A_GPU} models and batch {BATCH} (fewer for smaller "
-            f"populations), and the compilation of {self.populations:,} populations of up to "
-            f"{MOST_ON_A_GPU} runs (on a CPU, up to {MOST_ON_A_CPU}). Metrics and critics are not "
-            "included"
-        )
-
-
-def budget(plan: Plan) -> Budget:
-    """Estimate the training time on one H200 from the speeds measured there.
-
-    Every net counts as `conv64` with one channel; a population of fewer than 64 is slower for each
-    model, in between the sizes that were measured.
-    """
-    populations = divide(plan, members=plan.sweep.members or MOST_ON_A_GPU)
-    seconds = {
-        precision: sum(_seconds(plan.configurations, shard, precision) for shard in populations)
-        for precision in SPEEDS
-    }
-    precisions = dict.fromkeys(spec.precision for spec in plan.configurations)
-    return Budget(seconds, len(populations), tuple(precisions))
-
-
-def images(spec: TrainSpec) -> int:
-    """Images that one model sees in all its steps."""
-    return spec.updates * spec.batch * views_of(spec.objective.settings)
-
-
-def _seconds(settings: Sequence[TrainSpec], shard: Shard, precision: Precision) -> float:
-    steps = sum(images(settings[run.configuration]) for run in shard.runs) / BATCH
-    return COMPILE + steps / speed(len(shard.runs), precision)
-
-
-def speed(members: int, precision: Precision) -> float:
-    """Steps a second of all models of a population together, between measured sizes by logarithm.
-
-    Example:
-        >>> speed(64, "bf16"), speed(1, "tf32"), speed(200, "float32")
-        (19774.0, 1638.0, 3183.0)
-    """
-    speeds = SPEEDS[precision]
-    sizes = sorted(speeds)
-    for low, high in itertools.pairwise(sizes):
-        if members <= high:
-            share = (math.log(members) - math.log(low)) / (math.log(high) - math.log(low))
-            return float(speeds[low] + share * (speeds[high] - speeds[low]))
-    return float(speeds[sizes[-1]])

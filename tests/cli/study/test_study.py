@@ -53,7 +53,7 @@ def test_a_plan_says_how_much_there_is_to_do_and_writes_nothing(
     assert code == 0
     assert "4 runs (2 configurations x 2 seeds)" in out
     assert "40 steps" in out
-    assert "of training on this machine" in out
+    assert "on this machine (estimated" in out
     (size,) = re.findall(r"Memory: about ([0-9.]+) GB for each of", out)
     assert 0.1 < float(size) < 50
     code, out, _ = unknot("study", "plan", made[0], "--json", "--no-estimate", "--device", "cpu")
@@ -121,11 +121,17 @@ def test_a_budget_is_in_hours_of_one_gpu_and_times_nothing(unknot, monkeypatch):
     monkeypatch.setattr(estimate, "estimate", None)
     code, out, _ = unknot("study", "plan", "mushom2020", "--budget")
     assert code == 0
-    assert "h in bf16 of training on one H200" in out
-    assert "Metrics and critics are not included" in out
-    code, out, _ = unknot("study", "plan", "mushom2020", "--budget", "--json")
-    hours = json.loads(out)["budget_hours"]
-    assert hours["float32"] > hours["tf32"] > hours["bf16"] > 0
+    assert "h in bf16 on one H200" in out
+    assert "counts critics, compilation and scores" in out
+    found = []
+    for more in ((), ("--workers", "4")):
+        code, out, _ = unknot("study", "plan", "mushom2020", "--budget", "--json", *more)
+        found.append(json.loads(out))
+        hours = found[-1]["budget_hours"]
+        assert hours["float32"] > hours["tf32"] > hours["bf16"] > 0
+    assert [each["budget_gpus"] for each in found] == [1, 4]
+    assert found[1]["budget_hours"]["bf16"] < found[0]["budget_hours"]["bf16"]
+    assert found[0]["budget_parts"]["bf16"]["scores"] > 0
 
 
 def test_a_quick_version_is_run_into_a_folder_of_its_own(unknot, made, monkeypatch):

@@ -1,5 +1,6 @@
 """``unknot study plan``: what a study would run, and for how long."""
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -37,23 +38,30 @@ def plan(
     device: StudyDevice = "auto",
     workers: StudyWorkers = None,
     estimate: Annotated[
-        bool, typer.Option(help="Time a few steps of each population and estimate the total.")
+        bool,
+        typer.Option(
+            help="Time a few steps of each population and estimate the total, with its scores."
+        ),
     ] = True,
     budget: Annotated[
         bool,
-        typer.Option("--budget", help="Estimate the cost on one H200 GPU; nothing is timed here."),
+        typer.Option(
+            "--budget",
+            help="Estimate the time on H200 GPUs, one or as many as --workers; nothing is timed "
+            "here.",
+        ),
     ] = False,
     skip_missing: SkipMissing = False,
     json: Json = False,
 ) -> None:
-    """Show what a study would run, which files it lacks, and estimate its training time.
+    """Show what a study would run, which files it lacks, and estimate its time.
 
     Nothing is written.
 
     Examples:
     `unknot study plan three-betas.toml`
 
-    `unknot study plan hartmann2021 --budget`
+    `unknot study plan hartmann2021 --budget --workers 8`
 
     `unknot study plan data=xysquares steps=100 --grid objective.beta=1,2,4 --seeds 0..4`
     """
@@ -62,6 +70,7 @@ def plan(
     from unknot.core.text import counted
     from unknot.metrics import protocols_for
     from unknot.runs.metric_names import by_protocol
+    from unknot.studies import budget as budgets
     from unknot.studies import estimate as estimates
     from unknot.studies import export
     from unknot.studies.execute.machine import machine
@@ -116,8 +125,10 @@ def plan(
         "threads": this_machine.threads,
     }
     if budget:
-        cost = estimates.budget(study)
+        cost = budgets.budget(study, workers or 1)
         facts["budget_hours"] = {name: s / 3_600 for name, s in cost.seconds.items()}
+        facts["budget_parts"] = {name: asdict(parts) for name, parts in cost.parts.items()}
+        facts["budget_gpus"] = cost.gpus
         facts["budget"] = cost.text
     elif estimate:
         time = estimates.estimate(study, populations, this_machine)
