@@ -5,7 +5,7 @@ import pytest
 from analysis.tables import run, seeds
 
 from unknot.analysis import Results
-from unknot.analysis.claims import claims, question, verdict
+from unknot.analysis.claims import claims, informative_scores, question, verdict
 
 LOW, HIGH = [0.20, 0.22, 0.21, 0.23, 0.19, 0.22], [0.80, 0.82, 0.81, 0.83, 0.79, 0.82]
 
@@ -221,3 +221,66 @@ def test_effects_are_silent_where_they_should_be():
     assert effects_of(grid(0.2, kl=0.001)) == [], "collapsed"
     few = [row for row in grid(0.2) if row["objective.beta"] < 4]
     assert effects_of(few) == [], "four configurations"
+
+
+# Collapsed models and scores at chance
+
+
+SCORES = ["mig", "sap", "dci"]
+
+
+def study_of(seeds, kl, **more):
+    """Three configurations with noise for scores, and the divergence of each."""
+    generator = np.random.default_rng(0)
+    return Results(
+        [
+            run(objective__beta=beta, seed=seed, kl=of_beta, **more)
+            | {score: 0.1 * k + 0.01 * generator.random() for k, score in enumerate(SCORES)}
+            for beta, of_beta in enumerate(kl)
+            for seed in range(seeds)
+        ],
+        SCORES,
+    )
+
+
+@pytest.mark.parametrize("seeds", [2, 5, 12])
+def test_of_collapsed_models_nothing_is_claimed_but_that_none_is_best(seeds):
+    collapsed = study_of(seeds, [0.001] * 6)
+    assert informative_scores(collapsed) == []
+    assert claims(collapsed) == [
+        "By mig, sap and dci, all configurations are collapsed, blank or at chance, so none is "
+        "best."
+    ]
+
+
+def test_of_scores_at_chance_nothing_is_claimed_but_that_none_is_best():
+    chance = study_of(5, [9.0] * 6, at_chance="mig sap dci")
+    assert len(claims(chance)) == 1
+    some = study_of(5, [9.0] * 6, at_chance="sap")
+    assert informative_scores(some) == ["mig", "dci"]
+    said = " ".join(claims(some))
+    assert "Scores order" not in said, "two metrics are left"
+    assert "(sap)" not in said
+    assert "The seed alone accounts for" in said
+
+
+def test_collapsed_runs_do_not_count_for_how_scores_order_runs():
+    (of_all,) = (s for s in claims(study_of(5, [9.0] * 6)) if "order" in s)
+    assert of_all.startswith("Scores order runs with rank correlations from")
+    mixed = study_of(5, [9.0] * 3 + [0.001] * 3)
+    (of_rest,) = (s for s in claims(mixed) if "order" in s)
+    assert of_rest.startswith("Scores order the runs that did not collapse with")
+    rest = Results(mixed.table, SCORES).where([kl > 1 for kl in mixed.table["kl"]])
+    (alone,) = (s for s in claims(rest) if "order" in s)
+    assert of_rest.partition("with")[2] == alone.partition("with")[2]
+    few = study_of(3, [9.0] * 3 + [0.001] * 3)
+    assert not [s for s in claims(few) if "order" in s], "nine runs are too few"
+
+
+# Bounds
+
+
+def test_the_interval_of_a_verdict_ends_at_the_bound_of_the_score():
+    high = [0.9, 0.99, 0.999, 0.98, 0.9, 0.999]
+    assert "interval 0.911 to 1.012" in of(LOW, high).text
+    assert "interval 0.911 to 1.000" in of(LOW, high, bounds={"mig": (0, 1)}).text

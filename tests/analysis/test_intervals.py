@@ -10,7 +10,9 @@ from scipy import stats
 from unknot.analysis.intervals import (
     COVERAGE,
     FEW,
+    cut_off,
     describe_coverage,
+    kept_bounds,
     mean_interval,
     median_interval,
     pooled_interval,
@@ -77,3 +79,38 @@ def test_what_is_said_of_coverage_fits_the_number_of_seeds():
     )
     assert "Simulated with 50 seeds" in describe_coverage(1000, 0.95)
     assert "Simulated" not in describe_coverage(9, 0.9), "only 95 % was simulated"
+
+
+# Bounds of scores
+
+
+def test_an_interval_ends_where_its_score_does():
+    near_one = np.array([0.9, 0.99, 1.0, 0.98, 0.9])
+    low, high = mean_interval(near_one, 0.95)
+    assert high > 1
+    assert mean_interval(near_one, 0.95, (0, 1)) == (low, 1.0)
+    assert mean_interval(1 - near_one, 0.95, (0, None)) == (0.0, pytest.approx(1 - low))
+    assert mean_interval(near_one, 0.95, (0, None)) == (low, high)
+    assert np.isnan(mean_interval(near_one[:4], 0.95, (0, 1))).all(), "no interval has no ends"
+    assert np.isnan(cut_off(np.nan, np.nan, (0, 1))).all()
+
+
+@pytest.mark.parametrize("n", [5, 10])
+def test_cutting_intervals_off_changes_no_coverage(n):
+    """Scores near their bound, where many intervals are cut off: they hold the mean as often."""
+    samples = np.random.default_rng(0).beta(9, 0.5, (2_000, n))
+    mean, hits, cut = 9 / 9.5, np.zeros(2, dtype=int), 0
+    for values in samples:
+        ends = [mean_interval(values, 0.95, bounds) for bounds in ((None, None), (0, 1))]
+        hits += [low < mean < high for low, high in ends]
+        cut += ends[0] != ends[1]
+    assert hits[0] == hits[1]
+    assert cut > 400
+
+
+def test_a_bound_that_a_value_lies_beyond_is_none():
+    per_cent = np.array([0.4, 31.0, 60.0])
+    assert kept_bounds(per_cent, (0, 1)) == (0, None)
+    assert kept_bounds(-per_cent, (0, 1)) == (None, 1)
+    assert kept_bounds(per_cent / 100, (0, 1)) == (0, 1)
+    assert kept_bounds(per_cent, (None, None)) == (None, None)

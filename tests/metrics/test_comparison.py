@@ -67,6 +67,15 @@ def test_intervals_hold_the_score_and_shrink_with_rows(name):
     assert wider > 1.4 * width
 
 
+def test_an_interval_ends_at_the_bounds_of_the_metric_and_holds_the_score():
+    halves = [0.90, 0.95, 1.0, 0.97, 1.0, 0.93] * 10
+    free = half_sample_interval(halves.__getitem__, 0.99, 0.9, 60)
+    assert free[1] > 1
+    assert half_sample_interval(halves.__getitem__, 0.99, 0.9, 60, (0, 1)) == (free[0], 1.0)
+    beyond = half_sample_interval(halves.__getitem__, 1.01, 0.9, 60, (0, 1))
+    assert beyond[1] == 1.01, "it holds a score that lies beyond by chance"
+
+
 def test_metrics_that_draw_their_own_points_have_no_interval():
     with pytest.raises(ConfigError, match="takes no `interval`"):
         metrics.factor_vae(*get("perfect"), interval=0.9)

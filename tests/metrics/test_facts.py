@@ -91,6 +91,27 @@ def test_values_lie_in_the_range(name, of):
     assert not value > high + 1e-9
 
 
+@pytest.mark.parametrize("name", [n for n in SCORES if metrics.facts(n).part_ranges])
+@pytest.mark.parametrize("of", ["perfect", "noise"])
+def test_parts_lie_in_their_ranges(name, of):
+    facts, score = metrics.facts(name), getattr(metrics, name)(*get(of))
+    parts = [value.removeprefix(f"{name}.") for value in score.values if value != name]
+    bounded = [part for part in parts if facts.bounds(part) != (None, None)]
+    assert bounded
+    for part in bounded:
+        low, high = (end if end is not None else math.nan for end in facts.bounds(part))
+        assert not score[part] < low
+        assert not score[part] > high + 1e-9
+
+
+def test_bounds_by_the_name_of_a_column():
+    bounds = parts.score_bounds
+    assert bounds("dci.completeness@study2019") == bounds("mig") == (0, 1)
+    assert bounds("efficiency.boosting_100@unknot") == bounds("efficiency.chance") == (0, 1)
+    assert bounds("efficiency") == (0, None)
+    assert bounds("dci.no_such_part") == bounds("recon") == bounds("mine") == (None, None)
+
+
 LOWER = [
     "aggregate_posterior",
     "gaussian_tc",

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from unknot.analysis.configurations import Configuration
 from unknot.analysis.effects import BOTH, effects, pooled_settings, setting_values
-from unknot.analysis.health import describe_flaws, is_sound
+from unknot.analysis.health import describe_flaws, flaws, is_sound
 from unknot.analysis.intervals import FEW, mean_interval, welch_probability
 from unknot.analysis.results import Results
 from unknot.core.errors import DataError
@@ -87,6 +87,26 @@ def warnings(results: Results) -> list[str]:
     return [*describe_flaws(results.table, results.scores), *unranked]
 
 
+def informative_scores(results: Results) -> list[str]:
+    """The scores by which at least two configurations are sound; no other is claimed anything of.
+
+    Where all models have collapsed, draw nothing or are at chance, what their scores differ by is
+    noise: which is best, what a setting or the seed does, and how scores order runs.
+
+    Example:
+        >>> kl = {"vae": 9.0, "beta_vae": 9.0, "tvae": 0.001}
+        >>> rows = [{"objective": name, "mig": 0.2, "kl": nats} for name, nats in kl.items()]
+        >>> [informative_scores(Results(some, ["mig"])) for some in (rows, rows[1:])]
+        [['mig'], []]
+    """
+    return [score for score in results.ranked if len(_sound(results, score)) > 1]
+
+
+def _sound(results: Results, score: str) -> list[Configuration]:
+    """The configurations that have a score and are sound at it."""
+    return [c for c in results.configurations if c.has(score) and is_sound(c, score)]
+
+
 def verdict(results: Results, score: str) -> Verdict | None:
     """Which configuration is best by a score, and whether the seeds show it.
 
@@ -99,7 +119,7 @@ def verdict(results: Results, score: str) -> Verdict | None:
         True
     """
     sign = results.sign(score)
-    group = [c for c in results.configurations if c.has(score) and is_sound(c, score)]
+    group = _sound(results, score)
     if len(group) < 2:
         return None
     group.sort(key=lambda c: -sign * _mean(c, score))
@@ -110,7 +130,7 @@ def verdict(results: Results, score: str) -> Verdict | None:
     rivals = tuple(c for c, lower in zip(others, apart, strict=True) if not lower)
     bare = Verdict(score, best, others[0], rivals)
     extreme, noun = _extreme(results, score), _noun(results, score)
-    return replace(bare, text=_sentence(bare, extreme, noun, results.level, len(others)))
+    return replace(bare, text=_sentence(results, bare, extreme, noun, len(others)))
 
 
 def _extreme(results: Results, score: str) -> str:
@@ -132,10 +152,10 @@ def _is_higher(
     return welch_probability(first, second) > level
 
 
-def _sentence(verdict: Verdict, extreme: str, noun: str, level: float, others: int) -> str:
+def _sentence(results: Results, verdict: Verdict, extreme: str, noun: str, others: int) -> str:
     n = len(verdict.best.sample(verdict.score).values)
     if n >= FEW:
-        return _of_interval(verdict, f"{extreme} mean {noun}", level, others)
+        return _of_interval(results, verdict, f"{extreme} mean {noun}", others)
     most = f"{extreme} {noun}"
     return _of_range(verdict, most, others) if n > 1 else _of_one_seed(verdict, most)
 
@@ -162,10 +182,10 @@ def _of_range(verdict: Verdict, most: str, others: int) -> str:
     )
 
 
-def _of_interval(verdict: Verdict, most: str, level: float, others: int) -> str:
-    best, score = verdict.best, verdict.score
+def _of_interval(results: Results, verdict: Verdict, most: str, others: int) -> str:
+    best, score, level = verdict.best, verdict.score, results.level
     values = best.sample(score).values
-    low, high = mean_interval(values, level)
+    low, high = mean_interval(values, level, results.bounds(score))
     interval = (
         "" if np.isnan(low) else f"{level:.0%} interval {decimals(low)} to {decimals(high)}, "
     )
@@ -205,7 +225,7 @@ def _no_verdict(results: Results) -> list[str]:
     scores: dict[str, list[str]] = {}
     for score in results.ranked:
         group = [c for c in results.configurations if c.has(score)]
-        sound = [c.label for c in group if is_sound(c, score)]
+        sound = [c.label for c in _sound(results, score)]
         if len(group) > 1 and len(sound) < 2:
             scores.setdefault(sound[0] if sound else "", []).append(score)
     ends = {True: "there is nothing to compare", False: "none is best"}
@@ -219,12 +239,13 @@ def _no_verdict(results: Results) -> list[str]:
 def _effects(results: Results) -> list[str]:
     """What settings of two values do to the first score; silent where an interval has zero.
 
-    That takes `FEW` configurations and as many seeds, and no collapsed model among the pairs. As
-    several settings are looked at, the level is divided by their number.
+    That takes `FEW` configurations and as many seeds, no collapsed model among the pairs, and a
+    score that is not at chance everywhere. As several settings are looked at, the level is divided
+    by their number.
     """
     table, names = results.table, results.settings
     pooled = [n for n in pooled_settings(table, names) if len(setting_values(table, n)) == 2]
-    if not (results.ranked and pooled):
+    if not pooled or results.ranked[:1] != informative_scores(results)[:1]:
         return []
     score, level = results.ranked[0], 1 - (1 - results.level) / len(pooled)
     found = [effect for n in pooled for effect in effects(table, names, n, score, level)]
@@ -245,12 +266,16 @@ def _effects(results: Results) -> list[str]:
 
 
 def _seed_share(results: Results) -> list[str]:
-    """How much of the variance is the seed's; silent where some configuration has few seeds."""
+    """How much of the variance is the seed's; silent where some configuration has few seeds.
+
+    It is of scores by which two configurations are sound.
+    """
     configurations = results.configurations
     if len(configurations) < 2 or min(c.size for c in configurations) < FEW:
         return []
+    scores = informative_scores(results)
     try:
-        shares = {s.score: list(s.shares.values())[-1] for s in results.variance_shares()}
+        shares = {s.score: list(s.shares.values())[-1] for s in results.variance_shares(scores)}
     except DataError:  # of all configurations one run is left
         return []
     if not shares:
@@ -264,12 +289,18 @@ def _seed_share(results: Results) -> list[str]:
 def _agreement(results: Results) -> list[str]:
     """How metrics order runs; silent of two metrics or few runs.
 
-    Parts of one metric, and the same under two protocols, agree or disagree by construction.
+    Runs that collapsed or draw nothing do not count, nor do scores by which fewer than two
+    configurations are sound. Parts of one metric, and the same under two protocols, agree or
+    disagree by construction.
     """
-    scores = results.ranked  # no losses of different functions
-    if len({*map(_metric, scores)}) < 3 or results.runs_with(*scores) < FEW_RUNS:
+    scores = informative_scores(results)  # no losses of different functions
+    if len({*map(_metric, scores)}) < 3:
         return []
-    agreement = results.agreement(scores)
+    flawed = flaws(results.table)
+    rest = results.where([not flaw for flaw in flawed])
+    if rest.runs_with(*scores) < FEW_RUNS:
+        return []
+    agreement = rest.agreement(scores)
     names = agreement.names
     pairs = [
         (i, j)
@@ -281,7 +312,8 @@ def _agreement(results: Results) -> list[str]:
         f"{decimals(values[k], 2)} ({names[pairs[k][0]]} and {names[pairs[k][1]]})"
         for k in (int(np.argmin(values)), int(np.argmax(values)))
     ]
-    return [f"Scores order runs with rank correlations from {ends[0]} to {ends[1]}."]
+    runs = "the runs that did not collapse" if any(flawed) else "runs"
+    return [f"Scores order {runs} with rank correlations from {ends[0]} to {ends[1]}."]
 
 
 def _metric(score: str) -> str:

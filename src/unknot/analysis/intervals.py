@@ -3,9 +3,13 @@
 The interval of the mean is Student's. It holds the truth as often as it says where scores over
 seeds are about normal, for any number of seeds. Where they are skewed or fall into two groups, few
 seeds hide that, and any interval of the mean is too short: `COVERAGE` says by how much.
+
+Where a score has bounds, so has its mean, and an interval is cut off there. What is cut off cannot
+hold the true mean, so `COVERAGE` stays as it is.
 """
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Float
@@ -17,6 +21,9 @@ SPARSE = 10
 resampling seeds: that would be too confident."""
 NAN = float("nan")
 LEVEL = 0.95
+Bounds: TypeAlias = tuple[float | None, float | None]
+"""The smallest and the largest value that a score can have; None where there is no such."""
+NO_BOUNDS: Bounds = (None, None)
 COVERAGE: dict[str, dict[int, float]] = {
     "normal": {5: 0.95, 10: 0.95, 50: 0.95},
     "skewed": {5: 0.82, 10: 0.84, 50: 0.90},
@@ -26,19 +33,26 @@ COVERAGE: dict[str, dict[int, float]] = {
 simulated by tools/coverage.py."""
 
 
-def mean_interval(values: Float[np.ndarray, " n"], level: float) -> tuple[float, float]:
+def mean_interval(
+    values: Float[np.ndarray, " n"], level: float, bounds: Bounds = NO_BOUNDS
+) -> tuple[float, float]:
     """Student's interval of the mean; NaN of fewer than `FEW` values, or where all are equal.
+
+    Args:
+        values: One for each seed.
+        level: Such as 0.95.
+        bounds: Of the score; the interval is cut off there.
 
     Example:
         >>> low, high = mean_interval(np.array([0.1, 0.2, 0.2, 0.3, 0.4]), 0.95)
         >>> round(low, 3), round(high, 3)
         (0.098, 0.382)
     """
-    return pooled_interval([values], level)
+    return pooled_interval([values], level, bounds)
 
 
 def pooled_interval(
-    samples: Sequence[Float[np.ndarray, " _"]], level: float
+    samples: Sequence[Float[np.ndarray, " _"]], level: float, bounds: Bounds = NO_BOUNDS
 ) -> tuple[float, float]:
     """The interval of the mean of the means of samples; of a single one Student's."""
     from scipy.special import stdtrit
@@ -50,7 +64,33 @@ def pooled_interval(
         return NAN, NAN
     mean = float(np.mean([values.mean() for values in samples]))
     half = float(stdtrit(freedom, (1 + level) / 2)) * error / len(samples)
-    return mean - half, mean + half
+    return cut_off(mean - half, mean + half, bounds)
+
+
+def cut_off(low: float, high: float, bounds: Bounds) -> tuple[float, float]:
+    """The part of an interval that lies within the bounds of a score.
+
+    Example:
+        >>> cut_off(0.92, 1.02, (0, 1)), cut_off(-0.1, 1.02, (None, None))
+        ((0.92, 1.0), (-0.1, 1.02))
+    """
+    least, most = bounds
+    low = low if least is None or not low < least else float(least)
+    return low, high if most is None or not high > most else float(most)
+
+
+def kept_bounds(values: Float[np.ndarray, " n"], bounds: Bounds) -> Bounds:
+    """Bounds without those that some value lies beyond, as in a table with scores in per cent.
+
+    Example:
+        >>> kept_bounds(np.array([0.2, 31.0]), (0, 1))
+        (0, None)
+    """
+    least, most = bounds
+    return (
+        None if least is None or (values < least).any() else least,
+        None if most is None or (values > most).any() else most,
+    )
 
 
 def standard_error(samples: Sequence[Float[np.ndarray, " _"]]) -> tuple[float, float]:
@@ -101,9 +141,12 @@ def describe_coverage(n: int, level: float) -> str:
 
     Example:
         >>> print(describe_coverage(7, 0.95)[:78])
-        Intervals are Student's and assume about normal scores over seeds. Simulated w
+        Intervals are Student's and assume about normal scores over seeds; they are cu
     """
-    text = "Intervals are Student's and assume about normal scores over seeds."
+    text = (
+        "Intervals are Student's and assume about normal scores over seeds; they are cut off at "
+        "the bounds of the score."
+    )
     if level != LEVEL:
         return text
     counts = [count for count in COVERAGE["normal"] if count <= n]

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from unknot.analysis.configurations import Configuration
-from unknot.analysis.intervals import NAN, SPARSE, mean_interval
+from unknot.analysis.intervals import NAN, SPARSE, Bounds, mean_interval
 from unknot.analysis.statistics import tails
 
 DIGITS = 12
@@ -29,6 +29,8 @@ class Means:
     """Whether a configuration may be called best at a score; see `unknot.analysis.health`."""
     level: float
     """Of the intervals."""
+    bounds: Sequence[Bounds]
+    """Of the scores; intervals are cut off there."""
 
 
 def has_enough_seeds(configurations: Iterable[Configuration], score: str) -> bool:
@@ -176,7 +178,7 @@ def best_values(means: Means) -> list[Best]:
                     best.axis,
                     best.swept_value,
                     float(values[place]),
-                    *mean_interval(best.sample(score).values, level),
+                    *mean_interval(best.sample(score).values, level, means.bounds[k]),
                     float(share[there.index(place)]) if enough else NAN,
                     tuple(likely) if enough else (),
                     {
@@ -225,7 +227,7 @@ def winners(means: Means) -> list[Winner]:
         tied = int((values[there].round(DIGITS) == values[place].round(DIGITS)).sum())
         share = first_share(-sign * draws[:, there])[int(np.flatnonzero(there == place)[0])]
         best = means.configurations[place]
-        low, high = mean_interval(best.sample(score).values, means.level)
+        low, high = mean_interval(best.sample(score).values, means.level, means.bounds[k])
         enough = has_enough_seeds(_having(means.configurations, score), score)
         result.append(
             Winner(

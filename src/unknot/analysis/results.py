@@ -25,7 +25,7 @@ from unknot.analysis.configurations import (
     setting_names,
 )
 from unknot.analysis.health import is_sound
-from unknot.analysis.intervals import LEVEL
+from unknot.analysis.intervals import LEVEL, NO_BOUNDS, Bounds, kept_bounds
 from unknot.analysis.lines import Line, setting_lines
 from unknot.analysis.plain_table import PlainTable, column, keep, numbers, split_table
 from unknot.analysis.statistics import DRAWS, Summary, VarianceShares, variance_shares
@@ -49,6 +49,8 @@ class Results:
         lower: Names of columns for which lower is better.
         losses: Names of columns that are parts of a training loss.
         silent: Scores by which nothing is ranked, and why.
+        bounds: The smallest and the largest value that a column can have, None where there is no
+            such; intervals of means are cut off there. A bound that a run lies beyond is none.
         cost: Name of the column that scores are traded against; lower is better.
         level: Of the intervals.
         draws: Of the bootstrap.
@@ -75,6 +77,7 @@ class Results:
         lower: Iterable[str] = (),
         losses: Iterable[str] = (),
         silent: Mapping[str, str] | None = None,
+        bounds: Mapping[str, Bounds] | None = None,
         cost: str = "recon",
         level: float = LEVEL,
         draws: int = DRAWS,
@@ -89,6 +92,11 @@ class Results:
             self.settings = objective_first(name for name in self.table if name in names)
         self.lower, self.losses = frozenset(lower), frozenset(losses)
         self.silent = dict(silent or {})
+        self._bounds = {
+            name: kept_bounds(sample(self.table, name).values, of_column)
+            for name, of_column in (bounds or {}).items()
+            if name in self.table
+        }
         self.cost, self.level, self.draws, self.seed = cost, level, draws, seed
         self.others = [name for name in others if name in self.table]
         self._scores = None if scores is None else self.choose(scores)
@@ -156,6 +164,10 @@ class Results:
         """-1 where lower is better, else 1."""
         return -1.0 if score in self.lower else 1.0
 
+    def bounds(self, score: str) -> Bounds:
+        """The smallest and the largest value that a score can have; None where there is no such."""
+        return self._bounds.get(score, NO_BOUNDS)
+
     def has(self, score: str) -> bool:
         """Whether some run that finished has the score."""
         return any(c.has(score) for c in self.configurations)
@@ -215,7 +227,7 @@ class Results:
         part = Results(
             table, self._scores, settings=self.settings if settings is None else settings,
             others=self.others, lower=self.lower, losses=self.losses, silent=self.silent,
-            cost=self.cost, level=self.level, draws=self.draws, seed=self.seed,
+            bounds=self._bounds, cost=self.cost, level=self.level, draws=self.draws, seed=self.seed,
         )  # fmt: skip
         if self._scores is not None:
             part._scores = [name for name in self._scores if part.has(name)]
@@ -244,7 +256,9 @@ class Results:
         new: dict[str, list[Summary]] = {name: [] for name in missing}
         for configuration in self.configurations if missing else ():
             for name in missing:
-                new[name].append(statistics.summary(configuration, name, self.level))
+                new[name].append(
+                    statistics.summary(configuration, name, self.level, self.bounds(name))
+                )
         self._summaries |= new
         places = range(len(self.configurations))
         return [self._summaries[name][i] for i in places for name in names]
@@ -316,8 +330,9 @@ class Results:
         sign = np.array([self.sign(name) for name in scores])
         sound = [[is_sound(c, s) for s in scores] for c in self.configurations]
         return ranks.Means(
-            self.configurations, scores, sign, *self.means(scores), np.array(sound), self.level
-        )
+            self.configurations, scores, sign, *self.means(scores), np.array(sound), self.level,
+            [self.bounds(score) for score in scores],
+        )  # fmt: skip
 
     def front(self, score: str, cost: str | None = None) -> fronts.Front:
         """The configurations that no other beats in a score without a higher cost.

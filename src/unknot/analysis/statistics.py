@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from unknot.analysis.configurations import Configuration
-from unknot.analysis.intervals import NAN, mean_interval, median_interval
+from unknot.analysis.intervals import NAN, NO_BOUNDS, Bounds, mean_interval, median_interval
 from unknot.analysis.plain_table import PlainTable, columns, labels, numbers
 from unknot.core.errors import DataError
 from unknot.core.philox import WORD, philox, stream_number
@@ -119,8 +119,10 @@ def resampled(
         yield values[index[n]]
 
 
-def summary(configuration: Configuration, score: str, level: float) -> Summary:
-    """The numbers of one score."""
+def summary(
+    configuration: Configuration, score: str, level: float, bounds: Bounds = NO_BOUNDS
+) -> Summary:
+    """The numbers of one score; the interval of its mean is cut off at the bounds."""
     sample = configuration.sample(score)
     values, n = sample.values, len(sample.values)
     figures = dict.fromkeys(NUMBERS, NAN)
@@ -130,7 +132,7 @@ def summary(configuration: Configuration, score: str, level: float) -> Summary:
         figures["mean"] = float(values.mean())
     if n > 1:
         figures["sd"] = float(values.std(ddof=1))
-    figures["mean_low"], figures["mean_high"] = mean_interval(values, level)
+    figures["mean_low"], figures["mean_high"] = mean_interval(values, level, bounds)
     figures["median_low"], figures["median_high"] = median_interval(values, level)
     return Summary(
         data=configuration.data, objective=configuration.objective,

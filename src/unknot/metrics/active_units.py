@@ -23,6 +23,7 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
     PROTOCOLS,
     better="neither",
     range=(0, None),
+    part_ranges={"share": (0, 1)},
     measures=("usage",),
     depends_on=("threshold",),
     needs=("codes",),

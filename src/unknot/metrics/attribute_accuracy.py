@@ -37,6 +37,7 @@ PROTOCOLS = {"paper": Settings(), "kumar": Settings(), "unknot": Settings(scalin
     PROTOCOLS,
     options=("test", "interval"),
     range=(0, 1),
+    part_ranges={"majority": (0, 1), "chance": (0, 1)},
     measures=("explicitness",),
     depends_on=("classifier",),
     cost=0.14,

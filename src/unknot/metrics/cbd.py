@@ -45,6 +45,7 @@ PROTOCOLS = {
     PROTOCOLS,
     ceiling=True,
     range=(0, 1),
+    part_ranges={"row": (0, 1), "column": (0, 1)},
     measures=("modularity", "compactness"),
     depends_on=("correlation",),
     cost=0.04,

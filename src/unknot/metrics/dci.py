@@ -101,6 +101,12 @@ PROTOCOLS = {
         "informativeness": "How well the factors can be predicted from all latents.",
         "error": "How far predictions from all latents miss the factors; 0 is best.",
     },
+    part_ranges={
+        "disentanglement": (0, 1),
+        "completeness": (0, 1),
+        "informativeness": (0, 1),
+        "error": (0, None),
+    },
     lower_parts=("error",),
 )
 def dci(rows: Rows, settings: Settings) -> Measured:

@@ -89,6 +89,7 @@ PROTOCOLS = {
     PROTOCOLS,
     options=("test",),
     range=(0, None),
+    part_ranges={"*_[0-9]*": (0, 1), "chance": (0, 1)},
     measures=("explicitness",),
     depends_on=("classifier", "draws"),
     cost=3.34,

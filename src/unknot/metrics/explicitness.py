@@ -68,6 +68,7 @@ PROTOCOLS = {
     PROTOCOLS,
     options=("test", "interval"),
     range=(0, 1),
+    part_ranges={"auc": (0, 1), "train_auc": (0, 1), "rescaled": (None, 1)},
     measures=("explicitness",),
     depends_on=("classifier",),
     cost=0.51,

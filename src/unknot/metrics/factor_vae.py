@@ -45,6 +45,7 @@ PROTOCOLS = {
     PROTOCOLS,
     options=(),
     range=(0, 1),
+    part_ranges={"accuracy": (0, 1), "train_accuracy": (0, 1), "rescaled": (None, 1)},
     measures=("modularity",),
     depends_on=("draws", "threshold"),
     rows="most",

@@ -66,6 +66,7 @@ PROTOCOLS = {
     PROTOCOLS,
     options=("interval",),
     range=(0, 1),
+    part_ranges={"infom": (0, 1), "infoe": (None, 1), "infoc": (0, 1)},
     measures=("modularity", "compactness", "explicitness"),
     depends_on=("classifier", "estimator"),
     cost=1.55,

@@ -24,6 +24,7 @@ PROTOCOLS = {name: Settings() for name in ("study2019", "paper", "carbonneau", "
     PROTOCOLS,
     better="neither",
     range=(0, None),
+    part_ranges={"active": (0, None), "squared_norm": (0, None), "variance": (0, None)},
     unit="nats",
     measures=("usage",),
     needs=("codes", "posteriors"),

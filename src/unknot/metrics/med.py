@@ -46,6 +46,7 @@ PROTOCOLS = {"paper": Settings(STUDY), "unknot": Settings(UNKNOT, normalizer="en
 @metric(
     PROTOCOLS,
     range=(0, 1),
+    part_ranges={"completeness": (0, 1), "top": (0, 1)},
     measures=("modularity", "compactness"),
     depends_on=("bins",),
     cost=0.02,

@@ -57,6 +57,18 @@ def test_bold_is_what_seeds_tell_from_all_others():
     assert "None is bold" in table
 
 
+def test_an_interval_that_a_bound_cuts_off_has_both_ends():
+    values = {1: [0.1, 0.11, 0.12, 0.13, 0.14], 4: [0.9, 0.99, 1.0, 0.98, 0.9]}
+    (free,) = score_tables(Results(runs(values)), "scores", "A.")
+    assert "0.954" in row_of(free, 4)
+    assert r"\ensuremath{\pm}0.062" in row_of(free, 4)
+    assert "both ends" not in free
+    (table,) = score_tables(Results(runs(values), bounds={"mig": (0, 1)}), "scores", "A.")
+    assert "{[}0.892, 1.000{]}" in row_of(table, 4)
+    assert r"\ensuremath{\pm}0.020" in row_of(table, 1)
+    assert "or with both ends where a bound of the score cuts one off" in table
+
+
 def test_the_lowest_is_bold_where_lower_is_better():
     apart = {1: [10.0, 11, 12, 11, 10], 4: [50.0, 52, 54, 56, 58]}
     (table,) = score_tables(Results(runs(apart), lower=["mig"]), "scores", "A.")

@@ -14,6 +14,7 @@ Nothing here imports PyTorch.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from unknot.core import registry
@@ -100,6 +101,10 @@ class Facts:
     better: Literal["higher", "lower", "neither"] = "higher"
     range: tuple[int | float | None, int | float | None] = (None, None)
     """Smallest and largest value; None where there is no bound."""
+    part_ranges: Mapping[str, tuple[int | float | None, int | float | None]] = field(
+        default_factory=dict
+    )
+    """The same of its parts, by name or by its beginning and ``*``; others have no bounds."""
     unit: str = ""
     measures: tuple[Aspect, ...] = ()
     depends_on: tuple[Dependence, ...] = ()
@@ -120,6 +125,13 @@ class Facts:
     def lower(self, part: str = "") -> bool:
         """Whether lower is better for the metric, or for one of its parts."""
         return self.better == "lower" or part in self.lower_parts
+
+    def bounds(self, part: str = "") -> tuple[int | float | None, int | float | None]:
+        """Smallest and largest value of the metric, or of one of its parts."""
+        if not part:
+            return self.range
+        ranges = (ends for name, ends in self.part_ranges.items() if fnmatchcase(part, name))
+        return next(ranges, (None, None))
 
     @property
     def range_text(self) -> str:
@@ -235,6 +247,17 @@ def lower_is_better(column: str) -> bool:
     """
     metric, part = _column_facts(column)
     return metric.name in LOSSES or metric.lower(part)
+
+
+def score_bounds(column: str) -> tuple[int | float | None, int | float | None]:
+    """Smallest and largest value by the name of a column; None where there is no bound.
+
+    Example:
+        >>> [score_bounds(name) for name in ("mig@study2019", "dci.error", "elbo", "recon")]
+        [(0, 1), (0, None), (None, None), (None, None)]
+    """
+    metric, part = _column_facts(column)
+    return metric.bounds(part)
 
 
 def reading(column: str) -> str:

@@ -29,7 +29,11 @@ def check_level(level: Any) -> None:
 
 
 def half_sample_interval(
-    again: Callable[[int], float], value: float, level: float, count: int
+    again: Callable[[int], float],
+    value: float,
+    level: float,
+    count: int,
+    bounds: tuple[float | None, float | None] = (None, None),
 ) -> tuple[float, float]:
     r"""Quantiles of the score over half-samples, moved to be centred on the value, which they hold.
 
@@ -43,8 +47,13 @@ def half_sample_interval(
         value: The score of all rows.
         level: Such as 0.95.
         count: How many half-samples.
+        bounds: Smallest and largest value of the metric; the interval is cut off there, but holds
+            the value in any case.
     """
     spread = torch.tensor([again(step) for step in range(count)], dtype=torch.float64)
     tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
     low, high = (value + (spread - spread.mean()).quantile(tails)).tolist()
+    least, most = bounds
+    low = low if least is None else max(low, float(least))
+    high = high if most is None else min(high, float(most))
     return min(low, value), max(high, value)  # where few halves differ, both ends may lie beside it

@@ -171,7 +171,8 @@ class Metric(Base[S]):
                 return float(self.measure(sample.half(step), settings).values[""])
 
             count = resamples(self.facts.cost)
-            ends = half_sample_interval(again, float(measured.values[""]), interval, count)
+            value = float(measured.values[""])
+            ends = half_sample_interval(again, value, interval, count, self.facts.range)
             record |= {"level": interval, "interval": f"{count} half-samples of the rows"}
         return build(choice, measured, rows, record, interval=ends, ceiling=ceiling)
 

@@ -7,7 +7,7 @@ from unknot.analysis.configurations import has_diverged, score_names
 from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError
 from unknot.metrics import facts, lower_is_better
-from unknot.metrics.parts.facts import LOSSES, ONE_FACTOR
+from unknot.metrics.parts.facts import LOSSES, ONE_FACTOR, score_bounds
 from unknot.report.study.foreign_table import TERMS
 from unknot.report.study.run_columns import LOWEST
 from unknot.studies.study import Study
@@ -52,6 +52,7 @@ def choose_scores(
         lower=[name for name in numeric if lower_is_better(name)],
         losses=[name for name in numeric if name.partition("@")[0] in ("kl", LOWEST, *LOSSES)],
         silent=results.silent | {n: NEITHER for n in numeric if _has_no_better(n)},
+        bounds={name: score_bounds(name) for name in numeric},
     )
 
 

@@ -164,7 +164,7 @@ def _rows(
             if not there:
                 continue
             samples = [results.configurations[i].sample(score).values for i in there]
-            low, high = pooled_interval(samples, results.level)
+            low, high = pooled_interval(samples, results.level, results.bounds(score))
             rows.append(
                 {
                     "data": results.configurations[0].data,

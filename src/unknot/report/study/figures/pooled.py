@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from unknot.analysis import Results
-from unknot.core.errors import ConfigError, DataError
-from unknot.metrics import facts
+from unknot.core.errors import DataError
+from unknot.metrics.parts.facts import score_bounds
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import missing_runs, plot_rows, score_rows
 from unknot.report.study.figures.spread import LEGENDS
@@ -47,14 +47,7 @@ def unit_scores(results: Results) -> list[str]:
         >>> unit_scores(Results(rows))
         ['mig', 'sap']
     """
-    return [s for s in results.ranked if s not in results.lower and _is_unit(s)]
-
-
-def _is_unit(score: str) -> bool:
-    try:
-        return facts(score.partition("@")[0].partition(".")[0]).range == (0, 1)
-    except ConfigError:
-        return False
+    return [s for s in results.ranked if s not in results.lower and score_bounds(s) == (0, 1)]
 
 
 @styled

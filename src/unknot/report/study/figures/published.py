@@ -7,8 +7,10 @@ import numpy as np
 
 from unknot.analysis.comparison import FAR, Comparison
 from unknot.analysis.configurations import Configuration
+from unknot.analysis.intervals import cut_off, kept_bounds
 from unknot.core.errors import DataError
 from unknot.core.text import number
+from unknot.metrics.parts.facts import score_bounds
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import note_at_right
 from unknot.report.study.style import (
@@ -62,12 +64,15 @@ def draw(
         for name, look in looks(baselines or {}).items()
     }
     for score, axes in zip(scores, all_axes, strict=True):
+        of_score = [d for d in differences if d.ours.score == score]
+        runs = [value for d in of_score for value in (*d.ours.values, *d.published.values)]
+        bounds = kept_bounds(np.array(runs), score_bounds(score))
         for values, look in zip((baselines or {}).values(), levels.values(), strict=True):
             if score in values:
                 axes.axvline(
                     values[score], color=look.color, linestyle="--", linewidth=0.9, zorder=0
                 )
-        for d in (d for d in differences if d.ours.score == score):
+        for d in of_score:
             y = heights[d.ours.label, str(d.ours.settings)]
             for summary, color, fill, up in (
                 (d.published, MUTED, PAPER, -0.17),
@@ -82,9 +87,8 @@ def draw(
                     linewidth=0.5,
                     alpha=0.5,
                 )
-                axes.hlines(
-                    y + up, summary.mean - wide, summary.mean + wide, color=color, linewidth=1.1
-                )
+                ends = summary.mean - wide, summary.mean + wide
+                axes.hlines(y + up, *cut_off(*ends, bounds), color=color, linewidth=1.1)
                 axes.plot(
                     summary.mean, y + up, "o", color=color, markersize=3.2,
                     markerfacecolor=fill or color, markeredgewidth=0.9,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from unknot.analysis import Results
-from unknot.analysis.intervals import FEW, SPARSE, mean_interval
+from unknot.analysis.intervals import FEW, SPARSE, Bounds, mean_interval
 from unknot.core.text import number
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.score_histories import ScoreHistory, history_rows, score_histories
@@ -46,7 +46,7 @@ def draw(results: Results, histories: Sequence[ScoreHistory]) -> DataFigure:
         shown = [lines[label] for label in labels if label in lines]
         draw_means(
             axes,
-            [_means_line(history, results.level) for history in shown],
+            [_means_line(history, results.level, results.bounds(score)) for history in shown],
             [looked[history.configuration.label] for history in shown],
             [[v.tolist() if 1 < len(v) < SPARSE else [] for v in h.values] for h in shown],
         )
@@ -66,6 +66,6 @@ def _best_labels(results: Results, histories: Sequence[ScoreHistory]) -> list[st
     return [h.configuration.label for h in histories if h.configuration.label in labels]
 
 
-def _means_line(history: ScoreHistory, level: float) -> MeansLine:
-    ends = [mean_interval(values, level) for values in history.values]
+def _means_line(history: ScoreHistory, level: float, bounds: Bounds) -> MeansLine:
+    ends = [mean_interval(values, level, bounds) for values in history.values]
     return history.steps, history.means, [low for low, _ in ends], [high for _, high in ends]

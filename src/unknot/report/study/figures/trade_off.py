@@ -7,7 +7,7 @@ import numpy as np
 
 from unknot.analysis import Results
 from unknot.analysis.configurations import Configuration
-from unknot.analysis.intervals import FEW
+from unknot.analysis.intervals import FEW, cut_off
 from unknot.analysis.lines import setting_lines
 from unknot.core.files import file_stem
 from unknot.core.text import setting_text
@@ -85,7 +85,10 @@ def draw(
     figure, (axes,) = panels(1, size=(6.6, 4.5), head=0.5, title=f"{score} against {cost}")
     many = len(configurations) >= MANY
     ranges = min(len(c.sample(n).values) for c in configurations for n in (cost, score)) < FEW
-    bars = [np.array([_bar(c, n, ranges=ranges) for c in configurations]) for n in (cost, score)]
+    bars = [
+        np.array([_bar(results, c, n, ranges=ranges) for c in configurations])
+        for n in (cost, score)
+    ]
     on = [i for i in np.argsort(x) if front.on[i]]
     axes.step(
         x[on], y[on], where="post", color=RULE, linewidth=5, zorder=0, alpha=0.7,
@@ -122,8 +125,10 @@ def draw(
     return DataFigure(figure, front.rows())
 
 
-def _bar(configuration: Configuration, score: str, *, ranges: bool) -> tuple[float, float]:
-    """What a bar has below and above a mean; nothing of one seed."""
+def _bar(
+    results: Results, configuration: Configuration, score: str, *, ranges: bool
+) -> tuple[float, float]:
+    """What a bar has below and above a mean, within the score's bounds; nothing of one seed."""
     values = configuration.sample(score).values
     if len(values) < 2:
         return 0.0, 0.0
@@ -131,4 +136,5 @@ def _bar(configuration: Configuration, score: str, *, ranges: bool) -> tuple[flo
     if ranges:
         return mean - float(values.min()), float(values.max()) - mean
     error = float(values.std(ddof=1) / len(values) ** 0.5)
-    return error, error
+    low, high = cut_off(mean - error, mean + error, results.bounds(score))
+    return mean - low, high - mean

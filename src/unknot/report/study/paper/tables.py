@@ -89,13 +89,26 @@ def _cell(summary: Summary, configuration: Configuration, bold: bool, count: int
 
 
 def _spread(summary: Summary, mean: str) -> str:
-    """Half of the interval of a mean, in its digits; of few seeds their range, of one nothing."""
+    """Half of the interval of a mean, in its digits, or the ends of one that is cut off.
+
+    Of few seeds it is their range, of one nothing.
+    """
     if summary.n < FEW:
         ends = decimals(summary.low), decimals(summary.high)
         return f"{ends[0]}–{ends[1]}" if summary.n > 1 else ""
-    half = (summary.mean_high - summary.mean_low) / 2
+    below, above = summary.mean - summary.mean_low, summary.mean_high - summary.mean
+    if below != below:
+        return ""
     places = len(mean.partition(".")[2])
-    return "" if half != half else f"±{half:,.{places}f}"
+    if _is_cut_off(summary):
+        return f"[{summary.mean_low:,.{places}f}, {summary.mean_high:,.{places}f}]"
+    return f"±{(below + above) / 2:,.{places}f}"
+
+
+def _is_cut_off(summary: Summary) -> bool:
+    """Whether the interval of a mean reaches further to one side, as it ends at a bound."""
+    below, above = summary.mean - summary.mean_low, summary.mean_high - summary.mean
+    return abs(below - above) > 1e-9 * max(below, above)
 
 
 def _pages(configurations: Sequence[Configuration]) -> Iterator[list[int]]:
@@ -170,6 +183,8 @@ def _describe(results: Results, count: int) -> str:
     sentences = [f"Means over {seeds}" if count > 1 else "Values of one seed"]
     if any(n >= FEW for n in counts):
         sentences[0] += f" with half of their {LEVEL:.0%} intervals (Student's)"
+        if any(map(_is_cut_off, results.summaries(results.panels))):
+            sentences[0] += ", or with both ends where a bound of the score cuts one off"
     if any(1 < n < FEW for n in counts):
         few = f"; of fewer than {FEW}, the range" if any(n >= FEW for n in counts) else ""
         sentences[0] += few or " and their range, too few for an interval"
