@@ -111,6 +111,27 @@ def test_objectives_as_one_box_each(table):
     assert len(axes.patches) == 6
 
 
+def grid_of_settings():
+    """Configurations that differ in four settings."""
+    choices = itertools.product((0.0316, 1.0), ("conv64", "conv64_wide"), (9, 25), (1e-3, 1e-4))
+    return [
+        {"objective": "ada_gvae", "objective.beta": beta, "net": net, "net.latents": latents,
+         "optim.lr": lr, "seed": seed, "id": f"run-{seed}", "mig": 0.1 * seed}
+        for beta, net, latents, lr in choices for seed in range(2)
+    ]  # fmt: skip
+
+
+def test_rows_with_long_names_have_values_and_differ():
+    drawn = figures.spread.draw(Results(grid_of_settings(), ["mig"]))
+    labels = [label.get_text() for label in drawn.figure.axes[0].get_yticklabels()]
+    assert labels[:2] == ["0.0316 · conv64 · 9 · 0.001", "0.0316 · conv64 · 9 · 0.0001"]
+    assert labels[-1] == "ada_gvae: beta · net · net.latents · optim.lr"
+    assert len({*labels}) == 17, "none is cut off so that it looks like another"
+    halves = figures.split_settings.draw(Results(grid_of_settings(), ["mig"]), "mig", "net")
+    labels = [label.get_text() for label in halves.figure.axes[0].get_yticklabels()]
+    assert len({*labels}) == 9
+
+
 def test_densities():
     grid, wide = density(np.random.default_rng(0).normal(size=4000))
     assert wide.max() == 1

@@ -128,9 +128,19 @@ def test_few_seeds_have_ranges_and_values_and_no_probabilities(tmp_path, seeds):
 
 def test_five_seeds_have_intervals_and_what_they_assume(tmp_path):
     page, _ = write(study(5)[:-1], tmp_path)
-    assert "Intervals are Student's and assume about normal scores over seeds." in page.text
+    assert "assume about normal scores over seeds; they are cut off at the bounds" in page.text
     assert "95% (normal), 82% (skewed), 66% (bimodal) of them hold the true mean." in page.text
     assert "values of fewer than 10 seeds" in page.text, "the points beside the interval"
+
+
+def test_settings_of_runs_are_not_rounded(tmp_path):
+    table = [
+        {"id": f"run-{lr}", "objective": "vae", "optim.lr": lr, "seed": 0, "mig": 0.12345}
+        for lr in (0.0316, 1e-4)
+    ]
+    page, _ = write(table, tmp_path)
+    assert "run-0.0001 0.0001 0 " in page.text
+    assert "run-0.0316 0.0316 0 " in page.text
 
 
 @pytest.mark.slow

@@ -76,3 +76,19 @@ def test_where_no_line_is_drawn():
     assert names([{"objective": "vae", "mig": 0.1}]) == []
     with pytest.raises(DataError, match="three values or more"):
         straight_lines.draw(Results(runs((1, 2)), ["mig"]))
+
+
+def test_the_band_ends_at_the_bounds_of_the_score():
+    rows = [
+        {"objective": "vae", "data.spacing": x, "seed": seed, "mig": min(1.0, 0.9 + 0.04 * x)}
+        for x in (1.0, 2.0, 3.0)
+        for seed in range(3)
+    ]
+
+    def top(**options):
+        drawn = straight_lines.draw(Results(rows, ["mig"], **options))
+        (band,) = drawn.figure.axes[0].collections
+        return band.get_paths()[0].vertices[:, 1].max()
+
+    assert top() > 1
+    assert top(bounds={"mig": (0, 1)}) == 1

@@ -173,8 +173,8 @@ def seed_counts(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
             remarks |= dict.fromkeys(count.remarks)
             rows.append(
                 [
-                    text_cell(better.label),
-                    text_cell(worse.label),
+                    _configuration(better),
+                    _configuration(worse),
                     number_cell(count.difference),
                     *(number_cell(count.probability[n - 1], digits=2) for n in SEED_COUNTS),
                     Cell(f"over {MOST_SEEDS}", repr(1e9))

@@ -13,7 +13,7 @@ from unknot.analysis.documents import Document, PrintedCorrelation, PrintedMatch
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import DamageError, UnknotError, WriteError
 from unknot.core.files import inside, write_whole
-from unknot.core.text import decimals, value_text
+from unknot.core.text import decimals, setting_text, value_text
 from unknot.report.html import data_uri
 from unknot.report.study.baselines import Baseline
 from unknot.report.study.style import DataFigure
@@ -265,6 +265,19 @@ def share_text(share: float) -> str:
     if not 0.005 <= share < 0.995:
         return "> 99%" if share > 0.5 else "< 1%"
     return f"{share:.0%}"
+
+
+def setting_cell(value: Any) -> Cell:
+    """A cell of a setting, which is not rounded; empty where there is none.
+
+    Example:
+        >>> [setting_cell(v).text for v in (0.0001, 0.0316, 16.0, "mws", None)]
+        ['0.0001', '0.0316', '16', 'mws', '']
+    """
+    if value is None:
+        return text_cell("")
+    key = repr(float(value)) if is_number(value) else setting_text(value)
+    return Cell(setting_text(value), key)
 
 
 def value_cell(value: Any) -> Cell:

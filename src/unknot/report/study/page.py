@@ -28,6 +28,7 @@ from unknot.report.study.blocks import (
     FigureKeeper,
     Grid,
     Part,
+    setting_cell,
     text_cell,
     value_cell,
 )
@@ -235,7 +236,7 @@ def _runs(results: Results, *, link: bool) -> Grid | None:
     rows = [
         [
             replace(text_cell(str(run)), href=f"{SPECS}#{run}" if link else ""),
-            *(value_cell(table[name][i]) for name in settings),
+            *(setting_cell(table[name][i]) for name in settings),
             *(value_cell(table[name][i]) for name in seed),
             text_cell(str(table.get("status", [""] * n)[i] or "")),
             *(value_cell(table[name][i]) for name in results.scores),

@@ -1,6 +1,5 @@
 """What figures of a study share: looks of objectives, panels, rows of configurations, files."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +47,8 @@ SHIFT = 1.5
 
 HANDLE = 0.5
 """Inches of an entry of a legend without its name."""
+LONG_ROW = 32
+"""Letters of the name of a row, beyond which it has the values of settings alone."""
 LETTER = 0.07
 """Inches of a letter in a legend."""
 
@@ -257,8 +258,8 @@ class ConfigurationRows:
     places: tuple[float, ...]
     """Of the configurations, from the top down."""
     names: tuple[str, ...]
-    heads: tuple[tuple[float, str], ...]
-    """Names of objectives and where they stand."""
+    heads: tuple[tuple[float, str, str], ...]
+    """Where objectives stand, their names, and the settings whose values name their rows."""
     length: float
 
     def label_axis(self, axes: Axes, looks: Mapping[str, Look] | None = None) -> None:
@@ -266,34 +267,69 @@ class ConfigurationRows:
         first = is_leftmost(axes)
         axes.set_ylim(self.length - 0.4, -0.8)
         axes.set_yticks(
-            [*self.places, *(place for place, _ in self.heads)],
-            [*self.names, *(name for _, name in self.heads)] if first else None,
+            [*self.places, *(place for place, _, _ in self.heads)],
+            [*self.names, *(f"{name}{settings}" for _, name, settings in self.heads)]
+            if first
+            else None,
         )
         axes.tick_params(axis="y", length=0, labelcolor=INK, labelleft=first)
-        for place, _ in self.heads:
+        for place, _, _ in self.heads:
             axes.axhline(place - 0.55, color=RULE, linewidth=0.6)
         if first:
-            for label in axes.get_yticklabels()[len(self.places) :]:
+            labels = axes.get_yticklabels()[len(self.places) :]
+            for label, (_, name, _) in zip(labels, self.heads, strict=True):
                 label.set_fontweight("bold")
-                label.set_color(darker(looks[label.get_text()].color) if looks else INK)
+                label.set_color(darker(looks[name].color) if looks else INK)
 
 
 def configuration_rows(configurations: Sequence[Configuration]) -> ConfigurationRows:
-    """Where each stands; an objective of one configuration needs no line of its own."""
+    """Where each stands; an objective of one configuration needs no line of its own.
+
+    Where names of rows would be cut off, so that some look alike, rows have the values of settings
+    and the objective has their names.
+
+    Example:
+        >>> settings = [{"net": "convolutional", "batch": 64, "steps": steps} for steps in (1, 2)]
+        >>> settings += [{"net": "mlp", "batch": 128, "steps": 1}]
+        >>> named = [", ".join(f"{k} {v}" for k, v in s.items()) for s in settings]
+        >>> rows = configuration_rows([
+        ...     Configuration("vae", name, "", s, {}) for name, s in zip(named, settings)])
+        >>> rows.heads, rows.names
+        (((0.0, 'vae', ': net · batch · steps'),), ('convolutional · 64 · 1', ...))
+    """
     places, names, heads = [], [], []
     place = 0.0
-    previous = None
-    counts = Counter(c.objective for c in configurations)
+    by_objective: dict[str, list[Configuration]] = {}
     for configuration in configurations:
-        alone = counts[configuration.objective] == 1
-        if configuration.objective != previous and not alone:
-            heads.append((place, configuration.objective))
+        by_objective.setdefault(configuration.objective, []).append(configuration)
+    settings = {name: _row_settings(group) for name, group in by_objective.items()}
+    previous = None
+    for configuration in configurations:
+        name, alone = configuration.objective, len(by_objective[configuration.objective]) == 1
+        if name != previous and not alone:
+            labels = " · ".join(map(setting_label, settings[name]))
+            heads.append((place, name, f": {labels}" if labels else ""))
             place += 1
-        previous = configuration.objective
+        previous = name
         places.append(place)
-        names.append(configuration.label if alone else swept_text(configuration))
+        values = [setting_text(configuration.settings.get(s, "–")) for s in settings[name]]
+        text = " · ".join(values) or swept_text(configuration)
+        names.append(configuration.label if alone else text)
         place += 1
     return ConfigurationRows(tuple(places), tuple(names), tuple(heads), place)
+
+
+def _row_settings(configurations: Sequence[Configuration]) -> list[str]:
+    """The settings whose values tell rows with long names apart; none where all names are short."""
+    if all(len(swept_text(c)) <= LONG_ROW for c in configurations):
+        return []
+    names = dict.fromkeys(name for c in configurations for name in c.settings)
+    return [
+        name
+        for name in names
+        if len({setting_text(c.settings.get(name)) for c in configurations}) > 1
+        and any(setting_label(name) in swept_text(c) for c in configurations)
+    ]
 
 
 def swept_text(item: Configuration | Summary) -> str:

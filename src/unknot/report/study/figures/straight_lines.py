@@ -10,6 +10,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 
 from unknot.analysis import Results
+from unknot.analysis.intervals import Bounds
 from unknot.analysis.lines import Line
 from unknot.core.errors import DataError
 from unknot.report.study.blocks import Figure, Part
@@ -87,7 +88,8 @@ def _lines(results: Results) -> list[Line]:
 def draw(results: Results, scores: Sequence[str] | None = None) -> DataFigure:
     """Each run over a number, and the line of least squares through the runs of each line.
 
-    Bands are intervals of the line, if runs are independent and scatter alike. Where the number
+    Bands are intervals of the line, if runs are independent and scatter alike, cut off at the
+    bounds of the score. Where the number
     spans a factor of ten, the line is straight over its logarithm.
 
     Args:
@@ -111,7 +113,12 @@ def draw(results: Results, scores: Sequence[str] | None = None) -> DataFigure:
             axes.plot(x, y, look.marker, color=look.color, markersize=3, alpha=0.5,
                       markeredgewidth=0)  # fmt: skip
             row = {"line": label, "score": score, "axis": line.axis, "n": len(x)}
-            rows.append(row | _draw_fit(axes, x, y, look, results.level, logarithm=logarithm))
+            rows.append(
+                row
+                | _draw_fit(
+                    axes, x, y, look, results.level, results.bounds(score), logarithm=logarithm
+                )
+            )
         set_panel(axes, score)
         number_ticks(axes.xaxis, 5)
         if logarithm:
@@ -132,7 +139,14 @@ def _points(line: Line, score: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _draw_fit(
-    axes: Axes, x: np.ndarray, y: np.ndarray, look: Look, level: float, *, logarithm: bool
+    axes: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    look: Look,
+    level: float,
+    bounds: Bounds,
+    *,
+    logarithm: bool,
 ) -> dict[str, Any]:
     """The line and its band; nothing for fewer than three values."""
     if len(np.unique(x)) < FEWEST:
@@ -142,8 +156,9 @@ def _draw_fit(
     places = np.log10(ends) if logarithm else ends
     middle, half = fit.line(places), fit.half_width(places)
     axes.plot(ends, middle, color=look.color, linestyle=look.dash, linewidth=1.5)
-    axes.fill_between(ends, middle - half, middle + half, color=look.color, alpha=0.15,
-                      linewidth=0)  # fmt: skip
+    least, most = (np.nan if end is None else end for end in bounds)
+    low, high = np.fmax(middle - half, least), np.fmin(middle + half, most)
+    axes.fill_between(ends, low, np.fmax(low, high), color=look.color, alpha=0.15, linewidth=0)
     half_slope = fit.slope_half_width
     return {
         "slope": fit.slope, "slope_low": fit.slope - half_slope,
