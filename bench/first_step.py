@@ -26,12 +26,8 @@ def child(options: argparse.Namespace) -> None:
     from unknot.core.optim import Adam
     from unknot.engine.context import Context
     from unknot.engine.device import runtime
-    from unknot.engine.kernels.switches import switches
     from unknot.engine.population import Member, populate
 
-    for name in options.switches.split(","):
-        if name:
-            setattr(switches, name, True)
     parts = {"imports": time.perf_counter() - began}
     where = runtime(options.device, options.precision)
     data = bits(512, 1).to(where.device)
@@ -78,7 +74,6 @@ def main() -> None:
     parser.add_argument("--net", default="conv64")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--switches", default="", help="of engine/kernels/switches.py, by commas")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()

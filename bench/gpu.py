@@ -1,6 +1,6 @@
 """Populations on a GPU in one run: model-steps per second, beside plain PyTorch and the roofline.
 
-PYTHONPATH=src python bench/gpu.py [--limit 520] [--seconds 2] [--only WORDS] [--switches NAMES]
+PYTHONPATH=src python bench/gpu.py [--limit 520] [--seconds 2] [--only WORDS]
     [--json docs/benchmarks/gpu.json]
 
 ``python docs/benchmarks.py`` makes the table of the documentation of the JSON file.
@@ -37,7 +37,6 @@ from populations import Bench, Case, Row, bits, cases
 from roofline import PRECISIONS
 
 from unknot.data.dsprites import DSprites
-from unknot.engine.kernels.switches import switches
 
 SLOW = 4.0
 """Seconds that a row takes beside measuring, at most."""
@@ -53,8 +52,6 @@ class Options:
     before: str
     after: str
     roof: dict[str, float]
-    switches: str = ""
-    """Of ``engine/kernels/switches.py``, by commas."""
 
     def bench(self) -> Bench:
         if not self.tiny:
@@ -78,8 +75,6 @@ def in_process(case: Case, options: Options, pipe: Connection) -> None:
     """Warm up, say so, wait for one's turn, measure. What fails is a row, too."""
     began = time.perf_counter()
     gpu = not options.tiny
-    for name in filter(None, options.switches.split(",")):
-        setattr(switches, name, True)
     try:
         bench = options.bench()
         held = torch.cuda.memory_allocated() if gpu else 0
@@ -182,7 +177,6 @@ def main() -> None:
     parser.add_argument("--together", type=int, default=12, help="rows that warm up at a time")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", default="", help="rows with all these words, such as 'bf16 64'")
-    parser.add_argument("--switches", default="", help="of engine/kernels/switches.py, by commas")
     parser.add_argument("--before", default="", help="command before rows are measured, in a shell")
     parser.add_argument("--after", default="", help="and after them: pause what shares the card")
     parser.add_argument("--tiny", action="store_true", help=argparse.SUPPRESS)  # on a CPU
@@ -194,13 +188,11 @@ def main() -> None:
     words = options.only.split()
     # The first row is what the others are compared with.
     wanted = [c for c in wanted if c == wanted[0] or all(w in c.name.split() for w in words)]
-    how = Options(
-        options.tiny, options.seconds, options.before, options.after, {}, options.switches
-    )
+    how = Options(options.tiny, options.seconds, options.before, options.after, {})
     bench = how.bench()
     name = "CPU" if how.tiny else torch.cuda.get_device_name()
     facts: dict[str, object] = {**versions(), "device": name, "batch": bench.batch}
-    facts |= {"switches": options.switches, "command": " ".join(["bench/gpu.py", *sys.argv[1:]])}
+    facts["command"] = " ".join(["bench/gpu.py", *sys.argv[1:]])
     print(f"{name}, torch {torch.__version__}, batch {bench.batch}, images {bench.dataset.shape}")
     with how.alone():
         how.roof.update(roofline.measured(bench.device, *((64, 1) if how.tiny else ())))

@@ -1,7 +1,7 @@
 """The Triton kernels on a GPU: checked, tuned, and profiled inside a whole training step.
 
 PYTHONPATH=src python bench/kernels.py [--parts check,tune,after,before,layers] [--seconds 240]
-    [--json FILE] [--only WORD] [--switches joint_backward]
+    [--json FILE] [--only WORD]
 
 ``check`` compares each layer and its gradients with float64 at full size. ``tune`` times each
 kernel for a grid of block sizes; the best become the contents of ``engine/kernels/configs.py``, and
@@ -24,18 +24,14 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from populations import bits
 from torch import Tensor
 
-from unknot.core.dataset import FactorDataset
-from unknot.core.factors import FactorSpace
 from unknot.core.optim import Adam
-from unknot.data.parts.images import Bits
 from unknot.engine import stacked as engine
 from unknot.engine.context import Context
 from unknot.engine.device import runtime
 from unknot.engine.kernels.configs import TUNED, Config, Shape, block, config, extent
-from unknot.engine.kernels.ops import joins
-from unknot.engine.kernels.switches import switches
 from unknot.engine.layers import Conv, ConvTranspose
 from unknot.engine.population import Member
 from unknot.nets.conv64 import Conv64
@@ -89,6 +85,8 @@ class Case:
             kernel = "joint_up" if self.phases else "joint_down"
         if kernel == "weight_gradient" and self.cb <= 4:
             kernel = "weight_gradient_few"
+        if kernel == "conv_up" and self.phases and self.cb <= 4:
+            kernel = "conv_up_few"
         return Shape(kernel, self.height, self.cb, self.cs, self.size, self.phases)
 
 
@@ -101,6 +99,8 @@ CASES = (
     Case("deconv2", 8, 32, 64, 4, True),
     Case("deconv3", 16, 32, 32, 4, True),
     Case("deconv4", 32, 1, 32, 4, True),
+    Case("conv1rgb", 32, 3, 32, 4, False),
+    Case("deconv4rgb", 32, 3, 32, 4, True),
     Case("locatello3", 8, 32, 64, 2, False),
     Case("locatello4", 4, 64, 64, 2, False),
 )
@@ -168,8 +168,7 @@ def check_one(ops, case: Case, dtype: torch.dtype) -> tuple[list[float], bool]:
     def once():
         poison = torch.full(gradient.shape, math.nan, device="cuda", dtype=dtype)
         del poison  # the output takes its place
-        joint = switches.joint_backward
-        y = op(x, weight, bias, None, case.size, case.phases, False, True, joint)
+        y = op(x, weight, bias, None, case.size, case.phases, False, True)
         poison = torch.full(x.shape, math.nan, device="cuda", dtype=dtype)
         del poison
         return [y.detach(), *torch.autograd.grad(y, [x, weight, bias], gradient)]
@@ -219,12 +218,16 @@ def grid(shape: Shape) -> list[Config]:
             for bm in (32, 64, 128)
             for stages in (1, 2, 3, 4)
         ]  # fmt: skip
-    elif shape.kernel.startswith("joint"):
-        deep = (
-            block(k, 256) if shape.kernel == "joint_down" else block(k if k < 99 else k // 4, 128)
-        )
+    elif shape.kernel == "conv_up_few":
         found = [
-            Config(bm, bn, deep, warps, stages)
+            Config(bm, block(4 * tall * wide * shape.cb, 128), 32, warps, 1, tall=tall, wide=wide)
+            for tall, wide in ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (2, 4))
+            for bm in (64, 128, 256)
+            for warps in (2, 4, 8)
+        ]
+    elif shape.kernel.startswith("joint"):
+        found = [
+            Config(bm, bn, block(k, 256), warps, stages)
             for bm in (64, 128, 256)
             for bn in dict.fromkeys((block(n, 32), block(n, 64), block(n, 128)))
             for warps in (4, 8)
@@ -263,7 +266,8 @@ def inputs_of(case: Case, kernel: str, make=random) -> tuple:
     image, other = (big, small) if kernel == "conv_down" else (small, big)
     bias = make(*case.bias) if forward else None
     mask = None if forward else other
-    return image, weight, bias, mask, case.size, case.phases, forward
+    relu = forward and not (kernel == "conv_up" and case.cb <= 4)  # the last layer has none
+    return image, weight, bias, mask, case.size, case.phases, relu
 
 
 def bytes_of(case: Case, kernel: str) -> float:
@@ -300,10 +304,10 @@ def wanted(only: str) -> list[tuple[Case, str]]:
         (case, kernel)
         for case in CASES
         for kernel in ("conv_down", "conv_up", "weight_gradient", "joint")
-        if not (case.name == "conv1" and kernel in ("conv_up", "joint"))
-        if kernel != "joint" or (switches.joint_backward and joins(case.cb, case.cs, case.phases))
+        if not (case.name.startswith("conv1") and kernel in ("conv_up", "joint"))
+        if kernel != "joint" or case.shape(kernel) in TUNED or (case.phases and case.cb <= 4)
     ]
-    return [(c, k) for c, k in pairs if only in f"{c.name} {k}"]
+    return [(c, k) for c, k in pairs if any(o in f"{c.name} {k}" for o in only.split(","))]
 
 
 def tune(clock: Clock, only: str, flush) -> dict[str, object]:
@@ -346,6 +350,8 @@ def tune(clock: Clock, only: str, flush) -> dict[str, object]:
                 return 1e3 * us
 
             default = config(replace(shape, height=-1), 2, (9, 0), 10**6, MEMBERS)
+            if shape.kernel == "conv_up_few":
+                default = TUNED.get(replace(shape, kernel="conv_up"), default)
             untuned = timed(default)
             times = {default: untuned}
             times |= {how: timed(how) for how in ways if how != default and not clock.over()}
@@ -354,8 +360,14 @@ def tune(clock: Clock, only: str, flush) -> dict[str, object]:
                 more = [replace(h, programs=n) for h in best[:3] for n in (256, 512, 2048, 4096)]
                 times |= {how: timed(how) for how in more}
                 best = sorted(times, key=lambda how: times[how])
+                more = [replace(h, ones=True) for h in best[:3]]
+                times |= {how: timed(how) for how in more}
+                best = sorted(times, key=lambda how: times[how])
             if not best or not math.isfinite(times[best[0]]):
                 say(f"{name:22s} none ran")
+                continue
+            if shape.kernel == "conv_up_few" and not best[0].tall:
+                say(f"{name:22s} {times[best[0]]:7.0f} by `conv_up`, windows {times[best[1]]:.0f}")
                 continue
             us = times[best[0]]
             TUNED[shape] = best[0]
@@ -387,26 +399,26 @@ def tune(clock: Clock, only: str, flush) -> dict[str, object]:
 
 
 def _short(how: Config) -> str:
-    return f"{how.bm}/{how.bn}/{how.bk}/w{how.warps}/s{how.stages}/p{how.programs}"
+    more = ("/ones" if how.ones else "") + (f"/{how.tall}x{how.wide}" if how.tall else "")
+    return f"{how.bm}/{how.bn}/{how.bk}/w{how.warps}/s{how.stages}/p{how.programs}{more}"
 
 
 # ---- whole steps
 
 
-def bits() -> FactorDataset:
-    stored = torch.randint(0, 256, (16_384, 512), dtype=torch.uint8, device="cuda")
-    space = FactorSpace(("row",), (16_384,), ("nominal",))
-    return FactorDataset("bits", space, Bits(stored, (1, 64, 64)))
-
-
-def step(name: str, precision: str, kernels: bool, top: int) -> dict[str, object]:
+def step(name: str, precision: str, kernels: bool, top: int, channels: int) -> dict[str, object]:
     """Time and profile a captured step; the kernels that take longest."""
     ready = engine.ready
     engine.ready = ready if kernels else lambda _: False
     try:
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-        context = Context(bits(), Conv64(), BATCH, runtime("cuda", precision))
+        context = Context(
+            bits(16_384, channels).to(torch.device("cuda")),
+            Conv64(),
+            BATCH,
+            runtime("cuda", precision),
+        )
         each = [Member(seed, BetaVAE(beta=4.0), Adam(lr=1e-4)) for seed in range(MEMBERS)]
         models = engine.Stacked.fresh(context, each)
         began = time.perf_counter()
@@ -466,10 +478,10 @@ def layers(clock: Clock) -> dict[str, object]:
     for precision in ("bf16", "tf32", "float32"):
         dtype = torch.bfloat16 if precision == "bf16" else torch.float32
         torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-        for case in CASES[:8]:
+        for case in CASES[:10]:
             if clock.over():
                 return rows
-            needs = case.name != "conv1"
+            needs = not case.name.startswith("conv1")
             x = random(*(case.small if case.phases else case.big), dtype=dtype).relu_()
             weight = (random(*case.weight, dtype=dtype) / case.weight[1] ** 0.5).requires_grad_()
             bias = random(*case.bias, dtype=dtype).requires_grad_()
@@ -507,13 +519,13 @@ def main() -> None:
     parser.add_argument("--parts", default="check,tune,after,before,layers")
     parser.add_argument("--seconds", type=float, default=240.0, help="the most for tuning")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--only", default="", help="tune what holds this word, such as conv2")
+    parser.add_argument(
+        "--only", default="", help="tune what holds one of these: conv2,deconv4 joint"
+    )
     parser.add_argument("--precisions", default="bf16", help="of the steps: bf16,tf32,float32")
-    parser.add_argument("--switches", default="", help="of engine/kernels/switches.py, by commas")
+    parser.add_argument("--channels", type=int, default=1, help="of the images of a step")
     parser.add_argument("--top", type=int, default=40)
     options = parser.parse_args()
-    for name in filter(None, options.switches.split(",")):
-        setattr(switches, name, True)
     if not torch.cuda.is_available():
         sys.exit("This benchmark needs a CUDA device.")
     facts: dict[str, object] = {
@@ -547,7 +559,9 @@ def main() -> None:
             for p in options.precisions.split(","):
                 part(
                     f"{name} {p}",
-                    lambda name=name, p=p: step(name, p, name == "after", options.top),
+                    lambda name=name, p=p: step(
+                        name, p, name == "after", options.top, options.channels
+                    ),
                 )
         elif name == "layers":
             part(name, lambda: layers(Clock(90)))

@@ -114,11 +114,10 @@ def test_colour_and_loops_of_others_are_rows(gpu, case):
     how, members = case
     roof = dict.fromkeys([*gpu.PRECISIONS, "bytes"], 1e12)
     pipe = Line()
-    options = gpu.Options(True, 0.01, "", "", roof, "flat_adam")
+    options = gpu.Options(True, 0.01, "", "", roof)
     gpu.in_process(gpu.Case(how, members, "float32", colour=how != "processes"), options, pipe)
     _, row = pipe.said
     assert row.get("model-steps/s", 0) > 0, row
-    gpu.switches.flat_adam = False
 
 
 def test_rates_of_views_are_counted_by_image(gpu):
@@ -140,20 +139,6 @@ def test_streaming_is_compared_with_resident_images(tmp_path):
     rows = json.loads(file.read_text())["rows"]
     assert [row["channels"] for row in rows] == [1, 3]
     assert all(row["same bits"] and row["streamed by resident"] > 0 for row in rows)
-
-
-@pytest.mark.slow
-def test_old_and_new_ways_are_compared_in_turn(tmp_path):
-    """On a CPU no switch changes anything."""
-    command = [sys.executable, FILE.with_name("switches.py"), "--tiny", "--out", tmp_path]
-    subprocess.run([*command, "--parts", "environ,agree,switch"], check=True)
-    found = json.loads((tmp_path / "switches.json").read_text())
-    assert found["environ"]["torch"]
-    losses = found["agree"]["float32"]
-    assert {*losses["from the old way"].values()} == {0.0}
-    assert losses["repeats bit for bit"]
-    (row,) = found["switch"]
-    assert {*row["by the old way"]} == {*row["model-steps/s"]} - {"old"}
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ import torch
 from engine.triton_device import draw, on_device, on_gpu, operators  # noqa: F401 - for all tests
 from torch import nn
 
-from unknot.engine.kernels.switches import switches
 from unknot.engine.modules import stack_module
 
 
@@ -56,28 +55,6 @@ def test_a_traced_net_is_the_same_with_kernels_and_without(which):
 
     for ours, theirs in zip(*both(*nets()[which], p=1, b=2, compiler=compiler), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
-
-
-@on_device
-@pytest.mark.parametrize("which", [0, 1])
-def test_a_switch_makes_another_step(which, monkeypatch):
-    """It is noticed by what was compiled before, and the numbers stay."""
-    graphs = []
-
-    def compiler(run):
-        def backend(graph, _inputs):
-            graphs.append(str(graph.graph))
-            return graph
-
-        return torch.compile(run, dynamic=False, backend=backend, fullgraph=True)
-
-    results = []
-    for joint in (False, True):
-        monkeypatch.setattr(switches, "joint_backward", joint)
-        results.append(both(*nets()[which], p=1, b=2, compiler=compiler)[0])
-    assert graphs[0] != graphs[1]
-    for old, new in zip(*results, strict=True):
-        torch.testing.assert_close(old, new, rtol=1e-4, atol=1e-5)
 
 
 @on_device

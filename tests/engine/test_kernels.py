@@ -7,6 +7,7 @@ in a process of their own: the interpreter is chosen by the environment before T
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unknot.engine.kernels import configs
-from unknot.engine.kernels.configs import TUNED, Shape, config, programs, splits
+from unknot.engine.kernels.configs import TUNED, Config, Shape, config, programs, splits
 from unknot.engine.layers import Conv, ConvTranspose
 
 
@@ -76,14 +77,14 @@ WAYS = ((False, False), (True, True))
 """Without the masks of ReLUs behind and before, and with them."""
 
 
-def agree(layer, p, b, h, w, outputs, *, dtype=torch.float32, bound=2e-6, ways=WAYS, joint=False):
+def agree(layer, p, b, h, w, outputs, *, dtype=torch.float32, bound=2e-6, ways=WAYS):
     """Output and gradients."""
     values = tensors(layer, p, b, h, w, outputs, dtype)
     op, kernel, phases = operator(layer)
     for relu, rectified in ways:
         ours = [v.clone().requires_grad_() for v in values]
         theirs = [v.double().requires_grad_() for v in values]
-        y = op(*ours, None, kernel, phases, relu, rectified, joint)
+        y = op(*ours, None, kernel, phases, relu, rectified)
         expected = reference(layer, *theirs, relu)
         assert y.shape == expected.shape
         assert y.dtype == dtype
@@ -127,22 +128,59 @@ def test_layers_of_the_nets(name):
 
 
 @on_device
-@pytest.mark.parametrize("name", [*SOME, "conv64 2", "deconv 3", "deconv 4", "deconv 4, colour"])
-def test_both_gradients_of_a_layer_in_one_kernel(name):
-    from unknot.engine.kernels.ops import joins
-
+@pytest.mark.parametrize("ones", [False, True])
+@pytest.mark.parametrize("name", ["locatello 3", "conv64 2", "deconv 4", "deconv 4, colour"])
+def test_both_gradients_of_a_layer_in_one_kernel(name, ones, monkeypatch):
     layer, h, w, outputs = LAYERS[name]
-    small, big = (layer.channels, outputs) if "de" in name else (outputs, layer.channels)
-    assert joins(big, small, "de" in name)
-    agree(layer, 2, 1, h, w, outputs, joint=True)
+    monkeypatch.setattr("unknot.engine.kernels.ops.joins", lambda *_: True)
+    take_ones(monkeypatch, ones)
+    agree(layer, 2, 1, h, w, outputs)
+
+
+def take_ones(monkeypatch, ones):
+    """Sums for the bias as products, whatever the shape."""
+    usual = configs._usual
+    monkeypatch.setattr(configs, "_usual", lambda *a: replace(usual(*a), ones=ones))
+
+
+@on_device
+@pytest.mark.parametrize("name", ["conv64 1", "locatello 3", "deconv 2", "deconv 4, colour"])
+def test_sums_for_the_bias_as_products_with_ones(name, monkeypatch):
+    layer, h, w, outputs = LAYERS[name]
+    take_ones(monkeypatch, True)
+    agree(layer, 2, 1, h, w, outputs, ways=WAYS[1:])
+
+
+FULL = {
+    "conv64 2": 16, "locatello 3": 8, "locatello 4": 4, "deconv 4": 32, "deconv 4, colour": 32,
+}  # fmt: skip
+"""Height of the small image."""
+
+
+@on_device
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("window", [(1, 1), (1, 4), (2, 2), (3, 1)])
+def test_few_channels_by_larger_windows(window, outputs):
+    from unknot.engine.kernels.ops import run_conv_up
+
+    layer, (tall, wide) = ConvTranspose(20), window
+    values = tensors(layer, 2, 3, 5, 6, outputs)
+    sides = {"tall": tall, "wide": wide}
+    how = Config(32, configs.block(4 * tall * wide * outputs, 64), 16, 4, 1, **sides)
+    found = run_conv_up(*values, None, 4, True, False, how)
+    expected = reference(layer, *(v.double() for v in values), relu=False)
+    assert (found.double() - expected).norm() < 2e-6 * expected.norm()
 
 
 @on_gpu
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", FULL)
 @pytest.mark.parametrize(("dtype", "bound"), [(torch.bfloat16, 1e-2), (torch.float32, 2e-6)])
-def test_both_gradients_at_full_size(name, dtype, bound):
+@pytest.mark.parametrize("joint", [False, True])
+def test_gradients_in_one_kernel_and_in_two_at_full_size(name, dtype, bound, joint, monkeypatch):
     layer, _, _, outputs = LAYERS[name]
-    agree(layer, 4, 64, 16, 16, outputs, dtype=dtype, bound=bound, joint=True)
+    side = FULL[name] * (1 if "de" in name else 2)
+    monkeypatch.setattr("unknot.engine.kernels.ops.joins", lambda *_: joint)
+    agree(layer, 4, 64, side, side, outputs, dtype=dtype, bound=bound)
 
 
 SIZES = {"p": st.integers(1, 2), "b": st.integers(1, 2), "way": st.sampled_from(WAYS)}

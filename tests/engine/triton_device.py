@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import warnings
 
 import pytest
 import torch
@@ -37,6 +38,11 @@ def operators(monkeypatch):
         monkeypatch.setattr(configs, "FEWEST", 1)
     if INTERPRETED or (INSTALLED and torch.cuda.is_available()):
         import unknot.engine.kernels.ops  # noqa: F401
+    if not INTERPRETED and torch.cuda.is_available():
+        with warnings.catch_warnings():  # the thread of gradients says once that it has no context
+            warnings.simplefilter("ignore")
+            one = torch.ones(1, 1, device="cuda", requires_grad=True)
+            (one @ one).sum().backward()
     before = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = False
     yield

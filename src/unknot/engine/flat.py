@@ -5,7 +5,7 @@ Triton kernel, or by the formulas of `engine/updates.py` on two long vectors, th
 that decay and that of the others. Neither compiles a kernel for each weight.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -35,7 +35,6 @@ class Flat:
         used: State,
         decayed: Mapping[str, bool],
         *,
-        clipped: bool,
         kernel: bool,
     ) -> "Flat":
         """Copy weights ``[p, ...]`` into buffers.
@@ -44,7 +43,6 @@ class Flat:
             weights: By name.
             used: What networks multiply with, in any precision.
             decayed: Whether weight decay is for a weight.
-            clipped: Gradients are clipped, which is done in the precision of the weights.
             kernel: Whether Adam is the Triton kernel.
         """
         groups: dict[torch.dtype, list[str]] = {}
@@ -52,7 +50,7 @@ class Flat:
             groups.setdefault(used[name].dtype, []).append(name)
         return cls(
             tuple(
-                Buffer.from_weights({n: weights[n] for n in names}, dtype, decayed, clipped=clipped)
+                Buffer.from_weights({n: weights[n] for n in names}, dtype, decayed)
                 for dtype, names in groups.items()
             ),
             kernel,
@@ -89,14 +87,13 @@ class Flat:
             gradients = dict(zip(names, clip_gradients(full, settings), strict=True))
             settings = replace(settings, clip_norm=None, clip_value=None)
         for buffer in self.buffers:
-            pieces = buffer.views(buffer.gradient)
-            torch._foreach_copy_([*pieces.values()], [gradients[name] for name in pieces])
+            mine = [gradients[name] for name in buffer.shapes]
             if self.kernel:
                 from unknot.engine.kernels.adam_step import run_adam
 
-                run_adam(buffer, settings, t)
+                run_adam(buffer, mine, settings, t)
             else:
-                buffer.move(settings, t, call)
+                buffer.move(mine, settings, t, call)
 
 
 @dataclass(eq=False, frozen=True)
@@ -110,9 +107,9 @@ class Buffer:
     used: Tensor
     """Copies in the precision of the products, or the weights themselves."""
     moments: tuple[Tensor, Tensor]
-    gradient: Tensor
     places: Tensor
-    """Of each block, where in its weight it begins, a member's numbers there, and if it decays."""
+    """Of each block: where in its weight it begins, a member's numbers there, whether it decays,
+    and which weight that is."""
     decaying: int
     """How many numbers decay."""
     members: int
@@ -121,15 +118,15 @@ class Buffer:
 
     @classmethod
     def from_weights(
-        cls, named: State, dtype: torch.dtype, decayed: Mapping[str, bool], *, clipped: bool
+        cls, named: State, dtype: torch.dtype, decayed: Mapping[str, bool]
     ) -> "Buffer":
         """Copy weights, those that decay first."""
         begins: dict[str, int] = {}
-        places: list[tuple[int, int, int]] = []
-        for name, w in named.items():
+        places: list[tuple[int, int, int, int]] = []
+        for number, (name, w) in enumerate(named.items()):
             begins[name] = len(places) * BLOCK
             each = max(1, w.numel() // len(w))
-            places += [(k, each, decayed[name]) for k in range(0, w.numel(), BLOCK)]
+            places += [(k, each, decayed[name], number) for k in range(0, w.numel(), BLOCK)]
         first = next(iter(named.values()))
         table = torch.tensor(places, dtype=torch.int32, device=first.device)
         within = table[:, :1] + torch.arange(BLOCK, dtype=torch.int32, device=first.device)
@@ -143,9 +140,8 @@ class Buffer:
             weights,
             used,
             (moments[0], moments[1]),
-            torch.zeros_like(weights if clipped else used),
             table,
-            sum(decay for *_, decay in places) * BLOCK,
+            sum(decay for *_, decay, _ in places) * BLOCK,
             len(first),
             owners,
         )
@@ -163,8 +159,16 @@ class Buffer:
             for name, begin in self.begins.items()
         }
 
-    def move(self, settings: Adam | AdamW, t: Tensor, call: Callable[..., None]) -> None:
+    def move(
+        self,
+        gradients: Sequence[Tensor],
+        settings: Adam | AdamW,
+        t: Tensor,
+        call: Callable[..., None],
+    ) -> None:
         """One step of the optimiser without the kernel."""
+        joined = gradients[0].new_zeros(len(self.weights))
+        torch._foreach_copy_([*self.views(joined).values()], gradients)
         for part, decay in ((slice(self.decaying), True), (slice(self.decaying, None), False)):
             if not len(self.weights[part]):
                 continue
@@ -173,7 +177,7 @@ class Buffer:
             call(
                 [weights],
                 [[moment[part] for moment in self.moments]],
-                [self.gradient[part]],
+                [joined[part]],
                 spread(settings, self.owners[part]),
                 t,
                 [decay],

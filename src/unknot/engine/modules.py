@@ -9,7 +9,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unknot.engine.kernels import first_line
-from unknot.engine.kernels.switches import switches
 from unknot.engine.layers import Conv, ConvTranspose, Layer, Linear
 from unknot.nets.parts.features import ACTIVATIONS, Features
 from unknot.nets.parts.weights import RANDOM
@@ -273,11 +272,7 @@ def _kernel(name: str, layer: Conv | ConvTranspose, relu: bool, rectified: bool)
             else:
                 op, kernel = torch.ops.unknot.conv_down, layer.kernel
             phases = isinstance(layer, ConvTranspose)
-            # Read here, where the compiler notices that it is another step.
-            joint = switches.joint_backward
-            out: Tensor = op(
-                x.contiguous(), weight, bias, None, kernel, phases, relu, rectified, joint
-            )
+            out: Tensor = op(x.contiguous(), weight, bias, None, kernel, phases, relu, rectified)
             return out
         y = layer(F.relu(x) if rectified else x, weight, bias)
         return F.relu(y) if relu else y

@@ -19,10 +19,9 @@ from unknot.engine.device import Runtime
 from unknot.engine.feed import Feed
 from unknot.engine.flat import Flat
 from unknot.engine.kernels import ready
-from unknot.engine.kernels.switches import switches
 from unknot.engine.population import Member, carried, log_of, loss_of, mean_logs, recode
 from unknot.engine.stacked_net import StackedNet, detach_net
-from unknot.engine.updates import clips, decays, moments_of, update
+from unknot.engine.updates import decays, moments_of, update
 
 
 @dataclass(eq=False)
@@ -82,17 +81,15 @@ class Stacked:
         }
         decayed = {name: decays(name, w.ndim - 1) for name, w in weights.items()}
         flats = {}
-        if not kernels or switches.flat_adam:
-            for key in [k for k, optim in optims[0].items() if isinstance(optim, Adam | AdamW)]:
-                flat = flats[key] = Flat.from_weights(
-                    {n: w for n, w in packed.items() if loss_of(n) == key},
-                    used,
-                    decayed,
-                    clipped=clips(optims[0][key]),
-                    kernel=kernels and dtype == torch.float32,
-                )
-                for state, views in zip((packed, used, moments), flat.views(), strict=True):
-                    state.update(views)
+        for key in [k for k, optim in optims[0].items() if isinstance(optim, Adam | AdamW)]:
+            flat = flats[key] = Flat.from_weights(
+                {n: w for n, w in packed.items() if loss_of(n) == key},
+                used,
+                decayed,
+                kernel=kernels and dtype == torch.float32,
+            )
+            for state, views in zip((packed, used, moments), flat.views(), strict=True):
+                state.update(views)
         return cls(
             context,
             objective,

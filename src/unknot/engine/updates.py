@@ -111,15 +111,15 @@ def _adam(settings: Adam | AdamW, t: Tensor) -> Move:
 
 def _rmsprop(settings: RMSprop) -> Move:
     def move(w: Tensor, moments: Sequence[Tensor], g: Tensor, lr: Tensor, _: bool) -> None:
-        square, *others = moments
+        # By number: PyTorch's compiler takes `square, *others` for a tuple.
+        square = moments[0]
         square.mul_(settings.alpha).addcmul_(g, g, value=1 - settings.alpha)
         spread = square
         if settings.centered:
-            mean = others.pop(0).lerp_(g, 1 - settings.alpha)
-            spread = square - mean**2
+            spread = square - moments[1].lerp_(g, 1 - settings.alpha) ** 2
         change = g / (spread.sqrt() + settings.eps)
         if settings.momentum:
-            change = others.pop().mul_(settings.momentum).add_(change)
+            change = moments[-1].mul_(settings.momentum).add_(change)
         w.sub_(change * lr)
 
     return move

@@ -9,8 +9,8 @@ class Shape:
     """What a kernel is compiled for."""
 
     kernel: str
-    """``conv_down``, ``conv_up``, ``weight_gradient`` or ``weight_gradient_few``; ``joint_down`` or
-    ``joint_up`` for both gradients of a convolution, or of a transposed one."""
+    """``conv_down``, ``conv_up``, ``conv_up_few``, ``weight_gradient`` or ``weight_gradient_few``;
+    ``joint_down`` or ``joint_up`` for both gradients of a convolution, or of a transposed one."""
     height: int
     """Of the small image."""
     cb: int
@@ -34,6 +34,12 @@ class Config:
     """How many programs `weight_gradient` aims at, by splitting its sums."""
     least: int = 8
     """Blocks that a program of `weight_gradient` adds up at least: a partial sum costs a pass."""
+    ones: bool = False
+    """Whether sums for the bias are products with ones: no exchange between threads, but some more
+    registers."""
+    tall: int = 0
+    wide: int = 0
+    """Blocks of 2 x 2 pixels in a window of `conv_up_few`."""
 
 
 TUNED = {
@@ -42,32 +48,45 @@ TUNED = {
     Shape("conv_down", 16, 32, 32, 4, False): Config(128, 32, 32, 4, 4),
     Shape("conv_up", 16, 32, 32, 4, False): Config(128, 64, 128, 4, 1),
     Shape("weight_gradient", 16, 32, 32, 4, False): Config(128, 128, 128, 4, 2, 256),
+    Shape("joint_down", 16, 32, 32, 4, False): Config(64, 128, 128, 4, 2, 256, ones=True),
     Shape("conv_down", 8, 32, 64, 4, False): Config(128, 64, 32, 4, 4),
     Shape("conv_up", 8, 32, 64, 4, False): Config(128, 128, 64, 8, 3),
-    Shape("weight_gradient", 8, 32, 64, 4, False): Config(128, 128, 64, 4, 2, 256),
+    Shape("weight_gradient", 8, 32, 64, 4, False): Config(128, 128, 64, 4, 2, 256, ones=True),
     Shape("conv_down", 4, 64, 64, 4, False): Config(128, 64, 64, 8, 4),
     Shape("conv_up", 4, 64, 64, 4, False): Config(128, 128, 64, 8, 3),
-    Shape("weight_gradient", 4, 64, 64, 4, False): Config(128, 128, 128, 4, 2, 512),
+    Shape("weight_gradient", 4, 64, 64, 4, False): Config(128, 128, 128, 4, 2, 512, ones=True),
     Shape("conv_down", 4, 64, 64, 4, True): Config(128, 64, 64, 8, 4),
     Shape("conv_up", 4, 64, 64, 4, True): Config(128, 128, 32, 8, 4),
     Shape("weight_gradient", 4, 64, 64, 4, True): Config(128, 128, 128, 4, 2, 512),
     Shape("conv_down", 8, 32, 64, 4, True): Config(128, 64, 32, 8, 4),
     Shape("conv_up", 8, 32, 64, 4, True): Config(128, 128, 64, 8, 3),
-    Shape("weight_gradient", 8, 32, 64, 4, True): Config(128, 128, 128, 4, 3, 256),
+    Shape("weight_gradient", 8, 32, 64, 4, True): Config(128, 128, 128, 4, 3, 256, ones=True),
     Shape("conv_down", 16, 32, 32, 4, True): Config(256, 32, 32, 8, 4),
     Shape("conv_up", 16, 32, 32, 4, True): Config(64, 128, 32, 4, 3),
     Shape("weight_gradient", 16, 32, 32, 4, True): Config(128, 128, 128, 4, 2, 256),
     Shape("conv_down", 32, 1, 32, 4, True): Config(128, 32, 16, 4, 3),
     Shape("conv_up", 32, 1, 32, 4, True): Config(128, 16, 128, 4, 1),
+    Shape("conv_up", 32, 3, 32, 4, True): Config(128, 16, 128, 4, 1),
     Shape("weight_gradient_few", 32, 1, 32, 4, True): Config(128, 32, 16, 2, 2),
+    Shape("conv_down", 32, 3, 32, 4, False): Config(256, 32, 64, 8, 1),
+    Shape("weight_gradient_few", 32, 3, 32, 4, False): Config(128, 32, 64, 2, 1, 512),
+    Shape("conv_down", 32, 3, 32, 4, True): Config(128, 32, 64, 4, 3),
+    Shape("weight_gradient_few", 32, 3, 32, 4, True): Config(128, 32, 64, 2, 2, 512, ones=True),
+    Shape("joint_up", 32, 3, 32, 4, True): Config(64, 32, 64, 4, 3),
+    Shape("joint_up", 32, 1, 32, 4, True): Config(128, 32, 16, 4, 3, 512),
     Shape("conv_down", 8, 32, 64, 2, False): Config(128, 64, 64, 4, 2),
     Shape("conv_up", 8, 32, 64, 2, False): Config(64, 64, 64, 4, 1),
     Shape("weight_gradient", 8, 32, 64, 2, False): Config(128, 128, 64, 4, 2, 2048),
+    Shape("joint_down", 8, 32, 64, 2, False): Config(64, 128, 64, 4, 3, 256),
     Shape("conv_down", 4, 64, 64, 2, False): Config(64, 64, 64, 4, 3),
     Shape("conv_up", 4, 64, 64, 2, False): Config(64, 128, 64, 4, 1),
     Shape("weight_gradient", 4, 64, 64, 2, False): Config(128, 128, 64, 4, 3),
+    Shape("joint_down", 4, 64, 64, 2, False): Config(64, 128, 64, 4, 3),
 }
-"""The fastest of a grid on an H200 in bfloat16, 64 members, batch 64: ``bench/kernels.py``."""
+"""The fastest of a grid on an H200 in bfloat16, 64 members, batch 64: ``bench/kernels.py``.
+
+But for `conv_up` to three channels, which is cut as that to one.
+"""
 
 
 FEWEST = 96
@@ -96,6 +115,8 @@ def programs(how: Config, shape: Shape, rows: int, members: int) -> int:
     """How many programs a launch has."""
     if _sums(shape):
         return tiles(how, shape) * splits(how, shape, rows, members) * members
+    if shape.kernel == "conv_up_few":
+        return -(-rows // (how.tall * how.wide * how.bm)) * members
     return -(-rows // how.bm) * -(-extent(shape)[0] // how.bn) * members
 
 
@@ -111,9 +132,14 @@ def splits(how: Config, shape: Shape, rows: int, members: int) -> int:
     return max(1, min(share, rows // (how.least * how.bm)))
 
 
+def tuned(shape: Shape, item: int, capability: tuple[int, int]) -> bool:
+    """Whether a kernel was measured on such a GPU."""
+    return item == 2 and capability == (9, 0) and shape in TUNED
+
+
 def _usual(shape: Shape, item: int, capability: tuple[int, int]) -> Config:
     """For as many programs as there are in a population."""
-    if item == 2 and capability == (9, 0) and shape in TUNED:
+    if tuned(shape, item, capability):
         return TUNED[shape]
     # Numbers of twice the size, half as many of them at a time: shared memory stays the same.
     deep = 128 // item
@@ -121,7 +147,9 @@ def _usual(shape: Shape, item: int, capability: tuple[int, int]) -> Config:
     if shape.kernel == "joint_down":
         return Config(deep, block(n, deep), block(k, 256), 8, 2)  # registers are what is short
     if shape.kernel == "joint_up":
-        return Config(deep, block(n, 32), block(k if k <= 64 else k // 4, 128), 8, 2)
+        return Config(deep, block(n, 32), block(k, 64), 8, 2)
+    if shape.kernel == "conv_up_few":
+        return Config(128, block(16 * shape.cb, 64), block(shape.cs, deep), 4, 1, tall=2, wide=2)
     if shape.kernel.startswith("weight_gradient"):
         return Config(deep, block(n, 64), block(k, 128), 4, 3)
     return Config(128, block(n, 64), block(k, deep), 4, 3)
@@ -133,6 +161,10 @@ def _smaller(how: Config, shape: Shape) -> Iterator[Config]:
     The depth ``bk`` of `conv_down` and `conv_up` stays: a model adds up in the same order alone as
     among others.
     """
+    if shape.kernel == "conv_up_few":  # a window stays together
+        for bm in (64, 32, 16):
+            yield replace(how, bm=min(how.bm, bm), warps=min(how.warps, 4))
+        return
     if shape.kernel.startswith("joint"):  # all k stay together
         for least, bm in ((8, 64), (4, 64), (2, 64), (2, 32), (1, 16)):
             yield replace(how, bm=min(how.bm, bm), least=least)

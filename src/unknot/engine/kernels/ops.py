@@ -6,15 +6,17 @@ the second one's gradient of its input is zero where that input is not positive,
 takes the gradient as it comes.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from unknot.engine.kernels.configs import Config, Shape, config, splits, tiles
+from unknot.engine.kernels.configs import Config, Shape, config, splits, tiles, tuned
 from unknot.engine.kernels.convolutions import (
     add_up_kernel,
     conv_down_kernel,
+    conv_up_few_kernel,
     conv_up_kernel,
     weight_gradient_few_kernel,
     weight_gradient_kernel,
@@ -35,7 +37,6 @@ def conv_down(
     phases: bool,
     relu: bool,
     rectified: bool,  # noqa: ARG001
-    joint: bool = False,  # noqa: ARG001
 ) -> Tensor:
     """Small images ``[p, b, h, w, cs]`` from big ones ``[p, b, 2 h, 2 w, cb]``.
 
@@ -48,7 +49,6 @@ def conv_down(
         phases: The weight's layout is that of a transposed convolution.
         relu: Followed by a ReLU whose gradient the next layer takes.
         rectified: The big images are the output of a ReLU whose gradient this layer takes.
-        joint: Gradients of input and weight are computed by one kernel, where `joins` allows it.
     """
     return run_conv_down(big, weight, bias, mask, kernel, phases, relu)
 
@@ -63,7 +63,6 @@ def conv_up(
     phases: bool,
     relu: bool,
     rectified: bool,  # noqa: ARG001
-    joint: bool = False,  # noqa: ARG001
 ) -> Tensor:
     """Big images ``[p, b, 2 h, 2 w, cb]`` from small ones ``[p, b, h, w, cs]``; see `conv_down`."""
     return run_conv_up(small, weight, bias, mask, kernel, phases, relu)
@@ -120,7 +119,7 @@ def _(
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG001
-    image, weight, _, _, ctx.kernel, ctx.phases, _, ctx.rectified, ctx.joint = inputs
+    image, weight, _, _, ctx.kernel, ctx.phases, _, ctx.rectified = inputs
     ctx.save_for_backward(image, weight)
 
 
@@ -128,28 +127,28 @@ def _conv_down_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]
     big, weight = ctx.saved_tensors
     gradient = gradient.contiguous()
     mask = big if ctx.rectified else None
-    back = None
-    if ctx.joint and ctx.needs_input_grad[0] and joins(big.shape[-1], gradient.shape[-1], False):
+    if ctx.needs_input_grad[0] and joins(big, gradient, ctx.kernel, ctx.phases):
         gradients = joint_gradients(big, gradient, weight, ctx.kernel, ctx.phases, ctx.rectified)
-        return *gradients, None, None, None, None, None, None
+        return *gradients, None, None, None, None, None
+    back = None
     if ctx.needs_input_grad[0]:
         back = conv_up(gradient, weight, None, mask, ctx.kernel, ctx.phases, False, False)
     taps, sums = weight_gradient(big, gradient, weight, ctx.kernel, ctx.phases)
-    return back, taps, sums, None, None, None, None, None, None
+    return back, taps, sums, None, None, None, None, None
 
 
 def _conv_up_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
     small, weight = ctx.saved_tensors
     gradient = gradient.contiguous()
     mask = small if ctx.rectified else None
-    back = None
-    if ctx.joint and ctx.needs_input_grad[0] and joins(gradient.shape[-1], small.shape[-1], True):
+    if ctx.needs_input_grad[0] and joins(gradient, small, ctx.kernel, ctx.phases):
         gradients = joint_gradients(gradient, small, weight, ctx.kernel, ctx.phases, ctx.rectified)
-        return *gradients, None, None, None, None, None, None
+        return *gradients, None, None, None, None, None
+    back = None
     if ctx.needs_input_grad[0]:
         back = conv_down(gradient, weight, None, mask, ctx.kernel, ctx.phases, False, False)
     taps, sums = weight_gradient(gradient, small, weight, ctx.kernel, ctx.phases)
-    return back, taps, sums, None, None, None, None, None, None
+    return back, taps, sums, None, None, None, None, None
 
 
 conv_down.register_autograd(_conv_down_backward, setup_context=_save)
@@ -210,6 +209,17 @@ def run_conv_up(
     p, b, height, width, cs = small.shape
     big = small.new_empty(_big(small, weight, phases, kernel))
     cb = big.shape[-1]
+    few = Shape("conv_up_few", height, cb, cs, kernel, phases)
+    if mask is None and not relu and (_tuned(small, few) if how is None else how.tall):
+        how = how or _config(small, few, b * (height + 1) * (width + 1), p)
+        rows = b * (height // how.tall + 1) * (width // how.wide + 1)
+        conv_up_few_kernel[-(-rows // how.bm), p](
+            small, weight, big if bias is None else bias, big, b,
+            height, width, cb, cs, phases, bias is not None, _precision(),
+            how.tall, how.wide, how.bm, how.bn, how.bk,
+            num_warps=how.warps, num_stages=how.stages,
+        )  # fmt: skip
+        return big
     rows = b * _windows(height, width, kernel)
     how = how or _config(small, Shape("conv_up", height, cb, cs, kernel, phases), rows, p)
     conv_up_kernel[-(-rows // how.bm), -(-4 * cb // how.bn), p](
@@ -231,37 +241,31 @@ def run_weight_gradient(
 ) -> tuple[Tensor, Tensor]:
     """`weight_gradient`, cut as asked."""
     p, b, height, width, cs = small.shape
-    cb, size = big.shape[-1], weight[0].numel()
+    cb = big.shape[-1]
     few = cb <= FEW
     shape = Shape(
         "weight_gradient_few" if few else "weight_gradient", height, cb, cs, kernel, phases
     )
     rows = b * (height * width if few else _windows(height, width, kernel))
     how = how or _config(big, shape, rows, p)
-    chunk = -(-rows // (splits(how, shape, rows, p) * how.bm)) * how.bm
-    parted = -(-rows // chunk)
-    lines, channels = (4 * parted, cb) if phases else (parted, cs)
-    parts = weight.new_empty(p, parted, size, dtype=torch.float32)
-    sums = weight.new_empty(p, lines, channels, dtype=torch.float32)
-    (weight_gradient_few_kernel if few else weight_gradient_kernel)[tiles(how, shape), parted, p](
-        big, small, parts, sums, b,
+    chunk, sums = _sums(weight, how, shape, rows, p)
+    (weight_gradient_few_kernel if few else weight_gradient_kernel)[
+        tiles(how, shape), sums.parted, p
+    ](
+        big, small, sums.parts, sums.columns, b,
         height, width, cb, cs, kernel, phases, chunk, _precision(),
-        how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
+        how.ones, how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
     )  # fmt: skip
-    taps, bias = torch.empty_like(weight), weight.new_empty(p, channels)
-    add_up_kernel[-(-max(size, channels) // 256), p](
-        parts, sums, taps, bias, parted, size, lines, channels, 256, 16
-    )
-    return taps, bias
+    return sums.add_up(weight)
 
 
-def joins(cb: int, cs: int, phases: bool) -> bool:
-    """Whether one kernel can compute both gradients of a layer.
+def joins(big: Tensor, small: Tensor, kernel: int, phases: bool) -> bool:
+    """Whether one kernel computes both gradients of a layer: where that was measured to be faster.
 
-    The sums of all taps have to find room beside each other in a program: layers with more channels
-    work on small images, which cost little to read twice.
+    The sums of all taps have to find room beside each other in a program. With more channels two
+    kernels are faster, though they read both images twice.
     """
-    return 16 * cb <= 512 if phases else 4 * cs <= 256
+    return _tuned(big, _joint(big, small, kernel, phases))
 
 
 def run_joint(
@@ -272,40 +276,55 @@ def run_joint(
     phases: bool,
     masked: bool,
     how: Config | None = None,
-    scales: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`joint_gradients`, cut as asked; the big images times ``scales [p, b]`` where given."""
+    """`joint_gradients`, cut as asked."""
     p, b, height, width, cs = small.shape
-    cb, size = big.shape[-1], weight[0].numel()
-    shape = Shape("joint_up" if phases else "joint_down", height, cb, cs, kernel, phases)
+    cb = big.shape[-1]
+    shape = _joint(big, small, kernel, phases)
     rows = b * (height * width if phases else _windows(height, width, kernel))
     how = how or _config(big, shape, rows, p)
+    chunk, sums = _sums(weight, how, shape, rows, p)
+    back = torch.empty_like(small if phases else big)
+    taps = () if phases else (kernel,)
+    (joint_up_kernel if phases else joint_down_kernel)[tiles(how, shape), sums.parted, p](
+        big, small, weight, back, sums.parts, sums.columns, b,
+        height, width, cb, cs, *taps, chunk, masked, _precision(),
+        how.ones, how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
+    )  # fmt: skip
+    return back, *sums.add_up(weight)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What programs that share a sum over rows leave: a part each."""
+
+    parts: Tensor
+    columns: Tensor
+    """Sums for the bias: one line of a part, or one for each place in a block of 2 x 2 pixels."""
+
+    @property
+    def parted(self) -> int:
+        """How many parts there are."""
+        return self.parts.shape[1]
+
+    def add_up(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """The gradients of a weight and its bias."""
+        p, parted, size = self.parts.shape
+        _, lines, channels = self.columns.shape
+        taps, bias = torch.empty_like(weight), weight.new_empty(p, channels)
+        add_up_kernel[-(-max(size, channels) // 256), p](
+            self.parts, self.columns, taps, bias, parted, size, lines, channels, 256, 16
+        )
+        return taps, bias
+
+
+def _sums(weight: Tensor, how: Config, shape: Shape, rows: int, p: int) -> tuple[int, Sums]:
+    """How many rows a program takes, and room for the parts."""
     chunk = -(-rows // (splits(how, shape, rows, p) * how.bm)) * how.bm
     parted = -(-rows // chunk)
-    lines, channels = (4 * parted, cb) if phases else (parted, cs)
-    parts = weight.new_empty(p, parted, size, dtype=torch.float32)
-    sums = weight.new_empty(p, lines, channels, dtype=torch.float32)
-    back = torch.empty_like(small if phases else big)
-    sides, results = (height, width, cb, cs), (back, parts, sums, b)
-    cut, precision = (how.bm, how.bn, how.bk), _precision()
-    grid = tiles(how, shape), parted, p
-    if phases:
-        lanes = 1 if how.bk >= 16 * cb else 4
-        joint_up_kernel[grid](
-            big, small, weight, big if scales is None else scales, *results,
-            *sides, lanes, chunk, masked, scales is not None, precision, *cut,
-            num_warps=how.warps, num_stages=how.stages,
-        )  # fmt: skip
-    else:
-        joint_down_kernel[grid](
-            big, small, weight, *results, *sides, kernel, chunk, masked, precision, *cut,
-            num_warps=how.warps, num_stages=how.stages,
-        )  # fmt: skip
-    taps, bias = torch.empty_like(weight), weight.new_empty(p, channels)
-    add_up_kernel[-(-max(size, channels) // 256), p](
-        parts, sums, taps, bias, parted, size, lines, channels, 256, 16
-    )
-    return back, taps, bias
+    lines, channels = (4 * parted, shape.cb) if shape.phases else (parted, shape.cs)
+    parts = weight.new_empty(p, parted, weight[0].numel(), dtype=torch.float32)
+    return chunk, Sums(parts, weight.new_empty(p, lines, channels, dtype=torch.float32))
 
 
 def _windows(height: int, width: int, kernel: int) -> int:
@@ -313,9 +332,22 @@ def _windows(height: int, width: int, kernel: int) -> int:
     return (height + kernel // 2 - 1) * (width + kernel // 2 - 1)
 
 
+def _joint(big: Tensor, small: Tensor, kernel: int, phases: bool) -> Shape:
+    name = "joint_up" if phases else "joint_down"
+    return Shape(name, small.shape[2], big.shape[-1], small.shape[-1], kernel, phases)
+
+
+def _tuned(image: Tensor, shape: Shape) -> bool:
+    return tuned(shape, image.element_size(), _capability(image))
+
+
+def _capability(image: Tensor) -> tuple[int, int]:
+    """Of the GPU that an image is on, if it is on one."""
+    return torch.cuda.get_device_capability(image.device) if image.is_cuda else (0, 0)
+
+
 def _config(image: Tensor, shape: Shape, rows: int, members: int) -> Config:
-    capability = torch.cuda.get_device_capability(image.device) if image.is_cuda else (0, 0)
-    return config(shape, image.element_size(), capability, rows, members)
+    return config(shape, image.element_size(), _capability(image), rows, members)
 
 
 def trial(device: torch.device) -> None:
@@ -326,5 +358,3 @@ def trial(device: torch.device) -> None:
         conv_down(big, weight, bias, None, kernel, False, True, False)
         conv_up(small, weight, None, big, kernel, False, False, False)
         weight_gradient(big, small, weight, kernel, False)
-    thin = weight.new_ones(1, 64, 4)
-    conv_up(small, thin, thin[:, 0, :1].contiguous(), None, 4, True, False, False)

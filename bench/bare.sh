@@ -1,8 +1,9 @@
 #!/bin/sh
-# Run `bench/switches.py` on a GPU machine that has PyTorch and little else, and no network.
+# Run a script on a GPU machine that has PyTorch and little else, and no network.
 #
-#   sh bench/switches.sh fetch        where there is a network: wheels into build/wheels (Python 3.12)
-#   sh bench/switches.sh [options]    on the machine, with build/wheels taken along
+#   sh bench/bare.sh fetch                     where there is a network: wheels into build/wheels (Python 3.12)
+#   sh bench/bare.sh bench/gpu.py [options]    on the machine, with build/wheels taken along
+#   sh bench/bare.sh -m pytest -m gpu ...
 #
 # Of the wheels only those are unpacked whose package the machine does not have.
 set -eu
@@ -29,4 +30,4 @@ print(next(t.removesuffix(".py") for t in tops if not t.startswith("_") or t == 
     "$python" -c "import importlib.util as u, sys; sys.exit(u.find_spec('$name') is None)" ||
         "$python" -m zipfile -e "$wheel" "$site"
 done
-PYTHONUNBUFFERED=1 PYTHONPATH="src:$site" exec "$python" bench/switches.py "$@"
+PYTHONUNBUFFERED=1 PYTHONPATH="src:$site" exec "$python" "$@"
