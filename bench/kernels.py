@@ -85,8 +85,6 @@ class Case:
             kernel = "joint_up" if self.phases else "joint_down"
         if kernel == "weight_gradient" and self.cb <= 4:
             kernel = "weight_gradient_few"
-        if kernel == "conv_up" and self.phases and self.cb <= 4:
-            kernel = "conv_up_few"
         return Shape(kernel, self.height, self.cb, self.cs, self.size, self.phases)
 
 
@@ -218,13 +216,6 @@ def grid(shape: Shape) -> list[Config]:
             for bm in (32, 64, 128)
             for stages in (1, 2, 3, 4)
         ]  # fmt: skip
-    elif shape.kernel == "conv_up_few":
-        found = [
-            Config(bm, block(4 * tall * wide * shape.cb, 128), 32, warps, 1, tall=tall, wide=wide)
-            for tall, wide in ((1, 1), (1, 2), (2, 1), (2, 2), (1, 4), (2, 4))
-            for bm in (64, 128, 256)
-            for warps in (2, 4, 8)
-        ]
     elif shape.kernel.startswith("joint"):
         found = [
             Config(bm, bn, block(k, 256), warps, stages)
@@ -350,8 +341,6 @@ def tune(clock: Clock, only: str, flush) -> dict[str, object]:
                 return 1e3 * us
 
             default = config(replace(shape, height=-1), 2, (9, 0), 10**6, MEMBERS)
-            if shape.kernel == "conv_up_few":
-                default = TUNED.get(replace(shape, kernel="conv_up"), default)
             untuned = timed(default)
             times = {default: untuned}
             times |= {how: timed(how) for how in ways if how != default and not clock.over()}
@@ -365,9 +354,6 @@ def tune(clock: Clock, only: str, flush) -> dict[str, object]:
                 best = sorted(times, key=lambda how: times[how])
             if not best or not math.isfinite(times[best[0]]):
                 say(f"{name:22s} none ran")
-                continue
-            if shape.kernel == "conv_up_few" and not best[0].tall:
-                say(f"{name:22s} {times[best[0]]:7.0f} by `conv_up`, windows {times[best[1]]:.0f}")
                 continue
             us = times[best[0]]
             TUNED[shape] = best[0]
@@ -399,7 +385,7 @@ def tune(clock: Clock, only: str, flush) -> dict[str, object]:
 
 
 def _short(how: Config) -> str:
-    more = ("/ones" if how.ones else "") + (f"/{how.tall}x{how.wide}" if how.tall else "")
+    more = "/ones" if how.ones else ""
     return f"{how.bm}/{how.bn}/{how.bk}/w{how.warps}/s{how.stages}/p{how.programs}{more}"
 
 

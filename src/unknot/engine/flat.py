@@ -5,7 +5,7 @@ Triton kernel, or by the formulas of `engine/updates.py` on two long vectors, th
 that decay and that of the others. Neither compiles a kernel for each weight.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -161,7 +161,7 @@ class Buffer:
 
     def move(
         self,
-        gradients: Sequence[Tensor],
+        gradients: list[Tensor],
         settings: Adam | AdamW,
         t: Tensor,
         call: Callable[..., None],

@@ -9,8 +9,8 @@ class Shape:
     """What a kernel is compiled for."""
 
     kernel: str
-    """``conv_down``, ``conv_up``, ``conv_up_few``, ``weight_gradient`` or ``weight_gradient_few``;
-    ``joint_down`` or ``joint_up`` for both gradients of a convolution, or of a transposed one."""
+    """``conv_down``, ``conv_up``, ``weight_gradient`` or ``weight_gradient_few``; ``joint_down`` or
+    ``joint_up`` for both gradients of a convolution, or of a transposed one."""
     height: int
     """Of the small image."""
     cb: int
@@ -37,9 +37,6 @@ class Config:
     ones: bool = False
     """Whether sums for the bias are products with ones: no exchange between threads, but some more
     registers."""
-    tall: int = 0
-    wide: int = 0
-    """Blocks of 2 x 2 pixels in a window of `conv_up_few`."""
 
 
 TUNED = {
@@ -115,8 +112,6 @@ def programs(how: Config, shape: Shape, rows: int, members: int) -> int:
     """How many programs a launch has."""
     if _sums(shape):
         return tiles(how, shape) * splits(how, shape, rows, members) * members
-    if shape.kernel == "conv_up_few":
-        return -(-rows // (how.tall * how.wide * how.bm)) * members
     return -(-rows // how.bm) * -(-extent(shape)[0] // how.bn) * members
 
 
@@ -148,8 +143,6 @@ def _usual(shape: Shape, item: int, capability: tuple[int, int]) -> Config:
         return Config(deep, block(n, deep), block(k, 256), 8, 2)  # registers are what is short
     if shape.kernel == "joint_up":
         return Config(deep, block(n, 32), block(k, 64), 8, 2)
-    if shape.kernel == "conv_up_few":
-        return Config(128, block(16 * shape.cb, 64), block(shape.cs, deep), 4, 1, tall=2, wide=2)
     if shape.kernel.startswith("weight_gradient"):
         return Config(deep, block(n, 64), block(k, 128), 4, 3)
     return Config(128, block(n, 64), block(k, deep), 4, 3)
@@ -161,10 +154,6 @@ def _smaller(how: Config, shape: Shape) -> Iterator[Config]:
     The depth ``bk`` of `conv_down` and `conv_up` stays: a model adds up in the same order alone as
     among others.
     """
-    if shape.kernel == "conv_up_few":  # a window stays together
-        for bm in (64, 32, 16):
-            yield replace(how, bm=min(how.bm, bm), warps=min(how.warps, 4))
-        return
     if shape.kernel.startswith("joint"):  # all k stay together
         for least, bm in ((8, 64), (4, 64), (2, 64), (2, 32), (1, 16)):
             yield replace(how, bm=min(how.bm, bm), least=least)

@@ -159,55 +159,6 @@ def conv_up_kernel(
 
 
 @jit
-def conv_up_few_kernel(
-    small, weight, bias, big, images,
-    HEIGHT: tl.constexpr, WIDTH: tl.constexpr, CB: tl.constexpr, CS: tl.constexpr,
-    PHASES: tl.constexpr, BIAS: tl.constexpr, PRECISION: tl.constexpr,
-    TALL: tl.constexpr, WIDE: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-):  # fmt: skip
-    """`conv_up` with a 4 x 4 kernel to few channels, by larger windows.
-
-    TALL x WIDE blocks of 2 x 2 pixels are computed from TALL + 1 times WIDE + 1 pixels, of which
-    `conv_up` reads each four times. They are the numbers n = (y, x, cb) of a product for each of
-    those pixels, whose weight is zero where it does not reach: ky = y + 2 - 2 t.
-    """
-    ROWS: tl.constexpr = HEIGHT // TALL + 1
-    COLUMNS: tl.constexpr = WIDTH // WIDE + 1
-    N: tl.constexpr = 4 * TALL * WIDE * CB
-    m = tl.program_id(0) * BM + tl.arange(0, BM)
-    member = tl.program_id(1).to(tl.int64)
-    n = tl.arange(0, BN)
-    image = m // (ROWS * COLUMNS)
-    top, left = m // COLUMNS % ROWS * TALL - 1, m % COLUMNS * WIDE - 1
-    i, j, cb = n // (2 * WIDE * CB), n // CB % (2 * WIDE), n % CB
-    small += member * images * (HEIGHT * WIDTH * CS)
-    weight += member * (16 * CB * CS)
-    big += member * images * (4 * HEIGHT * WIDTH * CB)
-    total = tl.zeros((BM, BN), dtype=tl.float32)
-    for t in tl.static_range(TALL + 1):
-        for u in tl.static_range(WIDE + 1):
-            y, x = top + t, left + u
-            inside = (y >= 0) & (y < HEIGHT) & (x >= 0) & (x < WIDTH) & (image < images)
-            pixel = ((image * HEIGHT + y) * WIDTH + x) * CS
-            ky, kx = i + 2 - 2 * t, j + 2 - 2 * u
-            reached = (ky >= 0) & (ky < 4) & (kx >= 0) & (kx < 4) & (n < N)
-            for start in tl.static_range(0, CS, BK):
-                k = start + tl.arange(0, BK)
-                a = tl.load(small + pixel[:, None] + k, mask=inside[:, None] & (k < CS), other=0.0)
-                entry = address(ky, kx, cb, k[:, None], CB, CS, 4, PHASES)
-                w = tl.load(weight + entry, mask=(k < CS)[:, None] & reached, other=0.0)
-                total = tl.dot(a, w, total, input_precision=PRECISION)
-    if BIAS:
-        total += tl.load(bias + member * CB + cb, mask=n < N, other=0.0).to(tl.float32)
-    y, x = (2 * top + 1)[:, None] + i, (2 * left + 1)[:, None] + j
-    stored = (y >= 0) & (y < 2 * HEIGHT) & (x >= 0) & (x < 2 * WIDTH)
-    stored &= (image < images)[:, None] & (n < N)
-    place = ((image[:, None] * (2 * HEIGHT) + y) * (2 * WIDTH) + x) * CB + cb
-    tl.store(big + place, total.to(big.dtype.element_ty), mask=stored)
-
-
-@jit
 def start_columns(SIZE: tl.constexpr, ONES: tl.constexpr):
     """Sums of columns, before any: with ONES, 16 copies of each, as matrix products give them."""
     return tl.zeros((SIZE, 16) if ONES else (SIZE,), dtype=tl.float32)

@@ -16,7 +16,6 @@ from unknot.engine.kernels.configs import Config, Shape, config, splits, tiles, 
 from unknot.engine.kernels.convolutions import (
     add_up_kernel,
     conv_down_kernel,
-    conv_up_few_kernel,
     conv_up_kernel,
     weight_gradient_few_kernel,
     weight_gradient_kernel,
@@ -209,17 +208,6 @@ def run_conv_up(
     p, b, height, width, cs = small.shape
     big = small.new_empty(_big(small, weight, phases, kernel))
     cb = big.shape[-1]
-    few = Shape("conv_up_few", height, cb, cs, kernel, phases)
-    if mask is None and not relu and (_tuned(small, few) if how is None else how.tall):
-        how = how or _config(small, few, b * (height + 1) * (width + 1), p)
-        rows = b * (height // how.tall + 1) * (width // how.wide + 1)
-        conv_up_few_kernel[-(-rows // how.bm), p](
-            small, weight, big if bias is None else bias, big, b,
-            height, width, cb, cs, phases, bias is not None, _precision(),
-            how.tall, how.wide, how.bm, how.bn, how.bk,
-            num_warps=how.warps, num_stages=how.stages,
-        )  # fmt: skip
-        return big
     rows = b * _windows(height, width, kernel)
     how = how or _config(small, Shape("conv_up", height, cb, cs, kernel, phases), rows, p)
     conv_up_kernel[-(-rows // how.bm), -(-4 * cb // how.bn), p](
@@ -265,7 +253,7 @@ def joins(big: Tensor, small: Tensor, kernel: int, phases: bool) -> bool:
     The sums of all taps have to find room beside each other in a program. With more channels two
     kernels are faster, though they read both images twice.
     """
-    return _tuned(big, _joint(big, small, kernel, phases))
+    return tuned(_joint(big, small, kernel, phases), big.element_size(), _capability(big))
 
 
 def run_joint(
@@ -335,10 +323,6 @@ def _windows(height: int, width: int, kernel: int) -> int:
 def _joint(big: Tensor, small: Tensor, kernel: int, phases: bool) -> Shape:
     name = "joint_up" if phases else "joint_down"
     return Shape(name, small.shape[2], big.shape[-1], small.shape[-1], kernel, phases)
-
-
-def _tuned(image: Tensor, shape: Shape) -> bool:
-    return tuned(shape, image.element_size(), _capability(image))
 
 
 def _capability(image: Tensor) -> tuple[int, int]:
