@@ -112,7 +112,7 @@ def test_the_kernel_computes_the_same(optim, used_as, scheduled):
 def test_the_kernel_is_started_again_for_what_one_start_has_no_room_for(monkeypatch):
     expected, _ = trained(AdamW(), torch.bfloat16, "kernel")
     monkeypatch.setattr("unknot.engine.kernels.adam_step.MOST", 2)
-    assert len(SHAPES) > 4
+    assert len(SHAPES) > 2
     found, _ = trained(AdamW(), torch.bfloat16, "kernel")
     for name, tensors in expected.items():
         assert all(torch.equal(a, b) for a, b in zip(tensors, found[name], strict=True))
