@@ -4,13 +4,14 @@ PYTHONPATH=src python bench/kernels.py [--parts check,tune,after,before,layers] 
     [--json FILE] [--only WORD]
 
 ``check`` compares each layer and its gradients with float64 at full size. ``tune`` times each
-kernel for a grid of block sizes; the best become the contents of ``engine/kernels/configs.py``, and
+kernel for a grid of block sizes; the best become the contents of ``engine/kernels/tuned.py``, and
 are used by what runs after it. ``after`` and ``before`` profile a captured step of 64 members with
 and without the kernels. ``layers`` times each layer forward and backward, both ways.
 """
 
 import argparse
 import contextlib
+import functools
 import json
 import math
 import multiprocessing
@@ -31,7 +32,9 @@ from unknot.core.optim import Adam
 from unknot.engine import stacked as engine
 from unknot.engine.context import Context
 from unknot.engine.device import runtime
-from unknot.engine.kernels.configs import TUNED, Config, Shape, block, config, extent
+from unknot.engine.kernels.configs import block, config, extent
+from unknot.engine.kernels.shape import Config, Shape
+from unknot.engine.kernels.tuned import CAPABILITY, TUNED
 from unknot.engine.layers import Conv, ConvTranspose
 from unknot.engine.population import Member
 from unknot.nets.conv64 import Conv64
@@ -108,6 +111,12 @@ def random(*shape: int, dtype: torch.dtype = torch.bfloat16) -> Tensor:
     return torch.randn(shape, device="cuda", dtype=torch.float32).to(dtype)
 
 
+def use(precision: str) -> torch.dtype:
+    """The type of images in a precision, in which products are computed from now on."""
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    return torch.bfloat16 if precision == "bf16" else torch.float32
+
+
 def say(*words: object) -> None:
     print(*words, flush=True)
 
@@ -136,8 +145,7 @@ def check(clock: Clock) -> dict[str, object]:
     rows: dict[str, object] = {}
     say(f"{'relative errors':22s} {'output':>9s} {'input':>9s} {'weight':>9s} {'bias':>9s}  again")
     for precision, bound in (("bf16", 1e-2), ("tf32", 2e-3), ("float32", 2e-6)):
-        dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-        torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+        dtype = use(precision)
         for case in CASES:
             name = f"{precision} {case.name}"
             if clock.over():
@@ -195,8 +203,8 @@ def check_one(ops, case: Case, dtype: torch.dtype) -> tuple[list[float], bool]:
 # ---- tune
 
 
-def grid(shape: Shape) -> list[Config]:
-    """Ways to cut a kernel."""
+def grid(shape: Shape, item: int) -> list[Config]:
+    """Ways to cut a kernel, for numbers of so many bytes."""
     n, k = extent(shape)
     found = []
     if shape.kernel == "weight_gradient_few":
@@ -233,7 +241,10 @@ def grid(shape: Shape) -> list[Config]:
             for bk in (32, 64, 128)
             for stages in (1, 2, 3, 4)
         ]
-    held = [c for c in dict.fromkeys(found) if _shared(shape, c) < 200_000]
+    if item == 4:  # half as many numbers at a time
+        depth = "bk" if shape.kernel in ("conv_down", "conv_up") else "bm"
+        found = [replace(c, **{depth: max(16, getattr(c, depth) // 2)}) for c in found]
+    held = [c for c in dict.fromkeys(found) if item * _shared(shape, c) < 200_000]
     if shape.kernel in ("conv_down", "conv_up"):
         # With one block of k there is nothing to load ahead.
         held = [c for c in held if c.bk < k or c.stages == 1]
@@ -241,9 +252,10 @@ def grid(shape: Shape) -> list[Config]:
 
 
 def _shared(shape: Shape, c: Config) -> int:
+    """Numbers in shared memory."""
     if shape.kernel.startswith(("weight_gradient", "joint")):
-        return c.stages * c.bm * (c.bn + c.bk) * 2
-    return c.stages * c.bk * (c.bm + c.bn) * 2
+        return c.stages * c.bm * (c.bn + c.bk)
+    return c.stages * c.bk * (c.bm + c.bn)
 
 
 def inputs_of(case: Case, kernel: str, make=random) -> tuple:
@@ -261,24 +273,26 @@ def inputs_of(case: Case, kernel: str, make=random) -> tuple:
     return image, weight, bias, mask, case.size, case.phases, relu
 
 
-def bytes_of(case: Case, kernel: str) -> float:
-    """What must be read and written at least, in bfloat16."""
+def numbers_of(case: Case, kernel: str) -> float:
+    """What must be read and written at least."""
     if kernel == "joint":  # the input, its gradient, and that of the output
         sides = math.prod(case.big), math.prod(case.small)
         twice = sides[1] if case.phases else sides[0]
-        return 2 * (sum(sides) + twice + 2 * math.prod(case.weight))
+        return sum(sides) + twice + 2 * math.prod(case.weight)
     forward = kernel == "weight_gradient" or (kernel == "conv_up") == case.phases
     out = case.big if kernel == "conv_up" else case.small
     masks = 0 if forward else math.prod(out)
-    return 2 * (math.prod(case.big) + math.prod(case.small) + masks + math.prod(case.weight))
+    return math.prod(case.big) + math.prod(case.small) + masks + math.prod(case.weight)
 
 
-def compile_some(case: Case, kernel: str, some: list[Config]) -> int:
+def compile_some(case: Case, kernel: str, precision: str, some: list[Config]) -> int:
     """In a worker: run each way once, which leaves it in Triton's cache on disk."""
     from unknot.engine.kernels import ops
 
+    dtype = use(precision)
+
     def empty(*shape: int) -> Tensor:
-        return torch.zeros(shape, device="cuda", dtype=torch.bfloat16)
+        return torch.zeros(shape, device="cuda", dtype=dtype)
 
     arguments, good = inputs_of(case, kernel, empty), 0
     for how in some:
@@ -296,28 +310,33 @@ def wanted(only: str) -> list[tuple[Case, str]]:
         for case in CASES
         for kernel in ("conv_down", "conv_up", "weight_gradient", "joint")
         if not (case.name.startswith("conv1") and kernel in ("conv_up", "joint"))
-        if kernel != "joint" or case.shape(kernel) in TUNED or (case.phases and case.cb <= 4)
+        if kernel != "joint"
+        or case.shape(kernel) in TUNED["bf16"]
+        or (case.phases and case.cb <= 4)
     ]
     return [(c, k) for c, k in pairs if any(o in f"{c.name} {k}" for o in only.split(","))]
 
 
-def tune(clock: Clock, only: str, flush) -> dict[str, object]:
+def tune(clock: Clock, only: str, precision: str, flush) -> dict[str, object]:
     from triton.testing import do_bench
 
     from unknot.engine.kernels import ops
 
-    work = [(case, kernel, grid(case.shape(kernel))) for case, kernel in wanted(only)]
+    dtype = use(precision)
+    item = dtype.itemsize
+    work = [(case, kernel, grid(case.shape(kernel), item)) for case, kernel in wanted(only)]
     say(f"{sum(len(g) for *_, g in work)} ways to cut {len(work)} kernels")
     context = multiprocessing.get_context("spawn")
     workers = max(1, min(12, (os.cpu_count() or 2) - 2))
     pool = ProcessPoolExecutor(workers, mp_context=context)
     jobs = {
         (case.name, kernel): [
-            pool.submit(compile_some, case, kernel, ways[i :: workers // 3 or 1])
+            pool.submit(compile_some, case, kernel, precision, ways[i :: workers // 3 or 1])
             for i in range(workers // 3 or 1)
         ]
         for case, kernel, ways in work
     }
+    make = functools.partial(random, dtype=dtype)
     rows: dict[str, object] = {}
     say(f"{'kernel':22s} {'us':>7s} {'GB/s':>6s} {'TFLOP/s':>8s} {'untuned':>8s}  ways, best first")
     try:
@@ -329,7 +348,7 @@ def tune(clock: Clock, only: str, flush) -> dict[str, object]:
             for job in jobs[case.name, kernel]:
                 with contextlib.suppress(Exception):
                     job.result(timeout=max(1.0, clock.end - time.perf_counter()))
-            call, arguments = getattr(ops, f"run_{kernel}"), inputs_of(case, kernel)
+            call, arguments = getattr(ops, f"run_{kernel}"), inputs_of(case, kernel, make)
 
             def timed(how: Config, call=call, arguments=arguments) -> float:
                 try:
@@ -340,7 +359,7 @@ def tune(clock: Clock, only: str, flush) -> dict[str, object]:
                     return math.inf
                 return 1e3 * us
 
-            default = config(replace(shape, height=-1), 2, (9, 0), 10**6, MEMBERS)
+            default = config(replace(shape, height=-1), precision, CAPABILITY, 10**6, MEMBERS)
             untuned = timed(default)
             times = {default: untuned}
             times |= {how: timed(how) for how in ways if how != default and not clock.over()}
@@ -356,9 +375,9 @@ def tune(clock: Clock, only: str, flush) -> dict[str, object]:
                 say(f"{name:22s} none ran")
                 continue
             us = times[best[0]]
-            TUNED[shape] = best[0]
+            TUNED[precision][shape] = best[0]
             flops = case.flops * (2 if kernel == "joint" else 1)
-            rates = bytes_of(case, kernel) / us / 1e3, flops / us / 1e6
+            rates = item * numbers_of(case, kernel) / us / 1e3, flops / us / 1e6
             three = "  ".join(f"{_short(h)}={times[h]:.0f}" for h in best[:4])
             failed = sum(not math.isfinite(t) for t in times.values())
             say(
@@ -377,8 +396,8 @@ def tune(clock: Clock, only: str, flush) -> dict[str, object]:
             flush()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-    say("TUNED = {")
-    for shape, how in TUNED.items():
+    say(f'"{precision}": {{')
+    for shape, how in TUNED[precision].items():
         say(f"    {shape}: {how},")
     say("}")
     return rows
@@ -462,8 +481,7 @@ def layers(clock: Clock) -> dict[str, object]:
     rows: dict[str, object] = {}
     say(f"\n{'forward + backward, us':22s} {'kernels':>8s} {'im2col':>8s}")
     for precision in ("bf16", "tf32", "float32"):
-        dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-        torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+        dtype = use(precision)
         for case in CASES[:10]:
             if clock.over():
                 return rows
@@ -508,7 +526,9 @@ def main() -> None:
     parser.add_argument(
         "--only", default="", help="tune what holds one of these: conv2,deconv4 joint"
     )
-    parser.add_argument("--precisions", default="bf16", help="of the steps: bf16,tf32,float32")
+    parser.add_argument(
+        "--precisions", default="bf16", help="to tune, and of steps: bf16,tf32,float32"
+    )
     parser.add_argument("--channels", type=int, default=1, help="of the images of a step")
     parser.add_argument("--top", type=int, default=40)
     options = parser.parse_args()
@@ -540,7 +560,9 @@ def main() -> None:
         if name == "check":
             part(name, lambda: check(Clock(120)))
         elif name == "tune":
-            part(name, lambda: tune(Clock(options.seconds), options.only, flush))
+            for p in options.precisions.split(","):
+                tuning = functools.partial(tune, Clock(options.seconds), options.only, p, flush)
+                part(f"{name} {p}", tuning)
         elif name in ("after", "before"):
             for p in options.precisions.split(","):
                 part(

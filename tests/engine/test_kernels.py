@@ -25,7 +25,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unknot.engine.kernels import configs
-from unknot.engine.kernels.configs import TUNED, Shape, config, programs, splits
+from unknot.engine.kernels.configs import config, programs, splits
+from unknot.engine.kernels.shape import Shape
+from unknot.engine.kernels.tuned import TUNED
 from unknot.engine.layers import Conv, ConvTranspose
 
 
@@ -206,7 +208,7 @@ def test_sums_over_many_rows_are_split_and_added_up(layer, outputs, monkeypatch)
     few = big <= 4
     shape = Shape("weight_gradient_few" if few else "weight_gradient", 19, big, small, 4, phases)
     rows = 19**2 if few else 20**2
-    parts = splits(config(shape, 4, (0, 0), rows, 1), shape, rows, 1)
+    parts = splits(config(shape, "float32", (0, 0), rows, 1), shape, rows, 1)
     assert parts > 4
     assert parts % 16 > 0
     agree(layer, 1, 1, *((19, 19) if phases else (38, 38)), outputs, ways=WAYS[:1])
@@ -226,18 +228,17 @@ def rows_of(shape):
     return 64 * (shape.height + (shape.size // 2 - 1 if windows else 0)) ** 2
 
 
-@pytest.mark.parametrize("shape", TUNED, ids=str)
-@pytest.mark.parametrize("item", [2, 4])
-def test_a_lone_model_has_programs_for_all_of_a_gpu(shape, item, monkeypatch):
+@pytest.mark.parametrize("shape", {s for table in TUNED.values() for s in table}, ids=str)
+@pytest.mark.parametrize("precision", TUNED)
+def test_a_lone_model_has_programs_for_all_of_a_gpu(shape, precision, monkeypatch):
     """And 64 members, who fill it anyhow, are cut as they were tuned."""
     monkeypatch.setattr(configs, "FEWEST", 96)
     rows = rows_of(shape)
-    alone = config(shape, item, (9, 0), rows, 1)
+    alone = config(shape, precision, (9, 0), rows, 1)
     assert programs(alone, shape, rows, 1) >= 96
     assert min(alone.bm, alone.bn, alone.bk) >= 16
-    together = config(shape, item, (9, 0), rows, 64)
-    if item == 2:
-        assert together == TUNED[shape]
+    together = config(shape, precision, (9, 0), rows, 64)
+    assert together == TUNED[precision].get(shape, together)
     if shape.kernel in ("conv_down", "conv_up"):
         assert alone.bk == together.bk
 

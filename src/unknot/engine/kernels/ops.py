@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unknot.engine.kernels.configs import Config, Shape, config, splits, tiles, tuned
+from unknot.engine.kernels.configs import config, splits, tiles
 from unknot.engine.kernels.convolutions import (
     add_up_kernel,
     conv_down_kernel,
@@ -21,6 +21,8 @@ from unknot.engine.kernels.convolutions import (
     weight_gradient_kernel,
 )
 from unknot.engine.kernels.joint import joint_down_kernel, joint_up_kernel
+from unknot.engine.kernels.shape import Config, Shape
+from unknot.engine.kernels.tuned import tuned
 
 FEW = 4
 """Up to so many channels of the big image, its windows cost less than the small image's."""
@@ -165,9 +167,16 @@ def _big(small: Tensor, weight: Tensor, phases: bool, kernel: int) -> tuple[int,
     return p, b, 2 * height, 2 * width, channels
 
 
-def _precision() -> str:
+def _products() -> str:
     """How float32 numbers are multiplied, as the engine has set it."""
     return "tf32" if torch.backends.cuda.matmul.allow_tf32 else "ieee"
+
+
+def _precision(image: Tensor) -> str:
+    """Of a layer, as users name it."""
+    if image.element_size() == 2:
+        return "bf16"
+    return "tf32" if _products() == "tf32" else "float32"
 
 
 def run_conv_down(
@@ -188,7 +197,7 @@ def run_conv_down(
     conv_down_kernel[-(-rows // how.bm), -(-cs // how.bn), p](
         big, weight, small if bias is None else bias, small if mask is None else mask, small, rows,
         height, width, cb, cs, kernel, phases,
-        bias is not None, relu, mask is not None, _precision(),
+        bias is not None, relu, mask is not None, _products(),
         how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
     )  # fmt: skip
     return small
@@ -213,7 +222,7 @@ def run_conv_up(
     conv_up_kernel[-(-rows // how.bm), -(-4 * cb // how.bn), p](
         small, weight, big if bias is None else bias, big if mask is None else mask, big, b,
         height, width, cb, cs, kernel, phases,
-        bias is not None, relu, mask is not None, _precision(),
+        bias is not None, relu, mask is not None, _products(),
         how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
     )  # fmt: skip
     return big
@@ -241,7 +250,7 @@ def run_weight_gradient(
         tiles(how, shape), sums.parted, p
     ](
         big, small, sums.parts, sums.columns, b,
-        height, width, cb, cs, kernel, phases, chunk, _precision(),
+        height, width, cb, cs, kernel, phases, chunk, _products(),
         how.ones, how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
     )  # fmt: skip
     return sums.add_up(weight)
@@ -253,7 +262,8 @@ def joins(big: Tensor, small: Tensor, kernel: int, phases: bool) -> bool:
     The sums of all taps have to find room beside each other in a program. With more channels two
     kernels are faster, though they read both images twice.
     """
-    return tuned(_joint(big, small, kernel, phases), big.element_size(), _capability(big))
+    shape = _joint(big, small, kernel, phases)
+    return tuned(shape, _precision(big), _capability(big)) is not None
 
 
 def run_joint(
@@ -276,7 +286,7 @@ def run_joint(
     taps = () if phases else (kernel,)
     (joint_up_kernel if phases else joint_down_kernel)[tiles(how, shape), sums.parted, p](
         big, small, weight, back, sums.parts, sums.columns, b,
-        height, width, cb, cs, *taps, chunk, masked, _precision(),
+        height, width, cb, cs, *taps, chunk, masked, _products(),
         how.ones, how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
     )  # fmt: skip
     return back, *sums.add_up(weight)
@@ -331,7 +341,7 @@ def _capability(image: Tensor) -> tuple[int, int]:
 
 
 def _config(image: Tensor, shape: Shape, rows: int, members: int) -> Config:
-    return config(shape, image.element_size(), _capability(image), rows, members)
+    return config(shape, _precision(image), _capability(image), rows, members)
 
 
 def trial(device: torch.device) -> None:
