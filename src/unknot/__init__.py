@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from unknot.core.objective import Calibrated as Calibrated
     from unknot.core.objective import Carry as Carry
     from unknot.core.objective import ExtraState as ExtraState
+    from unknot.core.objective import Labelled as Labelled
     from unknot.core.objective import MultiView as MultiView
     from unknot.core.objective import Net as Net
     from unknot.core.objective import Note as Note
@@ -72,6 +73,7 @@ _HOMES = {
     "Calibrated": "unknot.core.objective",
     "Carry": "unknot.core.objective",
     "ExtraState": "unknot.core.objective",
+    "Labelled": "unknot.core.objective",
     "MultiView": "unknot.core.objective",
     "Note": "unknot.core.objective",
     "Recoding": "unknot.core.objective",

@@ -201,9 +201,13 @@ def cases(objective: Objective) -> tuple[Case, list[Case]]:
     weights |= {f"extra.{name}": value for name, value in extra.learnt.items()}
     x = noise.uniform(seeds, "check", 0, BATCH * views_of(objective), *IMAGE, dtype=DOUBLE)
 
+    factors = context.labels(objective)(torch.arange(BATCH * views_of(objective)))
+    factors = None if factors is None else factors.expand(len(SEEDS), *factors.shape)
+
     def case(mine: Objective, weights: State, carried: State, x: Tensor, seed: Tensor) -> Case:
         leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
-        return Case(at(mine, t, DOUBLE), critic, leaves, carried, Step(x, seed, t, ROWS))
+        told = factors if factors is None or seed.ndim else factors[0]
+        return Case(at(mine, t, DOUBLE), critic, leaves, carried, Step(x, seed, t, ROWS, told))
 
     def row(tensors: Mapping[str, Tensor], i: int) -> State:
         return {name: value[i] for name, value in tensors.items()}
@@ -276,16 +280,15 @@ def never_waits(objective: Objective) -> None:
     """No value is read on the host, where a GPU would have to wait for it."""
     side_by_side, _ = cases(objective)
     mode = FakeTensorMode()
-    fake = mode.from_tensor
+    fake, step = mode.from_tensor, side_by_side.step
+    factors = None if step.factors is None else fake(step.factors)
     hyper = {name: fake(getattr(side_by_side.objective, name)) for name in hyper_fields(objective)}
     case = Case(
         replace_fields(side_by_side.objective, hyper),
         side_by_side.critic,
         {name: fake(w.detach()) for name, w in side_by_side.weights.items()},
         {name: fake(value) for name, value in side_by_side.carried.items()},
-        Step(
-            fake(side_by_side.step.x), fake(side_by_side.step.seed), fake(side_by_side.step.t), ROWS
-        ),
+        Step(fake(step.x), fake(step.seed), fake(step.t), ROWS, factors),
     )
     try:
         with mode:

@@ -56,11 +56,11 @@ def test_samplers_are_listed_with_those_of_other_packages(unknot, monkeypatch, t
     from unknot.core import registry
 
     rows = {row["name"]: row for row in json.loads(unknot("list", "samplers", "--json")[1])}
-    assert list(rows) == ["pairs", "singles", "transitions", "triplets"]
+    assert list(rows) == ["labelled", "pairs", "singles", "transitions", "triplets"]
     assert rows["pairs"]["settings"] == {
         "changed": "None", "rule": "'exact'", "weights": "()",
     }  # fmt: skip
-    assert [rows[name]["views"] for name in rows] == [2, 1, 2, 3]
+    assert [rows[name]["views"] for name in rows] == [2, 2, 1, 2, 3]
     assert rows["triplets"]["paper"] == "Michlo 2022"
     said = unknot("list", "samplers")[1]
     assert "singles  Single images" in said
@@ -73,7 +73,9 @@ def test_samplers_are_listed_with_those_of_other_packages(unknot, monkeypatch, t
     monkeypatch.setattr(registry, "entry_points", entries)
     monkeypatch.syspath_prepend(tmp_path)  # so that entry points are read again
     rows = {row["name"]: row for row in json.loads(unknot("list", "samplers", "--json")[1])}
-    assert list(rows) == ["broken", "pairs", "singles", "transitions", "triplets", "walks"]
+    assert list(rows) == [
+        "broken", "labelled", "pairs", "singles", "transitions", "triplets", "walks",
+    ]  # fmt: skip
     assert rows["walks"]["settings"] == rows["pairs"]["settings"]
     assert "cannot be imported" in rows["broken"]["what it is"]
     assert unknot("list", "samplers")[0] == 0

@@ -16,6 +16,7 @@ from unknot.core.objective import (
     Calibrated,
     Carry,
     ExtraState,
+    Labelled,
     Objective,
     Recoding,
     Stateful,
@@ -76,6 +77,7 @@ def test_all_hooks_are_here():
         "critic_terms",
         "decoder_variance",
         "extra_state",
+        "label_state",
         "least_batch",
         "recode",
         "sampler",
@@ -133,7 +135,7 @@ def test_the_kit_names_what_is_not_declared(name):
         testing.hooks_are_declared(kind())
 
 
-@pytest.mark.parametrize("hook", [hook for hook in HOOKS if hook is not Batchwise])
+@pytest.mark.parametrize("hook", [h for h in HOOKS if h not in (Batchwise, Labelled)])
 def test_a_hook_that_is_declared_must_be_there(hook):
     missing = make_dataclass("Empty", [], bases=(hook,), frozen=True)
     with pytest.raises(TypeError, match="abstract"):

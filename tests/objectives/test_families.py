@@ -7,7 +7,16 @@ import pytest
 import torch
 
 from unknot.core import registry
-from unknot.core.objective import Adversarial, Batchwise, Net, Step, Term, sampler_of, views_of
+from unknot.core.objective import (
+    Adversarial,
+    Batchwise,
+    Labelled,
+    Net,
+    Step,
+    Term,
+    sampler_of,
+    views_of,
+)
 from unknot.core.posterior import Posterior
 from unknot.objectives.parts.families import FAMILIES, Family, families, family, supervision
 
@@ -42,10 +51,11 @@ def test_every_objective_states_a_family(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_supervision_is_what_its_sampler_tells(name):
+def test_supervision_is_labels_or_what_its_sampler_tells(name):
     objective = registry.get("objectives", name)()
     sampler = sampler_of(objective)
-    assert supervision(name) == ("none" if sampler == "singles" else sampler)
+    told = "none" if sampler == "singles" else sampler
+    assert supervision(name) == ("labels" if isinstance(objective, Labelled) else told)
     views = registry.get("samplers", sampler).views
     assert sampler == "singles" or views == views_of(objective)
 

@@ -21,6 +21,7 @@ from unknot.data.xyobject import SPACE
 from unknot.data.xysquares import XYSquares
 from unknot.runs.fields import build
 from unknot.runs.spec import settings_table
+from unknot.samplers.labelled import Labelled
 from unknot.samplers.pairs import Pairs
 from unknot.samplers.parts.sampler import Sampler, sampler_for
 from unknot.samplers.parts.weights import Correlated, Within, Without
@@ -51,6 +52,8 @@ EACH = [
     Transitions(rate=3.0, weights=WEIGHTS),
     Transitions("uniform"),
     Transitions("uniform", weights=WEIGHTS),
+    Labelled(),
+    Labelled(labels=50, weights=WEIGHTS),
 ]
 each_sampler = pytest.mark.parametrize("sampler", EACH, ids=repr)
 
@@ -190,6 +193,7 @@ def test_another_number_of_views_is_refused():
 
 def test_samplers_are_found_by_name():
     assert {name: registry.get("samplers", name) for name in registry.names("samplers")} == {
+        "labelled": Labelled,
         "singles": Singles,
         "pairs": Pairs,
         "transitions": Transitions,

@@ -13,6 +13,7 @@ from unknot.core.hyper import at, endless
 from unknot.core.objective import (
     Adversarial,
     Batchwise,
+    Labelled,
     Net,
     Note,
     Objective,
@@ -129,18 +130,30 @@ class Model(nn.Module):
         self.register_buffer("t", torch.zeros((), dtype=torch.int64))
         self.carried: dict[str, Tensor] = {}
         self._optimizers: dict[str, torch.optim.Optimizer] = {}
-        self._built = False
+        self._built = self._labelled = False
+        self._latents = 0
 
-    def build(self, x: Tensor) -> "Model":
+    def build(self, x: Tensor, factors: Tensor | None = None) -> "Model":
         """Make what depends on the shape of images and codes: the critic, and extra state.
 
         `losses` does it at its first call. Call it before if you make optimisers of your own.
 
         Args:
             x: Some images.
+            factors: Theirs, of an objective that is told them.
         """
-        if self._built:
-            return self
+        if not self._built:
+            self._build(x)
+            self._built = True
+        if isinstance(self.objective, Labelled) and factors is not None and not self._labelled:
+            start = at(self.objective, self.t, x.dtype)
+            seed = torch.tensor(self.seed, device=x.device)
+            learnt = start.label_state(self._latents, factors.shape[-1], seed)
+            self.extra.update({n: nn.Parameter(v.to(x)) for n, v in learnt.items()})
+            self._labelled = True
+        return self
+
+    def _build(self, x: Tensor) -> None:
         if not x.is_floating_point():
             raise DataError(f"Images must be floats in [0, 1]; got {x.dtype}. Divide them by 255.")
         if is_bounded(likelihood_of(self.objective)) and not bool(((x >= 0) & (x <= 1)).all()):
@@ -170,10 +183,9 @@ class Model(nn.Module):
             state = start.extra_state(z, torch.tensor(self.seed, device=device))
             self.extra.update({n: nn.Parameter(v.to(x)) for n, v in state.learnt.items()})
             self.carried = {name: value.to(x) for name, value in state.carried.items()}
-        self._built = True
-        return self
+        self._latents = z
 
-    def losses(self, x: Tensor, *views: Tensor) -> Losses:
+    def losses(self, x: Tensor, *views: Tensor, factors: Tensor | None = None) -> Losses:
         """The terms of the loss of a batch, ``total``, and ``critic`` where there is one.
 
         In evaluation mode nothing is counted: the next call draws the same noise.
@@ -182,6 +194,8 @@ class Model(nn.Module):
             x: Images ``[n, c, h, w]``.
             views: The other images of pairs or triplets, each like ``x``. An objective whose
                 images are independent, such as FactorVAE, takes one batch and halves it.
+            factors: Of an objective that is told them, such as S2VAE: those of all images
+                ``[views * n, f]``, view after view, each scaled to 0 .. 1; NaN where unknown.
 
         Raises:
             ShapeError: The objective takes another number of images.
@@ -191,10 +205,11 @@ class Model(nn.Module):
         x = self._batch(x, views)
         if isinstance(self.objective, Batchwise):
             self.objective.check_batch(len(x) // views_of(self.objective), self.n_data)
-        self.build(x)
+        factors = self._factors(x, factors)
+        self.build(x, factors)
         rank = dist.get_rank() if processes() > 1 else 0  # each process has noise of its own
         seed = torch.tensor(self.seed + rank, device=x.device)
-        step = Step(x, seed, self.t.clone(), self.n_data)
+        step = Step(x, seed, self.t.clone(), self.n_data, factors)
         objective, net = at(self.objective, step.t, x.dtype), self.net()
         terms = {"net": objective.terms(net, step)}
         if isinstance(objective, Adversarial):
@@ -283,6 +298,28 @@ class Model(nn.Module):
                 f"losses(x1, x2, ...); got {len(views) + 1}."
             )
         return torch.cat([x, *views]) if views else x
+
+    def _factors(self, x: Tensor, factors: Tensor | None) -> Tensor | None:
+        """The factors of a batch for an objective that is told them; None for another."""
+        if not isinstance(self.objective, Labelled):
+            if factors is not None:
+                raise ConfigError(f"{type(self.objective).__name__} takes no factors; got some.")
+            return None
+        name = type(self.objective).__name__
+        if factors is None:
+            raise ConfigError(f"{name} is told factors of its images: losses(x, factors=...).")
+        check_type("factors", factors, Tensor)
+        if factors.ndim != 2 or len(factors) != len(x):
+            raise ShapeError(
+                f"{name} takes the factors of its {len(x)} images, [{len(x)}, factors]; got "
+                f"{tuple(factors.shape)}."
+            )
+        if bool(((factors < 0) | (factors > 1)).any()):
+            raise DataError(
+                f"Factors must lie in [0, 1], or be NaN where unknown; these go from "
+                f"{factors.nan_to_num(0.5).min():g} to {factors.nan_to_num(0.5).max():g}."
+            )
+        return factors.to(x)
 
     @property
     def views(self) -> int:

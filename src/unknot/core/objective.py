@@ -70,6 +70,9 @@ class Step:
     seed: Int[Tensor, "*p"]
     t: Int[Tensor, ""]
     n_data: int
+    factors: Float[Tensor, "*p n f"] | None = None
+    """What a `Labelled` objective is told of each image: its factors, each scaled to 0 .. 1, and
+    NaN where it is not told. None for all other objectives."""
 
     def normal(self, stream: str, *shape: int) -> Float[Tensor, "..."]:
         """Standard normal noise ``[*p, *shape]`` of this step."""
@@ -170,6 +173,27 @@ class Batchwise:
             )
 
 
+class Labelled:
+    """Hook of an objective that is told factors of its images: it finds them in ``step.factors``.
+
+    Which images have labels is the sampler's affair: `labelled` gives them to a few rows of the
+    data, all others to all rows.
+    """
+
+    def label_state(
+        self,
+        z: int,  # noqa: ARG002 - of an objective's own
+        factors: int,  # noqa: ARG002
+        seed: Int[Tensor, "*p"],  # noqa: ARG002
+    ) -> Mapping[str, Tensor]:
+        """Learnt tensors ``[*p, ...]`` whose shapes depend on the number of factors.
+
+        They join those of `Stateful`. Raise a ConfigError here for a number of factors that does
+        not suit the ``z`` latents.
+        """
+        return {}
+
+
 class Adversarial(ABC):
     """Hook of an objective with a second network, trained beside the first on its own loss.
 
@@ -236,7 +260,15 @@ class Recoding(ABC):
         """What scores and pictures take as the posterior, from the encoder's."""
 
 
-HOOKS: tuple[type, ...] = (MultiView, Batchwise, Adversarial, Stateful, Calibrated, Recoding)
+HOOKS: tuple[type, ...] = (
+    MultiView,
+    Batchwise,
+    Labelled,
+    Adversarial,
+    Stateful,
+    Calibrated,
+    Recoding,
+)
 
 
 def views_of(objective: Objective) -> int:

@@ -14,13 +14,21 @@ from unknot.core.architecture import Architecture, Premade
 from unknot.core.dataset import FactorDataset, NuisanceVariants
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import at
-from unknot.core.objective import Adversarial, ExtraState, Objective, Stateful, views_of
+from unknot.core.objective import (
+    Adversarial,
+    ExtraState,
+    Labelled,
+    Objective,
+    Stateful,
+    views_of,
+)
 from unknot.engine.device import Runtime
+from unknot.engine.labels import Labels, label_source
 from unknot.losses.likelihood import likelihood_of
 from unknot.nets.parts.dispersion import with_dispersion
 from unknot.nets.parts.given_modules import named_tensors
 from unknot.nets.parts.weights import initialize
-from unknot.samplers.parts.sampler import Sampler, inside_part, sampler_for
+from unknot.samplers.parts.sampler import PartlyLabelled, Sampler, inside_part, sampler_for
 from unknot.samplers.parts.split import Part, Split, rows_in_part
 
 State: TypeAlias = dict[str, Tensor]
@@ -61,9 +69,7 @@ class Context:
 
     def rows(self, objective: Objective, part: Part = "train") -> Rows:
         """Which images come next; of rows that have nuisance variants, one drawn for each image."""
-        sampler = sampler_for(objective, self.sampler)
-        if self.split is not None:
-            sampler = inside_part(sampler, self.split, part)
+        sampler = self._sampler(objective, part)
         bound = sampler.bind(self.dataset, self.rows_device)
         samples = self.batch * views_of(objective) // sampler.views
         images, size = self.dataset.images, len(self.dataset)
@@ -77,6 +83,21 @@ class Context:
             return row + size * noise.integers(order, "nuisance", t, row.shape[-1], high=variants)
 
         return fresh
+
+    def _sampler(self, objective: Objective, part: Part) -> Sampler:
+        sampler = sampler_for(objective, self.sampler)
+        return sampler if self.split is None else inside_part(sampler, self.split, part)
+
+    def labels(self, objective: Objective) -> Labels:
+        """Rows to the factors that an objective is told of them, beside the images; else None."""
+        if not isinstance(objective, Labelled):
+            return lambda _: None
+        self.dataset.require_factors("Objectives that are told labels")
+        parts: tuple[Part, ...] = ("train",) if self.split is None else ("train", "validation")
+        samplers = [self._sampler(objective, part) for part in parts]
+        told = [s.labelled_rows(self.dataset) for s in samplers if isinstance(s, PartlyLabelled)]
+        rows = torch.cat(told) if told else None
+        return label_source(self.dataset.space, rows, self.runtime.device, self.runtime.dtype)
 
     def validation_rows(self, objective: Objective, most: int) -> Int[Tensor, "batches n"]:
         """Fixed rows of the validation part in batches, the same for all members and runs."""
@@ -145,10 +166,12 @@ class Context:
 
     def extra_state(self, objective: Objective, seeds: Int[Tensor, "*p"]) -> ExtraState:
         """The objective's extra state before the first step, in the precision of the weights."""
-        if not isinstance(objective, Stateful):
-            return ExtraState()
         start = torch.zeros((), dtype=torch.int64, device=seeds.device)
-        extra = at(objective, start, self.runtime.dtype).extra_state(self.net.latents, seeds)
+        z, now = self.net.latents, at(objective, start, self.runtime.dtype)
+        extra = now.extra_state(z, seeds) if isinstance(now, Stateful) else ExtraState()
+        if isinstance(now, Labelled):
+            learnt = now.label_state(z, len(self.dataset.space), seeds)
+            extra = ExtraState({**extra.learnt, **learnt}, extra.carried)
         names = [*extra.learnt, *extra.carried]
         if len({*names}) < len(names) or any("." in name for name in names):
             raise ConfigError(f"{type(objective).__name__} must name its tensors apart: {names}.")

@@ -22,15 +22,24 @@ class Feed:
     images: Callable[[Tensor], Tensor]
     """Rows to images on the device of the step."""
     order: Tensor
+    index: Tensor
+    """The rows of the next step, on its device."""
     batch: Tensor
-    """The images of the next step."""
+    """Their images."""
     begun: deque[torch.cuda.Event] = field(default_factory=deque)
     """One for each load whose batch may not be used up yet."""
 
     @classmethod
-    def of_rows(cls, rows: Rows, images: Callable[[Tensor], Tensor], order: Tensor) -> "Feed":
+    def of_rows(
+        cls,
+        rows: Rows,
+        images: Callable[[Tensor], Tensor],
+        order: Tensor,
+        device: torch.device,
+    ) -> "Feed":
         """A feed with the batch of the first step."""
-        return cls(rows, images, order, images(rows(order, torch.tensor(0))).clone())
+        first = rows(order, torch.tensor(0))
+        return cls(rows, images, order, first.to(device, copy=True), images(first).clone())
 
     def load(self, t: int) -> None:
         """Bring the batch of a step; the step before it may still be running."""
@@ -39,4 +48,6 @@ class Feed:
             self.begun.append(torch.cuda.current_stream().record_event())
             if len(self.begun) > 1:
                 self.begun.popleft().synchronize()
-        self.batch.copy_(self.images(self.rows(self.order, torch.tensor(t))))
+        index = self.rows(self.order, torch.tensor(t))
+        self.index.copy_(index)
+        self.batch.copy_(self.images(index))

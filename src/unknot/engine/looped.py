@@ -18,6 +18,7 @@ from unknot.core.objective import Adversarial, Net, Step, Terms, no_critic, tota
 from unknot.core.posterior import Posterior
 from unknot.engine.context import Context, Rows, State
 from unknot.engine.device import Runtime
+from unknot.engine.labels import Labels
 from unknot.engine.memory import hold_freed_memory
 from unknot.engine.population import Member, carried, log_of, loss_of, mean_logs, recode
 from unknot.engine.updates import Mover, light_optimizer, moments_of, move_weights, weights_of
@@ -39,8 +40,9 @@ class Looped:
     def fresh(cls, context: Context, members: Sequence[Member]) -> "Looped":
         """Models with the initial weights of their seeds."""
         hold_freed_memory()
-        rows = context.rows(members[0].objective)
-        return cls(context, tuple(Model.fresh(context, member, rows) for member in members))
+        objective = members[0].objective
+        rows, labels = context.rows(objective), context.labels(objective)
+        return cls(context, tuple(Model.fresh(context, m, rows, labels) for m in members))
 
     @property
     def members(self) -> int:
@@ -119,11 +121,12 @@ class Model:
     seed: Tensor
     order: Tensor
     rows: Rows
+    labels: Labels
     average: nn.ModuleDict | None = None
     """The modules with averaged weights, where an average is kept."""
 
     @classmethod
-    def fresh(cls, context: Context, member: Member, rows: Rows) -> "Model":
+    def fresh(cls, context: Context, member: Member, rows: Rows, labels: Labels) -> "Model":
         """A model with the initial weights of its seed."""
         device, dtype = context.runtime.device, context.runtime.dtype
         parts = context.modules(member.objective)
@@ -151,6 +154,7 @@ class Model:
             torch.tensor(member.seed, device=device),
             torch.tensor(order, device=context.rows_device),
             rows,
+            labels,
             None if context.ema is None else copy.deepcopy(modules).requires_grad_(False),
         )
 
@@ -170,7 +174,7 @@ class Model:
         rows = self.rows(self.order, ticks.to(self.order.device))
         for t, index in zip(ticks, rows, strict=True):
             x = dataset.at(index).to(dtype=dtype, memory_format=torch.channels_last)
-            step = Step(x, self.seed, t, self.context.n_data)
+            step = Step(x, self.seed, t, self.context.n_data, self.labels(index))
             losses = self._losses(self.net(self.context.runtime, self.modules, t), step)
             self.carried.update(carried(losses, self.carried))
             # All gradients are taken before any weight moves, and each only of its own weights.
@@ -201,7 +205,7 @@ class Model:
         for i, index in enumerate(rows, start=1):
             x = self.context.dataset.at(index)
             x = x.to(dtype=runtime.dtype, memory_format=torch.channels_last)
-            step = Step(x, self.seed ^ i, now, self.context.n_data)
+            step = Step(x, self.seed ^ i, now, self.context.n_data, self.labels(index))
             logs.append(log_of(self._losses(net, step)))
         return mean_logs(logs)
 

@@ -19,6 +19,7 @@ from unknot.engine.device import Runtime
 from unknot.engine.feed import Feed
 from unknot.engine.flat import Flat
 from unknot.engine.kernels import ready
+from unknot.engine.labels import Labels
 from unknot.engine.population import Member, carried, log_of, loss_of, mean_logs, recode
 from unknot.engine.stacked_net import StackedNet, detach_net
 from unknot.engine.updates import decays, moments_of, update
@@ -48,6 +49,7 @@ class Stacked:
     order: Tensor
     t: Tensor
     rows: Rows
+    labels: Labels
     log: State = field(default_factory=dict)
     """Of the last step."""
     frozen: set[int] = field(default_factory=set)
@@ -106,6 +108,7 @@ class Stacked:
             torch.tensor(orders, device=context.rows_device),
             torch.zeros((), dtype=torch.int64, device=device),
             context.rows(objective),
+            context.labels(objective),
         )
 
     @property
@@ -142,7 +145,7 @@ class Stacked:
             for i, index in enumerate(rows, start=1):
                 x = self._images(index)
                 x = x.expand(self.members, *x.shape)
-                step = Step(x, self.seed ^ i, now, self.context.n_data)
+                step = Step(x, self.seed ^ i, now, self.context.n_data, self._told(index))
                 losses = {"net": objective.terms(net, step)}
                 if isinstance(objective, Adversarial):
                     losses["critic"] = objective.critic_terms(net, step)
@@ -234,11 +237,17 @@ class Stacked:
     def _images(self, index: Tensor) -> Tensor:
         return self.context.dataset.at(index).to(self.context.runtime.dtype)
 
+    def _told(self, index: Tensor) -> Tensor | None:
+        """Factors of rows ``[n]`` or ``[p, n]``, where the objective is told any."""
+        factors = self.labels(index)
+        return None if factors is None else factors.expand(self.members, *factors.shape[-2:])
+
     def _train(self, parts: Parts) -> None:
         """One step, as a sequence of kernels that never waits for the host."""
-        x = parts.images(parts.rows(self.order, self.t))
+        index = parts.rows(self.order, self.t)
+        x = parts.images(index)
         objective = at(self.objective, self.t, x.dtype)
-        step = Step(x, self.seed, self.t, self.context.n_data)
+        step = Step(x, self.seed, self.t, self.context.n_data, self._told(index))
         value, carries, log = parts.losses(self.used, self.carried, objective, step)
         gradients = torch.autograd.grad(
             value,
@@ -280,8 +289,8 @@ class Stacked:
         if not graph:
             return partial(self._train, parts)
         if self.context.dataset.streamed:
-            self.feed = feed = Feed.of_rows(self.rows, self._images, self.order)
-            parts = replace(parts, rows=lambda *_: feed.batch, images=lambda x: x)
+            self.feed = feed = Feed.of_rows(self.rows, self._images, self.order, self.seed.device)
+            parts = replace(parts, rows=lambda *_: feed.index, images=lambda _: feed.batch)
         # A warm-up takes whole steps and perhaps one that fails half-way.
         with _put_back([*self._moving(), self.t.unsqueeze(0)], slice(None)):
             return fastest(parts, self._train, self.order, self.t)

@@ -49,12 +49,14 @@ def family(name: str) -> str:
 
 
 def supervision(name: str) -> str:
-    """What the choice of images tells an objective: ``none``, or the name of its sampler.
+    """What an objective is told of its images: ``none``, the name of its sampler, or ``labels``.
 
     Example:
-        >>> supervision("ada_gvae"), supervision("ada_tvae_unsupervised")
-        ('pairs', 'none')
+        >>> supervision("ada_gvae"), supervision("ada_tvae_unsupervised"), supervision("ivae")
+        ('pairs', 'none', 'labels')
     """
+    if told := _constant(name, "told"):
+        return told
     sampler = _constant(name, "sampler")
     return sampler if sampler not in ("", "singles") else "none"
 

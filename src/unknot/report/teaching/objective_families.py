@@ -20,6 +20,7 @@ COLUMNS = {
     "pairs": "pairs of images",
     "transitions": "pairs by small steps",
     "triplets": "triplets of images",
+    "labels": "factors of images",
 }
 
 

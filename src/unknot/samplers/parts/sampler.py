@@ -1,5 +1,6 @@
 """What a sampler is, which one a run takes, and independent rows."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -36,6 +37,14 @@ class Sampler(Protocol):
         tensor, as in ``core/noise.py``: their common shape leads.
         """
         ...
+
+
+class PartlyLabelled(ABC):
+    """Hook of a sampler that gives objectives the factors of some rows only."""
+
+    @abstractmethod
+    def labelled_rows(self, dataset: FactorDataset) -> Int[Tensor, " n"]:
+        """The rows whose factors are told, on the CPU."""
 
 
 def sampler_for(objective: Objective, sampler: Sampler | None = None) -> Sampler:
