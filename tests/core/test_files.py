@@ -1,13 +1,14 @@
 """Files and folders appear whole or not at all."""
 
 import os
+import shutil
 import time
 from pathlib import Path
 
 import pytest
 
-from unknot.core.errors import WriteError
-from unknot.core.files import atomic_path, write_whole
+from unknot.core.errors import StoreError, WriteError
+from unknot.core.files import atomic_path, os_reason, write_whole
 
 
 def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
@@ -81,3 +82,67 @@ def test_what_killed_processes_left_is_removed_an_hour_later(tmp_path):
         os.utime(path, (time.time() - 3700,) * 2)
     write_whole(tmp_path / "a.txt", b"")
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([young.name, other.name, "a.txt"])
+
+
+def write_new(path, write, meanwhile):
+    with atomic_path(path, new=True) as part:
+        write(part, "mine")
+        meanwhile()
+
+
+def make_folder(path, text):
+    path.mkdir()
+    (path / "inner.txt").write_text(text)
+
+
+@pytest.mark.parametrize("write", [Path.write_text, make_folder])
+def test_what_came_in_the_meantime_stays(tmp_path, write):
+    path = tmp_path / "a"
+    with pytest.raises(StoreError, match="Another command wrote"):
+        write_new(path, write, lambda: write(path, "theirs"))
+    assert (path / "inner.txt" if path.is_dir() else path).read_text() == "theirs"
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_new_file_is_written_where_a_disk_has_no_hard_links(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    write_whole(tmp_path / "a.txt", b"1", new=True)
+    with pytest.raises(StoreError, match="Another command wrote"):
+        write_whole(tmp_path / "a.txt", b"2", new=True)
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("a.txt", b"1")]
+
+
+def replace_folder(path):
+    with atomic_path(path) as part:
+        part.mkdir()
+        write_whole(part / "new.txt", "new")
+
+
+def test_a_folder_that_cannot_be_replaced_comes_back(tmp_path, monkeypatch):
+    folder, replace = tmp_path / "folder", Path.replace
+    make_folder(folder, "old")
+
+    def refuse(path, target):
+        if target == folder and (path / "new.txt").exists():
+            raise OSError(28, "No space left on device")
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(WriteError):
+        replace_folder(folder)
+    assert [*tmp_path.rglob("*")] == [folder, folder / "inner.txt"]
+
+
+def test_a_file_inside_is_refused_by_the_name_of_the_folder(tmp_path, refusing_disk):
+    refusing_disk("new.txt")
+    with pytest.raises(WriteError, match=r"Could not write .*folder: no space left on device\.$"):
+        replace_folder(tmp_path / "folder")
+
+
+def test_a_reason_of_a_library_is_that_of_the_system():
+    copied = shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")])
+    arrow = OSError(28, "Error writing bytes to file. Detail: [errno 28] No space left on device")
+    assert os_reason(copied) == os_reason(arrow) == "no space left on device"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bad_inputs import CALLS, COMMANDS
 from bad_inputs.generated import SETTINGS
 from fuzz.parsers import PARSERS
-from torture import disks, drivers, flips, inputs, kills
+from torture import disks, drivers, flips, inputs, kills, verbs
 from torture.world import STAGES
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -57,6 +57,10 @@ def kinds(world, rng):
     def number():
         return rng.choice(SIGNALS)
 
+    def room():
+        return 4096 * round(4 ** rng.uniform(0, 4))
+
+    names = [(name,) for name in verbs.VERBS]
     share = 12 / len(PARSERS)
     fuzzing = [
         Kind(f"fuzz: {parser.name}", share, partial(inputs.fuzzed, parser), draw(seed))
@@ -65,6 +69,8 @@ def kinds(world, rng):
     small_disks = [
         Kind("study on a full disk", 5, disks.full_study, draw(lambda: rng.uniform(0.1, 1.2))),
         Kind("evaluation on a full disk", 2, disks.full_evaluation, draw(lambda: 4096)),
+        Kind("verb on a full disk", 3, verbs.full_disk, ((n, room()) for (n,) in deal(names))),
+        Kind("archive without room", 1, verbs.full_scratch, draw(room)),
     ]
     return [
         Kind("run killed at a write", 14, kills.killed_run, at_writes(world.run_writes)),
@@ -74,6 +80,7 @@ def kinds(world, rng):
         Kind("stopped by a signal", 5, drivers.stopped, draw(number, moment)),
         Kind("stopped at start-up", 5, drivers.stopped_early, draw(number, moment)),
         Kind("two drivers", 3, drivers.two_drivers, draw()),
+        Kind("a verb twice at once", 3, verbs.two_at_once, deal(names)),
         Kind("bit of a run flipped", 8, flips.flipped_run, at_ranges(world.run)),
         Kind("bit of a study flipped", 10, flips.flipped_study, at_ranges(world.study)),
         *(small_disks if disks.can_mount(world.folder) else ()),

@@ -5,7 +5,7 @@ import random
 import signal
 
 import pytest
-from torture import disks, drivers, flips, kills
+from torture import disks, drivers, flips, kills, verbs
 from torture.kinds import kinds
 from torture.tally import Tally
 from torture.world import STAGES, World
@@ -35,8 +35,15 @@ def test_nothing_is_lost(world):
     if disks.can_mount(world.folder):
         tally.add("study on a full disk", disks.full_study, world, 0.6)
         tally.add("evaluation on a full disk", disks.full_evaluation, world, 4096)
+        for nth, name in enumerate(verbs.VERBS):
+            tally.add(
+                "verb on a full disk", verbs.full_disk, world, name, 4096 * (1 + 6 * (nth % 2))
+            )
+        tally.add("archive without room", verbs.full_scratch, world, 8192)
     else:
         tally.add("files cut off by a limit", disks.cut_study, world, 9_000)
+    for name in ("merged", "model", "codes.npz"):
+        tally.add("a verb twice at once", verbs.two_at_once, world, name)
     tally.add("read-only folder", disks.read_only, world)
     print(f"\n{tally}")
     assert not tally.lost, str(tally)

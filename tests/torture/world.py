@@ -10,6 +10,7 @@ from studies.bars import records, run_inline, study_text
 
 import unknot
 from unknot.core import files
+from unknot.studies.archive.writing import write_archive
 
 STAGES = ("begun", "written", "renamed")
 """Of a write, as `files.reach` is told."""
@@ -23,12 +24,14 @@ class World:
         self.folder, self.images = folder, folder / "bars.npz"
         write_images(self.images)
         self.run, self.study, self.single = folder / "run", folder / "study", folder / "single"
+        self.archive = folder / "archive.zip"
         self.text = study_text(self.images, steps=40)
         self.file = folder / "study.toml"
         self.file.write_text(self.text)
         self.run_writes = count_writes(train, self.images, self.run)
         self.study_writes = count_writes(run_inline, self.study, self.text)
         train(self.images, self.single, seeds=0)
+        write_archive(self.study, self.archive)
         self.codes = unknot.load(self.run, device="cpu").codes()
         self.finals = finals(self.run)
         self.records = records(self.study)

@@ -35,7 +35,7 @@ def archive(
 
     file = output_file(out or Path(f"{path.absolute().name}.zip"), ".zip", force=force)
     with counting_bar("archive", "populations") as update:
-        contents = write_archive(path, file, weights=weights, on_population=update)
+        contents = write_archive(path, file, weights=weights, new=not force, on_population=update)
     each = f", {contents.weight_bytes / contents.models / 1e6:.1f} MB of weights each"
     text = f"{contents.models:,} model{'s' * (contents.models > 1)}, {contents.bytes / 1e6:.1f} MB"
     say((str(file), "bold"), f": {contents.kind} {contents.name}, {text}", each, ".")

@@ -59,6 +59,11 @@ def encode(
     index = arrays.rows_to_encode(dataset, rows, seed)
     with bar("encode", len(index), dataset.noun) as update:
         shape = arrays.write(
-            trained, index, path, dataset=dataset, on_rows=lambda done: update(done, " ")
+            trained,
+            index,
+            path,
+            dataset=dataset,
+            new=not force,
+            on_rows=lambda done: update(done, " "),
         )
     say(f"{path}: codes {shape}, {size_text(path.stat().st_size)}")

@@ -89,7 +89,7 @@ def explore(
     with stderr.status("measuring latents"):
         models = [explorer_model(load(f, device=device, data=data), member) for f in folders]
         page = explorer(models, images=not no_images, form=form)
-    page.write(path)
+    page.write(path, new=not force)
     if page.reason:
         say(f"Pictures are decoded beforehand: {page.reason}.")
     say(f"{page.contents}")

@@ -22,6 +22,10 @@ LONGEST_STEM = 60
 """Characters that a name may take in the name of a file."""
 PAGE_MARK = b"Written by unknot"
 """In the pages that we write."""
+TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
+"""What a system says where a new name is that of something else."""
+TRIES = 10
+"""Of putting a folder where other processes do so too."""
 ABANDONED = 3600.0
 """Seconds after which a partial file counts as left by a process that was killed."""
 
@@ -31,7 +35,7 @@ def reach(stage: str, path: Path) -> None:
 
 
 @contextmanager
-def atomic_path(path: Path, name: str = "") -> Iterator[Path]:
+def atomic_path(path: Path, name: str = "", *, new: bool = False) -> Iterator[Path]:
     """A hidden path beside ``path``: what stands there at the end is moved to ``path``.
 
     Whatever is written there, a file or a folder, is on the disk before it is moved. Several
@@ -40,6 +44,11 @@ def atomic_path(path: Path, name: str = "") -> Iterator[Path]:
     Args:
         path: The file or folder to write; its parents are made.
         name: What to call it in the message of an error; the path unless given.
+        new: Keep what another command put there in the meantime; an empty folder may be there.
+
+    Raises:
+        WriteError: The disk refused.
+        StoreError: It should be new, and something is there.
     """
     refuse_special(path)
     part = path.with_name(f".{path.name[:LONGEST_STEM]}.{uuid.uuid4().hex}.part")
@@ -50,21 +59,34 @@ def atomic_path(path: Path, name: str = "") -> Iterator[Path]:
         yield part
         _sync(part)
         reach("written", path)
-        if part.is_dir() and path.is_dir():  # a folder can only replace an empty one
-            shutil.rmtree(path)
-        part.replace(path)
+        if new:
+            _add(part, path)
+        elif part.is_dir():
+            _exchange(part, path)
+        else:
+            part.replace(path)
         _sync_folder(path.parent)
         reach("renamed", path)
     except OSError as error:
         raise WriteError(f"Could not write {name or path}: {os_reason(error)}.") from error
+    except WriteError as error:  # of a file inside, by a name that nobody knows
+        if part.name not in str(error):
+            raise
+        reason = str(error).rpartition(": ")[2]
+        raise WriteError(f"Could not write {name or path}: {reason}") from error
     finally:
         remove(part)
 
 
-def write_whole(path: Path, data: bytes | str) -> None:
+def write_whole(path: Path, data: bytes | str, *, new: bool = False) -> None:
     """Write a file that appears whole or not at all; text as UTF-8.
 
     A pipe or a device, ``/dev/stdout`` for one, is written into instead of being replaced.
+
+    Args:
+        path: The file.
+        data: What is in it.
+        new: Keep what another command put there in the meantime.
     """
     content = data.encode() if isinstance(data, str) else data
     if is_special(path):
@@ -73,7 +95,7 @@ def write_whole(path: Path, data: bytes | str) -> None:
         except OSError as error:
             raise WriteError(f"Could not write {path}: {os_reason(error)}.") from error
         return
-    with atomic_path(path) as part:
+    with atomic_path(path, new=new) as part:
         part.write_bytes(content)
 
 
@@ -259,7 +281,52 @@ def os_reason(error: OSError) -> str:
         'no space left on device'
     """
     text = error.strerror or str(error)
+    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
+        text = str(error.args[0][0][-1])  # of the first file; as text, with its number and path
+        text = re.sub(r"^\[Errno \d+\] ([^:]+)(: .*)?$", r"\1", text)
+    elif error.errno and text != os.strerror(error.errno) and "[errno" in text.lower():
+        text = os.strerror(error.errno)  # of a library that says more than is wanted
     return text[:1].lower() + text[1:]
+
+
+def _add(part: Path, path: Path) -> None:
+    """Give a part its name, where nothing else has it."""
+    try:
+        if not part.is_dir():
+            try:
+                path.hardlink_to(part)  # unlike a rename it replaces nothing
+            except OSError:  # a disk without hard links, or it is there
+                if path.exists():
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+            else:
+                return
+        part.replace(path)
+    except OSError as error:
+        if error.errno not in TAKEN:
+            raise
+        raise StoreError(
+            f"Another command wrote {path} in the meantime; choose another name."
+        ) from error
+
+
+def _exchange(part: Path, path: Path) -> None:
+    """Put a folder in the place of another, which is removed when the new one is there."""
+    for _ in range(TRIES):
+        old = path.with_name(f".{path.name[:LONGEST_STEM]}.{uuid.uuid4().hex}.part")
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                path.replace(old)
+            part.replace(path)
+        except OSError as error:
+            if error.errno not in TAKEN:
+                if old.exists():
+                    old.replace(path)
+                raise
+        else:
+            return
+        finally:
+            remove(old)
+    part.replace(path)  # raises what is wrong
 
 
 def _sync(path: Path) -> None:

@@ -197,6 +197,7 @@ def write(
     path: Path,
     *,
     dataset: FactorDataset | None = None,
+    new: bool = False,
     on_rows: Callable[[int], None],
 ) -> tuple[int, ...]:
     """Write codes and factors of rows as an npz file that `read` reads.
@@ -206,6 +207,7 @@ def write(
         index: Row numbers.
         path: The file.
         dataset: Whose rows they are; the run's own unless given.
+        new: Keep a file that another command writes in the meantime.
         on_rows: Told how many are done.
 
     Returns:
@@ -225,5 +227,5 @@ def write(
         arrays["levels"] = np.array(json.dumps(table.levels))
     data = io.BytesIO()
     np.savez(data, **arrays)
-    write_whole(path, data.getvalue())
+    write_whole(path, data.getvalue(), new=new)
     return tuple(q.mean.shape)

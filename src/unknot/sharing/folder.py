@@ -84,7 +84,7 @@ def export(
         raise ConfigError(MISSING)
     lone = run if run.spec.lone else run.member(member)
     plain = plain_model(lone)
-    with atomic_path(path) as part:
+    with atomic_path(path, new=not overwrite) as part:
         part.mkdir()
         plain.write(part)
         x, z = trial_inputs(lone)
@@ -209,7 +209,7 @@ def _error(run: Run, x: Tensor, z: Tensor, outputs: tuple[Tensor, Tensor, Tensor
 
 def _write_run(run: Run, lone: Run, scores: list[Record], folder: Path) -> tuple[str, ...]:
     """The run as an archive of it has it; gives paths that have to stay in it."""
-    with tempfile.TemporaryDirectory(prefix="unknot-") as scratch:
+    with tempfile.TemporaryDirectory(prefix=".run-", dir=folder.parent) as scratch:
         source = run.path
         if source is None or not run.spec.lone or run.training.weight_steps:
             source = lone.save(Path(scratch) / RUN)

@@ -19,6 +19,7 @@ from unknot.core.border import parse_json
 from unknot.core.checksums import bytes_sum
 from unknot.core.errors import ConfigError, DamageError, DownloadError, StoreError, UnknotError
 from unknot.core.files import read_whole, write_whole
+from unknot.core.scratch import scratch_folder, writes_scratch
 from unknot.core.text import shorten, shown
 from unknot.runs import records, status
 from unknot.runs.run import Run
@@ -32,7 +33,6 @@ from unknot.sharing.folder import (
     exported_files,
 )
 from unknot.studies.archive.members import NAMES
-from unknot.studies.archive.reading import scratch_folder
 
 PREFIX = "hub:"
 NAME = r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}"
@@ -99,14 +99,15 @@ def push(
         there = _files_there(errors, api, name)
         ours = _exported_there(hub, name, there or set())
     with tempfile.TemporaryDirectory(prefix="unknot-") as scratch:
-        exported = export(
-            run,
-            Path(scratch) / name.rpartition("/")[2],
-            member=member,
-            license=license,
-            onnx=onnx,
-            address=PREFIX + name,
-        )
+        with writes_scratch(f"export {name}"):
+            exported = export(
+                run,
+                Path(scratch) / name.rpartition("/")[2],
+                member=member,
+                license=license,
+                onnx=onnx,
+                address=PREFIX + name,
+            )
         facts = parse_json((exported.path / CONFIG).read_bytes())
         written = {CONFIG, *facts["files"]}
         if taken := sorted((there or set()) & written - ours):
@@ -158,12 +159,14 @@ def fetch(address: str) -> Fetched:
         content = {file.name: read_whole(file) for file in files}
     if missing := [file for file in NEEDED if file not in content]:
         raise StoreError(f"{name} on the hub is no model of unknot: it has no {RUN}/{missing[0]}.")
-    folder = scratch_folder() / f"hub-{bytes_sum(address.encode())[:16]}-{snapshot.name}" / RUN
-    for file, data in content.items():
-        write_whole(folder / file, data)
-    _check_files(folder, name)
-    record = {**status.read(folder), "hub": {"name": name, "revision": snapshot.name}}
-    status.write(folder, record)
+    with writes_scratch(f"put {name}"):
+        key = f"hub-{bytes_sum(address.encode())[:16]}-{snapshot.name}"
+        folder = scratch_folder() / key / RUN
+        for file, data in content.items():
+            write_whole(folder / file, data)
+        _check_files(folder, name)
+        record = {**status.read(folder), "hub": {"name": name, "revision": snapshot.name}}
+        status.write(folder, record)
     sha256 = bytes_sum(content["weights.safetensors"])
     return Fetched(folder, name, snapshot.name, sha256)
 

@@ -63,7 +63,7 @@ def merge(folders: Sequence[Path], out: Path) -> None:
         file = _one_file(stores)
         results = _results(stores)
         new, omissions = _plan(file, stores)
-        with atomic_path(out) as part:
+        with atomic_path(out, new=True) as part:
             part.mkdir()
             _write(part, stores, new, omissions, results)
 

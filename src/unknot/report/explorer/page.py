@@ -40,9 +40,9 @@ class Explorer:
     reason: str
     """Why it has frames, where nobody asked for them."""
 
-    def write(self, path: Path) -> Path:
-        """Write the page as one file."""
-        write_whole(path, self.html)
+    def write(self, path: Path, *, new: bool = False) -> Path:
+        """Write the page as one file; if new, not over what another command wrote meanwhile."""
+        write_whole(path, self.html, new=new)
         return path
 
 

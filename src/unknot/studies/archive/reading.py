@@ -6,7 +6,6 @@ the manifest says.
 
 import hashlib
 import stat
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,9 @@ from typing import IO, Any, get_args
 
 from unknot.core.border import parse_json
 from unknot.core.checksums import file_sum
-from unknot.core.errors import DamageError, StoreError, WriteError
+from unknot.core.errors import DamageError, StoreError
 from unknot.core.files import inside, os_reason
+from unknot.core.scratch import scratch_folder, writes_scratch
 from unknot.core.text import shown
 from unknot.runs import status
 from unknot.studies.archive.members import FORMAT, MANIFEST, NAMES, NEEDED, Weights
@@ -51,7 +51,7 @@ def unpack(path: str | Path) -> Path:
         DamageError: A file is not what was written, or none of an archive of ours.
     """
     path = Path(path)
-    with _opened(path) as file:
+    with _opened(path) as file, writes_scratch(f"unpack {path}"):
         manifest = _manifest(file, path)
         folder = scratch_folder() / file_sum(path)[:32]
         unpacked = folder / str(manifest["kind"])
@@ -60,19 +60,6 @@ def unpack(path: str | Path) -> Path:
             _check_statuses(unpacked, path, manifest["files"])
             (folder / "whole").touch()
         return unpacked
-
-
-_KEPT: list[tempfile.TemporaryDirectory[str]] = []
-
-
-def scratch_folder() -> Path:
-    """A folder that goes when the process ends."""
-    if not _KEPT:
-        try:
-            _KEPT.append(tempfile.TemporaryDirectory(prefix="unknot-"))
-        except OSError as error:
-            raise WriteError(f"Could not unpack an archive: {os_reason(error)}.") from error
-    return Path(_KEPT[0].name)
 
 
 class _opened:  # noqa: N801 - used as a function
@@ -160,20 +147,17 @@ def _check_member(entry: zipfile.ZipInfo, path: Path, kind: str, sums: dict[str,
 
 
 def _extract(file: zipfile.ZipFile, path: Path, manifest: dict[str, Any], folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, facts in manifest["files"].items():
-            target = inside(folder, *name.split("/"))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            digest = hashlib.sha256()
-            with target.open("wb") as out:
-                for block in _blocks(file, file.getinfo(name), facts["bytes"], path):
-                    digest.update(block)
-                    out.write(block)
-            if digest.hexdigest() != facts["sha256"]:
-                raise DamageError(f"{path} is damaged: {name} is not what was written.")
-    except OSError as error:
-        raise WriteError(f"Could not unpack {path}: {os_reason(error)}.") from error
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, facts in manifest["files"].items():
+        target = inside(folder, *name.split("/"))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        digest = hashlib.sha256()
+        with target.open("wb") as out:
+            for block in _blocks(file, file.getinfo(name), facts["bytes"], path):
+                digest.update(block)
+                out.write(block)
+        if digest.hexdigest() != facts["sha256"]:
+            raise DamageError(f"{path} is damaged: {name} is not what was written.")
 
 
 def _check_statuses(folder: Path, path: Path, sums: dict[str, Any]) -> None:

@@ -64,6 +64,7 @@ def write_archive(
     out: str | Path,
     *,
     weights: str = "half",
+    new: bool = False,
     on_population: Callable[[int, int], None] = lambda _, __: None,
 ) -> Contents:
     """Write a study or a run as one zip file.
@@ -72,6 +73,7 @@ def write_archive(
         folder: Of a study or of a finished run.
         out: The file; one that is there is replaced.
         weights: ``half`` precision, ``full`` as trained, or ``none``.
+        new: Keep a file that another command writes in the meantime.
         on_population: Told how many populations are written, of how many.
 
     Raises:
@@ -91,7 +93,7 @@ def write_archive(
         raise StoreError(f"{source} holds neither a run nor a study.")
     if lock.is_held(source):
         raise StoreError(f"A process is at work on {source}; archive it when that has ended.")
-    with atomic_path(out) as part:
+    with atomic_path(out, new=new) as part:
         try:
             with zipfile.ZipFile(part, "w") as file:
                 writer = _Writer(file, weights)
