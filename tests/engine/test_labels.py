@@ -131,18 +131,23 @@ def test_data_without_factors_are_refused():
         Looped.fresh(Context(grey(three), testing.NET, 4, F64), [Member(0, S2VAE(), Adam())])
 
 
-def test_a_feed_keeps_the_rows_of_its_batch():
+@pytest.mark.parametrize("told", [True, False])
+def test_a_feed_keeps_what_is_told_of_its_batch(told):
     """A captured step takes the labels of rows that were drawn outside of it."""
     data = grey()
 
     def rows(order, t):
         return (torch.arange(4) + 3 * t) % 40
 
-    feed = Feed.of_rows(rows, data.at, torch.tensor(0), CPU)
+    labels = label_source(data.space, None, CPU, torch.float32)
+    feed = Feed.of_rows(rows, data.at, labels if told else lambda _: None, torch.tensor(0))
     for t in (0, 1, 5):
         feed.load(t)
-        assert torch.equal(feed.index, rows(None, t))
-        assert torch.equal(feed.batch, data.at(feed.index))
+        assert torch.equal(feed.batch, data.at(rows(None, t)))
+        if told:
+            assert torch.equal(feed.told, labels(rows(None, t)))
+        else:
+            assert feed.told is None
 
 
 def test_a_loop_of_ones_own_tells_factors():

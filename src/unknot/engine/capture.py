@@ -21,6 +21,7 @@ from unknot.core.objective import Objective, Step
 from unknot.engine.compiled import keep_compiled
 from unknot.engine.context import Rows, State
 from unknot.engine.kernels import first_line, slower
+from unknot.engine.labels import Labels
 from unknot.losses.overlap import learnt_kernel
 
 Losses: TypeAlias = Callable[[State, State, Objective, Step], tuple[Tensor, State, State]]
@@ -37,6 +38,7 @@ class Parts:
 
     rows: Rows
     images: Callable[[Tensor], Tensor]
+    labels: Labels
     losses: Losses
     update: Callable[..., None]
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from unknot.engine.context import Rows
+from unknot.engine.labels import Labels
 
 
 @dataclass(eq=False)
@@ -22,24 +23,24 @@ class Feed:
     images: Callable[[Tensor], Tensor]
     """Rows to images on the device of the step."""
     order: Tensor
-    index: Tensor
-    """The rows of the next step, on its device."""
     batch: Tensor
-    """Their images."""
+    """The images of the next step."""
+    labels: Labels
+    """Rows to what the objective is told of them; to None where it is told nothing."""
+    told: Tensor | None
+    """That of the next step."""
     begun: deque[torch.cuda.Event] = field(default_factory=deque)
     """One for each load whose batch may not be used up yet."""
 
     @classmethod
     def of_rows(
-        cls,
-        rows: Rows,
-        images: Callable[[Tensor], Tensor],
-        order: Tensor,
-        device: torch.device,
+        cls, rows: Rows, images: Callable[[Tensor], Tensor], labels: Labels, order: Tensor
     ) -> "Feed":
         """A feed with the batch of the first step."""
         first = rows(order, torch.tensor(0))
-        return cls(rows, images, order, first.to(device, copy=True), images(first).clone())
+        told = labels(first)
+        told = None if told is None else told.clone()
+        return cls(rows, images, order, images(first).clone(), labels, told)
 
     def load(self, t: int) -> None:
         """Bring the batch of a step; the step before it may still be running."""
@@ -49,5 +50,7 @@ class Feed:
             if len(self.begun) > 1:
                 self.begun.popleft().synchronize()
         index = self.rows(self.order, torch.tensor(t))
-        self.index.copy_(index)
         self.batch.copy_(self.images(index))
+        factors = self.labels(index)
+        if self.told is not None and factors is not None:
+            self.told.copy_(factors)

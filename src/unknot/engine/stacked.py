@@ -247,7 +247,7 @@ class Stacked:
         index = parts.rows(self.order, self.t)
         x = parts.images(index)
         objective = at(self.objective, self.t, x.dtype)
-        step = Step(x, self.seed, self.t, self.context.n_data, self._told(index))
+        step = Step(x, self.seed, self.t, self.context.n_data, parts.labels(index))
         value, carries, log = parts.losses(self.used, self.carried, objective, step)
         gradients = torch.autograd.grad(
             value,
@@ -285,12 +285,14 @@ class Stacked:
 
     def prepare(self, *, graph: bool) -> Callable[[], None]:
         """The step: plain, or compiled and captured as one CUDA graph."""
-        parts = Parts(self.rows, self._images, self._losses, update)
+        parts = Parts(self.rows, self._images, self._told, self._losses, update)
         if not graph:
             return partial(self._train, parts)
         if self.context.dataset.streamed:
-            self.feed = feed = Feed.of_rows(self.rows, self._images, self.order, self.seed.device)
-            parts = replace(parts, rows=lambda *_: feed.index, images=lambda _: feed.batch)
+            self.feed = feed = Feed.of_rows(self.rows, self._images, self._told, self.order)
+            parts = replace(
+                parts, rows=lambda *_: feed.batch, images=lambda x: x, labels=lambda _: feed.told
+            )
         # A warm-up takes whole steps and perhaps one that fails half-way.
         with _put_back([*self._moving(), self.t.unsqueeze(0)], slice(None)):
             return fastest(parts, self._train, self.order, self.t)
