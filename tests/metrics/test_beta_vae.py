@@ -109,3 +109,12 @@ def test_machines_are_those_of_one_factor_against_the_rest():
     classes, margins, _ = class_margins(x, y, x, c=0.01, seed=0)
     alone = [class_margins(x, (y == c).astype(int), x, c=0.01, seed=0)[1][:, 1] for c in classes]
     torch.testing.assert_close(margins, torch.stack(alone, dim=1), atol=2e-3, rtol=0)
+
+
+def test_few_rows_are_no_doubt_of_an_accuracy():
+    """Counts of the codes only say which are dead; that there are few cells does not matter."""
+    codes, values = get("perfect")
+    score = beta_vae(codes[:300], values[:300])
+    assert not any("overestimated" in remark for remark in score.remarks)
+    dead = np.concatenate([codes, np.zeros((len(codes), 1))], axis=1)
+    assert any("1 of" in remark for remark in beta_vae(dead, values).remarks)

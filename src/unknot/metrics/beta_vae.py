@@ -97,7 +97,7 @@ def beta_vae(rows: Rows, settings: Settings) -> Measured:
         # Dead codes are multiplied by 0: with none alive the classifier still has its columns.
         span = rows.codes.amax(0) - rows.codes.amin(0)
         scale = ratio(info.alive.double(), span * to_unit_range(rows.codes).std(0))
-        remarks = info.remarks
+        remarks = info.silent
     points, k = source(rows, settings.factor_bins), len(rows.names)
 
     def differences(n: int, stage: str) -> tuple[Tensor, Tensor]:

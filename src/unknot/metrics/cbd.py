@@ -74,7 +74,7 @@ def cbd(rows: Rows, settings: Settings) -> Measured:
     remarks: tuple[str, ...] = ()
     if settings.dead == "left out":
         info = rows.information(UNKNOT)
-        alive, remarks = info.alive, info.remarks
+        alive, remarks = info.alive, info.silent
         table = torch.where(alive[:, None], table, 0.0)
     per_code, per_factor = gap(table, dim=1), gap(table, dim=0)
     row, column = mean(per_code, alive.double()), per_factor.mean()

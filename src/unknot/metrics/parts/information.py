@@ -51,7 +51,15 @@ class Information:
     factors: Float[Tensor, " f"]
     alive: Bool[Tensor, " z"]
     """Codes that count; all of them unless dead ones are left out."""
-    remarks: tuple[str, ...]
+    doubts: tuple[str, ...]
+    """Why the information is too high, if it is."""
+    silent: tuple[str, ...]
+    """How many codes do not count, if there are any: all that concerns who asks for `alive`."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What to say beside a score that is made of information."""
+        return (*self.doubts, *self.silent)
 
 
 def information(
@@ -84,14 +92,14 @@ def information(
         each = entropy(by_code, corrected=True) if gaps else h_codes[:, None]
         mutual = (each + h_factors - h_joint).clamp_min(0)
     mutual = torch.where(alive[:, None], mutual, 0.0)
-    remarks = []
+    doubts, silent = [], []
     entries = counting.bins * int(by_factor.shape[-1])
     if n < 2 * entries:
-        remarks.append(f"{n} rows for up to {entries} cells: information is overestimated")
+        doubts.append(f"{n} rows for up to {entries} cells: information is overestimated")
     if not bool(alive.all()):
-        silent = f"{int((~alive).sum())} of {len(alive)} latents"
-        remarks.append(f"{silent} say nothing about any factor and were left out")
-    return Information(mutual, h_joint, h_codes, h_factors, alive, tuple(remarks))
+        share = f"{int((~alive).sum())} of {len(alive)} latents"
+        silent.append(f"{share} say nothing about any factor and were left out")
+    return Information(mutual, h_joint, h_codes, h_factors, alive, tuple(doubts), tuple(silent))
 
 
 def discretize(values: Float[Tensor, "n c"], bins: int, edges: Edges) -> Int[Tensor, "n c"]:
