@@ -130,7 +130,8 @@ def _lines(what: str, total: int, unit: str) -> Callable[[int, str], None]:
             left = seconds * (total - done) / max(done, 1)
             stderr.print(
                 f"{what} {done:,}/{total:,} {unit}  {note}  {duration(seconds)}, "
-                f"{duration(left)} left"
+                f"{duration(left)} left",
+                soft_wrap=True,
             )
 
     return update

@@ -65,8 +65,8 @@ def duration(seconds: int | float) -> str:
     """A time in its two largest units.
 
     Example:
-        >>> [duration(s) for s in (7.26, 164.0, 7322.0, 2e5)]
-        ['7.3 s', '2 min 44 s', '2 h 2 min', '2 days 7 h']
+        >>> [duration(s) for s in (7.26, 164.0, 7322.0, 2e5, 2e8)]
+        ['7.3 s', '2 min 44 s', '2 h 2 min', '2 days 7 h', '2,314 days 19 h']
     """
     rest = round(seconds)
     if rest < 60:
@@ -77,7 +77,7 @@ def duration(seconds: int | float) -> str:
     for name, size in units[first : first + 2]:
         count, rest = divmod(rest, size)
         plural = "s" * (name == "day" and count > 1)
-        parts += [f"{count} {name}{plural}"] if count else []
+        parts += [f"{count:,} {name}{plural}"] if count else []
     return " ".join(parts)
 
 
