@@ -174,3 +174,56 @@ def test_a_notebook_bar_says_how_far_training_is(monkeypatch):
     count = len(texts)
     unknot.train(IMAGES, progress=False, **TINY)
     assert len(texts) == count
+
+
+def test_the_first_reading_has_a_bar_that_a_second_one_has_not(monkeypatch, tmp_path, capsys):
+    """With a stand-in for IPython, and clocks that make every picture take a second."""
+    import sys
+    import types
+
+    from PIL import Image
+
+    from unknot.api import progress
+
+    monkeypatch.setenv("UNKNOT_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for i, pixels in enumerate(IMAGES):
+        Image.fromarray(pixels).save(folder / f"{i}.png")
+    texts = []
+    handle = types.SimpleNamespace(update=texts.append)
+    display = types.SimpleNamespace(display=lambda *_, **__: handle, HTML=str)
+    shell = type("ZMQInteractiveShell", (), {})()
+    fake = types.SimpleNamespace(display=display, get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", fake)
+    monkeypatch.setattr(progress, "PAUSE", 0)
+    monkeypatch.setattr(progress, "PATIENCE", 0)
+    monkeypatch.setattr("unknot.data.parts.picture_files.CHUNK", 10)
+    unknot.dataset(folder, progress=False)
+    assert texts == []
+    unknot.dataset(folder, size=16)
+    assert any("images read" in text for text in texts)
+    texts.clear()
+    unknot.dataset(folder, size=16)
+    assert texts == []
+    unknot.train(folder, **{**TINY, "net": nets.Linear(latents=3), "steps": 1})
+    assert "40 images, 8 x 8 x 1" in capsys.readouterr().err
+
+
+def test_a_run_says_what_was_decided_about_data_of_its_own(capsys):
+    unknot.train(np.linspace(0, 900, 640).reshape(10, 8, 8), **TINY)
+    assert "scaled to 0 .. 1" in capsys.readouterr().err
+    unknot.train(IMAGES, progress=False, **TINY)
+    assert capsys.readouterr().err == ""
+
+
+def test_scores_of_a_run_have_intervals_where_metrics_can(tmp_path):
+    run = unknot.train("soft_squares", net="linear", steps=1, device="cpu", progress=False)
+    scores = run.score("mig", "sap@study2019", "active_units", interval=0.9)
+    table = scores.table().set_index("metric")
+    own = unknot.metrics.mig(run.representations()[0], interval=0.9)
+    assert table.loc["mig", ["low", "high"]].tolist() == list(own.interval)
+    assert table.loc["mig", "low"] <= table.loc["mig", "value"] <= table.loc["mig", "high"]
+    assert "low" not in run.score("mig").table()
+    with pytest.raises(ConfigError, match="interval is a level"):
+        run.score("mig", interval=95)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from unknot.api.objects import choice_table, is_dataset_settings
+from unknot.api.progress import reading_bar
 from unknot.core.dataset import FactorDataset
 from unknot.runs.own_data import as_dataset
 
@@ -24,7 +25,7 @@ class Dataset(FactorDataset):
         return notebook.dataset_html(self)
 
 
-def dataset(source: Any, **settings: Any) -> Dataset:
+def dataset(source: Any, *, progress: bool = True, **settings: Any) -> Dataset:
     """A dataset by name, or of your own images.
 
     It is a ``torch.utils.data.Dataset``; ``summary`` says in a line what was read.
@@ -35,6 +36,7 @@ def dataset(source: Any, **settings: Any) -> Dataset:
             or h5ad file, an array ``[n, d]``, a data frame or an object of AnnData; a dataset of
             PyTorch or Hugging Face; a `FactorDataset`; or settings, as
             ``unknot.data.XYSquares(spacing=4)``.
+        progress: Show a bar while images are read for the first time, in a terminal or a notebook.
         settings: Its own settings, as in ``unknot data show NAME``. For images these are ``size``,
             ``crop``, ``channels``, ``standardize`` and ``limit``; of objects also ``name``, and
             ``signals=True`` for an array ``[n, channels, time]`` of signals.
@@ -51,5 +53,6 @@ def dataset(source: Any, **settings: Any) -> Dataset:
     if is_dataset_settings(source):
         table = choice_table("datasets", source, settings)
         source, settings = table.pop("name"), table
-    loaded = as_dataset(source, settings)
+    with reading_bar(show=progress) as count:
+        loaded = as_dataset(source, settings, count)
     return Dataset(**{f.name: getattr(loaded, f.name) for f in fields(loaded)})

@@ -2,10 +2,10 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from html import escape
-from typing import Any
+from typing import Any, TypeAlias
 
 from unknot.core.text import duration, plain
 from unknot.runs.note import Note
@@ -13,6 +13,11 @@ from unknot.runs.training import Progress, Watcher
 
 PAUSE = 0.2
 """Seconds between two pictures of a bar in a notebook."""
+PATIENCE = 1.0
+"""Seconds before a bar of reading, which is short when it was done before."""
+
+Count: TypeAlias = Callable[[int, int], None]
+"""Told how many images are read, and of how many."""
 
 
 @contextmanager
@@ -40,6 +45,47 @@ def bar(
         yield tell
 
 
+@contextmanager
+def reading_bar(*, show: bool = True) -> Iterator[Count]:
+    """A bar while images are read for the first time; none where that is short.
+
+    Args:
+        show: False shows nothing. Neither is anything shown where output goes to a file.
+    """
+    if show and in_notebook():
+        show_html = _html_place()
+
+        def draw(done: int, total: int, seconds: float) -> None:
+            show_html(_bar_html(done, total, "images read", "", seconds, done))
+
+        yield _patiently(draw)
+    elif show and sys.stderr.isatty():
+        with _rich_bar("images read") as (progress, task):
+            yield _patiently(
+                lambda done, total, _: progress.update(task, completed=done, total=total)
+            )
+    else:
+        yield lambda *_: None
+
+
+def _patiently(draw: Callable[[int, int, float], None]) -> Count:
+    """Draw now and then, and not in the first second."""
+    begin = last = time.monotonic()
+
+    def count(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        shown = last > begin
+        if now - begin < PATIENCE or (now - last < PAUSE and done < total):
+            return
+        if not shown and done == total:
+            return
+        last = now
+        draw(done, total, now - begin)
+
+    return count
+
+
 def in_notebook() -> bool:
     """Whether this is the process of a notebook."""
     if "IPython" not in sys.modules:
@@ -54,22 +100,43 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def _terminal_bar(total: int | None) -> Iterator[Watcher]:
+def _rich_bar(unit: str, total: int = 1) -> Iterator[tuple[Any, Any]]:
+    """A bar in the terminal, which appears when it is first moved, and its task."""
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as RichProgress
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    class Late(Progress):
+        def update(self, *args: Any, **options: Any) -> None:
+            self.start()  # not before there is something to show; again does nothing
+            super().update(*args, **options)
 
     columns = (
-        TextColumn("{task.completed:,.0f}/{task.total:,.0f} steps"),
+        TextColumn("{task.completed:,.0f}/{task.total:,.0f} " + unit),
         BarColumn(bar_width=28),
         TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
+    progress = Late(*columns, console=Console(stderr=True, highlight=False))
+    task = progress.add_task(unit, total=total, note="")
+    try:
+        yield progress, task
+    finally:
+        progress.stop()
+
+
+@contextmanager
+def _terminal_bar(total: int | None) -> Iterator[Watcher]:
     note = Note()
-    with RichProgress(*columns, console=Console(stderr=True, highlight=False)) as progress:
-        task = progress.add_task("train", total=total or 1, note="")
+    with _rich_bar("steps", total or 1) as (progress, task):
+        progress.start()
 
         def move(now: Progress) -> None:
             text = note.text(now)
@@ -78,11 +145,28 @@ def _terminal_bar(total: int | None) -> Iterator[Watcher]:
         yield move
 
 
-@contextmanager
-def _notebook_bar() -> Iterator[Watcher]:
+def _html_place() -> Callable[[str], None]:
+    """A place below the cell of a notebook, whose content can be exchanged."""
     # HTML of our own: widgets would need another package, and are gone from a saved notebook.
     display: Any = sys.modules["IPython"].display
     handle = display.display(display.HTML(""), display_id=True)
+    return lambda html: handle.update(display.HTML(html))
+
+
+def _bar_html(done: int, total: int, unit: str, note: str, seconds: float, since: int) -> str:
+    """A bar with its numbers; ``since`` it began so many were done."""
+    left = seconds * (total - done) / max(since, 1)
+    losses = escape(note).replace("  ", " · ")  # a browser would make one space of two
+    return (
+        f'<progress value="{done}" max="{total}" style="width:20em"></progress> '
+        f"{done:,}/{total:,} {unit} &nbsp; {losses} &nbsp; "
+        f"{duration(seconds)}, {duration(left)} left"
+    )
+
+
+@contextmanager
+def _notebook_bar() -> Iterator[Watcher]:
+    show = _html_place()
     begin = last = time.monotonic()
     first: int | None = None
     note = Note()
@@ -94,15 +178,7 @@ def _notebook_bar() -> Iterator[Watcher]:
         if moment - last < PAUSE and now.step < now.steps:
             return
         last = moment
-        seconds = moment - begin
-        left = seconds * (now.steps - now.step) / max(now.step - first, 1)
-        losses = escape(text).replace("  ", " · ")  # a browser would make one space of two
-        handle.update(
-            display.HTML(
-                f'<progress value="{now.step}" max="{now.steps}" style="width:20em"></progress> '
-                f"{now.step:,}/{now.steps:,} steps &nbsp; {losses} &nbsp; "
-                f"{duration(seconds)}, {duration(left)} left"
-            )
-        )
+        since = now.step - first
+        show(_bar_html(now.step, now.steps, "steps", text, moment - begin, since))
 
     yield move

@@ -151,6 +151,7 @@ class Run(Pictures, Publishing):
         part: str | None = None,
         protocol: str = "unknot",
         seed: int = 0,
+        interval: float | None = None,
     ) -> Scores:
         """Scores of each model that did not diverge, as a table that is a list of records.
 
@@ -161,6 +162,8 @@ class Run(Pictures, Publishing):
                 ``test``; all rows when None. ``recon`` is the error of reconstructions.
             protocol: The name of a protocol, for metrics that name none.
             seed: Random seed for the metrics.
+            interval: Level of an interval over rows, such as 0.95, for the metrics that can have
+                one; a remark names the others.
 
         Raises:
             ConfigError: There is no such metric, part or protocol.
@@ -168,14 +171,21 @@ class Run(Pictures, Publishing):
         metrics = tuple(metric_text(metric) for metric in metrics)
         check_type("protocol", protocol, str)
         if not metrics:
-            return self._score(None, part, protocol, seed)
+            return self._score(None, part, protocol, seed, interval)
         return Scores(
             record
             for wish, names in by_protocol(metrics, protocol).items()
-            for record in self._score(metric_names(names), part, wish, seed)
+            for record in self._score(metric_names(names), part, wish, seed, interval)
         )
 
-    def _score(self, names: list[str] | None, part: str | None, protocol: str, seed: int) -> Scores:
+    def _score(
+        self,
+        names: list[str] | None,
+        part: str | None,
+        protocol: str,
+        seed: int,
+        interval: float | None,
+    ) -> Scores:
         scores = evaluate.evaluate(
             self,
             protocol=protocol,
@@ -183,6 +193,7 @@ class Run(Pictures, Publishing):
             seed=seed,
             strict=names is not None,
             part=part,
+            interval=interval,
         )
         return Scores(record for records in scores for record in records)
 

@@ -14,7 +14,10 @@ class Scores(list[Record]):
     """Records, one for each model and metric, that show themselves as a table."""
 
     def table(self) -> "DataFrame":
-        """A row for each value: metric, seed, value, ceiling, protocol and remarks."""
+        """A row for each value: metric, seed, value, interval, ceiling, protocol and remarks.
+
+        ``low`` and ``high`` are the ends of the interval, which the first value of a metric has.
+        """
         import pandas as pd
 
         rows = [
@@ -22,6 +25,7 @@ class Scores(list[Record]):
                 "metric": name,
                 "seed": record.seed,
                 "value": value,
+                **_ends(record, name),
                 "ceiling": record.ceiling,
                 "protocol": _protocol_text(record.protocol),
                 "remarks": " ".join(record.remarks),
@@ -29,8 +33,9 @@ class Scores(list[Record]):
             for record in self
             for name, value in record.values.items()
         ]
-        frame = pd.DataFrame(rows, columns=[*("metric", "seed", "value"), *LAST])
+        frame = pd.DataFrame(rows, columns=[*("metric", "seed", "value", "low", "high"), *LAST])
         empty = [name for name in ("ceiling", "remarks") if not frame[name].any()]
+        empty += [] if any(record.interval for record in self) else ["low", "high"]
         return frame.drop(columns=empty)
 
     def __float__(self) -> float:
@@ -56,6 +61,14 @@ class Scores(list[Record]):
 
 
 LAST: Sequence[str] = ("ceiling", "protocol", "remarks")
+
+
+def _ends(record: Record, name: str) -> dict[str, float]:
+    """The interval of a value, if it has one."""
+    if record.interval is None or name != next(iter(record.values)):
+        return {}
+    low, high = record.interval
+    return {"low": low, "high": high}
 
 
 def _protocol_text(protocol: dict[str, object]) -> str:

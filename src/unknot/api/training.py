@@ -16,21 +16,23 @@ from unknot.api.own_net import (
     question_start,
     try_modules,
 )
-from unknot.api.progress import bar, say
+from unknot.api.progress import Count, bar, reading_bar, say
 from unknot.api.run import Run
 from unknot.api.study import Study
 from unknot.core import registry
 from unknot.core.border import as_path, check_names
-from unknot.core.dataset import FactorDataset
+from unknot.core.dataset import FactorDataset, FileSettings
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper
 from unknot.core.optim import Optimizer
+from unknot.data.memory import Memory
+from unknot.data.parts.published_images import decode_files
 from unknot.engine.device import Precision
 from unknot.runs import config, verbs
 from unknot.runs.folder import RunFolder
 from unknot.runs.own_data import as_dataset
 from unknot.runs.spec import plain_value
-from unknot.runs.training import Watcher
+from unknot.runs.training import Training, Watcher
 from unknot.studies.archive import reading
 
 Callback: TypeAlias = Callable[[Run, Mapping[str, Any]], bool | None]
@@ -142,7 +144,8 @@ def train(
     own_settings, net_settings = share_settings(
         settings, name, its_fields, net, objective_settings, net_settings
     )
-    loaded, data_table = _data(data, data_settings or {})
+    with reading_bar(show=progress) as count:
+        loaded, data_table = _data(data, data_settings or {}, count)
     seed_numbers, decoded = seed_list(seeds), None
     if holds_modules(net):
         if net_settings:
@@ -180,7 +183,9 @@ def train(
     }
     table |= {name: value for name, value in options.items() if value is not None}
     try:
-        spec = config.spec(table)
+        with reading_bar(show=progress) as count:
+            spec = config.spec(table, on_progress=count)
+            decode_files(spec.data.settings, count)
     except ConfigError as error:
         word = str(error).partition(" ")[0]
         if word in table and word in its_fields:
@@ -193,7 +198,15 @@ def train(
         question_logits(decoded, spec.objective.settings)
     with bar(spec.updates, show=progress, watch=watch) as move:
         see = None if callback is None else _with_verbs(callback)
-        trained = verbs.train(spec, out=out, device=device, watch=move, data=loaded, callback=see)
+        trained = verbs.train(
+            spec,
+            out=out,
+            device=device,
+            watch=move,
+            on_start=_say_data if progress else lambda _: None,
+            data=loaded,
+            callback=see,
+        )
     return Run.wrap(trained, say=progress)
 
 
@@ -299,14 +312,22 @@ def _give(path: str | Path, objective: Any, net: Any) -> None:
     give_classes(path, objective=objective, net=net)
 
 
+def _say_data(training: Training) -> None:
+    """What was decided about images or a table of the user's own."""
+    if isinstance(training.specs[0].data.settings, FileSettings | Memory):
+        say(training.context.dataset.summary)
+
+
 def _with_verbs(callback: Callback) -> verbs.Callback:
     """A callback that sees a run with all its verbs."""
     return lambda trained, logs: callback(Run.wrap(trained), logs)
 
 
-def _data(data: Any, settings: Mapping[str, Any]) -> tuple[FactorDataset | None, dict[str, Any]]:
+def _data(
+    data: Any, settings: Mapping[str, Any], on_progress: Count
+) -> tuple[FactorDataset | None, dict[str, Any]]:
     """A dataset that is loaded already, if it is, and what the run writes down of it."""
     if isinstance(data, str | Path) or is_dataset_settings(data):
         return None, choice_table("datasets", data, settings)
-    loaded = as_dataset(data, settings)
+    loaded = as_dataset(data, settings, on_progress)
     return loaded, loaded.origin.table()

@@ -1,7 +1,7 @@
 """Options and arguments that several commands share, and how their text is read."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -304,20 +304,6 @@ def output_file(path: Path, suffix: str, *, force: bool) -> Path:
     return path
 
 
-def decode_files(settings: Any, update: Callable[[int, int], None]) -> None:
-    """Decode the files of a published dataset into the cache, where that is still to be done.
-
-    Args:
-        settings: Of any dataset.
-        update: Told how many images are decoded, and of how many.
-    """
-    from unknot.data.parts.published_images import PublishedImages
-
-    for part in (settings, *getattr(settings, "ingredients", ())):
-        if isinstance(part, PublishedImages):
-            part.decode(update)
-
-
 def dataset_settings(name: str, assignments: list[str] | None, **flags: Any) -> Any:
     """A dataset's settings with some set, ``spacing=4``, or ``data.spacing=4`` as in train."""
     from unknot.cli.screen import counting_bar
@@ -333,6 +319,7 @@ def dataset_settings(name: str, assignments: list[str] | None, **flags: Any) -> 
 def load_dataset(name: str, assignments: list[str] | None, **flags: Any) -> "FactorDataset":
     """A dataset with settings as `dataset_settings` reads them."""
     from unknot.cli.screen import counting_bar
+    from unknot.data.parts.published_images import decode_files
 
     settings = dataset_settings(name, assignments, **flags)
     with counting_bar("read", "images") as update:

@@ -12,7 +12,6 @@ from unknot.cli.options import (
     Kinds,
     Labels,
     SkipBroken,
-    decode_files,
     override,
     parse_path,
     split_words,
@@ -114,6 +113,7 @@ def train(
     `unknot train --objective ada_gvae --data xysquares --set sampler.changed=1`
     """
     from unknot.cli.screen import counting_bar
+    from unknot.data.parts.published_images import decode_files
     from unknot.runs import config
     from unknot.runs.free_folder import free_folder
     from unknot.runs.words import apply as apply_words

@@ -16,6 +16,7 @@ from unknot.engine.encode import encode
 from unknot.metrics.parts import evaluation
 from unknot.metrics.parts.facts import Protocol, check_protocol, protocols_for
 from unknot.metrics.parts.inputs import Inputs
+from unknot.metrics.parts.intervals import check_level
 from unknot.metrics.parts.score import Score
 from unknot.runs.context import part_rows
 from unknot.runs.decoding import decoding, reconstruction_errors
@@ -26,6 +27,7 @@ from unknot.runs.training import Training
 
 PART_ROWS = 20_000
 """Rows of a part that scores look at, at most."""
+NO_INTERVAL = "no interval: halves of the rows would be another score"
 LONGEST = 100
 """Parts of a score that are longer than this, such as one number for each image, are not kept."""
 
@@ -42,9 +44,12 @@ class ScoringRequest:
     """Whether a metric that does not apply is an error; else the reason is noted."""
     part: str | None = None
     """The part of the run's split whose rows are scored; all rows when None."""
+    interval: float | None = None
+    """Level of an interval over rows, for the metrics that can have one."""
 
     def __post_init__(self) -> None:
         check_protocol(self.protocol)
+        check_level(self.interval)
 
     def without(self, metrics: Container[str]) -> "ScoringRequest":
         """The same request for the other metrics."""
@@ -84,6 +89,7 @@ def evaluate(
     strict: bool = True,
     stored: Sequence[Record] = (),
     part: str | None = None,
+    interval: float | None = None,
 ) -> Iterator[list[Record]]:
     """Score every member that did not diverge; yields the records of one after the other.
 
@@ -97,9 +103,10 @@ def evaluate(
         strict: Whether a metric that does not apply is an error; else it is left out.
         stored: Records of this run; a score among them is not computed again.
         part: Score rows of this part of the run's split; all rows when None.
+        interval: Level of an interval over rows, for the metrics that can have one.
     """
     names = model_metrics(part) if metrics is None else metrics
-    request = ScoringRequest(names, protocol, seed, strict, part)
+    request = ScoringRequest(names, protocol, seed, strict, part, interval)
     for model in models(run.training, request):
         yield [record for record in score(model, request, stored) if record.applies]
 
@@ -153,7 +160,10 @@ def compute(model: Model, request: ScoringRequest) -> Iterator[Record]:
                 raise
             yield _plain_record(model, request, metric, remarks=[str(error)])
         else:
-            yield replace(_record(model, score), part=request.part, step=model.step)
+            record = replace(_record(model, score), part=request.part, step=model.step)
+            if request.interval is not None and score.interval is None:
+                record.remarks.append(NO_INTERVAL)
+            yield record
 
 
 def models(training: Training, request: ScoringRequest) -> list[Model]:
@@ -208,7 +218,7 @@ def _of_codes(model: Model, request: ScoringRequest) -> Callable[[str], Score]:
     if model.rows is not None:
         return _of_rows(model, model.rows, codes, logvar, request)
     inputs = Inputs(codes, logvar=logvar, seed=request.seed)
-    return lambda metric: evaluation.score_codes(metric, inputs, request.protocol)
+    return lambda metric: evaluation.score_codes(metric, inputs, request.protocol, request.interval)
 
 
 def _of_rows(
@@ -221,7 +231,7 @@ def _of_rows(
     """The scores of some rows; they fill no grid, and are scored as anyone's arrays are."""
     factors = None if model.space.stands_in else as_table(model.space, index)
     inputs = Inputs(codes.codes(index), factors, request.seed, logvar.codes(index))
-    return lambda metric: evaluation.score_codes(metric, inputs, request.protocol)
+    return lambda metric: evaluation.score_codes(metric, inputs, request.protocol, request.interval)
 
 
 def _some_rows(training: Training, part: str, seed: int) -> Tensor:
@@ -279,4 +289,5 @@ def _record(model: Model, score: Score) -> Record:
         list(score.remarks),
         unknot.__version__,
         {k: v.astype(float).tolist() for k, v in short.items()},
+        interval=None if score.interval is None else [*score.interval],
     )

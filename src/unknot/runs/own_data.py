@@ -23,6 +23,7 @@ from unknot.data.parts.objects import (
     hash_dataset,
     read_object,
 )
+from unknot.data.parts.published_images import decode_files
 from unknot.data.parts.reading import Options
 from unknot.data.parts.tables import (
     label_table,
@@ -38,13 +39,16 @@ from unknot.runs.fields import build
 from unknot.runs.spec import Choice
 
 
-def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
+def as_dataset(
+    source: Any, settings: Mapping[str, Any], on_progress: config.Progress = lambda *_: None
+) -> FactorDataset:
     """A dataset with its origin: what a run writes down of it.
 
     Args:
         source: A name, a path, an array, a tensor, a dataset of PyTorch or Hugging Face, or a
             `FactorDataset`.
         settings: Of the dataset.
+        on_progress: Told how many images are read, and of how many.
     """
     settings = dict(settings)
     if isinstance(kinds := settings.get("kinds"), Mapping):
@@ -55,7 +59,7 @@ def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
         check_mask(source, "the data")
     if isinstance(source, str | Path) and _in_memory(settings.get("labels")):
         labels, kinds = settings.pop("labels"), settings.pop("kinds", ())
-        choice = config.data({**settings, "name": str(source)})
+        choice = config.data({**settings, "name": str(source)}, on_progress)
         if not isinstance(choice.settings, Images):
             raise ConfigError(f"Labels are for your own images; {source} has factors of its own.")
         reading = label(choice.settings.read(), labels, kinds)
@@ -69,7 +73,8 @@ def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
             settings["labels"] = ",".join(settings["labels"])
         if isinstance(settings.get("labels"), Path):
             settings["labels"] = str(settings["labels"])
-        choice = config.data({**settings, "name": str(source)})
+        choice = config.data({**settings, "name": str(source)}, on_progress)
+        decode_files(choice.settings, on_progress)
         loaded: FactorDataset = choice.settings.load()
         return replace(loaded, origin=choice)
     elif settings.get("signals") or getattr(source, "ndim", 0) == 2 or is_cells(source):
@@ -77,7 +82,7 @@ def as_dataset(source: Any, settings: Mapping[str, Any]) -> FactorDataset:
     elif not isinstance(source, FactorDataset):
         labels, kinds = settings.pop("labels", None), settings.pop("kinds", ())
         options, others = _options(settings)
-        reading = read_object(source, options, lambda *_: None)
+        reading = read_object(source, options, on_progress)
         if isinstance(labels, list | tuple) and hasattr(source, "column_names"):
             labels = columns_by_name(source, labels, len(reading.pixels))
         if labels is not None:

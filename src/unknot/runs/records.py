@@ -33,6 +33,7 @@ FORM = {
     "parts": {str: [int | float]},
     "part": str | None,
     "step": int | None,
+    "interval": [int | float],
 }
 """What each fact of a line is."""
 CHECK = 16
@@ -57,6 +58,8 @@ class Record:
     """The part of the run's split that its rows are from; None for all rows."""
     step: int | None = None
     """When in training; None for the end."""
+    interval: list[float] | None = None
+    """The ends of the interval of the first value, where it was asked for."""
 
     @property
     def applies(self) -> bool:
@@ -70,9 +73,9 @@ class Record:
         return self.id, self.metric, settings, self.part, self.step
 
     def table(self) -> dict[str, Any]:
-        """As plain values; without a part or step that there is not."""
-        fields = asdict(self)
-        return {k: v for k, v in fields.items() if v is not None or k not in ("part", "step")}
+        """As plain values; without a part, step or interval that there is not."""
+        optional = ("part", "step", "interval")
+        return {k: v for k, v in asdict(self).items() if v is not None or k not in optional}
 
 
 def protocol_record(protocol: Any) -> dict[str, Any]:

@@ -88,6 +88,18 @@ class PublishedImages(PublishedDataset):
         return FactorDataset(self.published.name, space, images, *self.constants)
 
 
+def decode_files(settings: Any, update: Callable[[int, int], None]) -> None:
+    """Decode the files of a published dataset into the cache, where that is still to be done.
+
+    Args:
+        settings: Of any dataset.
+        update: Told how many images are decoded, and of how many.
+    """
+    for part in (settings, *getattr(settings, "ingredients", ())):
+        if isinstance(part, PublishedImages):
+            part.decode(update)
+
+
 def map_images(
     name: str,
     files: Sequence[Path],
