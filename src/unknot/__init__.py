@@ -12,12 +12,12 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from unknot.api.dataset import Dataset as Dataset
     from unknot.api.dataset import dataset as dataset
+    from unknot.api.loading import load as load
+    from unknot.api.loading import resume as resume
     from unknot.api.model import Model as Model
     from unknot.api.planning import study as study
     from unknot.api.run import Run as Run
     from unknot.api.study import Study as Study
-    from unknot.api.training import load as load
-    from unknot.api.training import resume as resume
     from unknot.api.training import train as train
     from unknot.core.dataset import FactorDataset as FactorDataset
     from unknot.core.errors import UnknotError as UnknotError
@@ -56,8 +56,8 @@ _HOMES = {
     "baselines": "unknot.runs.baselines",
     "Model": "unknot.api.model",
     "Run": "unknot.api.run",
-    "load": "unknot.api.training",
-    "resume": "unknot.api.training",
+    "load": "unknot.api.loading",
+    "resume": "unknot.api.loading",
     "Study": "unknot.api.study",
     "study": "unknot.api.planning",
     "FactorSpace": "unknot.core.factors",

@@ -10,7 +10,8 @@ import torch
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from unknot.api.training import load, train
+from unknot.api.loading import load
+from unknot.api.training import train
 from unknot.core.files import inside
 
 

@@ -1,28 +1,24 @@
 """Study: a grid of runs, from Python; the same plan, folder and resume as from the shell."""
 
-from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unknot.analysis.configurations import hashable
-from unknot.analysis.health import flaws
+from unknot.api import study_columns
 from unknot.api.own_net import give_modules
 from unknot.api.progress import bar, say
 from unknot.api.run import Run
 from unknot.api.study_bar import StudyBar, perform_here
+from unknot.api.study_images import images_of_study
 from unknot.core import dotted, user_classes
 from unknot.core.border import as_path, check_type, check_whole
 from unknot.core.dataset import FactorDataset
-from unknot.core.errors import ConfigError, DataError, StoreError
+from unknot.core.errors import ConfigError, StoreError
 from unknot.core.files import check_page
-from unknot.core.registry import nearest
 from unknot.core.text import joined
-from unknot.metrics.parts.facts import lower_is_better
 from unknot.runs import words
-from unknot.runs.own_data import as_dataset, hold_images
 from unknot.runs.signals import stop_on_signal
 from unknot.runs.training import Stopped
 from unknot.studies import study as records
@@ -67,7 +63,7 @@ class Study:
         tables = records.Study.open(path).store.settings().values()
         if net is not None:
             give_modules(net, {table["net"].get("structure") for table in tables}, "study")
-        images = () if data is None else (_its_images(data, tables),)
+        images = () if data is None else (images_of_study(data, tables),)
         return cls(Path(path), images=images)
 
     @property
@@ -197,18 +193,8 @@ class Study:
             ConfigError: There is no such column.
             StoreError: No run has a value.
         """
-        metric, table = self._column(metric)
-        values = table.dropna(subset=[metric])
-        if any(isinstance(value, str | bool) for value in values[metric]):
-            raise ConfigError(f"'{metric}' is neither a score nor a logged value.")
-        values = values[values["status"] == "done"]
-        if values.empty:
-            raise StoreError(f"No finished run of {self.path} has a value of {metric}.")
-        sound = values[[not flaw for flaw in flaws(values.to_dict("list"))]]
-        values = values if sound.empty else sound
-        lower = metric in ("loss", "recon", "kl") or lower_is_better(metric)
-        place = values[metric].idxmin() if lower else values[metric].idxmax()
-        return self.load(str(values.loc[place, "id"]), device=device)
+        run = study_columns.best_run(self.table(), metric, self.path)
+        return self.load(run, device=device)
 
     def effect(self, setting: str, *metrics: str) -> "DataFrame":
         """Scores by the values of a setting, pooled over all other settings and seeds.
@@ -228,37 +214,15 @@ class Study:
         Raises:
             ConfigError: There is no such column, or the first is no setting.
         """
-        import pandas as pd
-
-        from unknot.analysis.effects import effects, setting_values
-        from unknot.analysis.plain_table import columns
-
-        setting, table = self._column(setting)
-        metrics = tuple(self._column(metric)[0] for metric in metrics)
-        names = [n for n in (metrics or self.records.scores()) if n in table]
-        if not names:
-            raise StoreError(f"The study in {self.path} has no scores; give metrics to it.")
-        settings = self.records.setting_names()
-        if setting not in settings:
-            raise ConfigError(f"'{setting}' is no setting{nearest(setting, settings)}")
-        done = table[table["status"] == "done"]
-        if done.empty:
-            raise StoreError(f"No run of {self.path} is finished.")
-        plain = columns(done)
-        keys = [hashable(value) for value in plain[setting]]
-        rows = []
-        found = {n: {hashable(e.value): e for e in effects(plain, settings, setting, n)}
-                 for n in names}  # fmt: skip
-        for value in setting_values(plain, setting):
-            group = done[[key == hashable(value) for key in keys]]
-            for name in names:
-                column = pd.to_numeric(group[name]).dropna()
-                row = {"runs": len(column), "mean": column.mean(), "sd": column.std()}
-                if effect := found[name].get(hashable(value)):
-                    line = effect.row()
-                    row |= {n: line[n] for n in ("pairs", "difference", "low", "high", "over")}
-                rows.append({setting: value, "metric": name, **row})
-        return pd.DataFrame(rows)
+        known = self.records
+        return study_columns.effect_table(
+            self.table(),
+            setting,
+            metrics,
+            settings=known.setting_names(),
+            scores=known.scores(),
+            path=self.path,
+        )
 
     def report(
         self, out: str | Path | None = None, *, paper: bool = False, device: str = "cpu"
@@ -323,18 +287,6 @@ class Study:
         except StoreError:
             return False
 
-    def _column(self, name: str) -> tuple[str, "DataFrame"]:
-        """The whole name of a column, of which the last part is enough, and the table."""
-        table = self.table()
-        check_type("A column", name, str)
-        ends = [column for column in table.columns if column.endswith(f".{name}")]
-        if name not in table and len(ends) == 1:
-            return ends[0], table
-        if name not in table:
-            choices = ends or [*table.columns]
-            raise ConfigError(f"The study has no column '{name}'{nearest(name, choices)}")
-        return name, table
-
     @property
     def _wish(self) -> StudyFile:
         """What to run, from Python or from the folder."""
@@ -347,20 +299,3 @@ class Study:
         return any(
             name in ("modules", "memory") or user_classes.is_user_name(name or "") for name in names
         )
-
-
-def _its_images(data: Any, tables: Iterable[Mapping[str, Any]]) -> FactorDataset:
-    """Images that are given again, made known in this process."""
-    its = {table["data"].get("content") for table in tables if table["data"]["name"] == "memory"}
-    if not its:
-        raise ConfigError(
-            "This study takes no data: only one that was given images in memory does; leave data "
-            "out."
-        )
-    dataset = as_dataset(data, {})
-    if getattr(dataset.origin.settings, "content", None) not in its:
-        raise DataError(
-            "The images are not those of the study; give the same object, or the dataset that "
-            "unknot.dataset made of it with the same settings."
-        )
-    return hold_images(dataset)
