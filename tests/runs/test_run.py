@@ -18,6 +18,7 @@ from unknot.runs.folder import RunFolder
 from unknot.runs.loading import load_training
 from unknot.runs.run import Run
 from unknot.runs.training import Training
+from unknot.runs.writing import save
 
 
 def test_a_lone_run_has_no_member_axis_and_a_population_has(options):
@@ -278,7 +279,7 @@ def test_divergence_is_data(options, tmp_path):
     for name, value in alone.population.state().items():
         assert torch.equal(value[0], wild.population.state()[name][0])
     folder = RunFolder(tmp_path / "wild")
-    folder.save(wild)
+    save(folder, wild)
     members = folder.record()["members"]
     assert [m["diverged_at"] for m in members] == [None, wild.diverged[1]]
     assert [m["status"] for m in members] == ["done", "diverged"]

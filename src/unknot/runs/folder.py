@@ -18,9 +18,8 @@ what was asked; their checkpoints go when they are trained. `docs/run_folder.md`
 
 import contextlib
 import fnmatch
-import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,15 +35,11 @@ from unknot.core.files import (
     write_whole,
 )
 from unknot.core.toml import read_toml, to_toml
-from unknot.engine import checkpoint
-from unknot.engine.checkpoint import unpack_tensors, write_tensors
-from unknot.runs import checkpoints, config, lock, status
+from unknot.engine.checkpoint import unpack_tensors
+from unknot.runs import config, lock, status
 from unknot.runs.curves import Curves
-from unknot.runs.decoding import members_with_contrasts
-from unknot.runs.description import describe
 from unknot.runs.spec import TrainSpec
-from unknot.runs.tracking import FOLDER, follow
-from unknot.runs.training import Progress, Training, Watcher, member_specs
+from unknot.runs.tracking import FOLDER
 
 OURS = ("run.toml", "status.json", "weights*.safetensors", "curves.*", "scores.jsonl", "step-*")
 """Names that are written by who holds the folder alone."""
@@ -223,63 +218,6 @@ class RunFolder:
                 f"{self.curves_file} is damaged: {error} {status.way_back(self.path)}"
             ) from error
 
-    def complete(self, training: Training, *, watch: Watcher, stop: Callable[[], bool]) -> None:
-        """Train to the end, from the newest checkpoint if there is one; a stop leaves another.
-
-        Args:
-            training: A fresh one.
-            watch: Told after every few steps.
-            stop: Asked after every few steps.
-        """
-        try:
-            saved = checkpoint.latest(self.checkpoints)
-        except StoreError as error:
-            raise DamageError(f"{error} {status.way_back(self.path)}") from error
-        if (continues := self.record().get("continues")) and continues["ids"] != training.ids:
-            training.continues = continues
-        if saved is not None:
-            checkpoints.restore(training, saved, self.checkpoints)
-        if not training.finished:
-            self._save_status(training)
-            with follow(training, self.path) as track:
-
-                def see(progress: Progress) -> None:
-                    track(progress)
-                    watch(progress)
-
-                training.run(
-                    watch=see, save=self.save_checkpoint, stop=stop, keep=self._keep_weights
-                )
-        if training.finished:
-            self.save(training)
-
-    def save(self, training: Training) -> None:
-        """Write weights and curves; the status comes last and says that all of it is there."""
-        write_tensors(self.weights_file, training.weights(), NOTE)
-        for step, weights in training.step_weights.items():
-            write_tensors(self.step_file(step), weights, NOTE)
-        if training.best_weights:
-            write_tensors(self.step_file("best"), training.best_weights, NOTE)
-        curves, seen = training.curves, training.validation
-        write_tensors(self.curves_file, {**curves.tensors(), **seen.tensors("seen")}, {})
-        if self.spec_file.exists():
-            write_whole(self.curves_table, curves.csv(training.seeds, seen).encode())
-        specs = member_specs(training.specs)
-        tables = [{k: v for k, v in spec.table().items() if k != "seeds"} for spec in specs]
-        settings = [table for i, table in enumerate(tables) if table not in tables[:i]]
-        self._save_status(
-            training,
-            files=status.final_files(self.path),
-            data={
-                **describe(training.context.dataset, specs[0]),
-                **_place(specs[0], self.path),
-            },
-            settings=settings,
-            settings_of=[settings.index(table) for table in tables],
-            lone=training.specs[0].lone,
-            members=members_with_contrasts(training),
-        )
-
     def leftovers(self) -> list[Path]:
         """Parts of files and checkpoints that a killed process left."""
         parts = [*self.path.glob(".*.part"), *self.checkpoints.glob(".*.part")]
@@ -295,21 +233,6 @@ class RunFolder:
             with contextlib.suppress(OSError):
                 stale.unlink()
 
-    def _keep_weights(self, training: Training) -> None:
-        write_tensors(self.step_file(training.step), training.weights(), NOTE)
-
-    def save_checkpoint(self, training: Training) -> None:
-        """Write what a training needs to be resumed."""
-        for step, weights in training.step_weights.items():  # of one that was in memory until now
-            write_tensors(self.step_file(step), weights, NOTE)
-        checkpoint.save(self.checkpoints, checkpoints.pack(training))
-        if not training.finished:  # or `save` says so, when all of it is there
-            self._save_status(training)
-
-    def _save_status(self, training: Training, **final: Any) -> None:
-        facts = {**training.record(), "versions": status.versions(training.threads), **final}
-        status.write(self.path, facts)
-
     def _strangers(self) -> list[Path]:
         """What is in the folder and is neither a lock nor left by a writer that was killed."""
         ours = {self.path / lock.FILE, *self.leftovers()}
@@ -318,15 +241,6 @@ class RunFolder:
     def _remove_leftovers(self) -> None:
         for part in self.leftovers():
             remove(part)
-
-
-def _place(spec: TrainSpec, folder: Path) -> dict[str, str]:
-    """Where the file or folder of the data lies, as seen from the run; nothing without one."""
-    path = getattr(spec.data.settings, "path", None)
-    try:
-        return {"place": Path(os.path.relpath(path, folder.absolute())).as_posix()} if path else {}
-    except ValueError:  # on another drive of Windows
-        return {}
 
 
 def stopped_members(record: Mapping[str, Any]) -> dict[int, int]:

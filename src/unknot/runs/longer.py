@@ -13,6 +13,7 @@ from unknot.runs import checkpoints, records, status
 from unknot.runs.folder import RunFolder
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Training, Watcher
+from unknot.runs.writing import complete
 
 
 def longer_spec(spec: TrainSpec, steps: int, *, keep_schedule: bool = False) -> TrainSpec:
@@ -118,5 +119,5 @@ def train_longer(
     training = Training.start([spec], device, data, blank=True)
     with folder.lock():
         extend_folder(folder, spec)
-        folder.complete(training, watch=watch, stop=stop)
+        complete(folder, training, watch=watch, stop=stop)
     return training

@@ -25,6 +25,7 @@ from unknot.runs.inputs import as_images
 from unknot.runs.modules import trained_module
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Status, Training
+from unknot.runs.writing import save, save_checkpoint
 
 MOST_ROWS = 10_000_000
 """Whose codes are held at a time."""
@@ -229,9 +230,9 @@ class Run:
         folder = RunFolder(as_path("path", path))
         folder.claim(self.spec)
         if self.training.finished:
-            folder.save(self.training)
+            save(folder, self.training)
         else:
-            folder.save_checkpoint(self.training)
+            save_checkpoint(folder, self.training)
         return folder.path
 
     def _module(self, part: str) -> nn.Module:

@@ -15,6 +15,7 @@ from unknot.runs.run import Run
 from unknot.runs.signals import stop_on_signal
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Progress, Training, Watcher
+from unknot.runs.writing import complete
 
 Callback: TypeAlias = Callable[[Run, Mapping[str, Any]], bool | None]
 """Sees the run so far and what was logged; True stops the training."""
@@ -110,5 +111,5 @@ def _train_in(
 ) -> Run:
     with folder.lock():
         folder.discard(damage)
-        folder.complete(training, watch=watch, stop=stop)
+        complete(folder, training, watch=watch, stop=stop)
     return Run(training, folder.path)

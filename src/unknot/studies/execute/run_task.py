@@ -25,6 +25,7 @@ from unknot.runs.loading import load_training
 from unknot.runs.metric_names import by_protocol, model_metrics
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Stopped, Training
+from unknot.runs.writing import complete
 from unknot.studies import database
 from unknot.studies.execute.score_models import (
     ReportProgress,
@@ -81,7 +82,7 @@ def _train(
         return load_training(folder, specs, device)
     folder.discard(damage)
     training = Training.start(specs, device)
-    folder.complete(training, watch=lambda progress: tell("train", progress.step), stop=stop)
+    complete(folder, training, watch=lambda progress: tell("train", progress.step), stop=stop)
     if not training.finished:
         raise Stopped
     folder.tidy()
