@@ -197,3 +197,17 @@ def test_a_spec_that_leaves_something_open_is_refused():
     with pytest.raises(ConfigError, match=r"TrainSpec\.create"):
         replace(spec, optim=Adam(lr=LinearSchedule(1.0, 0.5)))
     assert replace(spec, batch=7).sampler == spec.sampler
+
+
+@pytest.mark.parametrize(
+    ("data", "net", "expected"),
+    [
+        ("soft_squares", {}, "conv"),
+        ({"name": "mnist", "path": "nowhere"}, {"latents": 4}, "conv"),
+        ({"name": "mnist", "path": "nowhere", "side": 64}, {}, "conv64"),
+        ("soft_squares", "mlp", "mlp"),
+        ("dsprites", {}, "conv64"),
+    ],
+)
+def test_a_net_that_is_not_named_fits_the_images(data, net, expected):
+    assert config.spec({"data": data, "net": net}).net.name == expected

@@ -76,8 +76,8 @@ def train(
         data: A dataset by name, or your own: whatever `dataset` takes.
         objective: An objective by name, or an object: one of `unknot.objectives`, or an instance
             of a class of your own.
-        net: An architecture by name or as an object, likewise; ``conv64`` when None, or one that
-            fits your own data. Or modules of PyTorch, ``(encoder, decoder)``, or an object that has
+        net: An architecture by name or as an object, likewise; when None ``conv64``, or one that
+            fits the data. Or modules of PyTorch, ``(encoder, decoder)``, or an object that has
             both: the encoder gives ``(mean, logvar)`` or ``[n, 2 z]``, the decoder logits. Copies
             of them are trained. A function that makes the pair gives each seed its own weights.
         steps: Training steps.

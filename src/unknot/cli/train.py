@@ -53,7 +53,7 @@ def train(
         str | None,
         typer.Option(
             help="Network architecture; see `unknot list nets`.",
-            show_default="conv64; conv for your own images of other sizes",
+            show_default="conv64; conv for images of other sizes",
         ),
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Training steps.", show_default="20000")] = None,

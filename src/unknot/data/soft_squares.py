@@ -38,6 +38,11 @@ class SoftSquares:
 
     standardize: bool = False
 
+    @property
+    def image(self) -> tuple[int, int, int]:
+        """Channels, height and width."""
+        return 3, SIDE, SIDE
+
     def load(self) -> FactorDataset:
         """The formula and its factor grid."""
         mean, std = (MEAN, STD) if self.standardize else ((), ())

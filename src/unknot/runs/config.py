@@ -227,9 +227,15 @@ def net_for(shape: tuple[int, int, int]) -> str:
 def _suit(table: dict[str, Any], data: Any) -> dict[str, Any]:
     """Settings with a net and a likelihood that suit the user's own data, unless they are named.
 
-    Only there: what a run of any other dataset leaves open stays what it always was.
+    What a run of any other dataset leaves open stays what it always was, but for a net where its
+    images are too small or large for the usual one.
     """
-    if not isinstance(data, FileSettings) or data.shape is None:
+    if not isinstance(data, FileSettings):
+        image = getattr(data, "image", None)
+        if image is None or net_for(image) == DEFAULTS["net"]:
+            return table
+        return {**table, "net": {"name": net_for(image), **_table("net", table.get("net", {}))}}
+    if data.shape is None:
         return table
     net, objective = (
         dict(_table("net", table.get("net", {}))),
