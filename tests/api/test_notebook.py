@@ -192,7 +192,13 @@ def test_the_first_reading_has_a_bar_that_a_second_one_has_not(monkeypatch, tmp_
         Image.fromarray(pixels).save(folder / f"{i}.png")
     texts = []
     handle = types.SimpleNamespace(update=texts.append)
-    display = types.SimpleNamespace(display=lambda *_, **__: handle, HTML=str)
+    places = []
+
+    def place(*_, **__):
+        places.append(handle)
+        return handle
+
+    display = types.SimpleNamespace(display=place, HTML=str)
     shell = type("ZMQInteractiveShell", (), {})()
     fake = types.SimpleNamespace(display=display, get_ipython=lambda: shell)
     monkeypatch.setitem(sys.modules, "IPython", fake)
@@ -204,8 +210,10 @@ def test_the_first_reading_has_a_bar_that_a_second_one_has_not(monkeypatch, tmp_
     unknot.dataset(folder, size=16)
     assert any("images read" in text for text in texts)
     texts.clear()
+    assert len(places) == 1
     unknot.dataset(folder, size=16)
     assert texts == []
+    assert len(places) == 1, "nothing is left in a cell where nothing was shown"
     unknot.train(folder, **{**TINY, "net": nets.Linear(latents=3), "steps": 1})
     assert "40 images, 8 x 8 x 1" in capsys.readouterr().err
 

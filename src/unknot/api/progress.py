@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from html import escape
 from typing import Any, TypeAlias
 
@@ -53,10 +54,10 @@ def reading_bar(*, show: bool = True) -> Iterator[Count]:
         show: False shows nothing. Neither is anything shown where output goes to a file.
     """
     if show and in_notebook():
-        show_html = _html_place()
+        place = cache(_html_place)  # made with the first picture: a cell keeps an empty one
 
         def draw(done: int, total: int, seconds: float) -> None:
-            show_html(_bar_html(done, total, "images read", "", seconds, done))
+            place()(_bar_html(done, total, "images read", "", seconds, done))
 
         yield _patiently(draw)
     elif show and sys.stderr.isatty():
