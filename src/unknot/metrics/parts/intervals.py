@@ -33,7 +33,7 @@ def half_sample_interval(
     value: float,
     level: float,
     count: int,
-    bounds: tuple[float | None, float | None] = (None, None),
+    bounds: tuple[int | float | None, int | float | None] = (None, None),
 ) -> tuple[float, float]:
     r"""Quantiles of the score over half-samples, moved to be centred on the value, which they hold.
 
