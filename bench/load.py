@@ -31,15 +31,16 @@ SCORES = ("mig", "sap", "modularity")
 
 
 def study_text(images: Path, runs: int) -> str:
-    """Objectives with as many strengths as give so many runs."""
-    values = [round(1 + 0.25 * i, 2) for i in range(max(runs // SEEDS // len(OBJECTIVES), 1))]
+    """Objectives with as many strengths as give so many runs; fewer seeds where they are few."""
+    seeds = max(1, min(SEEDS, runs // len(OBJECTIVES)))
+    values = [round(1 + 0.25 * i, 2) for i in range(max(runs // seeds // len(OBJECTIVES), 1))]
     grids = [
         f"[[grid]]\nobjective.name = '{name}'\nobjective.{setting} = {values}\n"
         for name, setting in OBJECTIVES.items()
     ]
     return f"""
         name = "load"
-        seeds = "0..{SEEDS - 1}"
+        seeds = "0..{seeds - 1}"
         metrics = {json.dumps(SCORES)}
         [train]
         data = {{name = "arrays", path = "{images}"}}

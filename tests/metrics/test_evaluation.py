@@ -22,7 +22,7 @@ from unknot.core import registry
 from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.factors import FactorSpace
 from unknot.core.representation import Representation
-from unknot.metrics.parts import rows
+from unknot.metrics.parts import learners, rows
 from unknot.metrics.parts.information import information as count
 
 QUICK = ["mig", "modularity", "sap"]
@@ -204,3 +204,29 @@ def test_bad_arrays_and_names_are_errors_at_once():
         metrics.evaluate(codes, values, protocol="study201")
     with pytest.raises(ConfigError, match="did you mean 'mig'"):
         metrics.evaluate(codes, values, metrics=["migg"])
+
+
+@pytest.mark.parametrize(
+    ("protocol", "names", "learner"),
+    [("study2019", ["dci", "efficiency"], "boost"),
+     ("unknot", ["explicitness", "efficiency"], "class_scores")],
+)  # fmt: skip
+def test_what_is_learnt_from_all_rows_is_learnt_once(protocol, names, learner, monkeypatch):
+    """Scores are the same to the last digit in any order, and alone."""
+    space = FactorSpace(("a", "b"), (4, 60), ("ordered", "ordered"))
+    codes = torch.randn(space.size, 3, generator=torch.Generator().manual_seed(0))
+    codes[:, :2] += 2 * space.factors(torch.arange(space.size))
+    whole = Representation.whole(space, codes)
+    calls, kept = [], getattr(learners, learner)
+
+    def counted(x, *others, **options):
+        calls.append(len(x))
+        return kept(x, *others, **options)
+
+    monkeypatch.setattr(learners, learner, counted)
+    together = metrics.evaluate(whole, metrics=names, protocol=protocol)
+    assert len(calls) == 2, "once for each factor"
+    turned = metrics.evaluate(whole, metrics=names[::-1], protocol=protocol)
+    for name in names:
+        alone = metrics.evaluate(whole, metrics=[name], protocol=protocol)
+        assert alone[name].values == together[name].values == turned[name].values

@@ -21,6 +21,7 @@ from unknot.engine.device import Runtime
 from unknot.engine.labels import Labels
 from unknot.engine.memory import hold_freed_memory
 from unknot.engine.population import Member, carried, log_of, loss_of, mean_logs, recode
+from unknot.engine.transposed import sum_biases
 from unknot.engine.updates import Mover, light_optimizer, moments_of, move_weights, weights_of
 from unknot.nets.parts.features import decoder_features
 from unknot.nets.parts.given_modules import named_tensors, seeded
@@ -135,6 +136,7 @@ class Model:
         # As `to_empty` does, whose `empty_like` of a meta tensor imports an algebra system.
         modules = nn.ModuleDict(parts)._apply(lambda t: t.new_empty(t.shape, device=device))
         modules = modules.to(dtype)
+        sum_biases(modules)
         for name, tensor in named_tensors(modules).items():
             layout = torch.channels_last if tensor.ndim == 4 else torch.contiguous_format
             tensor.data = tensor.data.contiguous(memory_format=layout).copy_(weights[name][0])

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unknot.core.errors import DataError
-from unknot.metrics.parts.boosting import boost
 from unknot.metrics.parts.columns import to_unit_range
 from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.learners import (
     bin_codes,
     check_classes,
     columns,
+    grown,
     learner_record,
     standardize,
 )
@@ -177,23 +177,27 @@ def _trees(train: Rows, test: Rows, s: Settings) -> Fitted:
         raise DataError("Codes above 3e38 do not fit the trees of scikit-learn; divide them first.")
     if s.bins is not None:
         x, x_test = bin_codes(x, x_test, s.bins)
-    fit = _boosted if s.estimator == "boosting" else _from_sklearn
     importances, on_train, on_test = [], [], []
-    for level, level_test in zip(y, y_test, strict=True):
-        importance, predicted, predicted_test = fit(x, level, x_test, s, train.seed)
+    for k, (level, level_test) in enumerate(zip(y, y_test, strict=True)):
+        if s.estimator == "boosting":
+            trees = grown(
+                train,
+                k,
+                (x, x_test),
+                rounds=s.trees or 100,
+                single=s.single,
+                scaling=s.scaling,
+                bins=s.bins,
+            )
+            fitted = trees.importance, trees.train, trees.test
+            importance, predicted, predicted_test = (part.numpy() for part in fitted)
+        else:
+            importance, predicted, predicted_test = _from_sklearn(x, level, x_test, s, train.seed)
         importances.append(np.abs(importance))
         on_train.append(np.mean(predicted == level))
         on_test.append(np.mean(predicted_test == level_test))
     accuracy = np.array(on_test)
     return np.stack(importances, axis=1), np.array(on_train), accuracy, 1 - accuracy
-
-
-def _boosted(
-    x: NDArray[Any], level: NDArray[Any], x_test: NDArray[Any], s: Settings, seed: int
-) -> Predicted:
-    tables = (torch.from_numpy(array) for array in (x, level, x_test))
-    trees = boost(*tables, rounds=s.trees or 100, single=s.single, seed=seed)
-    return trees.importance.numpy(), trees.train.numpy(), trees.test.numpy()
 
 
 def _from_sklearn(

@@ -18,7 +18,9 @@ from unknot.metrics.parts.learners import (
     bin_codes,
     class_scores,
     columns,
+    grown,
     learner_record,
+    linear_beliefs,
     standardize,
 )
 from unknot.metrics.parts.logistic import fit_logistic
@@ -119,7 +121,7 @@ def efficiency(rows: Rows, settings: Settings) -> Measured:
     Raises:
         DataError: There are 100 rows to learn from or fewer.
     """
-    groups = [_shuffle(some) for some in rows.by_factor()]
+    groups = rows.by_factor()
     n, tested = min(map(len, groups)), min(len(some.test_rows) for some in groups)
     if n <= FEW:
         raise DataError(
@@ -162,14 +164,18 @@ def _levels(rows: Rows) -> list[tuple[NDArray[Any], NDArray[Any]]]:
 
 def _curve(rows: Rows, learner: Learner, sizes: list[int], s: Settings) -> NDArray[Any]:
     """Accuracies ``[labels, factors]``."""
-    x, x_test = _inputs(rows, rows.test_rows, learner, s.scaled)
-    curve = [
-        [
-            np.mean(predict(learner, s, x[:size], a[:size], x_test, rows.seed) == b)
-            for a, b in _levels(rows)
-        ]
-        for size in sizes
-    ]
+    some = _shuffle(rows)
+    x, x_test = _inputs(some, some.test_rows, learner, s)
+    curve = []
+    for size in sizes:
+        row = []
+        for k, (level, level_test) in enumerate(_levels(some)):
+            if size == len(rows) and (learner == "boosting" or (learner == "linear" and s.scaled)):
+                predicted = predict_from_all(learner, s, rows, k)
+            else:
+                predicted = predict(learner, s, x[:size], level[:size], x_test, rows.seed)
+            row.append(np.mean(predicted == level_test))
+        curve.append(row)
     return np.array(curve)
 
 
@@ -179,8 +185,8 @@ def _share(few: float, most: float, chance: float, nothing: float, s: Settings) 
     return 0.0 if most <= nothing else min(max((few - chance) / (most - chance), 0.0), 1.0)
 
 
-def _inputs(train: Rows, test: Rows, learner: Learner, scaled: bool) -> tuple[Tensor, Tensor]:
-    if not scaled:
+def _inputs(train: Rows, test: Rows, learner: Learner, s: Settings) -> tuple[Tensor, Tensor]:
+    if not s.scaled:
         largest = torch.finfo(torch.float32).max
         if learner == "boosting" and float(train.codes.abs().max()) > largest:
             raise DataError(
@@ -199,9 +205,7 @@ def predict(
     if len(np.unique(level)) == 1:
         return np.full(len(x_test), level[0])
     if learner == "boosting":
-        x, x_test = x.cpu(), x_test.cpu()
-        if s.bins is not None:
-            x, x_test = map(torch.from_numpy, bin_codes(x.numpy(), x_test.numpy(), s.bins))
+        x, x_test = map(torch.from_numpy, _binned(x, x_test, s))
         fitted = boost(x, torch.from_numpy(level), x_test, rounds=s.rounds, seed=seed)
         trees: NDArray[Any] = fitted.test.numpy()
         return trees
@@ -212,3 +216,21 @@ def predict(
     model = fit_logistic(x, torch.from_numpy(level), cs=PENALTIES)
     likeliest: NDArray[Any] = model.predict(x_test.cpu()).numpy()
     return likeliest
+
+
+def _binned(x: Tensor, x_test: Tensor, s: Settings) -> tuple[NDArray[Any], NDArray[Any]]:
+    codes, codes_test = x.cpu().numpy(), x_test.cpu().numpy()
+    return (codes, codes_test) if s.bins is None else bin_codes(codes, codes_test, s.bins)
+
+
+def predict_from_all(learner: Learner, s: Settings, rows: Rows, factor: int) -> NDArray[Any]:
+    """Values of test rows from all others, by a learner that other metrics may share."""
+    if learner == "linear":
+        classes, _, beliefs = linear_beliefs(rows, factor)
+        named: NDArray[Any] = classes[beliefs.argmax(1).numpy()]
+        return named
+    tables = _binned(*_inputs(rows, rows.test_rows, learner, s), s)
+    scaling = "range" if s.scaled else "none"
+    fitted = grown(rows, factor, tables, rounds=s.rounds, scaling=scaling, bins=s.bins)
+    trees: NDArray[Any] = fitted.test.numpy()
+    return trees

@@ -16,6 +16,7 @@ from unknot.metrics.parts.learners import (
     class_scores,
     columns,
     learner_record,
+    linear_beliefs,
     standardize,
 )
 from unknot.metrics.parts.rows import Rows
@@ -119,11 +120,16 @@ def _areas(rows: Rows, settings: Settings) -> Float[Tensor, "f 2"]:
         )
     check_classes(replace(rows, levels=levels))
     areas = []
-    for level, level_test in zip(
-        columns(rows, levels)[1], columns(test, levels_test)[1], strict=True
+    plain = settings.classifier, settings.balanced, settings.scaling, settings.factor_bins
+    for k, (level, level_test) in enumerate(
+        zip(columns(rows, levels)[1], columns(test, levels_test)[1], strict=True)
     ):
-        classes, *beliefs = class_scores(
-            x, level, x_test, classifier=settings.classifier, balanced=settings.balanced
+        classes, *beliefs = (
+            linear_beliefs(rows, k)
+            if plain == ("softmax", False, "standard", None)
+            else class_scores(
+                x, level, x_test, classifier=settings.classifier, balanced=settings.balanced
+            )
         )
         if settings.normalized:
             beliefs = [b / b.sum(1, keepdim=True) for b in beliefs]

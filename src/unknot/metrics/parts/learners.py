@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unknot.core.errors import DataError
+from unknot.metrics.parts.boosting import Boosted, boost
 from unknot.metrics.parts.columns import to_unit_range
 from unknot.metrics.parts.rows import Rows
 
@@ -80,6 +81,52 @@ def bin_codes(
         for table, codes in zip(tables, (x, x_test), strict=True):
             table[:, j] = np.searchsorted(ends, codes[:, j])
     return tables
+
+
+def grown(
+    rows: Rows,
+    factor: int,
+    tables: tuple[Array, Array],
+    *,
+    rounds: int,
+    single: bool = False,
+    scaling: str,
+    bins: int | None,
+) -> Boosted:
+    """Boosted trees that learn a factor from all rows; metrics that ask for the same share them.
+
+    Args:
+        rows: To learn from, with those to test on.
+        factor: By number.
+        tables: Codes of both, scaled and binned.
+        rounds: Of boosting.
+        single: Whether in single precision.
+        scaling: What was done to the codes.
+        bins: How many values of a code are told apart.
+    """
+
+    def compute() -> Boosted:
+        x, x_test = map(torch.from_numpy, tables)
+        level = rows.levels[:, factor].cpu()
+        return boost(x, level, x_test, rounds=rounds, single=single, seed=rows.seed)
+
+    return rows.remember(("boosted", factor, rounds, single, scaling, bins), compute)
+
+
+def linear_beliefs(
+    rows: Rows, factor: int
+) -> tuple[Array, Float[Tensor, "n c"], Float[Tensor, "m c"]]:
+    """`class_scores` of a factor from all rows, all classes together, on standardized codes.
+
+    Metrics that ask for them share them.
+    """
+
+    def compute() -> tuple[Array, Tensor, Tensor]:
+        x, x_test = standardize(rows, rows.test_rows)
+        level = rows.levels[:, factor].cpu().numpy()
+        return class_scores(x, level, x_test, classifier="softmax", balanced=False)
+
+    return rows.remember(("linear beliefs", factor), compute)
 
 
 def class_margins(
