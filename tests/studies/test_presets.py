@@ -44,6 +44,9 @@ PUBLISHED = {
     # 3 x 36 of table 7.4; our 36 a dataset for table 6.2. Six of them are steps of one run.
     "ozcan2024": (4 * 288 + 36 + 108 + 4 * 36) // 6,
     "quickstart": 6,
+    # The grid for dSprites published with Roth et al. 2023: 12 kinds of correlation, four baselines
+    # of 8 strengths, HFS of 8 x 6, of 9 alone and of 7 x 6 on beta-TCVAE, 10 seeds.
+    "roth2023": 12 * (4 * 8 + 8 * 6 + 9 + 7 * 6) * 10,
 }
 FIRST = {
     "hartmann2021": "d5d271b231a1",
@@ -64,6 +67,7 @@ FIRST = {
     "mushom2020": "c0bc50fa3e5d",
     "ozcan2024": "f2329272395f",
     "quickstart": "3aca6c0cbd65",
+    "roth2023": "d5d271b231a1",  # without a correlation, beta 1: a run of the 2019 study
 }
 BEFORE_FILES = {  # digest of the ids of all runs, when presets had generated datasets alone
     "hartmann2021": "950f83333454",
@@ -78,6 +82,7 @@ BEFORE_FILES = {  # digest of the ids of all runs, when presets had generated da
 }
 STEPS = {  # of a run, where all have the same number
     **dict.fromkeys(["hartmann2021", "hartmann2021_contrasts"], 300_000),  # Locatello et al. 2019
+    "roth2023": 300_000,
     "michlo2022_e1": 115_200,  # the others: Michlo 2022, tables A.3 to A.7
     **dict.fromkeys([f"michlo2022_e{n}" for n in (2, 3, 4, 5, 9, 10, 11)], 57_600),
     **dict.fromkeys(["michlo2022_overlap", "michlo2022_triplets"], 57_600),
@@ -223,6 +228,27 @@ def test_a_preset_opens_with_what_it_is_and_where_it_differs(name):
     assert name == "quickstart" or all(f"# {w}: " in head for w in ("Document", "Compares"))
     assert name == "quickstart" or "# Differs: " in head
     assert max(map(len, lines)) <= 100
+
+
+def test_correlations_of_roth_are_those_of_the_code():
+    """Single, double and confounded; each kind with all settings, and scores of all rows."""
+    configurations = preset("roth2023").configurations
+    weights = [spec.sampler.settings.weights if spec.sampler else () for spec in configurations]
+    kinds = Counter(tuple((w.first, w.second, w.sigma) for w in some) for some in weights)
+    assert set(kinds.values()) == {131}
+    pairs = {n: sorted(k for k in kinds if len(k) == n) for n in range(5)}
+    assert [len(pairs[n]) for n in range(5)] == [1, 3, 6, 0, 2]
+    assert [k[0][:2] for k in pairs[1]] == [
+        ("pos_x", "pos_y"), ("shape", "pos_y"), ("shape", "scale"),
+    ]  # fmt: skip
+    assert {sigma for kind in pairs[2] for *_, sigma in kind} == {0.4, 0.1, 0.04}
+    for kind, factor in zip(pairs[4], ("pos_x", "shape"), strict=True):
+        assert {first for first, *_ in kind} == {factor}
+        assert {sigma for *_, sigma in kind} == {0.2}
+        others = {second for _, second, _ in kind}
+        assert others == {"shape", "scale", "orientation", "pos_x", "pos_y"} - {factor}
+    alone = [s for s in settings_of("roth2023", beta=0, base="beta_vae") if s.gamma > 50]
+    assert len({s.gamma for s in alone}) == 9 + 3
 
 
 def test_hartmanns_runs_are_numbered_as_the_models_of_2019():
