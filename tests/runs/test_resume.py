@@ -11,7 +11,7 @@ from unknot.core.errors import DamageError, StoreError
 from unknot.engine import checkpoint
 from unknot.runs import folder as folders
 from unknot.runs import status as status_file
-from unknot.runs import verbs
+from unknot.runs import verbs, writing
 from unknot.runs.folder import RunFolder
 from unknot.runs.training import Progress
 
@@ -68,7 +68,7 @@ def test_killed_between_its_last_checkpoint_and_the_rest_a_run_ends_all_the_same
             raise MemoryError
         write(path, data)
 
-    for module in (checkpoint, folders, status_file):
+    for module in (checkpoint, folders, writing, status_file):
         monkeypatch.setattr(module, "write_whole", killed)
     with pytest.raises(MemoryError):
         unknot.train(**settings, out=tmp_path / "part")
