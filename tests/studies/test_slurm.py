@@ -1,4 +1,4 @@
-"""Studies through submitit: under SLURM where there is one, else as processes of this machine."""
+"""Studies through submitit: under SLURM where there is one, else under commands that stand in."""
 
 import json
 import os
@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from studies import fake_slurm
 from studies.bars import CORES, HEARING, UNKNOT, kill, records, study_text
 
 from unknot.studies.study import Study
@@ -18,17 +19,15 @@ pytest.importorskip("submitit", reason="submitit is not installed")
 pytestmark = pytest.mark.slow
 
 there = shutil.which("sbatch") and subprocess.run("squeue", capture_output=True).returncode == 0
-CLUSTER = "slurm" if there else "local"
-needs_slurm = pytest.mark.skipif(CLUSTER != "slurm", reason="there is no SLURM that answers")
 STEPS = 2_000
 DRIVER = """
 import sys
 from pathlib import Path
-from unknot.studies.execute import slurm_pool
+from unknot.studies.execute import finished_models, slurm_pool
 from unknot.studies.execute.driver import run
 from unknot.studies.file.study_file import read_study
 
-slurm_pool.LOOK, slurm_pool.LATE = 0.5, 2.0
+slurm_pool.LOOK, slurm_pool.LATE, finished_models.PAUSE = 0.5, 2.0, 0.2
 folder, study, on = Path(sys.argv[1]), read_study(Path(sys.argv[2])), sys.argv[3]
 cluster = slurm_pool.slurm({}, workers=2, cluster=on) if on != "none" else None
 words = {"machine": cluster.machine, "pool": cluster.pool} if cluster else {}
@@ -45,7 +44,24 @@ def file(images, tmp_path_factory):
     return path
 
 
-def start(folder, file, on=CLUSTER):
+@pytest.fixture(scope="module", autouse=True)
+def cluster(tmp_path_factory):
+    """SLURM's commands, its own or ours."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not there:
+            folder = fake_slurm.install(tmp_path_factory.mktemp("slurm"))
+            patch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+            patch.setenv("FAKE_SLURM", str(folder))
+        yield
+
+
+@pytest.fixture(params=["slurm", "local"])
+def on(request):
+    """Under SLURM, and as submitit's processes of this machine."""
+    return request.param
+
+
+def start(folder, file, on="slurm"):
     return subprocess.Popen(
         [sys.executable, "-c", DRIVER, str(folder), str(file), on],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
@@ -106,9 +122,9 @@ def jobs(folder):
     }
 
 
-def test_a_killed_job_is_sent_again_and_changes_nothing(file, tmp_path, undisturbed):
+def test_a_killed_job_is_sent_again_and_changes_nothing(file, tmp_path, undisturbed, on):
     folder = tmp_path / "study"
-    driver = start(folder, file)
+    driver = start(folder, file, on)
     until(lambda: both_saved(folder), driver)
     one, *_ = performers(folder)
     assert kill(one)
@@ -119,9 +135,9 @@ def test_a_killed_job_is_sent_again_and_changes_nothing(file, tmp_path, undistur
     assert jobs(folder) == {}
 
 
-def test_ctrl_c_stops_jobs_with_a_state_to_go_on_from(file, tmp_path, undisturbed):
+def test_ctrl_c_stops_jobs_with_a_state_to_go_on_from(file, tmp_path, undisturbed, on):
     folder = tmp_path / "study"
-    driver = start(folder, file)
+    driver = start(folder, file, on)
     until(lambda: both_saved(folder), driver)
     driver.send_signal(signal.SIGINT)
     driver.communicate(timeout=100)
@@ -133,7 +149,6 @@ def test_ctrl_c_stops_jobs_with_a_state_to_go_on_from(file, tmp_path, undisturbe
     assert records(folder) == undisturbed
 
 
-@needs_slurm
 def test_a_cancelled_job_saves_its_very_step(file, tmp_path, undisturbed):
     folder = tmp_path / "study"
     driver = start(folder, file)
@@ -148,7 +163,6 @@ def test_a_cancelled_job_saves_its_very_step(file, tmp_path, undisturbed):
     assert records(folder) == undisturbed
 
 
-@needs_slurm
 def test_jobs_outlive_their_driver_and_the_next_one_finds_them(file, tmp_path, undisturbed):
     folder = tmp_path / "study"
     driver = start(folder, file)
@@ -165,7 +179,6 @@ def test_jobs_outlive_their_driver_and_the_next_one_finds_them(file, tmp_path, u
     assert records(folder) == undisturbed
 
 
-@needs_slurm
 def test_a_job_whose_time_is_up_goes_back_into_the_queue(file, tmp_path, undisturbed):
     """It takes minutes: SLURM lets a job wait that comes back."""
     folder = tmp_path / "study"
@@ -177,3 +190,33 @@ def test_a_job_whose_time_is_up_goes_back_into_the_queue(file, tmp_path, undistu
     assert "Lost(" not in output
     assert (folder / "slurm" / f"{job}_0_log.out").read_text().count("Starting with") == 2
     assert records(folder) == undisturbed
+
+
+def test_results_of_a_model_arrive_while_its_job_scores_others(images, tmp_path):
+    """The job is halted in the middle of scoring: what it has done is in the records already."""
+    folder, file = tmp_path / "study", tmp_path / "bars.toml"
+    text = study_text(images).replace("seeds = [0, 1]", "seeds = [0, 1, 2, 3, 4, 5]\nmembers = 6")
+    metrics = 'metrics = ["dci", "factor_vae", "beta_vae", "explicitness", "sap"]'
+    text = text.replace('metrics = ["mig", "sap"]', metrics).partition("[[grid]]")
+    file.write_text(f'{text[0]}objective = {{name = "beta_vae", beta = 2}}\n')
+    driver = start(folder, file)
+    until(lambda: any(p.stat().st_size for p in folder.glob("populations/*/scores.jsonl")), driver)
+    jobs = performers(folder)
+    for job in jobs:
+        os.kill(job, signal.SIGSTOP)
+    try:
+        done = until(
+            lambda: [r for r in Study.open(folder).table() if r["status"] == "done"], driver
+        )
+        assert 1 <= len(done) < 6
+        assert all(row["dci"] is not None and row["sap"] is not None for row in done)
+        assert not [*(folder / "slurm").glob("*.answer.json")], "the job has not answered"
+    finally:
+        for job in jobs:
+            os.kill(job, signal.SIGCONT)
+    output = ended(driver)
+    assert "Finished(" in output
+    assert output.count("Done(") == 1
+    rows = Study.open(folder).table()
+    assert [row["status"] for row in rows] == ["done"] * 6
+    assert done == [row for row in rows if row["id"] in {row["id"] for row in done}]

@@ -68,6 +68,8 @@ class Document:
 
     title: str
     source: str
+    training: str
+    """How long its models were trained."""
     notes: tuple[str, ...]
     columns: Mapping[str, Sequence[str]]
     """For each score the columns that are it, with their protocols, the best one first."""
@@ -186,6 +188,7 @@ def document(name: str) -> Document:
     return Document(
         table["title"],
         table["source"],
+        table["training"],
         tuple(table["notes"]),
         table["columns"],
         tuple(_merged([value for part in table["table"] for value in _values(part)])),

@@ -49,7 +49,7 @@ def test_the_two_most_informative_latents_are_drawn_of_every_image():
     points = axes.collections[0].get_offsets().data
     assert points == pytest.approx(found.mean[:, [7, 3]])
     median = np.median(found.sd[:, 7])
-    assert axes.get_xlabel() == f"z7, 3.00 nats, median posterior sd {median:.2g}"
+    assert axes.get_xlabel() == f"z7, 3.00 nats, sd {median:.2g}"
     assert axes.get_ylabel().startswith("z3, ")
 
 

@@ -54,6 +54,26 @@ def test_collapsed_models_are_counted_and_never_best(tmp_path):
     assert "2 of 4 runs collapsed: their codes carry no information." in page.text
     assert "2 collapsed" in page.text, "beside the configuration"
     assert "beta_vae beta 100,000 has the highest" not in page.text
+    assert "Best mean of each score" not in page.text, "of one configuration that can be compared"
+    assert "Best of 2 seeds" in page.text, "of the configuration that is sound"
+
+
+def test_a_page_of_collapsed_models_alone_has_no_best_and_no_order(tmp_path):
+    grid = np.stack(np.divmod(np.arange(16), 4), 1)
+    path = images(tmp_path, factors=grid, names=np.array(["x", "y"]))
+    made = small_study.train(
+        tmp_path / "study", path, seeds="[0, 1]", steps=60, metrics='["mig", "sap", "dci"]',
+        grids=COLLAPSING.replace("[1, 100_000]", "[1e4, 3e4, 1e5, 3e5, 1e6]"),
+    )  # fmt: skip
+    assert all(row["kl"] < 0.05 for row in made.table())
+    page = page_of(made, tmp_path / "page")
+    assert "all configurations are collapsed, blank or at chance, so none is best." in page.text
+    for claim in ("Scores order", "Best of", "Median of", "The seed alone", "has the highest"):
+        assert claim not in page.text.replace("Which of 5 configurations has the highest", "")
+    for title in ("Best mean of each score", "Which swept value is best"):
+        assert title not in page.text
+    assert "One of 2 seeds" in page.text
+    assert "collapsed, blank or at chance)" in page.text
 
 
 def test_chance_levels_are_measured_once(tmp_path, cache):
@@ -90,6 +110,7 @@ def test_pages_without_labels_have_no_word_of_factors(tmp_path):
     )  # fmt: skip
     page = page_of(made, tmp_path / "page")
     assert "do not apply" in page.text
+    assert "the one with the best recon" in page.text, "more active latents are no better"
     (reason,) = made.store.remarks()["mig"]
     text = page.text.replace(reason, "").lower()
     for word in ("factor", "disentangle", "distances along"):

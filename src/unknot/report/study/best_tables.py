@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from unknot.analysis import Results, seeds_needed
-from unknot.analysis.claims import verdict
+from unknot.analysis.claims import informative_scores, verdict
 from unknot.analysis.configurations import Configuration
 from unknot.analysis.intervals import FEW, LEVEL
 from unknot.analysis.ranking import Winner
@@ -39,8 +39,12 @@ MOST_PAIRED = 100
 
 
 def winners(results: Results) -> list[Grid]:
-    """The best configuration of each score and how sure that is; none where nothing is ranked."""
-    if len(results.configurations) < 2 or not results.winners:
+    """The best configuration of each score and how sure that is.
+
+    None of scores by which fewer than two configurations are sound.
+    """
+    scores = informative_scores(results)
+    if len(results.configurations) < 2 or not scores:
         return []
     columns: dict[str, Callable[[Winner], Cell]] = {
         "score": lambda winner: text_cell(winner.score),
@@ -54,7 +58,8 @@ def winners(results: Results) -> list[Grid]:
         "worst configuration": lambda winner: _configuration(winner.worst),
         "mean ": lambda winner: number_cell(winner.worst_mean),
     }
-    table = without_empty_columns(grid(results.winners, columns))
+    shown = [winner for winner in results.winners if winner.score in scores]
+    table = without_empty_columns(grid(shown, columns))
     note = (
         f"Separated: where both have {FEW} seeds or more, by Welch's t-test at {LEVEL:.0%}, "
         "corrected for the number of configurations; else where ranges do not overlap."
@@ -105,8 +110,8 @@ def best_steps(part: Part) -> list[Grid]:
 
 
 def ranks(results: Results, folder: FigureFolder, prefix: str) -> list[Grid]:
-    """Objectives by their mean rank over the scores."""
-    if not results.ranked:
+    """Objectives by their mean rank over the scores; none where no score is informative."""
+    if not informative_scores(results):
         return []
     ranking = results.ranking
     if (~np.isnan(ranking.ranks)).sum(0).max() < 2:
@@ -139,7 +144,8 @@ def ranks(results: Results, folder: FigureFolder, prefix: str) -> list[Grid]:
 
 def best_values(results: Results, folder: FigureFolder, prefix: str) -> list[Grid]:
     """The best swept value of each objective for each score."""
-    best_by_score = results.best_values
+    scores = informative_scores(results)
+    best_by_score = [best for best in results.best_values if best.score in scores]
     if len(results.configurations) < 2 or all(len(best.shares) < 2 for best in best_by_score):
         return []
     rows = []
@@ -147,7 +153,7 @@ def best_values(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
         by_score = {best.score: best for best in best_by_score if best.objective == objective}
         axis = next((setting_label(best.axis) for best in by_score.values() if best.axis), "")
         row = [text_cell(objective), text_cell(axis)]
-        for score in results.ranked:
+        for score in scores:
             if (best := by_score.get(score)) is None:
                 row.append(NOTHING)
                 continue
@@ -157,15 +163,15 @@ def best_values(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
             row.append(Cell(setting_text(value), key, *share))
         rows.append(row)
     file = folder.table(f"{prefix}best-values", [best.row() for best in best_by_score])
-    return [Grid(["objective", "setting", *results.ranked], rows, heat=True, file=file)]
+    return [Grid(["objective", "setting", *scores], rows, heat=True, file=file)]
 
 
 def seed_counts(results: Results, folder: FigureFolder, prefix: str) -> list[Grid | More]:
     """How likely n seeds show which of two configurations is better."""
     seeds = [f"{n} {'seed' if n == 1 else 'seeds'}" for n in SEED_COUNTS]
     head = ["better", "worse", "difference", *seeds, f"seeds for {LEVEL:.0%}"]
-    grids = []
-    for score in results.ranked:
+    grids, scores = [], informative_scores(results)
+    for score in scores:
         rows, remarks = [], dict[str, None]()
         for better, worse in results.contrasts(score):
             samples = (c.sample(score).values for c in (better, worse))
@@ -187,7 +193,7 @@ def seed_counts(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
             grids.append(Grid(head, rows, note=note, title=score))
     if not grids:
         return []
-    pairs = [row for s in results.ranked for row in results.seed_pairs(s, first=MOST_PAIRED)]
+    pairs = [row for s in scores for row in results.seed_pairs(s, first=MOST_PAIRED)]
     first, *others = grids
     more = [More("By the other scores", others)] if others else []
     return [replace(first, file=folder.table(f"{prefix}seeds", pairs)), *more]

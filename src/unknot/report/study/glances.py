@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unknot.analysis import Results
+from unknot.analysis.health import is_sound
 from unknot.core.text import counted, joined
 from unknot.engine.device import threads
 from unknot.report.html import data_uri
@@ -18,6 +19,8 @@ from unknot.report.study.without_labels import choices
 from unknot.report.style import png
 from unknot.runs.run import Run
 from unknot.studies.study import Study
+
+UNSOUND = "collapsed, blank or at chance"
 
 
 @dataclass(frozen=True)
@@ -72,13 +75,15 @@ def show_models(
 
     def show(typical: TypicalRun, name: str, title: str) -> list[dict[str, Any]]:
         say(f"pictures of {title}")
-        best = best_run(typical, score)
+        # Of models that say nothing none is best.
+        sound = is_sound(typical.configuration, score)
+        best = best_run(typical, score) if sound else typical
         n = counted(len(typical.configuration.sample(score).values), "seed")
         # Small tensors: threads that wait for each other make it slower.
         with threads(1):
             shown = show_model(study.run(typical.id, device=device), name, title, keep)
             card: ModelCard = shown["card"]
-            role = f"median of {n}" if best.id != typical.id else "the only seed"
+            role = f"median of {n}" if best.id != typical.id else _only_role(n, sound=sound)
             strip = card.uri("reconstructions")
             glances = [Glance(role, typical, name, card.latents, strip)]
             if best.id != typical.id:
@@ -96,6 +101,7 @@ def show_models(
         for typical in typical_runs(part.results.configurations, score, list(by_label)):
             label = typical.configuration.label
             title = label + (f" on {data}" if part.prefix else "")
+            title += "" if is_sound(typical.configuration, score) else f" ({UNSOUND})"
             if label in by_label:
                 title += f": {joined(by_label[label])} would choose it"
             name = model_name(part.prefix, typical)
@@ -103,6 +109,11 @@ def show_models(
             names.append(model_name(part.prefix, typical))
             models += keep.attempt(name, show, typical, name, title)
     return models
+
+
+def _only_role(seeds: str, *, sound: bool) -> str:
+    """Why a model is shown alone."""
+    return "the only seed" if sound or seeds == counted(1, "seed") else f"one of {seeds}"
 
 
 def _choosers(part: Part) -> dict[str, list[str]]:
@@ -129,9 +140,20 @@ def describe_models(results: Results, score: str, *, unlabelled: bool) -> str:
     if unlabelled:
         text = "The configurations that a criterion without labels would choose"
         return f"{text}{seeds if several else '.'}"
+    groups: dict[tuple[str, str], list[bool]] = {}
+    for c in results.configurations:
+        if c.has(score):
+            groups.setdefault((c.data, c.objective), []).append(is_sound(c, score))
+    unsound = sum(not any(sound) for sound in groups.values())
+    if unsound and unsound == len(groups):
+        return f"Of each objective one model: all are {UNSOUND} by {score}, so none is best."
     text = f"Of each objective the configuration with the best mean of {score}{seeds}"
     if not several:
         text = f"Of each objective the configuration with the best {score}, by one seed each."
+    if unsound:
+        text += (
+            f" Of objectives that are {UNSOUND} throughout one model is shown, and none is best."
+        )
     if score in results.unranked:
         text += f" That makes no configuration the best: {results.unranked[score]}."
     return text

@@ -170,7 +170,7 @@ def posterior_ellipses(posteriors: Posteriors, *, title: str) -> DataFigure:
     _frame(axes, mean, sd, marked)
     # Of very sharp posteriors, ellipses are too small to be seen.
     names = [
-        f"z{z}, {posteriors.kl[z]:.2f} nats, median posterior sd {np.median(of_latent):.2g}"
+        f"z{z}, {posteriors.kl[z]:.2f} nats, sd {np.median(of_latent):.2g}"
         for z, of_latent in zip(two, sd.T, strict=True)
     ]
     axes.set_xlabel(names[0], color=INK, loc="center")
@@ -178,6 +178,7 @@ def posterior_ellipses(posteriors: Posteriors, *, title: str) -> DataFigure:
     notes = (
         f"Dots: posterior means of {len(mean):,} images. Ellipses: one standard",
         f"deviation, for {len(marked)} images. Dotted circle: prior.",
+        "sd: median over images of the posterior's.",
     )
     footnote(figure, notes)
     return DataFigure(figure, _ellipse_rows(two, mean, sd, marked))

@@ -91,7 +91,7 @@ def write_report(
         parts[data] = replace(part, chance=chance.get(data, {}), unlabelled=measured)
         pages[data] = {"name": data, "several": several, **_page_of(parts[data], keep)}
     over = over_datasets(Part(results), keep) if several else None
-    score = [*results.ranked, *results.scores][0]
+    score = _models_score(results)
     models, models_text = [], ""
     if study:  # a table needs no torch
         from unknot.report.study.glances import describe_models, show_models
@@ -131,6 +131,12 @@ def write_report(
             f"{folder / 'index.html'} is written, but not all of it: {keep.damage[0]}{more}"
         )
     return [folder / "index.html", *files, *keep.folder.files]
+
+
+def _models_score(results: Results) -> str:
+    """What models are chosen by to be shown: a loss where no score says what is better."""
+    losses = [n for n in (*results.scores, results.cost) if n in results.losses and results.has(n)]
+    return next(iter([*results.ranked, *losses, *results.scores]))
 
 
 def _unlabelled(study: Study | None, results: Results, say: Say) -> "list[Unlabelled]":

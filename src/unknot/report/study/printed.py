@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from unknot.analysis.configurations import is_number
 from unknot.analysis.documents import PrintedMatch
 from unknot.analysis.replication import MARGIN
-from unknot.core.text import counted, decimals
+from unknot.core.text import counted, decimals, joined
 from unknot.report.study.blocks import (
     Cell,
     FigureFolder,
@@ -19,6 +20,8 @@ from unknot.report.study.blocks import (
 )
 from unknot.report.study.tables import grid, without_empty_columns
 
+MOST_NAMED = 3
+"""Lengths of training that a sentence names; of more it has the shortest and the longest."""
 VERDICTS = {
     "equal": f"equal within ±{MARGIN:g} standard deviations of a run",
     "differs": "different by more than chance explains, at 5 %",
@@ -29,7 +32,10 @@ VERDICTS = {
 
 
 def describe_printed(printed: Printed) -> str:
-    """What the document is, and how many of its values have which verdict."""
+    """What the document is, and how many of its values have which verdict.
+
+    Its training and ours are said side by side: values of short runs are no replication.
+    """
     document, values = printed.document, printed.values
     text = f"{document.title} ({document.source}). "
     if not values:
@@ -43,14 +49,26 @@ def describe_printed(printed: Printed) -> str:
     tested = len(values) - counts["no spread"]
     if tested > 1:
         text += f"Of {tested} equal pairs about {max(1, round(0.05 * tested))} would differ so. "
-    most = max((v.printed.n for v in values if not v.printed.can_equal), default=0)
-    if most:
+    testable = [v for v in values if v.verdict != "no spread" and not v.printed.can_equal]
+    if most := max((v.printed.n for v in testable), default=0):
         text += (
             f"A printed mean of {counted(most, 'run')} is itself uncertain by more than "
             f"±{MARGIN:g} standard deviations, so that no number of ours could show that it is "
             "equal; a difference as large as in the last column would show. "
         )
+    text += f"Training there: {document.training}. {_our_training(values)}"
     return text + " ".join(document.notes)
+
+
+def _our_training(values: Sequence[PrintedMatch]) -> str:
+    """How long our models were trained; empty where nobody says."""
+    lengths = {(v.ours.settings.get("steps"), v.ours.settings.get("batch")) for v in values}
+    known = sorted((steps, batch or 0) for steps, batch in lengths if is_number(steps))
+    texts = [f"{steps:,} steps" + (f" of {batch:,} images" if batch else "")
+             for steps, batch in known]  # fmt: skip
+    if len(texts) > MOST_NAMED:
+        texts = [f"{known[0][0]:,} to {known[-1][0]:,} steps"]
+    return f"Here: {joined(texts)}. " if texts else ""
 
 
 def printed_tables(printed: Printed, folder: FigureFolder, prefix: str) -> list[Grid]:
@@ -77,11 +95,12 @@ def _values(values: Sequence[PrintedMatch], file: str) -> Grid:
         "verdict": lambda v: replace(text_cell(v.verdict), alarm=v.verdict == "differs"),
         "would show": lambda v: number_cell(v.visible),
     }
-    note = (
-        "Below means: standard deviation over runs, and their number. The interval takes one "
-        "spread for both sides (Student's). Would show: the smallest difference that such a "
-        "comparison finds in four of five cases."
-    )
+    note = "Below means: standard deviation over runs, and their number."
+    if any(value.verdict != "no spread" for value in values):
+        note += (
+            " The interval takes one spread for both sides (Student's). Would show: the smallest "
+            "difference that such a comparison finds in four of five cases."
+        )
     table = grid(values, columns, configuration=lambda v: v.ours, note=note, file=file)
     return without_empty_columns(table)
 

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from unknot.analysis import Results
+from unknot.analysis.health import flaws
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.likelihoods import by_likelihood
 from unknot.report.study.style import DataFigure, panels
@@ -75,7 +76,9 @@ def draw(
     low, high = f"{pairs.n.min():,}", f"{pairs.n.max():,}"
     runs = low if low == high else f"{low} to {high}"
     brackets = f" In brackets: p above {CHANCE:g}." if chance.any() else ""
-    footnote(figure, (f"Over {runs} runs.{brackets}", *pairs.remarks))
+    count = sum(map(bool, flaws(results.table)))
+    among = f" {count} of all runs collapsed or draw nothing." if count else ""
+    footnote(figure, (f"Over {runs} runs.{among}{brackets}", *pairs.remarks))
     rows = [
         {
             "first": pairs.names[i],

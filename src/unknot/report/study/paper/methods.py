@@ -218,7 +218,7 @@ def _statistics(results: Results) -> Iterator[str]:
         yield "There is one seed per configuration, so that differences cannot be told from chance."
         return
     if max(sizes) >= FEW:
-        yield f"Means over seeds have Student's {LEVEL:.0%} intervals."
+        yield f"Means over seeds have Student's {LEVEL:.0%} intervals, cut off at the scores' bounds."
         yield (
             "A configuration is called best where Welch's one-sided t-test, corrected for the "
             f"number of others, separates it from each at {LEVEL:.0%}."
