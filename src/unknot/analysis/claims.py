@@ -248,8 +248,8 @@ def _effects(results: Results) -> list[str]:
     if not pooled or results.ranked[:1] != informative_scores(results)[:1]:
         return []
     score, level = results.ranked[0], 1 - (1 - results.level) / len(pooled)
-    found = [effect for n in pooled for effect in effects(table, names, n, score, level)]
-    clear = [e for e in found if e.is_clear and e.over == BOTH and not e.flawed]
+    all_effects = [effect for n in pooled for effect in effects(table, names, n, score, level)]
+    clear = [e for e in all_effects if e.is_clear and e.over == BOTH and not e.flawed]
     clear.sort(key=lambda effect: -abs(effect.mean))
     parts = [
         f"{'adds' if effect.mean > 0 else 'takes'} {decimals(abs(effect.mean))} "

@@ -190,21 +190,21 @@ def clustered_interval(
     from scipy.special import stdtrit
 
     residuals = values - values.mean() if len(values) else values
-    found = {
+    variances = {
         unit: (count, _cluster_variance(residuals, clusters))
         for unit, clusters in (("configurations", configurations), ("seeds", seeds))
         if (count := len(set(clusters.tolist()))) >= FEW
     }
-    if not found or not np.ptp(values):
+    if not variances or not np.ptp(values):
         return NAN, NAN, ""
-    parts = [variance for _, variance in found.values()]
+    parts = [variance for _, variance in variances.values()]
     pairs = _cluster_variance(residuals, np.arange(len(values)))
     both = sum(parts) - pairs if len(parts) > 1 else 0.0
     error = max(both, *parts) ** 0.5 if len(parts) > 1 else parts[0] ** 0.5
-    fewest = min(count for count, _ in found.values())
+    fewest = min(count for count, _ in variances.values())
     half = float(stdtrit(fewest - 1, (1 + level) / 2)) * error
     mean = float(values.mean())
-    return mean - half, mean + half, " and ".join(found)
+    return mean - half, mean + half, " and ".join(variances)
 
 
 def _cluster_variance(residuals: Float[np.ndarray, " n"], clusters: Int[np.ndarray, " n"]) -> float:

@@ -278,7 +278,7 @@ def _counts(
         "the same, by scores without losses": _nearest(ours, theirs, ~losses),
         "pairs ordered as published": _ordered(ours, theirs),
         "scores equal within half a deviation": (
-            sum(bool(one.equal) for one in pooled),
+            sum(bool(score.equal) for score in pooled),
             len(pooled),
         ),
     }
@@ -331,12 +331,12 @@ def _pool(
         if not cells or not variance.any():
             continue
         difference = float((ours.mean[usable, k] - theirs.mean[usable, k]).mean())
-        chosen = np.ix_(usable, usable)
+        block = np.ix_(usable, usable)
         weight = sum(
-            side.shared(k)[chosen] / np.outer(side.n[usable, k], side.n[usable, k])
+            side.shared(k)[block] / np.outer(side.n[usable, k], side.n[usable, k])
             for side in (ours, theirs)
         )
-        joint = theirs.covariance(k)[chosen] * weight
+        joint = theirs.covariance(k)[block] * weight
         # Seeds of few runs may seem to balance each other; they are never taken to.
         seeds = max(joint.sum(), joint.trace()) / cells**2
         error, unit = math.sqrt(seeds + 2 * row_variances[k]), math.sqrt(variance.mean())

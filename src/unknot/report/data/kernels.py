@@ -82,14 +82,14 @@ def kernels_figure(
         title: Of the figure.
         columns: Kernels of a row; at most 8 are.
     """
-    drawn = min(len(kernels), MOST)
-    columns = max(1, min(columns, WIDEST, drawn))
-    rows = -(-drawn // columns)
+    count = min(len(kernels), MOST)
+    columns = max(1, min(columns, WIDEST, count))
+    rows = -(-count // columns)
     lines = max(map(len, labels))
     height = rows * (PANEL + 0.28 + 0.13 * lines) + 0.6
     figure = new_figure((max(columns * PANEL + 0.3, 5.2), height), title)
     panels = figure.subplots(rows, columns, squeeze=False).flatten()
-    for axes in panels[drawn:]:
+    for axes in panels[count:]:
         axes.set_visible(False)
     for axes, kernel, label, rank in zip(panels, kernels, labels, ranks, strict=False):
         values = kernel.detach().double().cpu().numpy()
@@ -100,8 +100,8 @@ def kernels_figure(
         axes.set_yticks([])
         show_frame(axes, "frame")
     notes = ["Below each kernel: rank correlation along factors.", "Colours: 0 to largest weight."]
-    if drawn < len(kernels):
-        notes.append(f"The first {drawn} of {len(kernels):,} kernels.")
+    if count < len(kernels):
+        notes.append(f"The first {count} of {len(kernels):,} kernels.")
     footnote(figure, notes)
     return figure
 

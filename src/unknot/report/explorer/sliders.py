@@ -39,8 +39,8 @@ def slider_list(runs: Sequence[Run], latents: Sequence[Latents]) -> list[Slider]
         sliders = _pairs(runs, latents)
 
     def information(slider: Slider) -> float:
-        own = zip(slider.latents, latents, strict=True)
-        return max(float(measured.kl[z]) for z, measured in own if z is not None)
+        pairs = zip(slider.latents, latents, strict=True)
+        return max(float(measured.kl[z]) for z, measured in pairs if z is not None)
 
     return sorted(sliders, key=information, reverse=True)
 

@@ -45,8 +45,8 @@ def write_explorers(
     for data, results in source.results.by_data.items():
         for typical in typical_runs(results.configurations, score):
             best = best_run(typical, score)
-            chosen = {best.id: (best, "best"), typical.id: (typical, "median")}
-            roles = [(run, f"{role} by {score}") for run, role in chosen.values()]
+            picks = {best.id: (best, "best"), typical.id: (typical, "median")}
+            roles = [(run, f"{role} by {score}") for run, role in picks.values()]
             page = _page(study, results, roles, images=images, form=form, device=device)
             name = model_name(file_prefix(source.results, data), typical)
             files.append(page.write(folder / f"{name}.html"))
@@ -99,6 +99,6 @@ def _model(
     """A run of a study with the scores that its table has."""
     row = results.table["id"].index(run.id)
     scores = {name: results.table[name][row] for name in results.scores}
-    known = {name: value for name, value in scores.items() if value is not None}
+    numbers = {name: value for name, value in scores.items() if value is not None}
     model = explorer_model(study.run(run.id, device=device))
-    return replace(model, scores=known, role=f"{role} ({number(run.value, 3)})")
+    return replace(model, scores=numbers, role=f"{role} ({number(run.value, 3)})")

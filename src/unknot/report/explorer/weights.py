@@ -34,8 +34,8 @@ def pack(layers: Sequence[Layer], eight_bits: frozenset[int] = frozenset()) -> d
     def put_weight(weight: Tensor, number: int) -> dict[str, Any]:
         if number not in eight_bits:
             return put(weight.half().numpy())
-        whole, scales = quantize(weight)
-        return {**put(whole.numpy()), "scales": put(scales.numpy()), "block": BLOCK}
+        integers, scales = quantize(weight)
+        return {**put(integers.numpy()), "scales": put(scales.numpy()), "block": BLOCK}
 
     plain = [
         {**layer, "weight": put_weight(layer["weight"], i), "bias": put(layer["bias"].numpy())}
@@ -50,8 +50,8 @@ def rounded(weight: Tensor, *, eight_bits: bool) -> Tensor:
     """Weights as the browser reads them."""
     if not eight_bits:
         return weight.half().float()
-    whole, scales = quantize(weight)
-    values = whole.float() * scales.float().repeat_interleave(BLOCK)[: whole.numel()]
+    integers, scales = quantize(weight)
+    values = integers.float() * scales.float().repeat_interleave(BLOCK)[: integers.numel()]
     return values.reshape(weight.shape)
 
 
@@ -67,5 +67,5 @@ def quantize(weight: Tensor) -> tuple[Int8[Tensor, " n"], Float[Tensor, " b"]]:
     blocks = torch.nn.functional.pad(flat, (0, -len(flat) % BLOCK)).reshape(-1, BLOCK)
     # A scale that 16 bits round down must not let a weight leave the range.
     scales = (blocks.abs().amax(1) / 126.9).half().clamp(min=torch.finfo(torch.half).tiny)
-    whole = (blocks / scales[:, None].float()).round().to(torch.int8)
-    return whole.flatten()[: len(flat)], scales
+    integers = (blocks / scales[:, None].float()).round().to(torch.int8)
+    return integers.flatten()[: len(flat)], scales

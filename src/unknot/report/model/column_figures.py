@@ -64,7 +64,7 @@ def changes_figure(run: Run, latents: Sequence[Latents], member: int = 0) -> Fig
     axes = figure.add_subplot()
     reach = max(1.0, float(np.abs(table).max()))
     fills = np.where(latent.used[latent.order][:, None], table, 0)
-    drawn = axes.imshow(fills, cmap=SIGNS, vmin=-reach, vmax=reach, aspect="auto")
+    image = axes.imshow(fills, cmap=SIGNS, vmin=-reach, vmax=reach, aspect="auto")
     names = [shorten(changes.names[c], LONGEST) for c in columns]
     axes.set_xticks(range(len(columns)), names, rotation=60, ha="right", rotation_mode="anchor")
     axes.set_yticks(
@@ -74,7 +74,7 @@ def changes_figure(run: Run, latents: Sequence[Latents], member: int = 0) -> Fig
     for label, z in zip(axes.get_yticklabels(), latent.order, strict=True):
         label.set_color(INK if latent.used[z] else MUTED)
     show_frame(axes, "frame")
-    bar = figure.colorbar(drawn, ax=axes, shrink=0.8, pad=0.01)
+    bar = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.01)
     bar.outline.set_visible(False)
     number_ticks(bar.ax.yaxis, 4)
     some = f" {len(columns)} of {len(changes.names):,} columns."

@@ -113,8 +113,8 @@ def few_values(space: Space, factors: Int[Tensor, "n f"]) -> Int[Tensor, "n f"]:
     factors = factors.clone()
     for k, (kind, size) in enumerate(zip(space.kinds, space.sizes, strict=True)):
         if kind == "continuous":
-            known = factors[:, k] >= 0
-            factors[:, k] = torch.where(known, factors[:, k] * BINS // size, -1)
+            labelled = factors[:, k] >= 0
+            factors[:, k] = torch.where(labelled, factors[:, k] * BINS // size, -1)
     return factors
 
 
@@ -146,9 +146,9 @@ def explained_variance(
     shares = np.full((codes.shape[1], factors.shape[1]), np.nan)
     for f, values in enumerate(factors.T):
         if (values < 0).any():  # rows without this label
-            known = values >= 0
-            if known.sum() > 1:
-                shares[:, [f]] = explained_variance(codes[known], values[known, None])
+            labelled = values >= 0
+            if labelled.sum() > 1:
+                shares[:, [f]] = explained_variance(codes[labelled], values[labelled, None])
             continue
         _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
         k = len(counts)

@@ -153,7 +153,7 @@ def measure_matrix(run: Run, kind: str, member: int = 0) -> Matrix:
 
 def measure_matrices(run: Run, member: int = 0) -> Matrices:
     """All matrices of a model, from one pass over a sample of rows; none without factors."""
-    found: dict[str, Matrix] = {}
+    matrices: dict[str, Matrix] = {}
     reasons: dict[str, str] = {}
     if run.has_data and not run.dataset.space.stands_in:
         try:
@@ -162,10 +162,10 @@ def measure_matrices(run: Run, member: int = 0) -> Matrices:
             return Matrices(member, {}, dict.fromkeys(KINDS, str(error)))
         for kind in KINDS:
             try:
-                found[kind] = _matrix(sample, kind)
+                matrices[kind] = _matrix(sample, kind)
             except UnknotError as error:
                 reasons[kind] = str(error)
-    return Matrices(member, found, reasons)
+    return Matrices(member, matrices, reasons)
 
 
 def _encode(run: Run, member: int) -> _Sample:
@@ -182,16 +182,16 @@ def _encode(run: Run, member: int) -> _Sample:
         raise DataError("Codes of this model are not finite; it diverged.")
     space = run.dataset.space
     levels = few_values(space, space.factors(rows)).cpu()
-    known = (levels >= 0).all(1)
-    if int(known.sum()) < 2:
+    labelled = (levels >= 0).all(1)
+    if int(labelled.sum()) < 2:
         raise DataError("No two rows have a value of every factor.")
-    levels = levels[known]
+    levels = levels[labelled]
     varied = [k for k in range(levels.shape[1]) if len(levels[:, k].unique()) > 1]
     if not varied:
         raise DataError("No factor of this data has two values.")
     names, kinds = ([of[k] for k in varied] for of in (space.names, space.kinds))
     usage = metrics.kl_per_dimension(mean, logvar=logvar)
-    return _Sample(mean[known], levels[:, varied], names, kinds, usage)
+    return _Sample(mean[labelled], levels[:, varied], names, kinds, usage)
 
 
 def _matrix(sample: _Sample, name: str) -> Matrix:

@@ -88,8 +88,8 @@ def _strips(run: Run, members: Sequence[int]) -> list[tuple[str, str]]:
     most = MOST_STRIPS if alone else 1
     named = []
     for p in members[: 1 if alone else MOST_STRIPS]:
-        shown = strips(run, latents, p, most=most, size=0.5)
-        for z, strip in zip(latents[p].order, shown, strict=False):
+        picture = strips(run, latents, p, most=most, size=0.5)
+        for z, strip in zip(latents[p].order, picture, strict=False):
             who = f"z{z}" if alone else f"seed {run.spec.seed_list[p]}: z{z}"
             factor = traversals.main_factor(latents[p], z, names)
             named.append((f"{who} {factor}".strip(), data_uri(png(strip))))

@@ -35,16 +35,16 @@ def step_scores(run: Run) -> dict[str, Curves]:
     The value at the last step is among them where it is known; a member without a score is NaN.
     """
     ids = run.spec.ids()
-    found: dict[str, dict[int, list[float]]] = {}
+    histories: dict[str, dict[int, list[float]]] = {}
     for record in records.read(run.path) if run.path else []:
         if record.id in ids:
             step = run.spec.updates if record.step is None else record.step
             for name, value in record.values.items():
-                row = found.setdefault(record_label(name, record), {})
+                row = histories.setdefault(record_label(name, record), {})
                 row.setdefault(step, [math.nan] * len(ids))[ids.index(record.id)] = value
     return {
         name: Curves(sorted(rows), {name: [torch.tensor(rows[s]).double() for s in sorted(rows)]})
-        for name, rows in found.items()
+        for name, rows in histories.items()
         if len(rows) > 1
     }
 

@@ -81,8 +81,8 @@ def show_models(
         n = counted(len(typical.configuration.sample(score).values), "seed")
         # Small tensors: threads that wait for each other make it slower.
         with threads(1):
-            shown = show_model(study.run(typical.id, device=device), name, title, keep)
-            card: ModelCard = shown["card"]
+            content = show_model(study.run(typical.id, device=device), name, title, keep)
+            card: ModelCard = content["card"]
             role = f"median of {n}" if best.id != typical.id else _only_role(n, sound=sound)
             strip = card.uri("reconstructions")
             glances = [Glance(role, typical, name, card.latents, strip)]
@@ -92,7 +92,7 @@ def show_models(
                 glances.insert(0, best_glance(run, best, f"best of {n}", name_of_best, keep))
         explorer = (keep.folder.folder / f"{name}.html").exists()
         return [{"title": title, "score": score, "name": name, "id": typical.id,
-                 "glances": glances, "explorer": explorer, **shown}]  # fmt: skip
+                 "glances": glances, "explorer": explorer, **content}]  # fmt: skip
 
     models = []
     for data, part in parts.items():

@@ -205,14 +205,14 @@ def _part(
 def _page_of(part: Part, keep: FigureKeeper) -> dict[str, Any]:
     """Findings and sections of one dataset, and tables beside the page; nothing without scores."""
     results, prefix = part.results, part.prefix
-    asked = question(results)
-    said = claims(results)
-    verdict, findings = ("", said) if not asked else (said[0], said[1:])
-    if part.unlabelled and not asked:  # torch is there, as models were compared
+    heading = question(results)
+    sentences = claims(results)
+    verdict, findings = ("", sentences) if not heading else (sentences[0], sentences[1:])
+    if part.unlabelled and not heading:  # torch is there, as models were compared
         from unknot.report.study.without_labels import question_and_answer
 
-        asked, verdict = question_and_answer(results, part.unlabelled)
-    head = {"question": asked, "verdict": verdict, "findings": findings}
+        heading, verdict = question_and_answer(results, part.unlabelled)
+    head = {"question": heading, "verdict": verdict, "findings": findings}
     if not results.scores:
         return {**head, "warnings": [], "sections": []}
     scores = [*results.panels, *(s for s in results.others if s not in results.panels)]

@@ -70,6 +70,12 @@ def _pooled_row(one: Pooled) -> list[Cell]:
     ]
 
 
-def _record(one: Pooled) -> dict[str, Any]:
-    low, high = one.interval
-    return {**asdict(one), "low": low, "high": high, "visible": one.visible, "verdict": one.verdict}
+def _record(pooled: Pooled) -> dict[str, Any]:
+    low, high = pooled.interval
+    return {
+        **asdict(pooled),
+        "low": low,
+        "high": high,
+        "visible": pooled.visible,
+        "verdict": pooled.verdict,
+    }

@@ -72,16 +72,16 @@ def runs_where(results: Results, conditions: Sequence[str]) -> tuple[Results, li
     spans: dict[str, str] = {}
     for text in conditions:
         name, sign, limit = _parse(text)
-        if name not in (known := numeric(results.table)):
-            raise ConfigError(f"There is no column of numbers '{name}'{nearest(name, known)}")
+        if name not in (columns := numeric(results.table)):
+            raise ConfigError(f"There is no column of numbers '{name}'{nearest(name, columns)}")
         values = numbers(results.table, name)
         rows &= COMPARE[sign](values, limit)  # NaN is neither
         if (there := values[np.isfinite(values)]).size:
             spans[name] = f"{name} is {number(there.min())} to {number(there.max())}"
     words = " and ".join(conditions)
     if not rows.any():
-        here = f": {', '.join(spans.values())}" if spans else ""
-        raise DataError(f"None of {count} runs has {words}{here}.")
+        ends = f": {', '.join(spans.values())}" if spans else ""
+        raise DataError(f"None of {count} runs has {words}{ends}.")
     note = f"Only runs with {words} are shown: {int(rows.sum()):,} of {count:,}."
     return results.where(rows.tolist()), [note]
 

@@ -55,8 +55,8 @@ def select(results: Results, score: str) -> list[Selected]:
         gain = results.sign(score) * results.summary(configuration, [score])[score].mean
         if gain > best.get(configuration.objective, (-math.inf,))[0]:
             best[configuration.objective] = gain, configuration
-    shown = results.panels
-    return [Selected(score, c, results.summary(c, shown)) for _, c in best.values()]
+    panels = results.panels
+    return [Selected(score, c, results.summary(c, panels)) for _, c in best.values()]
 
 
 def selection_tables(part: Part, folder: FigureFolder) -> list[Grid | More]:
@@ -66,13 +66,13 @@ def selection_tables(part: Part, folder: FigureFolder) -> list[Grid | More]:
     """
     results = part.results
     selected = {score: select(results, score) for score in results.ranked}
-    chosen = {score: rows for score, rows in selected.items() if len(rows) > 1}
-    if len(results.configurations) <= len(results.objectives) or not chosen:
+    comparable = {score: rows for score, rows in selected.items() if len(rows) > 1}
+    if len(results.configurations) <= len(results.objectives) or not comparable:
         return []
-    grids = [_selected_table(part, score, rows, folder) for score, rows in chosen.items()]
+    grids = [_selected_table(part, score, rows, folder) for score, rows in comparable.items()]
     first, *others = grids
     more = [More("Selected by the other scores", others)] if others else []
-    return [_best_table(part, chosen, folder), first, *more]
+    return [_best_table(part, comparable, folder), first, *more]
 
 
 def _best_table(part: Part, chosen: dict[str, list[Selected]], folder: FigureFolder) -> Grid:

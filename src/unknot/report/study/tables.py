@@ -130,10 +130,10 @@ def effect_tables(part: Part, folder: FigureFolder) -> list[Grid]:
     rows, lines, used = list[list[Cell]](), list[dict[str, Any]](), list[str]()
     for name in pooled_settings(table, settings):
         scores = compared_scores(results, name)
-        found = {s: effects(table, settings, name, s, results.level) for s in scores}
+        effects_by_score = {s: effects(table, settings, name, s, results.level) for s in scores}
         used += [s for s in scores if s not in used]
-        lines += [effect.row() for of_score in found.values() for effect in of_score]
-        for of_value in zip(*found.values(), strict=True):
+        lines += [effect.row() for of_score in effects_by_score.values() for effect in of_score]
+        for of_value in zip(*effects_by_score.values(), strict=True):
             first = of_value[0]
             change = f"{setting_text(first.reference)} → {setting_text(first.value)}"
             cells = {effect.score: _effect_cell(effect) for effect in of_value}

@@ -100,8 +100,8 @@ def training_place(study: Study) -> list[str]:
         ]
     )
     packages = ", ".join(f"{name} {version}" for name, version in versions.items())
-    spent = f"{duration(seconds)} of training, summed over jobs that may run side by side"
-    return [f"{where}; {spent}. {packages}."]
+    training_time = f"{duration(seconds)} of training, summed over jobs that may run side by side"
+    return [f"{where}; {training_time}. {packages}."]
 
 
 def shared_settings(results: Results) -> dict[str, str]:

@@ -42,11 +42,11 @@ def typical_runs(
         merit = is_sound(configuration, score), mean
         if configuration.objective not in best or merit > best[configuration.objective][0]:
             best[configuration.objective] = merit, configuration
-    chosen = [configuration for _, configuration in best.values()]
+    selected = [configuration for _, configuration in best.values()]
     if labels:
         by_label = {c.label: c for c in configurations if c.has(score)}
-        chosen = [by_label[label] for label in labels if label in by_label]
-    ranked = [_runs_by_score(configuration, score, sign) for configuration in chosen]
+        selected = [by_label[label] for label in labels if label in by_label]
+    ranked = [_runs_by_score(configuration, score, sign) for configuration in selected]
     return [runs[(len(runs) - 1) // 2] for runs in ranked]
 
 

@@ -106,12 +106,12 @@ def measure_unlabelled(
         results: Of one dataset.
         say: Told what is being done, and how long it takes.
     """
-    chosen = [(c, _finished(c)[:MOST_SEEDS]) for c in results.configurations]
-    count = sum(len(ids) for _, ids in chosen)
-    if len(chosen) < 2 or not count:
+    finished = [(c, _finished(c)[:MOST_SEEDS]) for c in results.configurations]
+    count = sum(len(ids) for _, ids in finished)
+    if len(finished) < 2 or not count:
         return []
     measured, start = list[Unlabelled](), time.perf_counter()
-    for configuration, ids in chosen:
+    for configuration, ids in finished:
         models: list[Model] = []
         for name in ids:
             try:
@@ -196,27 +196,27 @@ def choices(results: Results, measured: Sequence[Unlabelled]) -> dict[str, Choic
 
     Collapsed configurations are never chosen.
     """
-    chosen: dict[str, Choice] = {}
+    by_criterion: dict[str, Choice] = {}
     if (rows := total_loss(results)) and (
-        found := verdict(Results(rows, [LOSS], lower=[LOSS]), LOSS)
+        result := verdict(Results(rows, [LOSS], lower=[LOSS]), LOSS)
     ):
-        sure = f"the seeds do not separate it from {counted(len(found.rivals), 'other')}"
-        sure = "the seeds separate it from all others" if found.decided else sure
-        chosen[LOSS] = Choice(found.best.objective, len(found.rivals), sure)
+        sure = f"the seeds do not separate it from {counted(len(result.rivals), 'other')}"
+        sure = "the seeds separate it from all others" if result.decided else sure
+        by_criterion[LOSS] = Choice(result.best.objective, len(result.rivals), sure)
     for criterion in (UDR, RANKS):
-        able = [one for one in measured if one.is_sound and one.values(criterion)]
+        able = [entry for entry in measured if entry.is_sound and entry.values(criterion)]
         if len(able) > 1:
-            best = max(able, key=lambda one: one.mean(criterion))
+            best = max(able, key=lambda entry: entry.mean(criterion))
             agreed = best.ids[int(np.argmax(best.values(criterion)))]
             least = min(best.values(criterion))
             rivals = sum(
-                one is not best and max(one.values(criterion)) >= least - NEAR for one in able
+                entry is not best and max(entry.values(criterion)) >= least - NEAR for entry in able
             )
             sure = "its models are above all others"
             if rivals:
                 sure = f"its models overlap with those of {counted(rivals, 'other')}"
-            chosen[criterion] = Choice(best.configuration.label, rivals, sure, agreed)
-    return chosen
+            by_criterion[criterion] = Choice(best.configuration.label, rivals, sure, agreed)
+    return by_criterion
 
 
 def question_and_answer(results: Results, measured: Sequence[Unlabelled]) -> tuple[str, str]:
@@ -227,18 +227,18 @@ def question_and_answer(results: Results, measured: Sequence[Unlabelled]) -> tup
     return f"Which of {n:,} configurations{place}, without labels?", answer
 
 
-def _describe_choice(chosen: Mapping[str, Choice]) -> str:
+def _describe_choice(by_criterion: Mapping[str, Choice]) -> str:
     """What the criteria would choose, and whether they agree; empty where none would."""
-    if not chosen:
+    if not by_criterion:
         return ""
     parts = [
         f"{name} would choose {choice.label}"
         + (f" but cannot tell it from {counted(choice.rivals, 'other')}" if choice.rivals else "")
-        for name, choice in chosen.items()
+        for name, choice in by_criterion.items()
     ]
     text = f"{joined(parts)}.".replace("the loss", "The loss", 1)
-    if len(chosen) > 1:
-        labels = {choice.label for choice in chosen.values()}
+    if len(by_criterion) > 1:
+        labels = {choice.label for choice in by_criterion.values()}
         text += " They disagree." if len(labels) > 1 else " They agree."
     return f"{text} "
 
@@ -259,9 +259,9 @@ def unlabelled_tables(
     results: Results, measured: Sequence[Unlabelled], folder: FigureFolder, prefix: str
 ) -> list[Grid]:
     """What each criterion would choose, and all numbers behind that."""
-    chosen = choices(results, measured)
+    by_criterion = choices(results, measured)
     grids = []
-    if chosen:
+    if by_criterion:
         choice_rows = [
             [
                 text_cell(name),
@@ -271,13 +271,13 @@ def unlabelled_tables(
                 else NOTHING,
                 text_cell(choice.sure),
             ]
-            for name, choice in chosen.items()
+            for name, choice in by_criterion.items()
         ]
         head = ["criterion", "would choose", "most agreed model", "how sure"]
         grids.append(Grid(head, choice_rows))
-    rows = [_row(one) for one in measured]
+    rows = [_row(entry) for entry in measured]
     head = ["configuration", "kl", "recon", "latents in use", UDR, RANKS]
-    most = max(len(one.active) for one in measured)
+    most = max(len(entry.active) for entry in measured)
     note = (
         f"Means over models; below them their range. {UDR}: Duan et al. 2020, by a lasso; {RANKS}: "
         "the same by rank correlations. Equal latents in all seeds give 0.9 and 1. Both are from "
@@ -285,12 +285,12 @@ def unlabelled_tables(
         "configuration. How sure: values of pairs depend on each other, so ranges are compared, "
         f"and nothing is tested. A latent is in use above {UNUSED:g} nats."
     )
-    file = folder.table(f"{prefix}without-labels", [_record(one) for one in measured])
+    file = folder.table(f"{prefix}without-labels", [_record(entry) for entry in measured])
     return [*grids, Grid(head, rows, note=note, file=file)]
 
 
-def _row(one: Unlabelled) -> list[Cell]:
-    configuration = one.configuration
+def _row(entry: Unlabelled) -> list[Cell]:
+    configuration = entry.configuration
     name = Cell(configuration.objective, configuration.label, swept_text(configuration))
     losses = [
         _cell(configuration.sample(score).values.tolist(), 2)
@@ -298,8 +298,8 @@ def _row(one: Unlabelled) -> list[Cell]:
         else NOTHING
         for score in ("kl", "recon")
     ]
-    active = _cell([float(n) for n in one.active], 1)
-    return [name, *losses, active, _cell(one.udr, 3), _cell(one.ranks, 3)]
+    active = _cell([float(n) for n in entry.active], 1)
+    return [name, *losses, active, _cell(entry.udr, 3), _cell(entry.ranks, 3)]
 
 
 def _cell(values: Sequence[float], digits: int) -> Cell:
@@ -311,8 +311,8 @@ def _cell(values: Sequence[float], digits: int) -> Cell:
     return number_cell(float(np.mean(values)), small=small, digits=digits)
 
 
-def _record(one: Unlabelled) -> dict[str, Any]:
-    configuration = one.configuration
+def _record(entry: Unlabelled) -> dict[str, Any]:
+    configuration = entry.configuration
     means = {
         score: float(configuration.sample(score).values.mean())
         for score in ("kl", "recon")
@@ -322,11 +322,11 @@ def _record(one: Unlabelled) -> dict[str, Any]:
         "objective": configuration.objective,
         "swept_value": configuration.swept_value,
         **means,
-        "models": len(one.active),
-        "latents": one.latents,
-        "active": float(np.mean(one.active)),
-        "udr": one.mean(UDR),
-        "agreement": one.mean(RANKS),
-        "udr_per_model": list(one.udr),
-        "agreement_per_model": list(one.ranks),
+        "models": len(entry.active),
+        "latents": entry.latents,
+        "active": float(np.mean(entry.active)),
+        "udr": entry.mean(UDR),
+        "agreement": entry.mean(RANKS),
+        "udr_per_model": list(entry.udr),
+        "agreement_per_model": list(entry.ranks),
     }

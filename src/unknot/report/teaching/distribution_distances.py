@@ -93,6 +93,6 @@ def draw() -> DataFigure:
         f"most ln 2, and MMD (Gaussian kernel of variance {KERNEL:g}) has a bound too: both are "
         "flat where p and q hardly overlap. The transport grows with the shift."
     )
-    shown = {name: Look(look.color, "", look.dash) for name, look in looked.items()}
-    legend(figure, shown, notes=(wrap(note, figure),))
+    lines = {name: Look(look.color, "", look.dash) for name, look in looked.items()}
+    legend(figure, lines, notes=(wrap(note, figure),))
     return DataFigure(figure, rows)

@@ -53,6 +53,6 @@ def draw() -> DataFigure:
         "The most that a code z of x can say about y. Dotted: I(x; y). Grey: all that z says is "
         "about y. The more z says about x, the less of it is about y."
     )
-    shown = {name: Look(look.color, "", look.dash) for name, look in looked.items()}
-    legend(figure, shown, notes=(wrap(note, figure),))
+    lines = {name: Look(look.color, "", look.dash) for name, look in looked.items()}
+    legend(figure, lines, notes=(wrap(note, figure),))
     return DataFigure(figure, rows)

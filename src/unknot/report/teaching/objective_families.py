@@ -32,38 +32,38 @@ def draw() -> DataFigure:
     """
     rows = _rows()
     order = [*COLUMNS, *sorted({row["supervision"] for row in rows} - {*COLUMNS})]
-    told = [one for one in order if any(row["supervision"] == one for row in rows)]
+    levels = [level for level in order if any(row["supervision"] == level for row in rows)]
     shown = list(dict.fromkeys(row["family"] for row in rows))
     cells = {
-        (family, one): [
+        (family, level): [
             f"{row['objective']} {row['year']}".strip()
             for row in rows
-            if (row["family"], row["supervision"]) == (family, one)
+            if (row["family"], row["supervision"]) == (family, level)
         ]
         for family in shown
-        for one in told
+        for level in levels
     }
     acts_on = {family: wrap_lines(FAMILIES[family], LETTERS) for family in shown}
     heights = {
-        family: 1 + max(1 + len(acts_on[family]), *(len(cells[family, one]) for one in told))
+        family: 1 + max(1 + len(acts_on[family]), *(len(cells[family, level]) for level in levels))
         for family in shown
     }
-    width, lines = FAMILY + CELL * len(told), 1.5 + sum(heights.values())
+    width, lines = FAMILY + CELL * len(levels), 1.5 + sum(heights.values())
     figure = new_figure((width, LINE * lines + 1.0), "Families of objectives")
     axes = figure.add_subplot()
     axes.set_axis_off()
     axes.set_xlim(0, width)
     axes.set_ylim(lines, 0)
-    lefts = {one: FAMILY + CELL * i for i, one in enumerate(told)}
-    for one, left in lefts.items():
-        axes.text(left, 0.2, COLUMNS.get(one, one), va="top", color=MUTED)
+    lefts = {level: FAMILY + CELL * i for i, level in enumerate(levels)}
+    for level, left in lefts.items():
+        axes.text(left, 0.2, COLUMNS.get(level, level), va="top", color=MUTED)
     top = 1.5
     for family in shown:
         axes.axhline(top, color=RULE, linewidth=0.8)
         axes.text(0, top + 0.4, family, va="top", weight="bold")
         axes.text(0, top + 1.4, "\n".join(acts_on[family]), va="top", color=MUTED, fontsize=SMALL)
-        for one, left in lefts.items():
-            for i, text in enumerate(cells[family, one]):
+        for level, left in lefts.items():
+            for i, text in enumerate(cells[family, level]):
                 axes.text(left, top + 0.4 + i, text, va="top")
         top += heights[family]
     note = (

@@ -29,8 +29,8 @@ def codes(turn: float, width: float) -> Float[np.ndarray, "n 2"]:
 def cloud(turn: float, width: float) -> Cloud:
     """What a model would show whose codes move so along a factor."""
     space = FactorSpace((f"{turn}°, width {width:g}",), (POINTS,), ("ordered",))
-    whole = Representation.whole(space, torch.from_numpy(codes(turn, width)))
-    (one,) = factor_clouds(whole)
+    representation = Representation.whole(space, torch.from_numpy(codes(turn, width)))
+    (one,) = factor_clouds(representation)
     return one
 
 

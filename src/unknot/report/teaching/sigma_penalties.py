@@ -47,6 +47,6 @@ def draw() -> DataFigure:
         "The logarithm grows slowly, so a large σ costs little. Weights: bounded is "
         "1 / (1 + ln(1 + σ²)), rational 1 / (1 + σ²), reciprocal 1 / σ², which has no bound at 0."
     )
-    shown = {name: Look(look.color, "", look.dash) for name, look in looked.items()}
-    legend(figure, shown, across=5, notes=(wrap(note, figure),))
+    lines = {name: Look(look.color, "", look.dash) for name, look in looked.items()}
+    legend(figure, lines, across=5, notes=(wrap(note, figure),))
     return DataFigure(figure, rows)

@@ -50,15 +50,17 @@ def draw(results: Results, name: str, scores: Sequence[str] | None = None) -> Da
         scores: A panel each; all there are unless given.
     """
     names = results.choose(scores)
-    found = {s: effects(results.table, results.settings, name, s, results.level) for s in names}
-    values = [effect.value for effect in found[names[0]]]
+    effects_by_score = {
+        s: effects(results.table, results.settings, name, s, results.level) for s in names
+    }
+    values = [effect.value for effect in effects_by_score[names[0]]]
     figure, all_axes = panels(
         len(names), size=(2.3, 0.34 * len(values) + 0.75), head=0.75,
         title=f"Effect of {setting_label(name)}, in pairs of runs",
     )  # fmt: skip
     for score, axes in zip(names, all_axes, strict=True):
         axes.axvline(0, color=MUTED, linewidth=0.9)
-        for place, effect in enumerate(found[score]):
+        for place, effect in enumerate(effects_by_score[score]):
             d = effect.differences
             shift = (np.arange(len(d)) * TURN) % 1 - 0.5
             axes.scatter(
@@ -68,14 +70,14 @@ def draw(results: Results, name: str, scores: Sequence[str] | None = None) -> Da
             axes.hlines(place, effect.low, effect.high, color=INK, linewidth=2, zorder=4)
             axes.plot(effect.mean, place, "D", color=INK, markersize=4, zorder=5)
         axes.set_ylim(len(values) - 0.5, -0.5)
-        reference = setting_text(found[score][0].reference)
+        reference = setting_text(effects_by_score[score][0].reference)
         axes.set_yticks(range(len(values)), [f"{reference} → {setting_text(v)}" for v in values])
         axes.tick_params(axis="y", length=0, labelcolor=INK)
         axes.label_outer()
         set_panel(axes, score, grid="x", ticks=3)
-    every = [effect for of_score in found.values() for effect in of_score]
-    footnote(figure, _describe(every, results.level))
-    return DataFigure(figure, [effect.row() for effect in every])
+    all_effects = [effect for of_score in effects_by_score.values() for effect in of_score]
+    footnote(figure, _describe(all_effects, results.level))
+    return DataFigure(figure, [effect.row() for effect in all_effects])
 
 
 def _describe(every: Sequence[Effect], level: float) -> list[str]:

@@ -43,12 +43,12 @@ def draw(results: Results, histories: Sequence[ScoreHistory]) -> DataFigure:
     )
     for score, axes in zip(scores, all_axes, strict=True):
         lines = {h.configuration.label: h for h in histories if h.score == score}
-        shown = [lines[label] for label in labels if label in lines]
+        selected = [lines[label] for label in labels if label in lines]
         draw_means(
             axes,
-            [_means_line(history, results.level, results.bounds(score)) for history in shown],
-            [looked[history.configuration.label] for history in shown],
-            [[v.tolist() if 1 < len(v) < SPARSE else [] for v in h.values] for h in shown],
+            [_means_line(history, results.level, results.bounds(score)) for history in selected],
+            [looked[history.configuration.label] for history in selected],
+            [[v.tolist() if 1 < len(v) < SPARSE else [] for v in h.values] for h in selected],
         )
         set_panel(axes, score)
         axes.xaxis.set_major_formatter(lambda v, _: number(v))

@@ -73,8 +73,10 @@ def draw(
     names = [c.objective for c in results.objectives]
     parts = {"all runs": results}
     if 1 < len(names) <= MOST_OBJECTIVES:
-        own = {name: results.only("objective", [name]) for name in names}
-        parts |= {name: part for name, part in own.items() if _is_shown(part, rows, columns)}
+        by_objective = {name: results.only("objective", [name]) for name in names}
+        parts |= {
+            name: part for name, part in by_objective.items() if _is_shown(part, rows, columns)
+        }
     of_likelihood = f" ({likelihood})" if likelihood else ""
     size = CELL[0] * len(columns) + 0.75, CELL[1] * len(rows) + 0.85
     figure, all_axes = panels(

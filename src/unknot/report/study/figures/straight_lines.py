@@ -47,8 +47,8 @@ class Fit:
     def half_width(self, x: Float[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
         """Half of the interval of the line at some places, by Student; runs are independent."""
         n, dx = len(self.x), self.x - self.x.mean()
-        at = np.sqrt(1 / n + (x - self.x.mean()) ** 2 / (dx * dx).sum())
-        half: np.ndarray = self._quantile * self._error * at
+        scale = np.sqrt(1 / n + (x - self.x.mean()) ** 2 / (dx * dx).sum())
+        half: np.ndarray = self._quantile * self._error * scale
         return half
 
     @property
@@ -79,9 +79,9 @@ def applies(part: Part) -> Iterator[Figure]:
 
 def _lines(results: Results) -> list[Line]:
     lines = ordered_lines(results)
-    one = len({line.axis for line in lines}) == 1
+    same_axis = len({line.axis for line in lines}) == 1
     enough = all(len(set(line.values)) >= FEWEST for line in lines)
-    return lines if one and enough and lines[0].axis else []
+    return lines if same_axis and enough and lines[0].axis else []
 
 
 @styled
@@ -100,8 +100,8 @@ def draw(results: Results, scores: Sequence[str] | None = None) -> DataFigure:
     if not lines:
         raise DataError("Straight lines go over one number of three values or more.")
     axis = last_name(lines[0].axis)
-    every = np.array([value for line in lines for value in line.values], dtype=np.float64)
-    logarithm = bool(every.min() > 0 and every.max() >= DECADE * every.min())
+    all_values = np.array([value for line in lines for value in line.values], dtype=np.float64)
+    logarithm = bool(all_values.min() > 0 and all_values.max() >= DECADE * all_values.min())
     looked = line_looks(lines)
     figure, all_axes = panels(
         len(names), most=MOST_ACROSS, size=(2.9, 2.2), head=1.1, title=f"Straight lines over {axis}"
@@ -122,7 +122,7 @@ def draw(results: Results, scores: Sequence[str] | None = None) -> DataFigure:
         set_panel(axes, score)
         number_ticks(axes.xaxis, 5)
         if logarithm:
-            maybe_log(axes, "x", every)
+            maybe_log(axes, "x", all_values)
         axes.set_xlabel(axis)
     note = (
         f"Dots: runs. Line: least squares{' over the logarithm' if logarithm else ''}; band: "

@@ -100,7 +100,7 @@ def write_paper(source: Source, folder: Path, *, say: Say = lambda _: None) -> l
 
 def _figures(results: Results, score: str, prefix: str, files: Files) -> list[str]:
     """Draw the figures of one score at the width of a column; gives how they are shown."""
-    shown = []
+    floats = []
     many = len(results.configurations) > MOST_ROWS
     configurations = results.objectives if many else results.configurations
     names = [*configuration_rows(configurations).names]
@@ -114,15 +114,15 @@ def _figures(results: Results, score: str, prefix: str, files: Files) -> list[st
     boxes = max(len(c.sample(score).values) for c in configurations) > FEW_DOTS
     kind = spread.LEGENDS["box"] if boxes else "Dots: runs; cross: mean."
     caption = f"{score} by {'objective' if many else 'configuration'}. {kind} {lost}"
-    shown.append(_figure(name, caption, wide))
+    floats.append(_figure(name, caption, wide))
     if lines := swept_value.ordered_lines(results):
         objectives = {line.objective for line in lines}
         figure = swept_value.draw(results, [score], objectives=objectives, width=COLUMN)
         name = f"{prefix}swept-value-{file_stem(score)}"
         files[f"figures/{name}.pdf"] = pdf(figure.figure)
         caption = f"{score}. {swept_value.describe_lines(lines)}"
-        shown.append(_figure(name, caption, wide=False))
-    return shown
+        floats.append(_figure(name, caption, wide=False))
+    return floats
 
 
 def _figure(name: str, caption: str, wide: bool) -> str:

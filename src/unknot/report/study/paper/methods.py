@@ -65,8 +65,8 @@ class Methods:
     def bibtex(self) -> str:
         """Entries of the papers, and of this library."""
         by_key = {work.key: work.bibtex for work in self.works}
-        own = OWN.format(version=unknot.__version__)
-        return "\n\n".join([*(by_key[key] for key in sorted(by_key)), own]) + "\n"
+        unknot_text = OWN.format(version=unknot.__version__)
+        return "\n\n".join([*(by_key[key] for key in sorted(by_key)), unknot_text]) + "\n"
 
 
 def _markdown(part: str) -> str:
@@ -136,13 +136,13 @@ def _training(results: Results, is_study: bool) -> Iterator[str]:
     table = results.table
     names = [n for n in results.settings if n.partition(".")[0] not in ROOMS]
     optim = [n for n in names if n.startswith("optim.")]
-    known = _values(table, "optim") or (["adam"] if is_study else [])
+    optimizers = _values(table, "optim") or (["adam"] if is_study else [])
     settings = _settings(table, optim)
-    if known:
+    if optimizers:
         yield (
-            f"Optimiser: {joined(known)} ({settings})."
+            f"Optimiser: {joined(optimizers)} ({settings})."
             if settings
-            else (f"Optimiser: {joined(known)}.")
+            else (f"Optimiser: {joined(optimizers)}.")
         )
     elif settings:
         yield f"Settings of the optimiser: {settings}."
@@ -167,8 +167,10 @@ def _runs(results: Results) -> Iterator[str]:
     )
     seeds = sorted({seed for seed in results.table.get("seed", []) if seed is not None})
     if seeds:
-        whole = seeds == list(range(seeds[0], seeds[-1] + 1)) and len(seeds) > 2
-        names = f"{seeds[0]} to {seeds[-1]}" if whole else joined([str(seed) for seed in seeds])
+        consecutive = seeds == list(range(seeds[0], seeds[-1] + 1)) and len(seeds) > 2
+        names = (
+            f"{seeds[0]} to {seeds[-1]}" if consecutive else joined([str(seed) for seed in seeds])
+        )
         line += f"; {'seeds' if len(seeds) > 1 else 'seed'} {names}"
     yield f"{line}."
     if missing := text.missing(counts):
@@ -196,8 +198,8 @@ def _scores(source: Source, cite: Cite) -> Iterator[str]:
         yield f"Scores: {joined(parts)}."
     for protocol in dict.fromkeys(protocols):
         if meaning := MEANINGS.get(protocol, ""):
-            known = [best_known(work) for work in cited(meaning)]
-            yield f"Protocol {protocol}: {meaning}{cite(known)}."
+            works = [best_known(work) for work in cited(meaning)]
+            yield f"Protocol {protocol}: {meaning}{cite(works)}."
 
 
 def _metric(score: str) -> str:
@@ -207,8 +209,8 @@ def _metric(score: str) -> str:
         >>> _metric("dci.completeness@study2019"), _metric("mig")
         ('dci@study2019', 'mig')
     """
-    name, at, protocol = score.partition("@")
-    return name.partition(".")[0] + at + protocol
+    name, mark, protocol = score.partition("@")
+    return name.partition(".")[0] + mark + protocol
 
 
 def _statistics(results: Results) -> Iterator[str]:
@@ -218,7 +220,8 @@ def _statistics(results: Results) -> Iterator[str]:
         yield "There is one seed per configuration, so that differences cannot be told from chance."
         return
     if max(sizes) >= FEW:
-        yield f"Means over seeds have Student's {LEVEL:.0%} intervals, cut off at the scores' bounds."
+        ends = "cut off at the bounds of scores"
+        yield f"Means over seeds have Student's {LEVEL:.0%} intervals, {ends}."
         yield (
             "A configuration is called best where Welch's one-sided t-test, corrected for the "
             f"number of others, separates it from each at {LEVEL:.0%}."

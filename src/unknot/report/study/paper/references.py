@@ -89,8 +89,8 @@ def works_of(room: Room, name: str) -> list[Work]:
         >>> [work.key for work in works_of("metrics", "sap")]
         ['kumar2018variational']
     """
-    known = {*registry.names(room)}
-    return [best_known(work) for work in _named(room, name)] if name in known else []
+    registered = {*registry.names(room)}
+    return [best_known(work) for work in _named(room, name)] if name in registered else []
 
 
 def best_known(work: Work) -> Work:
