@@ -17,6 +17,10 @@ ID_DIGITS = 6
 """Of an id: enough to tell runs apart, and for `unknot study extract`."""
 LEAST_DECIMAL = 0.001
 """Smaller numbers, such as learning rates, keep their digits."""
+CONFIGURATION = "configuration"
+"""The column that settings share where there is little room."""
+LEAST_SCORES = 2
+"""Columns of scores for which settings that share a column leave room."""
 MOST_LINES = 40
 """Of a table for people; files and --json have all."""
 
@@ -76,10 +80,12 @@ def table(
 def print_short(names: Sequence[str], rows: Sequence[Mapping[str, Any]], what: str) -> None:
     """The first lines of a table, with as many columns as the terminal has room for.
 
-    Names of columns are short where that is clear, and so are ids and scores. Columns that do not
-    fit are named below.
+    Names of columns are short where that is clear, and so are ids and scores. Where not all fit,
+    settings share a column, so that scores have room; what does not fit even so is named below.
     """
     from unknot.cli.screen import print_table, say, stdout
+    from unknot.core.dotted import is_setting
+    from unknot.core.text import shorten
     from unknot.studies.export import setting_value
 
     brief = [name.removeprefix("objective.") for name in names]
@@ -88,14 +94,44 @@ def print_short(names: Sequence[str], rows: Sequence[Mapping[str, Any]], what: s
         {head: _short(n, setting_value(row, n)) for n, head in heads.items()}
         for row in rows[:MOST_LINES]
     ]
-    widths = {head: max(len(head), *(len(line[head]) for line in lines)) for head in heads.values()}
-    ends = itertools.accumulate(width + GAP for width in widths.values())
-    fitting = [head for head, end in zip(widths, ends, strict=True) if end - GAP <= stdout.width]
-    print_table(lines, fitting or [*widths][:1])
-    if left_out := [head for head in widths if head not in fitting]:
+    columns, fitting = [*heads.values()], _fitting(lines, [*heads.values()], stdout.width)
+    settings = [head for name, head in heads.items() if is_setting(name)]
+    if len(fitting) < len(columns) and len(settings) > 1 and columns[-1] not in settings:
+        texts = [_configuration(line, settings) for line in lines]
+        columns = [CONFIGURATION if head == settings[0] else head for head in columns]
+        columns = [head for head in columns if head not in settings]
+        # Runs have ids, but a table of runs without a score says nothing.
+        place = columns.index(CONFIGURATION)
+        around = [*columns[:place], *columns[place + 1 : place + 1 + LEAST_SCORES]]
+        room = stdout.width - sum(_width(lines, head) + GAP for head in around)
+        lines = [
+            {**line, CONFIGURATION: shorten(text, max(room, len(CONFIGURATION)))}
+            for line, text in zip(lines, texts, strict=True)
+        ]
+        fitting = _fitting(lines, columns, stdout.width)
+    print_table(lines, fitting)
+    if left_out := [head for head in columns if head not in fitting]:
         say(f"Not shown, for want of room: {', '.join(left_out)}.")
     if len(rows) > MOST_LINES:
         say(f"... and {len(rows) - MOST_LINES:,} more {what}")
+
+
+def _fitting(lines: Sequence[Mapping[str, str]], columns: Sequence[str], width: int) -> list[str]:
+    """The first columns that fit beside each other, and at least one."""
+    ends = itertools.accumulate(_width(lines, head) + GAP for head in columns)
+    fitting = [head for head, end in zip(columns, ends, strict=True) if end - GAP <= width]
+    return fitting or [*columns[:1]]
+
+
+def _width(lines: Sequence[Mapping[str, str]], head: str) -> int:
+    """Letters of a column."""
+    return max(len(head), *(len(line[head]) for line in lines))
+
+
+def _configuration(line: Mapping[str, str], settings: Sequence[str]) -> str:
+    """Settings of a run in one cell: the objective, then names and values of the others."""
+    named = [f"{head} {line[head]}" for head in settings if head != "objective" and line[head]]
+    return " ".join(filter(None, (line.get("objective", ""), ", ".join(named))))
 
 
 def _short(name: str, value: Any) -> str:
