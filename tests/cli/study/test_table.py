@@ -37,7 +37,7 @@ SWEPT = {"id": "0f3e70aa11bb", "seed": 0, "objective": "control_vae", "objective
 def test_scores_have_room_beside_many_settings(monkeypatch, capsys):
     monkeypatch.setattr(screen, "stdout", Console(width=80))
     print_short([*SWEPT], [SWEPT, {**SWEPT, "objective": "vae", "objective.ki": None}], "runs")
-    head, first, second, *rest = capsys.readouterr().out.splitlines()
+    head, first, second, *_ = capsys.readouterr().out.splitlines()
     assert head.split() == ["id", "seed", "configuration", "mig", "sap"]
     assert "control_vae ki 0.001, beta_min" in first
     assert first.split()[-2:] == ["0.200", "0.100"]

@@ -166,6 +166,18 @@ def best_values(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
     return [Grid(["objective", "setting", *scores], rows, heat=True, file=file)]
 
 
+def _probability_cell(probability: float) -> Cell:
+    """A probability by resampling, which is never 0 or 1: that would claim certainty.
+
+    Example:
+        >>> [_probability_cell(p).text for p in (0.71, 0.997, 1.0, 0.0)]
+        ['0.71', '> 0.99', '> 0.99', '< 0.01']
+    """
+    if 0.005 <= probability < 0.995:
+        return number_cell(probability, digits=2)
+    return Cell("> 0.99" if probability > 0.5 else "< 0.01", repr(float(probability)))
+
+
 def seed_counts(results: Results, folder: FigureFolder, prefix: str) -> list[Grid | More]:
     """How likely n seeds show which of two configurations is better."""
     seeds = [f"{n} {'seed' if n == 1 else 'seeds'}" for n in SEED_COUNTS]
@@ -182,7 +194,7 @@ def seed_counts(results: Results, folder: FigureFolder, prefix: str) -> list[Gri
                     _configuration(better),
                     _configuration(worse),
                     number_cell(count.difference),
-                    *(number_cell(count.probability[n - 1], digits=2) for n in SEED_COUNTS),
+                    *(_probability_cell(count.probability[n - 1]) for n in SEED_COUNTS),
                     Cell(f"over {MOST_SEEDS}", repr(1e9))
                     if count.needed is None
                     else count_cell(count.needed),
