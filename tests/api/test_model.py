@@ -167,3 +167,19 @@ def test_what_cannot_be_is_refused():
     schedule = unknot.schedules.linear(0, 4)
     with pytest.raises(ConfigError, match="give the schedule its steps"):
         unknot.Model(objectives.BetaVAE(beta=schedule), encoder, decoder, n_data=40)
+
+
+@pytest.mark.parametrize("images", [0, 1, 3])
+def test_too_few_images_for_halves_are_said_as_they_came(images):
+    model = unknot.Model(objectives.FactorVAE(), *parts(), n_data=40)
+    with pytest.raises(
+        ConfigError, match=rf"2 images each and needs 4 images or more; got {images}"
+    ):
+        model.losses(torch.rand(images, 1, 8, 8))
+
+
+@pytest.mark.parametrize("name", ["values", "keys", "training"])
+def test_names_of_learnt_tensors_that_pytorch_has_are_refused(name):
+    with pytest.raises(ConfigError, match=f"cannot be called '{name}'"):
+        unknot.ExtraState(learnt={name: torch.zeros(())})
+    assert unknot.ExtraState(carried={name: torch.zeros(())}).carried

@@ -3,6 +3,8 @@
 from bad_inputs.rows import Bad, Call, bad
 
 COMMANDS = [
+    bad("train --net linear --steps 1 --data / --out x", "is a whole disk", "hang"),
+    bad("train --net linear --steps 1 --data cars3d data.path=/ --out x", "is a whole disk", "hang"),
     *[
         Bad(("train", "--data", f"{{d}}/{name}"), expected, before)
         for name, expected, before in [

@@ -22,10 +22,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import torch
 
 import bad_inputs
 from bad_inputs.rows import Bad
+from bad_inputs.running import evaluate, type_words, words_of
+from unknot.core.errors import UnknotError
 
 LONGEST = 8
 """Seconds of a processor from which on a row hangs; it may wait for five times as long."""
@@ -44,56 +45,22 @@ ABSENT = ("No such command", "No such option", "no attribute", "unexpected keywo
 
 def begin(row, run, files):
     """The run that rows name, written by the version on the path, and the files."""
-    from unknot.cli.main import main
-
     folder = run.parent
     np.savez(folder / "tiny.npz", images=np.zeros((16, 8, 8), np.uint8))
-    words = [
-        "train",
-        "--data",
-        "arrays",
-        "--net",
-        "linear",
-        "--steps",
-        "2",
-        "--batch",
-        "4",
-        "--device",
-        "cpu",
-        "--out",
-    ]
-    sys.argv = ["unknot", *words, str(folder / "run"), "--set", f"data.path={folder}/tiny.npz"]
     bad_inputs.write_files(files)
-    try:
-        main()
-    except SystemExit as end:
-        return end.code or 0
-    return 0
+    line = f"train --data arrays --set data.path={folder}/tiny.npz --net linear --steps 2 --batch 4"
+    return type_words([*line.split(" "), "--device", "cpu", "--out", str(folder / "run")])
 
 
-def type_words(row, run, files):
+def type_row(row, run, files):
     """Run a command; its exit code."""
-    from unknot.cli.main import main
-
-    words = (word.replace("{d}", str(files)).replace("{run}", str(run)) for word in row.words)
-    sys.argv = ["unknot", *words]
-    try:
-        main()
-    except SystemExit as end:
-        return end.code or 0
-    return 0
+    return type_words(words_of(row, files, run))
 
 
 def call(row, run, files):
     """Call what a row calls; 2 where it is refused as we refuse, else 0."""
-    import unknot
-    from unknot.core.errors import UnknotError
-
-    rng = np.random.default_rng(0)
-    names = {"unknot": unknot, "np": np, "torch": torch, "run": run}
-    names |= {"codes": rng.normal(size=(64, 3)), "factors": rng.integers(0, 4, (64, 2))}
     try:
-        eval(row.code, names)
+        evaluate(row, run)
     except UnknotError as error:
         print(error, file=sys.stderr)
         return 2
@@ -136,7 +103,7 @@ def in_a_child(function, row, run, files, file):
 
 def measure(row, run, files):
     """What comes of a row."""
-    function, wanted = (type_words, row.code) if isinstance(row, Bad) else (call, 2)
+    function, wanted = (type_row, row.code) if isinstance(row, Bad) else (call, 2)
     with tempfile.TemporaryFile() as file, tempfile.TemporaryDirectory() as place:
         copy = shutil.copytree(run, Path(place) / "run")  # another version may spoil it
         code = in_a_child(function, row, copy, files, file)

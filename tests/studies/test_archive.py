@@ -14,7 +14,7 @@ from studies.bars import run_inline, study_text
 import unknot
 from unknot.core.checksums import bytes_sum
 from unknot.core.csv_files import read_csv
-from unknot.core.errors import ConfigError, StoreError, UnknotError
+from unknot.core.errors import ConfigError, DamageError, StoreError, UnknotError
 from unknot.runs.folder import RunFolder
 from unknot.studies.archive.writing import write_archive
 from unknot.studies.study import Study
@@ -296,3 +296,33 @@ def test_what_reads_folders_says_how_an_archive_becomes_one(tmp_path, run):
     with zipfile.ZipFile(file) as archive:
         archive.extractall(tmp_path / "unpacked")
     assert RunFolder(tmp_path / "unpacked").spec().ids() == run.spec.ids()
+
+
+def test_an_archive_without_a_finished_population_is_refused(tmp_path, betas):
+    betas.archive(tmp_path / "study.zip")
+
+    def drop(names):
+        lost = min(name.split("/")[1] for name in names if name.startswith("populations/"))
+        return [name for name in names if f"/{lost}/" in name]
+
+    with zipfile.ZipFile(tmp_path / "study.zip") as whole:
+        manifest, gone = json.loads(whole.read("manifest.json")), drop(whole.namelist())
+        for name in gone:
+            del manifest["files"][name]
+        with zipfile.ZipFile(tmp_path / "less.zip", "w") as less:
+            less.writestr("manifest.json", json.dumps(manifest))
+            for name in {*whole.namelist()} - {"manifest.json", *gone}:
+                less.writestr(name, whole.read(name))
+    with pytest.raises(
+        DamageError, match=r"less\.zip is damaged: it lacks populations/\w{12}, which"
+    ):
+        unknot.load(tmp_path / "less.zip")
+
+
+def test_messages_name_the_archive_and_no_temporary_folder(tmp_path, betas):
+    betas.archive(file := tmp_path / "study.zip", weights="none")
+    back = unknot.load(file)
+    with pytest.raises(StoreError) as caught:
+        back.load(back.table()["id"][0])
+    assert f"{file}/populations/" in str(caught.value)
+    assert "unknot-" not in str(caught.value)

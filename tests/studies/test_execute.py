@@ -14,7 +14,7 @@ from unknot.runs import evaluate
 from unknot.runs import records as kept
 from unknot.runs.training import Stopped
 from unknot.studies import export
-from unknot.studies.execute import driver
+from unknot.studies.execute import driver, run_task
 from unknot.studies.execute.events import Done, Failed, Finished, Progress
 from unknot.studies.execute.machine import Machine
 from unknot.studies.execute.run_task import run_population_task
@@ -322,3 +322,24 @@ def test_chosen_steps_are_scored_without_training_twice_and_tables_show_the_last
     text = "score_every = 15\n" + study_text(images, 30).replace('"sap"]', '"sap", "irs"]')
     run_inline(often, text, update=True)
     assert all(row["irs"] is not None for row in Study.open(often).table(step=15))
+
+
+def test_a_folder_that_vanishes_under_its_population_is_said(tmp_path, images, monkeypatch):
+    score = run_task._scores
+
+    def lose(task, training, folder, tell, stop):
+        yield from score(task, training, folder, tell, stop)
+        shutil.rmtree(folder)
+
+    monkeypatch.setattr(run_task, "_scores", lose)
+    said = []
+
+    def pool(tasks):
+        for event in inline(tasks):
+            said.append(str(event))
+            yield event
+
+    text = StudyFile.parse(study_text(images, steps=2))
+    driver.run(tmp_path / "study", text, device="cpu", workers=CORES, pool=pool)
+    assert said
+    assert all("status.json is gone; another command" in words for words in said)

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from unknot.cli.main import app
 from unknot.core.checksums import facts_sum
 from unknot.core.errors import StoreError, UnknotError
-from unknot.runs import records
+from unknot.engine.checkpoint import unpack_tensors, write_tensors
+from unknot.runs import records, status
 from unknot.studies.archive.writing import write_archive
 from unknot.studies.recompute import Recomputed, rescore, retrain, sample, stored_models
 
@@ -24,7 +25,7 @@ def check(*words):
 def test_scores_and_a_training_come_out_the_same_to_the_bit(undisturbed):
     model = stored_models(undisturbed)[1]
     numbers = [*rescore(model, "cpu"), *retrain(model, "cpu")]
-    assert {number.kind for number in numbers} == {"score", "logged value"}
+    assert {number.kind for number in numbers} == {"score", "logged value", "weights"}
     assert {"mig", "sap"} <= {number.name for number in numbers}
     assert {number.id for number in numbers} == {model.id}
     assert all(number.reason == "" for number in numbers)
@@ -124,3 +125,31 @@ def test_what_cannot_be_checked(undisturbed, tmp_path, words, said):
     write_archive(undisturbed, tmp_path / "none.zip", weights="none")
     with pytest.raises(UnknotError, match=said):
         app(["check", str(tmp_path / words[0]), *words[1:]], standalone_mode=False)
+
+
+def test_weights_of_a_training_are_compared_to_the_bit(undisturbed, tmp_path):
+    (same,) = (n for n in retrain(stored_models(undisturbed)[1], "cpu") if n.kind == "weights")
+    assert (same.bits, same.again) == (True, 0.0)
+    shutil.copytree(undisturbed, tmp_path / "study")
+    model = stored_models(tmp_path / "study")[1]
+    weights = unpack_tensors(model.folder.weights_file.read_bytes(), model.folder.weights_file)
+    name = max(weights)
+    weights[name][model.member].flatten()[0] += 0.5
+    write_tensors(model.folder.weights_file, weights, {})
+    record = model.folder.record()
+    status.write(model.folder.path, {**record, "files": status.final_files(model.folder.path)})
+    (other,) = (n for n in retrain(model, "cpu") if n.kind == "weights")
+    assert (other.bits, other.name) == (False, f"weights ({name})")
+    assert other.again == pytest.approx(0.5, abs=1e-6)
+    assert other.differs(0.01)
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [("half", "equal to the bit"), ("none", "not compared: the archive has no")],
+)
+def test_weights_of_an_archive_are_compared_in_its_precision(undisturbed, tmp_path, weights, said):
+    write_archive(undisturbed, tmp_path / "study.zip", weights=weights)
+    code, out = check(tmp_path / "study.zip", "--retrain", 1, "--device", "cpu")
+    assert code == 0
+    assert f": {said}" in out

@@ -202,9 +202,10 @@ class Model(nn.Module):
         """
         for images in (x, *views):
             check_type("Images", images, Tensor)
+        given = len(x)
         x = self._batch(x, views)
         if isinstance(self.objective, Batchwise):
-            self.objective.check_batch(len(x) // views_of(self.objective), self.n_data)
+            self._check_batch(self.objective, len(x), given * (1 + len(views)))
         factors = self._factors(x, factors)
         self.build(x, factors)
         rank = dist.get_rank() if processes() > 1 else 0  # each process has noise of its own
@@ -218,6 +219,15 @@ class Model(nn.Module):
             self.carried.update(carried(terms, self.carried))
             self.t += 1
         return Losses(terms)
+
+    def _check_batch(self, objective: Batchwise, images: int, given: int) -> None:
+        each, needed = views_of(self.objective), objective.least_batch
+        if images // each < needed and each > 1:
+            raise ConfigError(
+                f"{type(objective).__name__} compares samples of {each} images each and needs "
+                f"{needed * each} images or more; got {given}."
+            )
+        objective.check_batch(images // each, self.n_data)
 
     def backward(self, losses: Losses) -> None:
         """Add the gradients to ``.grad``: of the total for the net, of its own loss for the critic.

@@ -54,7 +54,8 @@ def check(
     again is said, with the command that does it.
 
     --rescore and --retrain print each number of the record beside the same number computed here,
-    and write nothing. Scores must agree within the tolerance. A model trained again must agree if
+    and write nothing. Scores must agree within the tolerance. --retrain also says whether the
+    weights are equal to the bit, or how far they are apart. A model trained again must agree if
     device and versions are those of the record; elsewhere rounding makes another model, and its
     numbers are shown without a verdict.
 
@@ -180,6 +181,9 @@ def _print_numbers(title: str, numbers: "list[Recomputed]", tolerance: float) ->
     from unknot.core.text import number as text
 
     say(title)
+    for weights in (number for number in numbers if number.kind == "weights"):
+        say(_of_weights(weights, tolerance))
+    numbers = [number for number in numbers if number.kind != "weights"]
     reasons = [*dict.fromkeys(number.reason for number in numbers if number.reason)]
     rows = [
         {
@@ -212,6 +216,19 @@ def _print_numbers(title: str, numbers: "list[Recomputed]", tolerance: float) ->
         f"{agree} of {len(judged)} numbers agree within {tolerance:g} (largest difference "
         f"{_gap(largest)}){others}."
     )
+
+
+def _of_weights(number: "Recomputed", tolerance: float) -> str:
+    """A line on the weights of a model that was trained again."""
+    whose = f"Weights of {number.id[:6]}, seed {number.seed}:"
+    if number.again is None:
+        return f"{whose} not compared: {number.reason or number.name}."
+    if number.bits:
+        return f"{whose} equal to the bit."
+    verdict = ", which DIFFERS" if number.differs(tolerance) else ""
+    verdict = f", not judged: {number.reason.rstrip('.')}" if number.reason else verdict
+    tensor = number.name.removeprefix("weights").strip(" ()")
+    return f"{whose} largest difference {_gap(number.difference)} in {tensor}{verdict}."
 
 
 def _gap(difference: float | None) -> str:

@@ -10,12 +10,21 @@ UnknotError                 anything this library refuses or fails to do
     └── WriteError          a file could not be written; nothing half-written is left
 """
 
+from pathlib import Path
 from typing import ClassVar
 
 from unknot.core.text import plain, shorten
 
 LONGEST_MESSAGE = 1_500
 """Characters; values in messages come from anywhere."""
+
+
+_NAMES: dict[str, str] = {}
+
+
+def name_in_messages(folder: Path, name: str) -> None:
+    """Have messages call a temporary folder by what is in it, such as an archive."""
+    _NAMES[str(folder)] = name
 
 
 class UnknotError(Exception):
@@ -25,7 +34,10 @@ class UnknotError(Exception):
 
     def __str__(self) -> str:
         """One line that any terminal prints as it is, whatever the values in it hold."""
-        return shorten(plain(" ".join(super().__str__().splitlines())), LONGEST_MESSAGE)
+        text = super().__str__()
+        for folder, name in _NAMES.items():
+            text = text.replace(folder, name)
+        return shorten(plain(" ".join(text.splitlines())), LONGEST_MESSAGE)
 
 
 class ConfigError(UnknotError):

@@ -47,7 +47,7 @@ def atomic_path(path: Path, name: str = "", *, new: bool = False) -> Iterator[Pa
         new: Keep what another command put there in the meantime; an empty folder may be there.
 
     Raises:
-        WriteError: The disk refused.
+        WriteError: It could not be written.
         StoreError: It should be new, and something is there.
     """
     refuse_special(path)

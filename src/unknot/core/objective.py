@@ -8,6 +8,7 @@ model and sixty alike.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import torch
@@ -231,6 +232,18 @@ class ExtraState:
     """Weights in addition to those of the net, moved by the same optimiser."""
     carried: Mapping[str, Tensor] = field(default_factory=dict)
     """What each step hands to the next, as the ``Carry`` of that name."""
+
+    def __post_init__(self) -> None:
+        if taken := sorted({*self.learnt} & _own_names()):
+            raise ConfigError(
+                f"A learnt tensor cannot be called '{taken[0]}', which PyTorch's ParameterDict "
+                "calls something of its own; choose another name."
+            )
+
+
+@cache
+def _own_names() -> frozenset[str]:
+    return frozenset(dir(nn.ParameterDict()))
 
 
 class Stateful(ABC):

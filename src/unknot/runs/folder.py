@@ -204,6 +204,18 @@ class RunFolder:
         """What `status.json` holds; empty before the first step."""
         return status.read(self.path)
 
+    def record_there(self) -> dict[str, Any]:
+        """What `status.json` holds, where there has been one.
+
+        Raises:
+            StoreError: It is gone, as where another command removed the folder.
+        """
+        if not (record := self.record()):
+            raise StoreError(
+                f"{self.status_file} is gone; another command moved or removed it or its folder."
+            )
+        return record
+
     def curves(self, prefix: str = "curves") -> Curves:
         """What training logged; ``seen`` is what it saw on validation rows."""
         record = self.record()

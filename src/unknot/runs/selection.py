@@ -16,7 +16,7 @@ def write_members(folder: RunFolder, members: Sequence[int], out: Path) -> None:
         members: Places of those to write, in order.
         out: An empty folder.
     """
-    record = folder.record()
+    record = folder.record_there()
     for name in record["files"]:
         tensors = unpack_tensors(status.read_file(folder.path, name, record), folder.path / name)
         if name == folder.curves_file.name:  # members come after steps, and times have none

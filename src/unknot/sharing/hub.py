@@ -8,16 +8,26 @@ does it, with its cache, its token and its settings (``HF_HOME``, ``HF_TOKEN``, 
 import importlib
 import re
 import tempfile
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 import unknot
 from unknot.core.border import parse_json
 from unknot.core.checksums import bytes_sum
-from unknot.core.errors import ConfigError, DamageError, DownloadError, StoreError, UnknotError
+from unknot.core.errors import (
+    ConfigError,
+    DamageError,
+    DownloadError,
+    StoreError,
+    UnknotError,
+    name_in_messages,
+)
 from unknot.core.files import read_whole, write_whole
 from unknot.core.scratch import scratch_folder, writes_scratch
 from unknot.core.text import shorten, shown
@@ -37,6 +47,8 @@ from unknot.studies.archive.members import NAMES
 PREFIX = "hub:"
 NAME = r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}"
 NEEDED = ("run.toml", "status.json", "weights.safetensors", "curves.safetensors")
+PATIENCE = 15.0
+"""Seconds in which a hub has to answer anything at all; its client may wait for ever."""
 FILES = (*NEEDED, "weights-*.safetensors", "curves.csv", "scores.jsonl")
 """Of a run; no other file is fetched."""
 
@@ -95,6 +107,8 @@ def push(
     check_exportable(run, member)
     hub, errors = _client()
     api = hub.HfApi(library_name="unknot", library_version=unknot.__version__)
+    if is_silent(api.endpoint):
+        raise DownloadError(f"The hub at {api.endpoint} did not answer within {PATIENCE:g} s.")
     with _readable_errors(errors, name):
         there = _files_there(errors, api, name)
         ours = _exported_there(hub, name, there or set())
@@ -153,6 +167,8 @@ def fetch(address: str) -> Fetched:
                 allow_patterns=[f"{RUN}/{file}" for file in FILES],
                 library_name="unknot",
                 library_version=unknot.__version__,
+                local_files_only=not hub.constants.HF_HUB_OFFLINE
+                and is_silent(hub.constants.ENDPOINT),
             )
         )
         files = [file for file in (snapshot / RUN).glob("*") if NAMES["run"].fullmatch(file.name)]
@@ -162,6 +178,7 @@ def fetch(address: str) -> Fetched:
     with writes_scratch(f"put {name}"):
         key = f"hub-{bytes_sum(address.encode())[:16]}-{snapshot.name}"
         folder = scratch_folder() / key / RUN
+        name_in_messages(folder, PREFIX + name)
         for file, data in content.items():
             write_whole(folder / file, data)
         _check_files(folder, name)
@@ -204,6 +221,22 @@ def _client() -> tuple[Any, Any]:
     except ImportError as error:
         raise ConfigError("The hub needs one more package: pip install 'unknot[hub]'.") from error
     return client, errors
+
+
+def is_silent(address: str, patience: float = PATIENCE) -> bool:
+    """Whether a server takes a question and says nothing; one that refuses is not silent."""
+    if not address.startswith(("http://", "https://")):
+        return False
+    question = urllib.request.Request(address, method="HEAD")  # noqa: S310 - checked above
+    try:
+        urllib.request.urlopen(question, timeout=patience).close()  # noqa: S310
+    except TimeoutError:
+        return True
+    except urllib.error.URLError as error:
+        return isinstance(error.reason, TimeoutError)
+    except (OSError, ValueError, HTTPException):  # the client has its own words for these
+        return False
+    return False
 
 
 def _files_there(errors: Any, api: Any, name: str) -> set[str] | None:

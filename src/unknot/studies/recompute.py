@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 from unknot.core import noise
 from unknot.core.errors import ConfigError, DataError, StoreError
+from unknot.engine.checkpoint import unpack_tensors
 from unknot.engine.device import threads
-from unknot.runs import records, verbs
+from unknot.runs import records, status, verbs
 from unknot.runs.decoding import members_with_contrasts
 from unknot.runs.evaluate import ScoringRequest, compute, models
 from unknot.runs.folder import RunFolder
@@ -58,16 +59,19 @@ class Recomputed:
 
     id: str
     seed: int
-    kind: Literal["score", "logged value"]
+    kind: Literal["score", "logged value", "weights"]
     name: str
     protocol: str
     recorded: float
+    """Of weights 0, as the number is how far they are from those of the record."""
     again: float | None
     """None where it was not computed."""
     reason: str = ""
     """Why it was not computed, or why it need not agree."""
     part: str | None = None
     step: int | None = None
+    bits: bool | None = None
+    """Of weights: whether all bits are equal."""
 
     @property
     def difference(self) -> float | None:
@@ -145,16 +149,17 @@ def retrain(
     watch: Watcher = lambda _: None,
     on_score: Callable[[], None] = lambda: None,
 ) -> Iterator[Recomputed]:
-    """What a model logged last and its scores at the end, after another training from its settings.
+    """Weights, last logged values and scores at the end, after another training from its settings.
 
     On another device or with other versions each number carries that as its reason, since rounding
     makes another model of every long training.
     """
-    record = model.folder.record()
+    record = model.folder.record_there()
     with threads(record.get("versions", {}).get("threads")):  # another number gives other bits
         spec = replace(member_specs(model.specs)[model.member], track=())
         run = verbs.train(spec, device=device, watch=watch)
     reason = _unlike(record, run.training)
+    yield _compare_weights(model, record, run.training, reason)
     before = record["members"][model.member]["last"]
     after = members_with_contrasts(run.training)[0]["last"]
     for name, value in before.items():
@@ -165,6 +170,31 @@ def retrain(
     last = [record for record in model.records() if record.step is None]
     for score in _score_again(run.training, last, on_score):
         yield Recomputed(**{**vars(score), "reason": score.reason or reason})
+
+
+def _compare_weights(
+    model: StoredModel, record: dict[str, Any], training: Training, reason: str
+) -> Recomputed:
+    """How far the weights of another training are from the stored ones.
+
+    Those of an archive in half precision are compared in it.
+    """
+    found = Recomputed(model.id, model.seed, "weights", "weights", "", 0.0, None, reason)
+    if model.folder.archived_weights == "none":
+        return replace(found, reason="the archive has no weights")
+    file = model.folder.weights_file
+    stored = unpack_tensors(status.read_file(file.parent, file.name, record), file)
+    new = training.weights()
+    if {*stored} != {*new}:
+        return replace(found, name=f"weights ({min({*stored} ^ {*new})} is in one of both)")
+    bits, gaps = True, {"weights": 0.0}
+    for name, tensor in stored.items():
+        before, after = tensor[model.member], new[name][0].cpu().to(tensor.dtype)
+        bits = bits and before.numpy().tobytes() == after.numpy().tobytes()
+        difference = (after.double() - before.double()).abs()
+        gaps[f"weights ({name})"] = float(difference.max()) if len(difference.flatten()) else 0.0
+    worst = max(gaps, key=lambda name: math.inf if math.isnan(gaps[name]) else gaps[name])
+    return replace(found, name=worst, again=gaps[worst], bits=bits)
 
 
 def count_scores(stored: Sequence[StoredModel]) -> int:

@@ -17,6 +17,7 @@ from torch import Tensor
 from unknot.core import noise
 from unknot.core.errors import DataError
 from unknot.data.parts.decoding import open_picture
+from unknot.data.parts.trees import refuse_disk
 
 FORMATS = ("PNG", "JPEG")
 ENDINGS = (".png", ".jpg", ".jpeg")
@@ -44,6 +45,7 @@ def read_folder(path: str, side: int) -> UInt8[np.ndarray, "n 3 side side"]:
     folder = Path(path).expanduser()
     if not folder.is_dir():
         raise DataError(f"Expected a folder of pictures; '{path}' is not a folder.")
+    refuse_disk(folder)
     files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in ENDINGS and p.is_file())
     if not files:
         raise DataError(f"'{path}' has no pictures; put PNG or JPEG files into it.")

@@ -25,7 +25,10 @@ from unknot.data.parts.decoding import (
 )
 from unknot.data.parts.reading import Options, Reading, describe, plan
 from unknot.data.parts.shelf import Progress
+from unknot.data.parts.trees import refuse_disk
 
+FEWEST, STRETCH = 0.01, 100_000
+"""A folder whose files are pictures in a smaller share, of so many or more, is none of pictures."""
 CHUNK = 256
 """Images decoded between two writes."""
 NO_FILE = (-1, -1)
@@ -45,6 +48,23 @@ class Pictures:
     """What a header is read from: a path, of which the beginning is enough."""
 
 
+def _picture_paths(path: Path) -> list[Path]:
+    """Picture files below a folder; whole disks and homes are not walked to their ends."""
+    refuse_disk(path)
+    files: list[Path] = []
+    seen = 0
+    for folder, _, names in os.walk(path):
+        place = Path(folder).relative_to(path)
+        files += [place / name for name in names if Path(name).suffix.lower() in ENDINGS]
+        seen += len(names)
+        if seen >= STRETCH and len(files) < FEWEST * seen:
+            raise DataError(
+                f"Among the first {seen:,} files in '{path}' are too few pictures ({len(files):,}); "
+                "name the folder that the pictures are in."
+            )
+    return files
+
+
 def folder_pictures(path: Path, limit: int | None) -> Pictures:
     """All picture files of a folder and its subfolders, in the order of their paths.
 
@@ -53,12 +73,7 @@ def folder_pictures(path: Path, limit: int | None) -> Pictures:
     Raises:
         DataError: There are none.
     """
-    files = [
-        file.relative_to(path)
-        for folder, _, names in os.walk(path)
-        for file in (Path(folder, name) for name in names)
-        if file.suffix.lower() in ENDINGS
-    ]
+    files = _picture_paths(path)
     visible = [f for f in files if not any(p.startswith((".", "__MACOSX")) for p in f.parts)]
     if not visible:
         kinds = ", ".join(ending[1:] for ending in ENDINGS)

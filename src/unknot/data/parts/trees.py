@@ -34,6 +34,7 @@ def open_tree(path: Path, what: str) -> Iterator[Tree]:
     """
     try:
         if path.is_dir():
+            refuse_disk(path)
             files = sorted(p for p in path.rglob("*") if p.is_file())
             names = tuple(p.relative_to(path).as_posix() for p in files)
             yield Tree(names, lambda name: read_whole(path / name))
@@ -50,6 +51,12 @@ def open_tree(path: Path, what: str) -> Iterator[Tree]:
         raise DataError(f"'{path}' is not {what} or is damaged; fetch it again.") from error
 
 
+def refuse_disk(path: Path) -> None:
+    """Refuse the root of all files, which would take minutes to look through."""
+    if (whole := path.resolve()) == Path(whole.anchor):
+        raise DataError(f"'{path}' is a whole disk; name the folder that the data is in.")
+
+
 def tree_files(path: Path) -> list[Path]:
     """What a cache of a tree depends on: the archive, or a folder and all that is in it.
 
@@ -57,6 +64,7 @@ def tree_files(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
+    refuse_disk(path)
     return [path, *sorted(p for p in path.rglob("*") if p.is_file() or p.is_dir())]
 
 

@@ -8,17 +8,20 @@ import hashlib
 import stat
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import IO, Any, get_args
 
 from unknot.core.border import parse_json
 from unknot.core.checksums import file_sum
-from unknot.core.errors import DamageError, StoreError
+from unknot.core.errors import DamageError, StoreError, name_in_messages
 from unknot.core.files import inside, os_reason
 from unknot.core.scratch import scratch_folder, writes_scratch
 from unknot.core.text import shown
 from unknot.runs import status
 from unknot.studies.archive.members import FORMAT, MANIFEST, NAMES, NEEDED, Weights
+from unknot.studies.database import FILE
+from unknot.studies.opening import open_to_read
 
 MOST_FILES = 1_000_000
 MANIFEST_BYTES = 1_000
@@ -55,9 +58,12 @@ def unpack(path: str | Path) -> Path:
         manifest = _manifest(file, path)
         folder = scratch_folder() / file_sum(path)[:32]
         unpacked = folder / str(manifest["kind"])
+        name_in_messages(unpacked, str(path))
         if not (folder / "whole").exists():
             _extract(file, path, manifest, unpacked)
             _check_statuses(unpacked, path, manifest["files"])
+            if manifest["kind"] == "study":
+                _check_populations(unpacked, path)
             (folder / "whole").touch()
         return unpacked
 
@@ -178,6 +184,19 @@ def _check_statuses(folder: Path, path: Path, sums: dict[str, Any]) -> None:
         if listed != {n: f for n, f in files.items() if n.startswith(("weights", "curves"))}:
             name = f"{place}/{status.FILE}".lstrip("/")
             raise DamageError(f"{path} is damaged: {name} does not belong to the files beside it.")
+
+
+def _check_populations(folder: Path, path: Path) -> None:
+    """Refuse an archive without models that its own records call finished."""
+    store = open_to_read(folder)
+    with closing(store.db):
+        ended = {run.population for run in store.runs() if run.ended}
+    if lost := sorted(key for key in ended if not (folder / "populations" / key).is_dir()):
+        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+        raise DamageError(
+            f"{path} is damaged: it lacks populations/{lost[0]}{more}, which its {FILE} says are "
+            "trained."
+        )
 
 
 def _blocks(

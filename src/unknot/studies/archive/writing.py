@@ -139,7 +139,7 @@ class _Writer:
 
     def add_folder(self, folder: RunFolder, prefix: str) -> int:
         """The files of a finished population; how many models it has."""
-        record, path = folder.record(), folder.path
+        record, path = folder.record_there(), folder.path
         files: dict[str, dict[str, Any]] = {}
         for name in record.get("files") or status.final_files(path):
             data = status.read_file(path, name, record)

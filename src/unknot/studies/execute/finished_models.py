@@ -29,7 +29,7 @@ def finished_models(task: Task) -> Outcome | None:
     try:
         if not folder.is_trained:
             return None
-        record, scores = folder.record(), records.read(folder.path)
+        record, scores = folder.record_there(), records.read(folder.path)
     except UnknotError:  # whoever finishes the task will say what is wrong
         return None
     metrics = model_metrics() if task.metrics is None else task.metrics

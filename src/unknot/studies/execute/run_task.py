@@ -63,7 +63,7 @@ def run_population_task(
         for step in folder.kept_steps() if task.metrics != [] else []:
             earlier = load_training(folder, specs, task.device, step=step)
             scores += _scores(task, earlier, folder.path, lambda _, __: None, stop)
-    record = folder.record()
+    record = folder.record_there()
     members = [{k: v for k, v in m.items() if k != "seed"} for m in record["members"]]
     facts = {name: record[name] for name in ("step", "seconds", "device", "versions")}
     return Outcome(key=task.key, members=members, scores=scores, **facts)
