@@ -15,6 +15,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 from places import filled
 
 from unknot.report import style
@@ -24,6 +25,8 @@ PAGE, STORED = DOCS / "benchmarks.md", DOCS / "benchmarks" / "growth.json"
 PICTURE = DOCS / "pictures" / "growth.png"
 LINEAR = 1.1
 """An exponent up to this is that of a cost proportional to its size, as measured."""
+NARROW = 100
+"""Sizes whose ends differ by less are ticks themselves."""
 NAMED = 4
 """Lines of a panel that are named: those that grow fastest."""
 
@@ -112,6 +115,11 @@ def _panel(axes: Axes, label: str, unit: str, lines: Sequence[Line]) -> None:
     top = max(cost for _, points, _ in lines for _, cost in points)
     axes.plot(ends, (top * ends[0] / ends[1], top), color=style.MUTED, linestyle=":", linewidth=1)
     axes.set_ylabel(unit)
+    if ends[1] / ends[0] < NARROW:  # powers of ten would be one or two
+        axes.set_xticks([*dict.fromkeys(sorted(sizes))], minor=False)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_minor_formatter(NullFormatter())
     axes.legend(fontsize=style.SMALL)
 
 

@@ -152,7 +152,7 @@ def test_machines_share_their_cores_out(monkeypatch):
 
 
 def paced(start=0.0, step=0.0, image=0.0, images=40):
-    return Pace(start, step, image, images, factors=True)
+    return Pace(float(start), step, image, images, factors=True)
 
 
 def test_an_estimate_is_steps_and_starts_of_populations_as_workers_take_them(tiny, monkeypatch):

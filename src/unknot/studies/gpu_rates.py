@@ -48,7 +48,7 @@ def _stored() -> dict[str, Any]:
 @functools.cache
 def measured_rates() -> tuple[Rate, ...]:
     """All that were measured with batches of 64 images of 64 x 64."""
-    return tuple(Rate(**row) for row in _stored()["rows"])
+    return tuple(Rate(**{**row, "steps": float(row["steps"])}) for row in _stored()["rows"])
 
 
 def measured_on() -> str:

@@ -15,6 +15,8 @@ STUDY2019 = {
 }
 """CPU seconds under ``study2019`` (docs/benchmarks.md); other metrics cost what they cost under
 ``unknot``, which their facts say."""
+SHARED = {"study2019": "dci", "unknot": "explicitness"}
+"""What a protocol's `efficiency` learns already, so that it costs next to nothing beside it."""
 LATENTS, ROWS = 10, 10_000
 """Of the codes that costs were measured on; they are taken to be proportional to both, but for
 more rows, of which a metric draws these."""
@@ -52,7 +54,8 @@ def score_cost(
         for metric in names:
             if metric == RECON or ("factors" in facts(metric).needs and not factors):
                 continue
-            cpu += _cpu_seconds(metric, name)
+            if "efficiency" not in names or SHARED.get(name) != metric:
+                cpu += _cpu_seconds(metric, name)
             rows = max(rows, MOST if facts(metric).rows == "most" else SAMPLE)
     return ScoreCost(cpu * latents / LATENTS * min(1.0, images / ROWS), min(rows, images))
 

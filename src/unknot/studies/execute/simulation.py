@@ -3,6 +3,7 @@
 Who gets which population, and when, is decided by `LocalPool`, as in a real run.
 """
 
+import collections
 import heapq
 import itertools
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ class Schedule:
     seconds: float
     """From the start to the end of the last population."""
     busy: tuple[float, ...]
-    """Seconds of work of each worker."""
+    """Seconds of work of each worker, the longest first."""
     starts: float
     """Seconds before first steps, of all workers together."""
 
@@ -74,7 +75,8 @@ class _Simulated(LocalPool):
     """A pool whose workers are not there."""
 
     def __init__(self, jobs: Sequence[Job], workers: int, start: float) -> None:
-        super().__init__(cast("Sequence[Task]", jobs), workers=workers, environment={})
+        super().__init__([], workers=workers, environment={})
+        self.waiting, self.left = collections.deque(cast("Sequence[Task]", jobs)), len(jobs)
         self.now, self.starts = start, 0.0
         self.ends: list[_End] = []
         self.numbers = itertools.count()
@@ -104,7 +106,7 @@ def simulate(jobs: Sequence[Job], workers: int, *, start: float = 0.0) -> Schedu
         start: Seconds until a worker is there.
 
     Example:
-        >>> a, b = Job("a", "x", 5, 1, 10), Job("b", "x", 5, 1, 10)
+        >>> a, b = Job("a", "x", 5.0, 1.0, 10.0), Job("b", "x", 5.0, 1.0, 10.0)
         >>> simulate([a, b], 1).seconds, simulate([a, b], 2).seconds
         (26.0, 15.0)
     """
@@ -113,5 +115,5 @@ def simulate(jobs: Sequence[Job], workers: int, *, start: float = 0.0) -> Schedu
     pool = _Simulated(jobs, workers, start)
     for _ in pool.events():
         pass
-    busy = tuple(worker.busy for worker in pool.staff)
+    busy = tuple(sorted((worker.busy for worker in pool.staff), reverse=True))
     return Schedule(float(pool.now), busy, float(pool.starts))
