@@ -34,7 +34,8 @@ class Pairs:
     replacement and each gets another value, all others being equally likely.
 
     Paper: Michlo 2022, "Disentanglement using VAEs resembles distance learning and requires
-    overlapping data", section A.2.3; the pairs are those of Locatello et al. 2020.
+    overlapping data", section A.2.3; the pairs are those of Locatello et al. 2020,
+    "Weakly-supervised disentanglement without compromises".
     Differs: ``rule="reference"`` does as the public code of 2020 does instead: $k$ from
     $1 .. F - 1$ of all $F$ factors, then a coin between 1 and $k$, and the new value may be the
     old one. More than half of its pairs differ in one factor at most: stronger supervision.
