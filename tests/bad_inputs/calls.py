@@ -8,6 +8,8 @@ MODEL = "unknot.Model(unknot.objectives.BetaVAE(), {}, {}, n_data={})"
 ENCODER = "torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(9, 4))"
 DECODER = "torch.nn.Sequential(torch.nn.Linear(2, 9), torch.nn.Unflatten(1, (1, 3, 3)))"
 
+PICK = "unknot.metrics.{0}(codes, factors, protocol=unknot.metrics.{0}.protocols['{1}'].__class__({2}))"
+
 CALLS = [
     Call("unknot.train(steps=1, optim={'lr': 1e-3})", "use lr=..., or optimizer=unknot.Adam", "words"),
     Call("unknot.train(steps=1, **{'optim.lr': 1e-3})", "use lr=..., or optimizer=", "words"),
@@ -86,6 +88,31 @@ CALLS = [
     Call("unknot.metrics.compare(codes, factors, protocols=[])", "protocols must be", "silent"),
     Call("unknot.metrics.compare(codes, factors, protocols='unknot', metrics=['nope'])",
          "There is no metric 'nope' of codes", "silent"),
+    Call(PICK.format("sap", "paper", "'r2', dead=float('nan')"),
+         "sap: Settings.dead should be a number from 0 on; got nan.", "silent"),
+    Call(PICK.format("sap", "paper", "'r2', dead=-1.0"), "a number from 0 on; got -1.0", "silent"),
+    Call(PICK.format("sap", "paper", "'r2', groups='x'"), "a number or None; got 'x'", "traceback"),
+    Call(PICK.format("sap", "paper", "'r3'"), "has no choice 'r3'; did you mean 'r2'", "silent"),
+    Call(PICK.format("sap", "paper", "'r2', samples=0"), "from 1 on; got 0", ""),
+    Call(PICK.format("mig", "study2019", "unknot.metrics.mig.protocols['study2019'].counting, 'x'"),
+         "mig: Settings.normalizer has no choice 'x'; known: factor, code", "traceback"),
+    Call(PICK.format("factor_vae", "paper", "dead='no'"), "a number or 'uninformative'", "traceback"),
+    Call(PICK.format("factor_vae", "paper", "dead=-0.1"), "from 0 on; got -0.1", "silent"),
+    Call(PICK.format("beta_vae", "kumar", "classifier='x'"), "known: liblinear, softmax", "traceback"),
+    Call(PICK.format("beta_vae", "kumar", "points=0"), "a whole number from 1 on", "traceback"),
+    Call(PICK.format("beta_vae", "kumar", "points=2.5"), "a whole number; got 2.5", "traceback"),
+    Call(PICK.format("beta_vae", "kumar", "balanced='no'"), "True or False; got 'no'", "silent"),
+    Call(PICK.format("cbd", "paper", "alpha=2.0"), "alpha should be from 0 to 1; got 2.0", "silent"),
+    Call(PICK.format("cbd", "paper", "alpha=True"), "should be a number; got True", "silent"),
+    Call(f"unknot.metrics.elbo({RUN}, torch.zeros(16, *{RUN}.dataset.shape))",
+         'A run is scored by run.score("elbo")', "traceback"),
+    Call(f"{RUN}.traverse(latent='x')", "There is no factor 'x'; known:", ""),
+    Call(f"{RUN}.traverse(latent='x', order='factor')", "base and order do not apply", ""),
+    Call(f"{RUN}.traverse(span={{}})", "span names no latent", ""),
+    Call(f"{RUN}.traverse(span={{99: (-3, 3)}})", "The number of a latent", ""),
+    Call(f"{RUN}.traverse(span=(1, 1))", "two numbers, the smaller first", ""),
+    Call(f"{RUN}.traverse(order='x')", "There is no order 'x'; known: kl, factor", ""),
+    Call(f"{RUN}.traverse(bases=[0])", "bases needs the latent that moves", ""),
     Call("unknot.study('s', grid={'objective.beta': 1})", "a list of values", "traceback"),
     Call("unknot.study('s', grid=[1])", "grid must be of the type Mapping", "traceback"),
     Call("unknot.study('s', grid={5: [1]})", "must be a text; got 5", "traceback"),

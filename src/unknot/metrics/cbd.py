@@ -5,6 +5,7 @@ from typing import Literal
 
 import torch
 
+from unknot.core.errors import ConfigError
 from unknot.metrics.parts.facts import RowSettings
 from unknot.metrics.parts.information import UNKNOT
 from unknot.metrics.parts.rows import Rows
@@ -69,6 +70,8 @@ def cbd(rows: Rows, settings: Settings) -> Measured:
     a dead latent counts as a gap of 0. The thesis sets it beside scores of the library of
     Carbonneau et al.; ``carbonneau`` is ``paper``, so that one table can have them all.
     """
+    if settings.alpha > 1:
+        raise ConfigError(f"cbd: Settings.alpha should be from 0 to 1; got {settings.alpha}.")
     table = rows.correlations(ranks=settings.correlation == "spearman").abs()
     alive = torch.ones_like(table[:, 0], dtype=torch.bool)
     remarks: tuple[str, ...] = ()

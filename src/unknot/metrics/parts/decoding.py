@@ -124,6 +124,11 @@ def sample_posteriors(
     if likelihood == "bernoulli" and not bool(((x >= 0) & (x <= 1)).all()):
         raise DataError("A Bernoulli likelihood needs images in [0, 1]; these are not.")
     encoded = [net.encode(part) for part in x.split(AT_ONCE)]
+    if not isinstance(getattr(encoded[0], "mean", None), Tensor):  # of a tensor it is a method
+        raise ConfigError(
+            f"encode of the net should give posteriors; it gives {type(encoded[0]).__name__}. "
+            'A run is scored by run.score("elbo").'
+        )
     dtype, n = encoded[0].mean.dtype, len(x)
     q = Posterior(
         torch.cat([e.mean for e in encoded], dim=-2).double(),

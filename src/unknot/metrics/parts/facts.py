@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError
+from unknot.metrics.parts.own_settings import check_settings
 
 S = TypeVar("S")
 MEANINGS = {
@@ -312,6 +313,7 @@ def pick_protocol(
                 f"{metric} takes the name of a protocol or its own {names}; "
                 f"got {type(choice).__name__}."
             )
+        check_settings(metric, choice)
         return Protocol(metric, "custom", choice)
     if choice not in protocols:
         raise ConfigError(
