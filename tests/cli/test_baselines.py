@@ -23,6 +23,11 @@ def test_baselines_are_shown_beside_the_scores_of_a_run(unknot, train, tmp_path)
     code, out, err = unknot(*asked)
     assert code == 0
     assert "untrained" in out + err
+    code, out, err = unknot(
+        *asked[:2], "--metrics", "mig,sap", "--baselines", "--protocol", "paper"
+    )
+    assert code == 0
+    assert "No baselines of mig: " in out + err
     code, _, err = unknot(*asked, "--part", "test")
     assert code == 2
     assert "leave --part out" in err

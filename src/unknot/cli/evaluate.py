@@ -131,6 +131,9 @@ def evaluate(
         for wish, floor in floors.items():
             say("Baselines:" if len(requests) == 1 else f"Baselines ({wish}):")
             say(repr(floor))
+            reasons = {n: why for t in floor.tables.values() for n, why in t.skipped.items()}
+            for name in (name for name in reasons if name not in floor.metrics):
+                say(f"No baselines of {name}: {reasons[name]}")
     if refusal:
         raise refusal
 

@@ -1,10 +1,13 @@
 """ELBO, the bound that a VAE is trained on."""
 
 from unknot.metrics.parts.decoding import DecodingSettings, PosteriorSamples, standard_error
+from unknot.metrics.parts.facts import MEANINGS
 from unknot.metrics.parts.scoring import Measured, metric
 
 ONE, EIGHT = DecodingSettings(1), DecodingSettings(8)
-PROTOCOLS = {"study2019": ONE, "paper": ONE, "carbonneau": EIGHT, "kumar": EIGHT, "unknot": EIGHT}
+PROTOCOLS = {
+    name: ONE if name in ("study2019", "study2019_fast", "paper") else EIGHT for name in MEANINGS
+}
 
 
 @metric(
@@ -28,7 +31,7 @@ def elbo(samples: PosteriorSamples, settings: DecodingSettings) -> Measured:  # 
     standard error over images. The prior is standard normal.
 
     Paper: Kingma and Welling 2014, "Auto-encoding variational Bayes", equation 10.
-    Differs: none; ``carbonneau`` and ``kumar`` are ``unknot``, so that one table can have them all.
+    Differs: none; those of other papers are ``unknot``, so that one table can have them all.
     A Gaussian likelihood has variance 1/2, so that the squared error is its loss; its constant is
     counted here, and is not in a training curve. No weight such as a beta enters.
     Note: at most 0 for binary images; densities of other images may exceed 1.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from unknot.core.posterior import Posterior
-from unknot.metrics.parts.facts import RowSettings
+from unknot.metrics.parts.facts import MEANINGS, RowSettings
 from unknot.metrics.parts.rows import Rows
 from unknot.metrics.parts.scoring import Measured, metric
 
@@ -17,7 +17,7 @@ class Settings(RowSettings):
     version: int = 1
 
 
-PROTOCOLS = {name: Settings() for name in ("study2019", "paper", "carbonneau", "kumar", "unknot")}
+PROTOCOLS = {name: Settings() for name in MEANINGS}
 
 
 @metric(
