@@ -10,6 +10,7 @@ from report.study_pages import Page
 from unknot.report.study import chance
 from unknot.report.study import page as study_page
 from unknot.report.study.chance import chance_levels
+from unknot.report.study.references import reference_levels
 from unknot.report.study.source import read
 
 
@@ -120,3 +121,20 @@ def test_pages_without_labels_have_no_word_of_factors(tmp_path):
         assert word not in text, text[text.find(word) - 80 : text.find(word) + 80]
     files = {path.name for path in (tmp_path / "page" / "figures").iterdir()}
     assert not [name for name in files if "factors" in name or "distances" in name]
+
+
+def test_codes_that_nobody_trained_stand_below_the_models(tmp_path, cache):
+    grid = np.stack(np.divmod(np.arange(16), 4), 1)
+    path = images(tmp_path, factors=grid, names=np.array(["x", "y"]))
+    made = small_study.train(tmp_path / "study", path, seeds="[0]", steps=10)
+    results, said = read(made.path).results, []
+    (levels,) = reference_levels(made, results, said.append).values()
+    scores = {level.name: level.values["mig"] for level in levels}
+    assert {"the factors themselves", "pixels", "untrained network"} <= set(scores)
+    assert scores["the factors themselves"] == max(scores.values())
+    assert said[0] == "measuring the factors themselves"
+    again = []
+    (kept,) = reference_levels(made, results, again.append).values()
+    assert ([b.values for b in kept], again) == ([b.values for b in levels], []), "from the cache"
+    page = page_of(made, tmp_path / "page")
+    assert "untrained network" in page.text

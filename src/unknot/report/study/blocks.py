@@ -56,12 +56,14 @@ class Part:
     """Of data without labels what `unknot.report.study.without_labels` measures."""
     chance: Mapping[str, float] = field(default_factory=dict)
     """What codes that know nothing score."""
+    references: Sequence[Baseline] = ()
+    """What codes score that nobody trained."""
 
     @property
     def levels(self) -> list[Baseline]:
-        """What scores are compared with: baselines, and chance where it is known."""
+        """What scores are compared with: baselines, codes that nobody trained, and chance."""
         chance = [Baseline("chance", self.chance)] if self.chance else []
-        return [*self.baselines, *chance]
+        return [*self.baselines, *self.references, *chance]
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,9 +21,8 @@ from unknot.core.files import read_whole, write_whole
 from unknot.data.parts import cache
 from unknot.metrics.parts.chance import Chance, has_chance_level, measure_chance
 from unknot.metrics.parts.facts import protocols_for
+from unknot.runs.run import Run
 from unknot.studies.study import Study
-
-Levels = Mapping[str, Chance]
 
 
 def with_chance(
@@ -53,10 +52,11 @@ def chance_levels(
     scores = [s for s in results.scores if has_chance_level(s.partition("@")[0])]
     marks: list[list[str]] = [[] for _ in results.table["objective"]]
     by_data: dict[str, dict[str, float]] = {}
-    for data, rows in _same_factors(results.table):
-        space, latents = _factors(study, results.table, rows)
-        if space is None or space.stands_in:
+    for data, rows in same_factors(results.table):
+        run = a_run(study, results.table, rows)
+        if run is None or run.dataset.space.stands_in:
             continue
+        space, latents = run.dataset.space, run.training.context.net.latents
         for score in scores:
             values = numbers(results.table, score)[rows]
             chance = chance_level(score, protocol, space, latents, say)
@@ -69,7 +69,7 @@ def chance_levels(
     return [" ".join(names) for names in marks], by_data
 
 
-def _same_factors(table: Columns) -> Iterator[tuple[str, list[int]]]:
+def same_factors(table: Columns) -> Iterator[tuple[str, list[int]]]:
     """Rows of the runs whose data and number of latents are the same, and the dataset's name."""
     names = [n for n in table if n.partition(".")[0] == "data" or n in ("net", "net.latents")]
     groups: dict[str, list[int]] = {}
@@ -79,16 +79,15 @@ def _same_factors(table: Columns) -> Iterator[tuple[str, list[int]]]:
         yield str(table.get("data", [""])[rows[0]]), rows
 
 
-def _factors(study: Study, table: Columns, rows: list[int]) -> tuple[Space | None, int]:
-    """Factors and latents of a finished run among these; no factors where none can be read."""
+def a_run(study: Study, table: Columns, rows: list[int]) -> Run | None:
+    """A finished run among these rows; None where none can be read."""
     for row in rows:
         if table["status"][row] == "done":
             try:
-                run = study.run(table["id"][row], device="cpu")
+                return study.run(table["id"][row], device="cpu")
             except UnknotError:  # the page lists what is damaged
                 continue
-            return run.dataset.space, run.training.context.net.latents
-    return None, 0
+    return None
 
 
 def chance_level(
@@ -116,31 +115,46 @@ def chance_level(
     if isinstance(space, FactorTable):
         factors.append(hashlib.sha256(space.values.numpy().tobytes()).hexdigest())
     key = repr((metric, protocol, settings, factors, latents, unknot.__version__))
-    try:
-        file = cache.folder() / f"chance-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
-    except RuntimeError:  # a user without a home
-        file = None
-    levels = _read(file)
-    if levels is None:
+
+    def find() -> dict[str, Any]:
         say(f"measuring the chance level of {metric}")
         levels = measure_chance(metric, protocol, space, latents)
-        _write(file, levels)
-    return levels.get(name)
+        return {name: asdict(level) for name, level in levels.items()}
+
+    level = remember("chance", key, find).get(name)
+    return None if level is None else Chance(**level)
 
 
-def _read(file: Path | None) -> Levels | None:
+def remember(kind: str, key: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What was measured once under this key, from the cache where it is there.
+
+    Args:
+        kind: Start of the name of its file.
+        key: All that decides it.
+        find: Measures it.
+    """
     try:
-        facts = parse_json(read_whole(file)) if file else None
-        return None if facts is None else {k: Chance(**v) for k, v in facts.items()}
-    except (OSError, ValueError, TypeError, AttributeError, UnknotError):
+        file = cache.folder() / f"{kind}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
+    except RuntimeError:  # a user without a home
+        return find()
+    record = _read(file)
+    if record is None:
+        record = find()
+        _write(file, record)
+    return record
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    try:
+        record = parse_json(read_whole(file))
+    except (OSError, ValueError, UnknotError):
         return None
+    return record if isinstance(record, dict) else None
 
 
-def _write(file: Path | None, levels: Levels) -> None:
-    if file is None:
-        return
+def _write(file: Path, record: Mapping[str, Any]) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(file, json.dumps({k: asdict(v) for k, v in levels.items()}).encode())
+        write_whole(file, json.dumps(record).encode())
     except (OSError, WriteError):  # it is measured again next time
         return

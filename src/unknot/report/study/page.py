@@ -20,8 +20,8 @@ from unknot.core.files import inside, write_whole
 from unknot.metrics import reading
 from unknot.report.html import render
 from unknot.report.study import text
+from unknot.report.study.baselines import Baseline, has_baseline
 from unknot.report.study.baselines import baselines as find_baselines
-from unknot.report.study.baselines import has_baseline
 from unknot.report.study.blocks import (
     FIGURES,
     FigureFolder,
@@ -76,10 +76,13 @@ def write_report(
         keep.left_out.append(f"curves: {problem}")
     study = source.study
     results, chance = source.results, dict[str, dict[str, float]]()
+    references = dict[str, list[Baseline]]()
     if study:  # a table needs no torch
         from unknot.report.study.chance import with_chance
+        from unknot.report.study.references import reference_levels
 
         results, chance = with_chance(study, results, say)
+        references = reference_levels(study, results, say)
     counts = text.count_runs(results)
     write_whole(inside(folder, FIGURES, "runs.csv"), csv_text(_records(results.table)).encode())
     several = len(results.by_data) > 1
@@ -88,7 +91,12 @@ def write_report(
         say(f"drawing {data}" if data else "drawing")
         part = _part(source, of_data, file_prefix(results, data), published)
         measured = keep.attempt(f"{part.prefix}without-labels", _unlabelled, study, of_data, say)
-        parts[data] = replace(part, chance=chance.get(data, {}), unlabelled=measured)
+        parts[data] = replace(
+            part,
+            chance=chance.get(data, {}),
+            references=references.get(data, []),
+            unlabelled=measured,
+        )
         pages[data] = {"name": data, "several": several, **_page_of(parts[data], keep)}
     over = over_datasets(Part(results), keep) if several else None
     score = _models_score(results)
