@@ -10,6 +10,7 @@ from unknot.core.posterior import Posterior
 from unknot.report.model.latents import (
     check_member,
     explained_variance,
+    latent_label,
     measure_latents,
     sample_rows,
 )
@@ -97,3 +98,17 @@ def test_a_diverged_member_is_nan_and_leaves_the_others_alone(make_run):
     assert both[0].kl.tolist() == alone[0].kl.tolist()
     assert np.isnan(both[1].kl).all()
     assert not both[1].used.any()
+
+
+@pytest.mark.parametrize(
+    ("sigma", "kl", "text"),
+    [
+        (None, 3.0, "z3  3.00 nats"),
+        (0.2, 0.7423, "z3  σ 0.20  0.74 nats"),
+        (0.0043, 0.0, "z3  σ 0.0043  0.00 nats"),
+        (12.0, 1e12, "z3  σ 12.00  1e12 nats"),
+    ],
+)
+def test_a_latent_is_written_alike_in_all_figures(sigma, kl, text):
+    assert latent_label(3, kl, sigma) == text
+    assert latent_label(3, kl, sigma, apart=", ") == text.replace("  ", ", ")

@@ -17,7 +17,7 @@ from unknot.report.model.columns import (
     measure_columns,
     reconstruct_rows,
 )
-from unknot.report.model.latents import Latents, check_member
+from unknot.report.model.latents import Latents, check_member, latent_label
 from unknot.report.model.traversals import decode, title
 from unknot.report.style import (
     ACCENT,
@@ -67,9 +67,7 @@ def changes_figure(run: Run, latents: Sequence[Latents], member: int = 0) -> Fig
     image = axes.imshow(fills, cmap=SIGNS, vmin=-reach, vmax=reach, aspect="auto")
     names = [shorten(changes.names[c], LONGEST) for c in columns]
     axes.set_xticks(range(len(columns)), names, rotation=60, ha="right", rotation_mode="anchor")
-    axes.set_yticks(
-        range(len(latent.order)), [f"z{z}  {latent.kl[z]:.2f} nats" for z in latent.order]
-    )
+    axes.set_yticks(range(len(latent.order)), [latent_label(z, latent.kl[z]) for z in latent.order])
     axes.tick_params(length=0, labelcolor=INK)
     for label, z in zip(axes.get_yticklabels(), latent.order, strict=True):
         label.set_color(INK if latent.used[z] else MUTED)

@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from unknot.report.model.latents import Latents
+from unknot.report.model.latents import Latents, latent_label
 from unknot.report.style import (
     ACCENT,
     ALARM,
@@ -191,7 +191,7 @@ def factor_figure(latents: Latents, names: Sequence[str]) -> Figure:
             ink = PAPER if share > 0.75 and used else INK if used else MUTED
             axes.text(j, i, text, ha="center", va="center", color=ink)
     axes.set_xticks(range(columns), names)
-    axes.set_yticks(range(rows), [f"z{z}  {latents.kl[z]:.2f} nats" for z in latents.order])
+    axes.set_yticks(range(rows), [latent_label(z, latents.kl[z]) for z in latents.order])
     axes.tick_params(length=0, labelcolor=INK, labeltop=True, labelbottom=False)
     for label, z in zip(axes.get_yticklabels(), latents.order, strict=True):
         label.set_color(INK if latents.used[z] else MUTED)

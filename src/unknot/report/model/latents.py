@@ -1,6 +1,7 @@
 """What the latents of a run do over the data: how much they say, and about what."""
 
 from dataclasses import dataclass
+from typing import SupportsFloat
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from unknot.core import noise
 from unknot.core.border import check_whole
 from unknot.core.factor_table import Space
 from unknot.core.posterior import Posterior
+from unknot.core.text import number
 from unknot.engine.encode import encode
 from unknot.runs.decoding import reconstruction_contrasts
 from unknot.runs.run import Run
@@ -59,6 +61,30 @@ class Latents:
     def used(self) -> Bool[np.ndarray, " z"]:
         """Which latents say something about an image."""
         return self.kl >= UNUSED
+
+
+def latent_label(
+    z: int,
+    kl: SupportsFloat,
+    sigma: SupportsFloat | None = None,
+    *,
+    apart: str = "  ",
+) -> str:
+    """A latent with the σ and the divergence of its posterior, as all figures write it.
+
+    Example:
+        >>> latent_label(3, 1.3456, 0.2)
+        'z3  σ 0.20  1.35 nats'
+    """
+    spread = "" if sigma is None else f"σ {_two_decimals(float(sigma), fine=True)}"
+    return apart.join(filter(None, (f"z{z}", spread, f"{_two_decimals(float(kl))} nats")))
+
+
+def _two_decimals(value: float, *, fine: bool = False) -> str:
+    """As figures have them, but for huge values, and for small ones where they matter."""
+    if abs(value) >= 1e4 or (fine and abs(value) < 0.1):
+        return number(value, 2)
+    return f"{value:.2f}"
 
 
 def sample_rows(run: Run, n: int) -> Int[Tensor, " n"]:

@@ -20,7 +20,7 @@ from unknot.core.registry import nearest
 from unknot.core.text import compact, number, shorten
 from unknot.metrics.parts.columns import correlation
 from unknot.metrics.parts.score import Score
-from unknot.report.model.latents import UNUSED, check_member, few_values, sample_rows
+from unknot.report.model.latents import UNUSED, check_member, few_values, latent_label, sample_rows
 from unknot.report.model.traversals import title
 from unknot.report.style import (
     INK,
@@ -247,7 +247,7 @@ def matrix_figure(matrix: Matrix, *, heading: str) -> Figure:
         {"rotation": 35, "ha": "left", "rotation_mode": "anchor"} if slanted else {}
     )
     axes.set_xticks(range(columns), names, **slant)
-    axes.set_yticks(range(rows), [_label(matrix, z) for z in order])
+    axes.set_yticks(range(rows), [latent_label(z, matrix.kl[z], matrix.sigma[z]) for z in order])
     axes.tick_params(length=0, labelcolor=INK, labeltop=True, labelbottom=False)
     for label, z in zip(axes.get_yticklabels(), order, strict=True):
         label.set_color(INK if matrix.used[z] else MUTED)
@@ -261,10 +261,6 @@ def matrix_figure(matrix: Matrix, *, heading: str) -> Figure:
 
 def _shades(kind: _Kind) -> Colormap:
     return SIGNS if kind.signed else SHARES
-
-
-def _label(matrix: Matrix, z: int) -> str:
-    return f"z{z}  σ {number(matrix.sigma[z], 2)}  {number(matrix.kl[z], 3)} nats"
 
 
 def _cell(value: float) -> str:

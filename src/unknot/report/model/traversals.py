@@ -12,7 +12,7 @@ from torch import Tensor
 
 from unknot.core.factor_table import Space
 from unknot.core.factors import FactorSpace
-from unknot.report.model.latents import Latents
+from unknot.report.model.latents import Latents, latent_label
 from unknot.report.sheet import GAP, MARGIN, Row, enlargement, pixels, sheet, wrap
 from unknot.report.style import INK, MUTED, PAPER, RULE, font
 from unknot.runs.run import Run
@@ -126,13 +126,13 @@ def main_factor(latents: Latents, latent: int, names: Sequence[str]) -> str:
     return f"{names[best]} {shares[best]:.0%}" if shares[best] >= CLEAR else "mixed"
 
 
-def _label(latents: Latents, latent: int) -> str:
-    return f"z{latent}  {latents.kl[latent]:.2f} nats"
-
-
 def latent_lines(latents: Latents, latent: int, names: Sequence[str]) -> tuple[str, ...]:
     """What stands beside the images of a latent: what it says, and the factor it follows."""
-    return tuple(filter(None, (_label(latents, latent), main_factor(latents, latent, names))))
+    return tuple(
+        filter(
+            None, (latent_label(latent, latents.kl[latent]), main_factor(latents, latent, names))
+        )
+    )
 
 
 def traversal_picture(
@@ -157,7 +157,7 @@ def traversal_gif(run: Run, latents: Sequence[Latents], member: int = 0) -> byte
     """All latents moving at once, a panel each, as a smooth endless loop of less than 1 MB."""
     latent = latents[member]
     images = sweep(run, latents, LOOP, members=(member,))[0]
-    labels = [_label(latent, z) for z in latent.order]
+    labels = [latent_label(z, latent.kl[z]) for z in latent.order]
     inks = [INK if latent.used[z] else MUTED for z in latent.order]
     full = enlargement(images)
     for shrink, skip in SMALLER:

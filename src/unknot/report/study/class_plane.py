@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 
 from unknot.core.factor_table import MISSING, FactorTable
-from unknot.report.model.latents import sample_rows
+from unknot.report.model.latents import latent_label, sample_rows
 from unknot.report.study.latents import SAMPLE, Posteriors
 from unknot.report.study.style import DataFigure, legend, panels
 from unknot.report.style import INK, LETTERS, LONGEST_LABEL, PAPER, set_panel, styled, wrap
@@ -86,7 +86,7 @@ def class_plane(posteriors: Posteriors, classes: Classes, *, title: str) -> Data
         axes.plot(x, y, "o", color=PAPER, markersize=9, markeredgecolor=INK, markeredgewidth=0.8)
         axes.plot(x, y, "o", color=colors[k], markersize=6, markeredgewidth=0)
     set_panel(axes, "", grid="both", ticks=6)
-    names = [f"z{z}, {posteriors.kl[z]:.2f} nats" for z in two]
+    names = [latent_label(z, posteriors.kl[z], apart=", ") for z in two]
     axes.set_xlabel(names[0])
     axes.set_ylabel(names[1])
     missing = int((classes.values == MISSING).sum())

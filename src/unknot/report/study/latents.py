@@ -10,7 +10,7 @@ from matplotlib.patches import Circle, Ellipse
 
 from unknot.core import noise
 from unknot.core.errors import DataError
-from unknot.report.model.latents import UNUSED, measure_latents, sample_rows
+from unknot.report.model.latents import UNUSED, latent_label, measure_latents, sample_rows
 from unknot.report.study.boxes import density
 from unknot.report.study.style import DataFigure, panels
 from unknot.report.style import (
@@ -125,7 +125,7 @@ def aggregate_histograms(posteriors: Posteriors, *, title: str) -> DataFigure:
         color = ACCENT if posteriors.used[z] else RULE
         axes.bar(middle, heights, width=edges[1] - edges[0], color=color)
         axes.plot(middle, normal, color=ALARM, linewidth=1.2)
-        set_panel(axes, f"z{z}, {posteriors.kl[z]:.2f} nats", grid="x")
+        set_panel(axes, latent_label(z, posteriors.kl[z], apart=", "), grid="x")
         axes.set_yticks([])
         rows += [
             {"latent": f"z{z}", "value": float(v), "density": float(h), "prior": float(p)}
@@ -170,7 +170,7 @@ def posterior_ellipses(posteriors: Posteriors, *, title: str) -> DataFigure:
     _frame(axes, mean, sd, marked)
     # Of very sharp posteriors, ellipses are too small to be seen.
     names = [
-        f"z{z}, {posteriors.kl[z]:.2f} nats, sd {np.median(of_latent):.2g}"
+        f"{latent_label(z, posteriors.kl[z], apart=', ')}, sd {np.median(of_latent):.2g}"
         for z, of_latent in zip(two, sd.T, strict=True)
     ]
     axes.set_xlabel(names[0], color=INK, loc="center")

@@ -8,13 +8,15 @@ import numpy as np
 from unknot.analysis import Results
 from unknot.analysis.effects import Effect, effects, pooled_settings
 from unknot.core.files import file_stem
-from unknot.core.text import setting_label, setting_text
+from unknot.core.text import setting_label, setting_text, shorten
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.style import DataFigure, panels
 from unknot.report.style import ACCENT, INK, MUTED, footnote, set_panel, styled
 
 IN_SIGHT = 4
 """Settings whose figures are in sight; those of others open on request."""
+LONGEST = 16
+"""Letters of a value; of two that have more together, each has a line."""
 TURN = 0.618
 """Of a row's height, from dot to dot: they fill it evenly, however many there are."""
 
@@ -54,8 +56,12 @@ def draw(results: Results, name: str, scores: Sequence[str] | None = None) -> Da
         s: effects(results.table, results.settings, name, s, results.level) for s in names
     }
     values = [effect.value for effect in effects_by_score[names[0]]]
+    reference = setting_text(effects_by_score[names[0]][0].reference)
+    ends = [(shorten(reference, LONGEST), shorten(setting_text(v), LONGEST)) for v in values]
+    long = max(len(a) + len(b) for a, b in ends) > LONGEST
+    labels = [f"{a} →\n{b}" if long else f"{a} → {b}" for a, b in ends]
     figure, all_axes = panels(
-        len(names), size=(2.3, 0.34 * len(values) + 0.75), head=0.75,
+        len(names), size=(2.3, (0.46 if long else 0.34) * len(values) + 0.75), head=0.75,
         title=f"Effect of {setting_label(name)}, in pairs of runs",
     )  # fmt: skip
     for score, axes in zip(names, all_axes, strict=True):
@@ -70,8 +76,7 @@ def draw(results: Results, name: str, scores: Sequence[str] | None = None) -> Da
             axes.hlines(place, effect.low, effect.high, color=INK, linewidth=2, zorder=4)
             axes.plot(effect.mean, place, "D", color=INK, markersize=4, zorder=5)
         axes.set_ylim(len(values) - 0.5, -0.5)
-        reference = setting_text(effects_by_score[score][0].reference)
-        axes.set_yticks(range(len(values)), [f"{reference} → {setting_text(v)}" for v in values])
+        axes.set_yticks(range(len(values)), labels)
         axes.tick_params(axis="y", length=0, labelcolor=INK)
         axes.label_outer()
         set_panel(axes, score, grid="x", ticks=3)

@@ -1,5 +1,6 @@
 """Figure of a study: whether losses, which need no labels, tell runs with good scores."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -8,11 +9,22 @@ from matplotlib.axes import Axes
 
 from unknot.analysis import Results
 from unknot.core.files import file_stem
+from unknot.core.text import shorten
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.figures.correlations import CHANCE, DEEP
 from unknot.report.study.likelihoods import by_likelihood
 from unknot.report.study.style import DataFigure, is_leftmost, panels
-from unknot.report.style import INK, MUTED, PAPER, SIGNS, footnote, show_frame, styled, wrap
+from unknot.report.style import (
+    INK,
+    LETTERS,
+    MUTED,
+    PAPER,
+    SIGNS,
+    footnote,
+    show_frame,
+    styled,
+    wrap,
+)
 
 LOSSES = ("elbo", "recon", "kl")
 FEWEST = 4
@@ -83,14 +95,14 @@ def draw(
         len(parts), most=MOST_ACROSS, size=size, head=0.7,
         title=f"Scores and losses{of_likelihood}, rank correlation × 100",
     )  # fmt: skip
-    lines = []
+    across, lines = int(LETTERS * (size[0] - 0.4)), []
     for (name, part), axes in zip(parts.items(), all_axes, strict=True):
         pairs = part.agreement([*rows, *columns])
         block = (slice(len(rows)), slice(len(rows), None))
         n = pairs.n[block]
         values = np.where(n < FEWEST, np.nan, pairs.spearman[block])
         _draw_map(axes, values, pairs.spearman_p[block])
-        axes.set_title(name)
+        axes.set_title(textwrap.fill(shorten(name, 2 * across), across))
         axes.set_xticks(range(len(columns)), columns, rotation=40, ha="right")
         axes.set_yticks(range(len(rows)), rows if is_leftmost(axes) else [""] * len(rows))
         axes.tick_params(length=0, labelcolor=INK)
