@@ -4,8 +4,9 @@
     python tools/contact_sheet.py --out build/figures figures show-dots
 
 All takes about half an hour on two cores. Each step is a command of ours, or several; a step whose
-folder is there is skipped. ``--again`` draws anew from what was trained. Says which texts of a
-figure overlap or are cut off on a screen of 1280 pixels, and which warnings a user would have seen.
+folder is there is skipped. ``--again`` draws anew from what was trained. Files that cannot be
+passed on have stand-ins in the same layout (`stand_ins.py`). Says which texts of a figure overlap
+or are cut off on a screen of 1280 pixels, and which warnings a user would have seen.
 """
 
 import argparse
@@ -23,9 +24,10 @@ from matplotlib.figure import Figure
 from PIL import Image, ImageDraw
 
 ROOT = Path(__file__).parents[1]
-sys.path += [str(ROOT / "src"), str(ROOT / "tests")]
+sys.path += [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT / "tools")]
 
 from report.text_boxes import text_faults  # noqa: E402
+from stand_ins import cars, chairs, faces, small_grids  # noqa: E402
 
 from unknot.cli.main import app  # noqa: E402
 from unknot.report import style  # noqa: E402
@@ -43,6 +45,12 @@ TRAINED = {
     "run-ada": f"train objective=ada_gvae {SMALL}",
     "run-tvae": f"train objective=tvae {SMALL}",
     "run-table": "train objective=beta_vae steps=400 latents=3 --data {table}",
+    "run-cars": "train data=cars3d objective=beta_vae beta=1 net=conv64 steps=600 batch=32 "
+    "log_every=20 lr=1e-3 --set data.path={cars}",
+    "run-chairs": "train data=chairs3d objective=dip_vae_i net=conv64 steps=600 batch=32 "
+    "log_every=20 lr=1e-3 --set data.path={chairs}",
+    "run-faces": "train data=celeba objective=dip_vae_i preset=kumar_celeba net=conv64 latents=32 "
+    "steps=1000 batch=32 log_every=20 lr=1e-3 --set data.path={faces}",
     # Studies of the documents, short.
     "study-mushom": f"study run mushom2020 {QUICK} --seeds 0..2 --data {{sprites}} "
     "--metrics mig,beta_vae,factor_vae,elbo,kl_per_dimension,recon --score-every 20",
@@ -69,7 +77,7 @@ DRAWN = {
     "figures": "figures",
     **{
         f"show-{name}": f"show {{out}}/run-{name}"
-        for name in ("dots", "seeds", "mdl", "ada", "tvae", "table")
+        for name in ("dots", "seeds", "mdl", "ada", "tvae", "table", "cars", "chairs", "faces")
     },
     "show-factor": "evaluate {out}/run-factor --step all --metrics "
     "kl_per_dimension,active_units,mig,cbd@paper && show {out}/run-factor",
@@ -215,6 +223,8 @@ def main() -> None:
     dots = sprites(out / "dots.npz", shapes=1, scales=1)
     files = (sprites(out / "sprites.npz"), dots, table(out / "table.csv"))
     data = {path.stem: str(path) for path in files}
+    data |= {"cars": str(cars(out)), "chairs": str(chairs(out)), "faces": str(faces(out / "faces"))}
+    small_grids()
     failures = []
     with Watch() as watch, warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
