@@ -92,7 +92,7 @@ CALLS = [
          "sap: Settings.dead should be a number from 0 on; got nan.", "silent"),
     Call(PICK.format("sap", "paper", "'r2', dead=-1.0"), "a number from 0 on; got -1.0", "silent"),
     Call(PICK.format("sap", "paper", "'r2', groups='x'"), "a number or None; got 'x'", "traceback"),
-    Call(PICK.format("sap", "paper", "'r3'"), "has no choice 'r3'; did you mean 'r2'", "silent"),
+    Call(PICK.format("sap", "paper", "'r3'"), "has no choice 'r3'; known: svm", "silent"),
     Call(PICK.format("sap", "paper", "'r2', samples=0"), "from 1 on; got 0", ""),
     Call(PICK.format("mig", "study2019", "unknot.metrics.mig.protocols['study2019'].counting, 'x'"),
          "mig: Settings.normalizer has no choice 'x'; known: factor, code", "traceback"),

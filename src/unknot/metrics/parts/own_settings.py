@@ -76,7 +76,7 @@ def _fault(value: Any, forms: tuple[Any, ...], least: int) -> str:
         if float not in plain and not isinstance(value, Integral):
             return f"should be a whole number; got {value}."
         bottom = least if float not in plain else 0
-        if not (math.isfinite(value) and value >= bottom):
+        if not (math.isfinite(value) and float(value) >= bottom):
             return f"should be {WORDS[numeric[-1]]} from {bottom} on; got {value}."
         return ""
     if names and not numeric and isinstance(value, str):
