@@ -17,7 +17,6 @@ from unknot.analysis.intervals import FEW, LEVEL, describe_coverage
 from unknot.core.csv_files import csv_text
 from unknot.core.errors import DamageError
 from unknot.core.files import inside, write_whole
-from unknot.metrics import reading
 from unknot.report.html import render
 from unknot.report.study import text
 from unknot.report.study.baselines import Baseline, has_baseline
@@ -125,7 +124,8 @@ def write_report(
         study=study,
         toml=toml,
         shared=text.shared_settings(results),
-        readings={s: reading(s) for s in results.scores},
+        readings=text.readings(results.scores),
+        families=text.families_of(results),
         runs=_runs(results, link=study is not None),
         others=results.others,
         left_out=keep.left_out,

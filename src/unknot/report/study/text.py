@@ -1,6 +1,7 @@
 """What a study's page says in sentences: what was run, on what, and what came of it."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,9 @@ from unknot.analysis import Results
 from unknot.analysis.configurations import Columns, has_diverged
 from unknot.core.errors import DamageError
 from unknot.core.text import duration, joined, setting_text, value_text
+from unknot.metrics import reading
+from unknot.metrics.parts.facts import by_property, property_text
+from unknot.objectives.parts.families import FAMILIES, families
 from unknot.studies.study import Study
 
 LONG = 6
@@ -148,3 +152,25 @@ def _listed(table: Columns, name: str, text: str) -> str:
 
 def _plural(word: str, n: int) -> str:
     return word if n == 1 else f"{word}s"
+
+
+def readings(scores: Sequence[str]) -> dict[str, dict[str, str]]:
+    """How to read scores, those that measure the same property under one heading."""
+    metrics = {s: s.partition("@")[0].partition(".")[0] for s in scores if reading(s)}
+    groups = by_property(dict.fromkeys(metrics.values()))
+    return {
+        f"{group[:1].upper()}{group[1:]}: {property_text(group)}": {
+            score: reading(score) for score, metric in metrics.items() if metric in members
+        }
+        for group, members in groups.items()
+    }
+
+
+def families_of(results: Results) -> dict[str, str]:
+    """The objectives that state a family, by what it acts on."""
+    names = dict.fromkeys(c.objective for c in results.objectives)
+    return {
+        f"{family.capitalize()}: {FAMILIES[family]}": ", ".join(members)
+        for family, members in families(names).items()
+        if family != "other"
+    }
