@@ -107,8 +107,9 @@ def test_convolutions_train_the_same_stacked_as_looped(name):
     first, second = looped.advance(0, 3), stacked.advance(0, 3)
     assert first.keys() == second.keys()
     for key in first:
-        # Differences of activations near 1 are exact to 1e-16 at best, however small they are.
-        torch.testing.assert_close(first[key], second[key], rtol=1e-10, atol=1e-16)
+        # Tripod's are differences of activations near 1, exact to 1e-16 at best however small.
+        least = 1e-16 if (name, key) == ("tripod", "hessian") else 0.0
+        torch.testing.assert_close(first[key], second[key], rtol=1e-10, atol=least)
 
 
 def test_the_beta_vae_at_1_is_the_vae_bit_for_bit():
