@@ -5,7 +5,13 @@ import pytest
 from analysis.tables import run, seeds
 
 from unknot.analysis import Results
-from unknot.analysis.claims import claims, informative_scores, question, verdict
+from unknot.analysis.claims import (
+    apart_by_chance,
+    claims,
+    informative_scores,
+    question,
+    verdict,
+)
 
 LOW, HIGH = [0.20, 0.22, 0.21, 0.23, 0.19, 0.22], [0.80, 0.82, 0.81, 0.83, 0.79, 0.82]
 
@@ -60,6 +66,8 @@ def test_few_seeds_are_told_apart_by_ranges_and_no_probability_is_said(n):
     assert f"0.800 to {max(HIGH[:n]):.3f} in {n} seeds" in said.text
     assert "seeds, too few for an interval; next is beta_vae beta 1 with" in said.text
     assert "%" not in said.text
+    studies = {2: 3, 3: 10, 4: 35}[n]
+    assert f"If all 2 were alike, one would be so in 1 of {studies} studies." in said.text
     overlap = of([*LOW[: n - 1], 0.9], HIGH[:n])
     assert not overlap.decided
     assert overlap.text.startswith("The seeds do not show which configuration has the highest mig")
@@ -284,3 +292,16 @@ def test_the_interval_of_a_verdict_ends_at_the_bound_of_the_score():
     high = [0.9, 0.99, 0.999, 0.98, 0.9, 0.999]
     assert "interval 0.911 to 1.012" in of(LOW, high).text
     assert "interval 0.911 to 1.000" in of(LOW, high, bounds={"mig": (0, 1)}).text
+
+
+# Ranges by chance
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (3, 3, 3), (2, 4)])
+def test_how_often_seeds_of_the_same_configuration_come_apart(sizes):
+    generator, apart = np.random.default_rng(0), 0
+    for _ in range(4_000):
+        samples = [generator.normal(size=n) for n in sizes]
+        best = max(samples, key=lambda values: values.min())
+        apart += all(best.min() > other.max() for other in samples if other is not best)
+    assert apart / 4_000 == pytest.approx(apart_by_chance(sizes), abs=0.025)

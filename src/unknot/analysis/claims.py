@@ -6,6 +6,7 @@ fewer seeds it takes ranges that do not overlap, and no probability is mentioned
 nothing.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -157,7 +158,7 @@ def _sentence(results: Results, verdict: Verdict, extreme: str, noun: str, other
     if n >= FEW:
         return _of_interval(results, verdict, f"{extreme} mean {noun}", others)
     most = f"{extreme} {noun}"
-    return _of_range(verdict, most, others) if n > 1 else _of_one_seed(verdict, most)
+    return _of_range(results, verdict, most, others) if n > 1 else _of_one_seed(verdict, most)
 
 
 def _of_one_seed(verdict: Verdict, most: str) -> str:
@@ -167,19 +168,36 @@ def _of_one_seed(verdict: Verdict, most: str) -> str:
     )
 
 
-def _of_range(verdict: Verdict, most: str, others: int) -> str:
+def _of_range(results: Results, verdict: Verdict, most: str, others: int) -> str:
     best, score = verdict.best, verdict.score
     if verdict.decided:
+        sizes = [len(c.sample(score).values) for c in _sound(results, score)]
         return (
             f"{best.label} has the {most} in every seed: {_range(best, score)} in "
             f"{len(best.sample(score).values)} seeds, too few for an interval; next is "
-            f"{verdict.second.label} with {_range(verdict.second, score)}."
+            f"{verdict.second.label} with {_range(verdict.second, score)}. If all "
+            f"{len(sizes):,} were alike, one would be so in 1 of {1 / apart_by_chance(sizes):,.0f} studies."
         )
     rivals = _names(verdict.rivals, lambda c: f"{c.label} ({_range(c, score)})", others)
     return (
         f"The seeds do not show which configuration has the {most}: {best.label} "
         f"({_range(best, score)}) overlaps with {rivals}."
     )
+
+
+def apart_by_chance(sizes: Sequence[int]) -> float:
+    """How likely one of several configurations that are alike is above all others in every seed.
+
+    All orders of the seeds are equally likely then.
+
+    Args:
+        sizes: Seeds of each.
+
+    Example:
+        >>> [round(apart_by_chance([n, n]), 3) for n in (2, 3, 4)]
+        [0.333, 0.1, 0.029]
+    """
+    return sum(1 / math.comb(sum(sizes), size) for size in sizes)
 
 
 def _of_interval(results: Results, verdict: Verdict, most: str, others: int) -> str:

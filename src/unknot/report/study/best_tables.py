@@ -81,8 +81,10 @@ def _told_apart(results: Results, score: str) -> Cell:
     result = verdict(results, score)
     if result is None:
         return NOTHING
-    n = len(result.rivals)
-    return text_cell("yes" if result.decided else f"no: {n} may be as good")
+    if not result.decided:
+        return text_cell(f"no: {len(result.rivals)} may be as good")
+    seeds = len(result.best.sample(score).values)
+    return text_cell("yes" if seeds >= FEW else "in every seed")
 
 
 def best_steps(part: Part) -> list[Grid]:
