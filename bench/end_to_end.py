@@ -6,8 +6,8 @@
 Models differ in beta and seed and train in one population, or in several one after the other. Their
 scores are all of `study2019`, with DCI and efficiency, and the page is that of `unknot report`. The
 study has a fresh process with one worker, and so has the page; seconds are by the clock, from the
-start of the first process to the end of the last. `--small` is a study of minutes on a CPU. On a
-machine without a network: ``bench/end_to_end.sh``.
+start of the first process to the end of the last. `--small` is a study of minutes on a CPU, with
+one thread. On a machine without a network: ``bench/end_to_end.sh``.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,7 @@ def study(options: argparse.Namespace) -> None:
 
     from unknot.studies.execute import driver
     from unknot.studies.execute.events import Done, Failed, Progress
+    from unknot.studies.execute.machine import machine
     from unknot.studies.file.study_file import StudyFile
 
     def watch(event: object) -> None:
@@ -103,6 +105,7 @@ def study(options: argparse.Namespace) -> None:
         StudyFile.parse(study_text(options)),
         device=options.device,
         workers=1,
+        machine=partial(machine, threads=1) if options.device == "cpu" else machine,
         on_start=lambda *_: until("plan"),
         watch=watch,
     )

@@ -93,7 +93,7 @@ def draw(found: dict[str, Any]) -> Figure:
     """A panel for each kind of size; the grey line grows as its size does."""
     panels = families(found)
     rows = -(-len(panels) // 2)
-    figure = style.new_figure((9, 2.9 * rows), "Cost against size")
+    figure = style.new_figure((9.0, 2.9 * rows), "Cost against size")
     for number, ((family, device), lines) in enumerate(panels.items(), 1):
         axes = figure.add_subplot(rows, 2, number)
         place = "CPU s" if _is_cpu(device) else f"s, {device}"
