@@ -42,6 +42,11 @@ def mixed():
     ]
 
 
+def infinite():
+    rows = table(["beta_vae", "vae"], [1, 4], 4)
+    return [{**row, "mig": np.inf if row["seed"] == 0 else row["mig"]} for row in rows]
+
+
 TABLES = {
     "one run": lambda: table(["vae"], [1], 1),
     "collapsed": collapsed,
@@ -49,6 +54,9 @@ TABLES = {
     "huge": lambda: table(["beta_vae", "vae"], [1, 1e12], 5, scale=1e12),
     "tiny": lambda: table(["beta_vae", "vae"], [1e-12, 1], 5, scale=1e-12),
     "mixed": mixed,
+    "infinite": infinite,
+    "symbols": lambda: table(["$\\frac{", "<b>a_b%&#^~</b>"], [1, 4], 4, data="$x_{"),
+    "zero and below": lambda: table(["beta_vae"], [-0.5, 0, 1e-9, 4], 4),
 }
 
 
