@@ -172,11 +172,12 @@ def _of_range(results: Results, verdict: Verdict, most: str, others: int) -> str
     best, score = verdict.best, verdict.score
     if verdict.decided:
         sizes = [len(c.sample(score).values) for c in _sound(results, score)]
+        studies = f"{1 / apart_by_chance(sizes):,.0f} studies"
         return (
             f"{best.label} has the {most} in every seed: {_range(best, score)} in "
             f"{len(best.sample(score).values)} seeds, too few for an interval; next is "
-            f"{verdict.second.label} with {_range(verdict.second, score)}. If all "
-            f"{len(sizes):,} were alike, one would be so in 1 of {1 / apart_by_chance(sizes):,.0f} studies."
+            f"{verdict.second.label} with {_range(verdict.second, score)}. If the {len(sizes):,} "
+            f"configurations were alike, one would come out so in 1 of {studies}."
         )
     rivals = _names(verdict.rivals, lambda c: f"{c.label} ({_range(c, score)})", others)
     return (
