@@ -59,8 +59,8 @@ def _picture_paths(path: Path) -> list[Path]:
         seen += len(names)
         if seen >= STRETCH and len(files) < FEWEST * seen:
             raise DataError(
-                f"Among the first {seen:,} files in '{path}' are too few pictures ({len(files):,}); "
-                "name the folder that the pictures are in."
+                f"Among the first {seen:,} files in '{path}' are too few pictures "
+                f"({len(files):,}); name the folder that the pictures are in."
             )
     return files
 

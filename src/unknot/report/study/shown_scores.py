@@ -17,6 +17,8 @@ PROMINENT_PARTS = ("dci.disentanglement", "dci.completeness", "dci.informativene
 NEITHER = "neither high nor low values are better"
 MOST = 12
 """Scores that have figures unless others are asked for."""
+MOST_OBJECTIVES = 500
+"""Of a page; figures of more would take minutes and be many feet high."""
 
 
 def choose_scores(
@@ -29,6 +31,12 @@ def choose_scores(
             "A table needs a column 'objective' that says what each run was trained with; got "
             f"{', '.join(list(table)[:12])}."
         )
+    if (count := len({*table["objective"]})) > MOST_OBJECTIVES:
+        raise DataError(
+            f"The column 'objective' has {count:,} different names; a page shows at most "
+            f"{MOST_OBJECTIVES}. Put what else is in them into columns of their own, or split the "
+            "table."
+        )
     numeric = score_names(table, results.settings)
     present = [name for name in numeric if results.has(name)]
     if scores is not None:
@@ -38,7 +46,8 @@ def choose_scores(
                 f"The column '{wrong[0]}' holds no scores; there are {_some(numeric)}"
             )
     else:
-        scores = _headline(results, [name for name in candidates if name in numeric])
+        known = {*numeric}
+        scores = _headline(results, [name for name in candidates if name in known])
         scores = scores or [name for name in TERMS if name in present]
     if not scores:
         raise ConfigError(f"The table has no scores; its columns are {_some(list(table))}")
@@ -74,24 +83,28 @@ def _has_no_better(column: str) -> bool:
 def _headline(results: Results, names: Sequence[str]) -> list[str]:
     """The scores to show: no parts of others but prominent ones, none twice, none that are not."""
     headline: list[str] = []
+    known = {*names}
     for name in names:
-        wholes = [n for n in names if is_part(name, n)]
+        if len(headline) == MOST:
+            break
+        wholes = [whole for whole in wholes_of(name) if whole in known]
         prominent = not wholes or name.partition("@")[0] in PROMINENT_PARTS
         twice = any(results.table[name] == results.table[n] for n in wholes)
         if results.has(name) and prominent and not twice:
             headline.append(name)
-    return headline[:MOST]
+    return headline
 
 
-def is_part(name: str, whole: str) -> bool:
-    """Whether a column is a part of a score by the same protocol.
+def wholes_of(name: str) -> list[str]:
+    """The columns that a column would be a part of, by the same protocol.
 
     Example:
-        >>> is_part("dci.error@study2019", "dci@study2019"), is_part("dci.error", "dci@study2019")
-        (True, False)
+        >>> wholes_of("dci.error.train@study2019"), wholes_of("dci")
+        (['dci@study2019', 'dci.error@study2019'], [])
     """
-    (part, _, protocol), (score, _, other) = name.partition("@"), whole.partition("@")
-    return protocol == other and part.startswith(f"{score}.")
+    part, separator, protocol = name.partition("@")
+    words = part.split(".")
+    return [".".join(words[:n]) + separator + protocol for n in range(1, len(words))]
 
 
 def _some(names: Sequence[str]) -> str:
