@@ -33,6 +33,8 @@ COMMANDS = [
     bad("study merge {d}/nothing {d}/nothing --out x", "no study", ""),
     bad("study merge {d}/nothing --out x", "two studies or more", ""),
     Bad(("study", "merge", "{d}/nothing", "{d}/nothing", "--out", ""), "an empty text", "words"),
+    bad("study plan {d}/there.zip", "there.zip", "words"),
+    bad("train --batch abc", "valid integer; got abc", ""),
     Bad(("nobody",), "nobody", ""),
     Bad(("[/]",), "[/]", ""),
     Bad((ESC,), "No such command", ""),

@@ -137,3 +137,12 @@ def test_a_population_that_holds_other_models_than_its_study_says_is_refused(hal
     with pytest.raises(DamageError, match="holds other models than the records"):
         merge([halves[0], other], tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
+
+
+@pytest.mark.parametrize("place", ["inner", "populations/inner", "../{}/inner"])
+def test_a_merge_writes_nothing_into_its_studies(halves, place):
+    out = halves[1] / place.format(halves[1].name)
+    before = sorted(halves[1].rglob("*"))
+    with pytest.raises(StoreError, match="which a merge leaves as it is"):
+        merge(halves, out)
+    assert sorted(halves[1].rglob("*")) == before

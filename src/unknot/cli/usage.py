@@ -26,6 +26,9 @@ def explain_refusal(error: Any) -> str:
 def _value(parameter: Any) -> str | None:
     """The word that came for an option, as it was typed."""
     words, options = sys.argv[1:], getattr(parameter, "opts", ())
+    options = [
+        name for name in options if name.startswith("-")
+    ]  # an argument has no word before it
     for place in reversed(range(len(words))):  # of an option that comes twice, the last counts
         option, equals, value = words[place].partition("=")
         if option in options and (equals or place + 1 < len(words)):

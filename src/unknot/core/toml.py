@@ -11,7 +11,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from unknot.core.border import DEEPEST, check_value
 from unknot.core.errors import ConfigError
-from unknot.core.files import open_file
+from unknot.core.files import open_file, unpack_hint
 from unknot.core.text import shown
 
 
@@ -40,7 +40,8 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise ConfigError(f"Could not read {path}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not TOML: {error}.") from error
+        hint = unpack_hint(path)
+        raise ConfigError(f"{path} is not TOML: {error}.{hint}") from error
 
 
 def parse_value(text: str, name: str = "") -> Any:

@@ -57,6 +57,10 @@ def merge(folders: Sequence[Path], out: Path) -> None:
     check_folder(out)
     if out.is_dir() and any(out.iterdir()):
         raise StoreError(f"{out} is not an empty folder; choose another with --out.")
+    if inner := [str(f) for f in folders if out.resolve().is_relative_to(f.resolve())]:
+        raise StoreError(
+            f"{out} is inside {inner[0]}, which a merge leaves as it is; choose another."
+        )
     out = out.resolve() if out.is_dir() else out  # a link to a folder stays one
     with ExitStack() as stack:
         stores = [_open(folder, stack) for folder in folders]

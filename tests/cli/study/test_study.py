@@ -281,3 +281,20 @@ def test_an_unknown_run_and_an_occupied_folder(unknot, made, tmp_path):
     (tmp_path / "mine" / "thesis.tex").write_text("mine")
     code, _, err = unknot("study", "run", made[0], "--out", tmp_path / "mine")
     assert (code, "not an empty folder" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--csv", "-", "--json"), "prints CSV and nothing else"),
+        (("--csv", "-", "--parquet", "a.parquet"), "prints CSV and nothing else"),
+        (("--csv", "a.csv", "--json"), "--json prints the table"),
+        (("--parquet", "-"), "ends in .parquet; got -"),
+        (("--csv", "nothing/../../x/a.csv"), "write nothing/../../x without '..'"),
+    ],
+)
+def test_a_table_is_asked_for_in_one_way(unknot, made, tmp_path, monkeypatch, words, said):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = unknot("study", "table", made[1], *words)
+    assert (code, said in err) == (2, True), err
+    assert [*tmp_path.iterdir()] == []

@@ -47,19 +47,25 @@ def table(
     from unknot.cli.screen import print_json, say
     from unknot.core.csv_files import csv_text
     from unknot.core.errors import ConfigError, StoreError
-    from unknot.core.files import write_whole
+    from unknot.core.files import check_folder, write_whole
     from unknot.studies import export
     from unknot.studies.study import Study
 
-    for path in filter(None, (csv, parquet)):
+    to_screen = str(csv) == "-"
+    if to_screen and (json or parquet):
+        raise ConfigError("--csv - prints CSV and nothing else; leave --json and --parquet out.")
+    if (csv or parquet) and json:
+        raise ConfigError("--json prints the table; leave it out, or --csv and --parquet.")
+    for path in filter(None, (None if to_screen else csv, parquet)):
+        check_folder(path.parent)
         if path.exists() and path.suffix not in TABLES:
             raise StoreError(f"{path} is there already and is no table; choose another name.")
-    if parquet and parquet.suffix in TABLES[:-1]:
+    if parquet and parquet.suffix != TABLES[-1]:
         raise ConfigError(f"The name of a Parquet file ends in .parquet; got {parquet}.")
     source = Study.open(study)
     rows = source.table(dropped=dropped)
     if csv:
-        if str(csv) == "-":
+        if to_screen:
             typer.echo(csv_text(rows), nl=False)
             return
         write_whole(csv, csv_text(rows))
