@@ -11,6 +11,7 @@ from scipy.stats import norm
 from unknot import testing
 from unknot.core.objective import Net, Step
 from unknot.core.posterior import Posterior
+from unknot.losses.geometry import signs
 from unknot.objectives.tripod import PRESETS, Tripod, kernel_tc, on_levels
 
 DOUBLE = torch.float64
@@ -102,3 +103,24 @@ def test_weights_are_those_of_means_over_pixels():
     )
     assert PRESETS["hsu2024_isaac3d"].lambda_tc == pytest.approx(1e-4 * 12288)
     testing.one_value_per_member(Tripod())
+
+
+def test_moves_are_a_share_of_the_spread_of_each_latent():
+    """Of fourth powers, whose second differences tell how far the moves went."""
+    z = torch.tensor([[0.9, 0.1], [-0.4, 0.1], [0.2, 0.1]], dtype=DOUBLE)  # the second is constant
+    net = Net(
+        lambda _: Posterior(z, z),
+        lambda q: q.sum(-1)[..., None, None, None],
+        features=lambda q: (100 * q**4,),
+    )
+    step = Step(torch.zeros(3, 1, 1, 1, dtype=DOUBLE), torch.tensor(3), torch.tensor(4), 9)
+    ours = Tripod(epsilon=0.5).terms(net, step)["hessian"].value.item()
+    q = on_levels(z.tanh(), 12)
+    spread = z.tanh().std(-2, correction=0) + 1e-6
+    draws = signs(step, "signs", 2, 3, 2), step.normal("directions", 2, 3, 2)
+    parts = []
+    for draw in draws:
+        v = 0.5 * spread * draw
+        bent = 100 * ((q + v) ** 4 - 2 * q**4 + (q - v) ** 4)
+        parts.append((((bent[0] - bent[1]) / 2) ** 2).mean().item())
+    assert ours == pytest.approx(parts[0] / (parts[1] + 1e-10), rel=1e-9)
