@@ -2,6 +2,8 @@
 
 import json
 
+import numpy as np
+
 from unknot.runs import evaluate
 
 WORDS = (
@@ -62,3 +64,12 @@ def test_a_run_that_diverged_is_shown_as_one(unknot, tmp_path, monkeypatch):
     code, _, said = unknot("gallery", "vae", "beta_vae", *WORDS, "--lr", 1e25)
     assert code == 0, said
     assert "diverged" in (tmp_path / "gallery" / "index.html").read_text()
+
+
+def test_images_without_labels_have_a_page_without_scores(unknot, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("faces.npz", images=np.arange(30 * 64, dtype=np.uint8).reshape(30, 8, 8))
+    words = ("--data", "faces.npz", *WORDS[2:])
+    code, _, err = unknot("gallery", "vae", *words)
+    assert code == 0, err
+    assert 'id="vae"' in (tmp_path / "gallery" / "index.html").read_text()

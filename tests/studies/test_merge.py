@@ -146,3 +146,12 @@ def test_a_merge_writes_nothing_into_its_studies(halves, place):
     with pytest.raises(StoreError, match="which a merge leaves as it is"):
         merge(halves, out)
     assert sorted(halves[1].rglob("*")) == before
+
+
+@pytest.mark.parametrize("file", ["status.json", "weights.safetensors"])
+def test_a_trained_population_without_one_of_its_files_is_not_merged(halves, tmp_path, file):
+    shutil.copytree(halves[0], tmp_path / "study")
+    next((tmp_path / "study" / "populations").glob(f"*/{file}")).unlink()
+    with pytest.raises(DamageError, match=r"populations/\w+"):
+        merge([tmp_path / "study", halves[1]], tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()

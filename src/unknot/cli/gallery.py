@@ -56,7 +56,10 @@ def gallery(
         if done.status == "diverged":  # which the page says
             continue
         with stderr.status(f"scoring {name}"):
-            (new,) = evaluate.evaluate(done, metrics=("mig", "cbd"), stored=records.read(folder))
+            stored = records.read(folder)
+            (new,) = evaluate.evaluate(  # images without labels have no scores
+                done, metrics=("mig", "cbd"), strict=False, stored=stored
+            )
         records.append(folder, new)
         scores[name] = {record.metric: record.values[record.metric] for record in new}
     for path in write_gallery(runs, out, scores=scores):

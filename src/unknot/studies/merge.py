@@ -19,7 +19,7 @@ from unknot.core import dotted
 from unknot.core.border import parse_json
 from unknot.core.errors import ConfigError, DamageError, StoreError
 from unknot.core.files import atomic_path, check_folder, is_special, write_whole
-from unknot.runs import lock, records
+from unknot.runs import lock, records, status
 from unknot.runs.folder import RunFolder
 from unknot.runs.selection import write_members
 from unknot.studies.database import TEXT
@@ -268,6 +268,11 @@ def _copy(store: Store, members: list[StudyRun], left: list[StudyRun], out: Path
         raise DamageError(
             f"{source / name} {what}. Repair it with `unknot check {store.folder} --repair`, then "
             "merge again."
+        )
+    if members[0].population_status == DONE and not folder.is_trained:
+        raise DamageError(
+            f"{source} is called trained by its study and lacks a file, such as {status.FILE}; see "
+            f"`unknot check {store.folder}`."
         )
     models = [model.get("id") for model in folder.record().get("members", [])]
     if models and models != [run.id for run in members]:
