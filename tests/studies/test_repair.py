@@ -8,12 +8,14 @@ import pytest
 from runs.damage import flip
 from studies.bars import records, run_inline
 from studies.test_foreign_store import DAMAGE
+from typer.testing import CliRunner
 
 import unknot
 from unknot.cli.main import app
 from unknot.core.errors import DamageError, StoreError
 from unknot.report.study import source
 from unknot.studies import export
+from unknot.studies.repair import absent_populations
 from unknot.studies.study import Study
 
 
@@ -134,3 +136,14 @@ def test_every_verb_says_how_lost_records_are_rebuilt(study):
     for read in (Study.open, source.read):
         with pytest.raises(DamageError, match=r"study\.db is missing\. .*unknot check .* --repair"):
             read(study)
+
+
+def test_models_that_were_left_behind_are_said(undisturbed, tmp_path):
+    study = shutil.copytree(undisturbed, tmp_path / "study")
+    assert absent_populations(study) == []
+    key = min(path.name for path in (study / "populations").iterdir())
+    shutil.rmtree(study / "populations" / key)
+    assert absent_populations(study) == [key]
+    done = CliRunner().invoke(app, ["check", str(study)])
+    assert done.exit_code == 0
+    assert f"populations/{key}: trained, says" in " ".join(done.stdout.split())

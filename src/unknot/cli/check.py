@@ -66,7 +66,7 @@ def check(
 
     `unknot check study.zip --rescore 5 --retrain 1`
     """
-    from unknot.cli.screen import print_json, stderr
+    from unknot.cli.screen import print_json, say, stderr
     from unknot.core.errors import ConfigError, StoreError
     from unknot.runs import repair as runs
     from unknot.runs.folder import RunFolder
@@ -96,8 +96,15 @@ def check(
         faults = [
             replace(fault, path=fault.path.relative_to(folder), remedy="") for fault in faults
         ]
+    absent = studies.absent_populations(folder) if is_study else []
     if not json:
         _print_faults(path, faults, left, repair=repair)
+        if absent:
+            more = f" and {len(absent) - 1} more" if len(absent) > 1 else ""
+            say(
+                f"populations/{absent[0]}{more}: trained, says {path / 'study.db'}, and not in the "
+                "folder; the numbers are there and the models are not."
+            )
     if faults and not (repair and all(fault.remedy for fault in faults)):
         if json:
             print_json(_facts(path, faults, left, (), repair=repair))

@@ -41,6 +41,19 @@ def find_faults(
     return [*_of_text(folder, stored), *_of_populations(paths, on_population)]
 
 
+def absent_populations(folder: Path) -> list[str]:
+    """Populations that the records call trained and whose folders are not there.
+
+    That is no damage: who copies a study may leave its models behind.
+    """
+    if rebuild.why(folder):
+        return []
+    store = open_to_read(folder)
+    with closing(store.db):
+        done = [p.key for p in store.populations() if p.status == DONE]
+        return sorted(key for key in done if not store.place(key).is_dir())
+
+
 def repair(folder: Path, faults: list[Fault]) -> str:
     """Mend what can be mended without training; says what is left to do, or nothing.
 
