@@ -11,6 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from unknot.engine.kernels.shape import Shape
+from unknot.engine.kernels.tuned import TUNED
+
 PRECISIONS = ("bf16", "tf32", "float32")
 
 
@@ -91,7 +94,7 @@ def traffic(net, image: tuple[int, int, int], batch: int, item: int) -> list[Tra
             mask = 0.0 if dense else inputs
             input_gradient = 0.0 if first else outputs + weights + mask + inputs
             apart = joint = weight_gradient + input_gradient
-            if not first and not dense and _joins(layer):
+            if not first and not dense and _joins(layer, x, y):
                 joint = 2 * inputs + outputs + 2 * weights
             adam = (6 * 4 + item + (item if item < 4 else 0)) * float(layer.weight.numel())
             name = f"{part} {i + 1}: {_size(x)} → {_size(y)}"
@@ -99,13 +102,13 @@ def traffic(net, image: tuple[int, int, int], batch: int, item: int) -> list[Tra
     return rows
 
 
-def _joins(layer: nn.Module) -> bool:
-    from unknot.engine.kernels.ops import joins
-
+def _joins(layer: nn.Module, x: Tensor, y: Tensor) -> bool:
+    """Whether the engine does in bfloat16, where that was measured."""
     up = isinstance(layer, nn.ConvTranspose2d)
-    small, big = (layer.in_channels, layer.out_channels) if up else (
-        layer.out_channels, layer.in_channels)  # fmt: skip
-    return joins(big, small, up)
+    small, big = (x, y) if up else (y, x)
+    channels, size = (big.shape[1], small.shape[1]), layer.kernel_size[0]
+    name = "joint_up" if up else "joint_down"
+    return Shape(name, small.shape[-2], *channels, size, up) in TUNED["bf16"]
 
 
 def _size(x: Tensor) -> str:
