@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -228,7 +229,7 @@ def rows_of(shape):
     return 64 * (shape.height + (shape.size // 2 - 1 if windows else 0)) ** 2
 
 
-@pytest.mark.parametrize("shape", {s for table in TUNED.values() for s in table}, ids=str)
+@pytest.mark.parametrize("shape", dict.fromkeys(chain(*TUNED.values())), ids=str)
 @pytest.mark.parametrize("precision", TUNED)
 def test_a_lone_model_has_programs_for_all_of_a_gpu(shape, precision, monkeypatch):
     """And 64 members, who fill it anyhow, are cut as they were tuned."""

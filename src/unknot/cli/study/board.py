@@ -153,7 +153,8 @@ class Board:
         parts.append(f"{duration(seconds)} elapsed")
         if pace > 0 and self.share < 1:
             left = sum(m * s for m, s in self.sizes.values()) - self._done()
-            parts.append(f"{pace:,.0f} model steps a second")
+            digits = 1 if pace < 10 else 0
+            parts.append(f"{pace:,.{digits}f} model steps a second")
             parts.append(f"{duration(left / pace)} of training left")
         return ", ".join(parts)
 
