@@ -43,6 +43,7 @@ READS = {
     "report/picture.py": "a picture that it has just drawn",
     "runs/arrays.py": "refuses pipes first",
     "sharing/hub.py": "what it has just written",
+    "studies/gpu_rates.py": "a file of this package",
 }
 """Modules that read bytes, JSON or TOML by other means than `core`, and why."""
 PRINTS = {

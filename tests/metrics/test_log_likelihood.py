@@ -157,7 +157,7 @@ def test_what_the_record_and_the_remarks_say():
         ({"x": X[0]}, ShapeError, r"Expected images \[n, c, h, w\]"),
         ({"x": X[:5]}, DataError, "at least 10 images; got 5"),
         ({"likelihood": "bernoulli"}, DataError, r"images in \[0, 1\]"),
-        ({"protocol": DecodingSettings(0)}, ConfigError, "1 or more posterior samples"),
+        ({"protocol": DecodingSettings(0)}, ConfigError, "should be a whole number from 1 on"),
         ({"net": linear(off=float("nan"))}, DataError, "a diverged model"),
     ],
 )

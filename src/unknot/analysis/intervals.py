@@ -21,7 +21,7 @@ SPARSE = 10
 resampling seeds: that would be too confident."""
 NAN = float("nan")
 LEVEL = 0.95
-Bounds: TypeAlias = tuple[float | None, float | None]
+Bounds: TypeAlias = tuple[int | float | None, int | float | None]
 """The smallest and the largest value that a score can have; None where there is no such."""
 NO_BOUNDS: Bounds = (None, None)
 COVERAGE: dict[str, dict[int, float]] = {

@@ -132,6 +132,10 @@ class CelebA(PublishedImages):
             paths = [members[name] for name in names]
             yield from decode_rows(tree, paths, self._fit, WIDTH, HEIGHT)
 
+    def check_labels(self) -> None:
+        """Read parts and attributes."""
+        self.labels()
+
     def labels(self) -> dict[str, Int64[np.ndarray, " n"]]:
         """Attributes by name, 0 or 1 for each picture of the part.
 
@@ -139,9 +143,9 @@ class CelebA(PublishedImages):
             DataError: Files are missing, damaged or others.
         """
         _, attributes, _ = locate(self)
+        values = self._table(attributes, ATTRIBUTES, header=True)[1][self._rows()]
         with attributes.open(encoding="utf-8") as file:
             names = file.readlines()[1].split()
-        values = self._table(attributes, ATTRIBUTES, header=True)[1][self._rows()]
         return {name: (values[:, i] > 0).astype(np.int64) for i, name in enumerate(names)}
 
     def _rows(self) -> Int64[np.ndarray, " rows"]:

@@ -94,6 +94,10 @@ class Digits(PublishedImages):
                 images = images.repeat(2, axis=2).repeat(2, axis=3)
             yield images
 
+    def check_labels(self) -> None:
+        """Read the digits."""
+        self.labels()
+
     def labels(self) -> UInt8[np.ndarray, " n"]:
         """One number from 0 to 9 for each image.
 

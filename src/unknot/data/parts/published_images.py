@@ -72,8 +72,20 @@ class PublishedImages(PublishedDataset):
             files,
             self.decoding,
             shape,
-            lambda: _count(self.chunks(files), shape[0], on_progress),
+            lambda: _count(self._checked(files), shape[0], on_progress),
         )
+
+    def check_labels(self) -> None:
+        """Read what lies beside the images, where anything does.
+
+        Raises:
+            DataError: It is damaged.
+        """
+
+    def _checked(self, files: list[Path]) -> Chunks:
+        """Images whose labels are whole: nothing is left in the cache of others."""
+        self.check_labels()
+        yield from self.chunks(files)
 
     def load(self) -> FactorDataset:
         """All images, as a memory map.
