@@ -42,7 +42,7 @@ API = {
     "Your own loop": ("Model", "total"),
     "Your own objective": (
         *("Objective", "Net", "Step", "Term", "Posterior", "Hyper"),
-        *("MultiView", "Adversarial", "Batchwise", "Stateful", "ExtraState", "Carry"),
+        *("MultiView", "Adversarial", "Batchwise", "Labelled", "Stateful", "ExtraState", "Carry"),
         *("Calibrated", "Recoding", "Note"),
     ),
     "Optimisers": ("Adam", "AdamW", "Adagrad", "RMSprop", "SGD"),

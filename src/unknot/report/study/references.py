@@ -37,6 +37,15 @@ def reference_levels(
         results: Their scores of codes and factors are measured, but for slow ones.
         say: Told what is being measured.
     """
+    from unknot.engine.device import threads
+
+    with threads(1):
+        return _levels(study, results, say)
+
+
+def _levels(
+    study: Study, results: Results, say: Callable[[str], None]
+) -> dict[str, list[Baseline]]:
     by_data: dict[str, list[Baseline]] = {}
     for data, rows in same_factors(results.table):
         run = None if data in by_data else a_run(study, results.table, rows)
