@@ -53,7 +53,7 @@ COMMANDS = [
             ("no_labels", "has no label beside the names of pictures", "words"),
             ("head_alone", "needs a line with names of labels", ""),
             ("ragged_labels", "has 2 columns and 3 in row 2", ""),
-            ("none", "no such file", "words"),
+            ("none", "; labels of a folder of images come from a table", "words"),
         ]
     ],
     bad("train --data {d}/negative.csv likelihood=poisson", "column 'b' has −2 in row 0", ""),

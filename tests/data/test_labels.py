@@ -96,7 +96,7 @@ def test_bad_labels_are_refused_in_one_line(folder, csv, text, message):
 def test_missing_and_binary_files_are_refused(folder, tmp_path):
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
     for labels, message in (
-        ("none.csv", "Cannot read the table none.csv: "),
+        ("none.csv", "There is no file 'none.csv'; labels of a folder of images come from"),
         (tmp_path / "bytes.csv", "it is not text in UTF-8"),
     ):
         with pytest.raises(DataError, match=message):

@@ -142,6 +142,7 @@ class Images:
                 return label(replace(reading, names=()), labels, self.kinds or ())
             return self._labelled(replace(reading, names=()))
         if path.is_dir():
+            self._check_label_file()
             pictures = folder_pictures(path, self.limit)
             return self._labelled(read_pictures(pictures, options, on_progress))
         with open_array(path, key, self._columns) as opened:
@@ -175,6 +176,14 @@ class Images:
         if self.labels is None or Path(self.labels).expanduser().is_file():
             return ()
         return tuple(filter(None, (name.strip() for name in self.labels.split(","))))
+
+    def _check_label_file(self) -> None:
+        """Refuse labels that are no file, before thousands of pictures are decoded."""
+        if self.labels is not None and not Path(self.labels).expanduser().exists():
+            raise DataError(
+                f"There is no file '{self.labels}'; labels of a folder of images come from a "
+                "table with a row for each, such as labels.csv."
+            )
 
     def _labelled(self, reading: Reading) -> Reading:
         if self.labels is None:
