@@ -75,7 +75,7 @@ def table(found: dict[str, Any]) -> Iterator[str]:
         cells = []
         for what, _, exponent in lines:
             if exponent is not None:
-                cell = f"{what} {exponent:.2f}"
+                cell = f"{what} {_digits(exponent)}"
                 cells.append(f"**{cell}**" if exponent > LINEAR else cell)
         place = "" if _is_cpu(device) else f" ({device})"
         label = f"{found['labels'][family]}{place}"
@@ -84,16 +84,20 @@ def table(found: dict[str, Any]) -> Iterator[str]:
     yield f"\nMeasured {' and '.join(days)}, torch {found['facts']['torch']}."
 
 
+def _digits(exponent: float) -> str:
+    return f"{exponent:.2f}".replace("-", "−")
+
+
 def _is_cpu(device: str) -> bool:
     return device in ("x86_64", "aarch64", "arm64", "AMD64")
 
 
 @style.styled
 def draw(found: dict[str, Any]) -> Figure:
-    """A panel for each kind of size; the grey line grows as its size does."""
+    """A panel for each kind of size; the dotted line grows as its size does."""
     panels = families(found)
     rows = -(-len(panels) // 2)
-    figure = style.new_figure((9.0, 2.9 * rows), "Cost against size")
+    figure = style.new_figure((12.0, 2.6 * rows), "Cost against size")
     for number, ((family, device), lines) in enumerate(panels.items(), 1):
         axes = figure.add_subplot(rows, 2, number)
         place = "CPU s" if _is_cpu(device) else f"s, {device}"
@@ -108,19 +112,22 @@ def _panel(axes: Axes, label: str, unit: str, lines: Sequence[Line]) -> None:
     for what, points, _ in lines[NAMED:][::-1]:
         axes.plot(*zip(*points, strict=True), color=style.RULE, linewidth=0.8, label="_" + what)
     for what, points, exponent in lines[:NAMED]:
-        text = what if exponent is None else f"{what}, {exponent:.2f}"
+        text = what if exponent is None else f"{what}, {_digits(exponent)}"
         axes.plot(*zip(*points, strict=True), marker=".", linewidth=1.2, label=text)
     sizes = [size for _, points, _ in lines for size, _ in points]
     ends = (min(sizes), max(sizes))
     top = max(cost for _, points, _ in lines for _, cost in points)
-    axes.plot(ends, (top * ends[0] / ends[1], top), color=style.MUTED, linestyle=":", linewidth=1)
+    proportional = (top * ends[0] / ends[1], top)
+    axes.plot(
+        ends, proportional, color=style.MUTED, linestyle=":", linewidth=1, label="in proportion"
+    )
     axes.set_ylabel(unit)
     if ends[1] / ends[0] < NARROW:  # powers of ten would be one or two
         axes.set_xticks([*dict.fromkeys(sorted(sizes))], minor=False)
         axes.xaxis.set_major_formatter("{x:,.0f}")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_minor_formatter(NullFormatter())
-    axes.legend(fontsize=style.SMALL)
+    axes.legend(fontsize=style.SMALL, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def made(page: str) -> str:
