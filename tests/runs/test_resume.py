@@ -121,6 +121,21 @@ def test_one_process_trains_in_a_folder_at_a_time(options, tmp_path):
     assert unknot.resume(tmp_path / "run", device="cpu").status == "done"
 
 
+def test_two_that_start_at_once_do_not_take_each_others_files(options, tmp_path):
+    """The second removes no part of a file that the first is about to rename."""
+    spec = unknot.train(**options).spec
+    first, second = RunFolder(tmp_path / "run"), RunFolder(tmp_path / "run")
+    part = tmp_path / "run" / f".{first.spec_file.name}.1.part"
+    with first.lock():
+        part.touch()
+        assert first.leftovers() == [part]
+        with pytest.raises(StoreError, match="Another process is training"):
+            second.claim(spec)
+        assert part.exists()
+    second.claim(spec)
+    assert {file.name for file in second.path.iterdir()} == {".lock", second.spec_file.name}
+
+
 def test_a_resumed_run_takes_the_threads_it_began_with(options, tmp_path):
     """Another number of threads adds in another order."""
     before = torch.get_num_threads()

@@ -145,9 +145,10 @@ class RunFolder:
 
     def claim(self, spec: TrainSpec) -> None:
         """Make the folder and write down what was asked."""
-        self.check_free()
-        self._remove_leftovers()
-        write_whole(self.spec_file, to_toml(spec.table()).encode())
+        self.check_free()  # before a lock is left in a folder of someone else
+        with self.lock():
+            self.check_free()  # another process may have been quicker
+            write_whole(self.spec_file, to_toml(spec.table()).encode())
 
     def abandon(self, *, made: bool) -> None:
         """Give up a folder in which nothing was trained yet, so that it may be used again.
