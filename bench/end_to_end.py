@@ -7,7 +7,7 @@ Models differ in beta and seed and train in one population, or in several one af
 scores are all of `study2019`, with DCI and efficiency, and the page is that of `unknot report`. The
 study has a fresh process with one worker, and so has the page; seconds are by the clock, from the
 start of the first process to the end of the last. `--small` is a study of minutes on a CPU, with
-one thread. On a machine without a network: ``bench/end_to_end.sh``.
+one thread. On a machine without a network: ``bench/bare.sh``.
 """
 
 import argparse
