@@ -60,6 +60,8 @@ def test_collapsed_models_are_counted_and_never_best(tmp_path, monkeypatch):
     assert "beta_vae beta 100,000 has the highest" not in page.text
     assert "Best mean of each score" not in page.text, "of one configuration that can be compared"
     assert "Best of 2 seeds" in page.text, "of the configuration that is sound"
+    both = {f"figures/model-beta_vae{end}-reconstructions.png" for end in ("", "-best")}
+    assert both <= {*page.links}, "its median and its best model"
 
 
 def test_a_page_of_collapsed_models_alone_has_no_best_and_no_order(tmp_path):
