@@ -123,6 +123,8 @@ class Grid:
     title: str = ""
     file: str = ""
     """Name of the CSV file with these numbers."""
+    prose: bool = False
+    """Its cells are sentences, which are broken into lines."""
 
 
 @dataclass(frozen=True)

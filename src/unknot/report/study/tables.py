@@ -168,7 +168,7 @@ def score_remarks(study: Study, results: Results) -> list[Grid]:
         [text_cell(remark), text_cell("do not apply" if missing else ""), text_cell(joined(scores))]
         for (remark, missing), scores in names.items()
     ]
-    table = Grid(["remark", "", "scores"], rows, title="Remarks on scores")
+    table = Grid(["remark", "", "scores"], rows, title="Remarks on scores", prose=True)
     return [without_empty_columns(table)] if rows else []
 
 
