@@ -65,7 +65,7 @@ class Baseline:
         """Images and noise."""
         shape = (*members, self.batch)
         rows = torch.randint(0, len(self.dataset), shape, device=self.device)
-        images = self.dataset.batch(rows.flatten())
+        images = self.dataset.at(rows.flatten())  # `batch` looks at the rows, which waits
         noise = torch.randn(*shape, Conv64().latents, device=self.device)
         return images.reshape(*shape, *self.dataset.shape), noise
 

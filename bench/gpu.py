@@ -176,7 +176,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=520.0, help="seconds for all of it")
     parser.add_argument("--together", type=int, default=12, help="rows that warm up at a time")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--only", default="", help="rows with all these words, such as 'bf16 64'")
+    parser.add_argument("--only", default="", help="rows with all words of a list: 'bf16 64,plain'")
     parser.add_argument("--before", default="", help="command before rows are measured, in a shell")
     parser.add_argument("--after", default="", help="and after them: pause what shares the card")
     parser.add_argument("--tiny", action="store_true", help=argparse.SUPPRESS)  # on a CPU
@@ -185,9 +185,10 @@ def main() -> None:
     if not options.tiny and not torch.cuda.is_available():
         sys.exit("This benchmark needs a CUDA device.")
     wanted = cases((1, 2), ("bf16", "float32")) if options.tiny else cases()
-    words = options.only.split()
+    lists = [words.split() for words in options.only.split(",")]
+    asked = [c for c in wanted if any(set(words) <= set(c.name.split()) for words in lists)]
     # The first row is what the others are compared with.
-    wanted = [c for c in wanted if c == wanted[0] or all(w in c.name.split() for w in words)]
+    wanted = [c for c in wanted if c == wanted[0] or c in asked]
     how = Options(options.tiny, options.seconds, options.before, options.after, {})
     bench = how.bench()
     name = "CPU" if how.tiny else torch.cuda.get_device_name()

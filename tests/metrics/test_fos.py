@@ -44,11 +44,19 @@ def test_the_default_takes_neither_scale_nor_dead_latents_nor_their_number():
     codes = rng.normal(size=(128, 2))
     usual = fos(codes)
     scaled = np.column_stack([codes * [100, 0.01] + 5, np.zeros(128)])
+    assert float(fos(np.column_stack([codes, np.full(128, 0.1)]))) == pytest.approx(float(usual))
     assert float(fos(scaled)) == pytest.approx(float(usual))
     standard = codes / codes.std(0)
     assert float(usual) == pytest.approx(float(fos(standard, protocol="paper")))
     assert float(fos(np.zeros((64, 3)))) == 0
     assert float(fos(codes[:, :1])) == 0
+
+
+def test_rounding_does_not_decide_which_codes_of_a_grid_form_a_batch():
+    codes = np.stack(np.meshgrid(np.arange(6), np.arange(5), np.arange(7)), -1).reshape(-1, 3) / 3
+    usual = fos(codes)
+    for other in (codes.astype("float32"), codes * 3, codes * 1.1):
+        assert float(fos(other)) == pytest.approx(float(usual), abs=1e-6)
 
 
 def test_a_grid_with_all_combinations_is_factorised_however_correlated_it_is():

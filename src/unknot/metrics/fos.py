@@ -79,11 +79,12 @@ def fos(rows: Rows, settings: Settings) -> Measured:
     if len(rows) < settings.batch:
         raise DataError(f"fos needs {settings.batch} rows or more; got {len(rows)}.")
     codes = rows.codes
-    apart = codes - codes.mean(0)
-    std = apart.square().mean(0).sqrt()
-    standard = apart[:, std > 0] / std[std > 0]
-    # Batches are of the same codes in whatever order rows and latents are given.
-    place = standard.square().sum(1).argsort(stable=True)
+    active = codes[:, codes.amax(0) > codes.amin(0)].double()
+    apart = active - active.mean(0)
+    standard = apart / apart.square().mean(0).sqrt()
+    # Batches are of the same codes in whatever order rows and latents are given. Many codes of a
+    # grid lie equally far out: rounding must not decide which of them comes first.
+    place = standard.square().sum(1).mul(1e6).round().argsort(stable=True)
     codes = (standard if settings.scaling == "standard" else codes)[place]
     n, z = codes.shape
     order = noise.permutation(rows.seed, "metric/fos", 0, n, 1 + z).to(codes.device)
