@@ -1,13 +1,15 @@
 """One study from command to page: model-steps a second, and a bar of where the time went.
 
-    PYTHONPATH=src python bench/end_to_end.py [--models 64] [--steps 100000] [--device auto]
-        [--json docs/benchmarks/end_to_end.json]
+    PYTHONPATH=src python bench/end_to_end.py [--models 64] [--members 64] [--steps 100000]
+        [--device auto] [--json docs/benchmarks/end_to_end.json]
 
-Models differ in beta and seed and train in one population, or in several one after the other. Their
-scores are all of `study2019`, with DCI and efficiency, and the page is that of `unknot report`. The
-study has a fresh process with one worker, and so has the page; seconds are by the clock, from the
-start of the first process to the end of the last. `--small` is a study of minutes on a CPU, with
-one thread. On a machine without a network: ``bench/bare.sh``.
+Models differ in beta and seed and train in one population, or in several one after the other. On a
+GPU, populations are scored while others train: the time of both counts as training, and what is
+left of it as scores. Scores are all of `study2019`, with DCI and efficiency, and the page is that
+of `unknot report`. The study has a fresh process with one worker, and so has the page; seconds are
+by the clock, from the start of the first process to the end of the last. The rate of training is
+that of the first population, which nothing is scored beside. `--small` is a study of minutes on a
+CPU, with one thread. On a machine without a network: ``bench/bare.sh``.
 """
 
 import argparse
@@ -18,13 +20,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 SMALL = {
     "models": 4,
+    "members": 4,
     "steps": 500,
     "data": "bars",
     "net": "mlp",
@@ -58,6 +61,7 @@ def study_text(options: argparse.Namespace) -> str:
     return f"""
         name = "end to end"
         seeds = "0..{options.models // 2 - 1}"
+        members = {options.members}
         metrics = {json.dumps(names)}
         protocol = "study2019"
         [train]
@@ -71,47 +75,74 @@ def study_text(options: argparse.Namespace) -> str:
     """
 
 
+class Clock:
+    """Seconds of phases, from what a study says of its populations."""
+
+    def __init__(self, began: float, clock: Callable[[], float] = time.time) -> None:
+        self.clock, self.now = clock, began
+        self.spent = dict.fromkeys(PHASES, 0.0)
+        self.first = dict[str, tuple[int, float]]()
+        """Of each population the first steps that it had done, and when."""
+        self.alone: float | None = None
+        """Steps a second of the first population."""
+        self.training = ""
+        """The population that trains."""
+
+    def until(self, phase: str) -> None:
+        """All seconds since the last call are of a phase."""
+        now = self.clock()
+        self.spent[phase] += now - self.now
+        self.now = now
+
+    def progress(self, key: str, phase: str, done: int, steps: int) -> None:
+        """A population has done some steps, or has some scores."""
+        if phase == "train":
+            self.until("train" if self.training or key in self.first else "start")
+            self.training = key if done < steps else ""
+            began, when = self.first.setdefault(key, (done, self.now))
+            if done == steps and self.alone is None and self.now > when:
+                self.alone = (steps - began) / (self.now - when)
+        else:
+            self.until("train" if self.training else "score")
+
+    def found(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "phases": self.spent,
+            "steps/s of a model": self.alone,
+            "populations": len(self.first),
+        }
+
+
 def study(options: argparse.Namespace) -> None:
     """Run it here and print the seconds of its phases, the first from the start of the process."""
-    now = options.began
-    spent = dict.fromkeys(PHASES, 0.0)
-    first = dict[str, int]()
-    steps = 0
-
-    def until(phase: str) -> None:
-        nonlocal now
-        spent[phase] += time.time() - now
-        now = time.time()
-
     from unknot.studies.execute import driver
     from unknot.studies.execute.events import Done, Failed, Progress
     from unknot.studies.execute.machine import machine
     from unknot.studies.file.study_file import StudyFile
 
+    clock = Clock(options.began)
+    parsed = StudyFile.parse(study_text(options))
+
     def watch(event: object) -> None:
-        nonlocal steps
         if isinstance(event, Failed):
             sys.exit(event.error)
-        if isinstance(event, Progress) and event.phase == "train":
-            until("train" if event.key in first else "start")
-            first.setdefault(event.key, event.done)
-            if event.done == options.steps:
-                steps += options.steps - first[event.key]
-        elif isinstance(event, Progress | Done):
-            until("score")
+        if isinstance(event, Progress):
+            clock.progress(event.key, event.phase, event.done, options.steps)
+        elif isinstance(event, Done):
+            clock.progress(event.key, "score", 0, options.steps)
 
     driver.run(
         options.folder / "study",
-        StudyFile.parse(study_text(options)),
+        parsed,
         device=options.device,
         workers=1,
         machine=partial(machine, threads=1) if options.device == "cpu" else machine,
-        on_start=lambda *_: until("plan"),
+        on_start=lambda *_: clock.until("plan"),
         watch=watch,
     )
-    until("records")
-    populations = len(first)
-    print(json.dumps({"phases": spent, "timed steps": steps, "populations": populations}))
+    clock.until("records")
+    print(json.dumps(clock.found()))
 
 
 def measured(options: argparse.Namespace) -> dict[str, Any]:
@@ -121,7 +152,7 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
 
     began = time.time()
     words = [sys.executable, __file__, "--child", "--began", str(began), "--folder"]
-    flags = ("models", "steps", "batch", "data", "net", "precision", "device")
+    flags = ("models", "members", "steps", "batch", "data", "net", "precision", "device")
     words += [str(options.folder), *(f"--{name}={getattr(options, name)}" for name in flags)]
     answer = run(words)
     found: dict[str, Any] = json.loads(answer.splitlines()[-1])
@@ -132,9 +163,8 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
     found["phases"]["page"] = end - page
     gpu = options.device != "cpu" and torch.cuda.is_available()
     total, all_steps = end - began, options.models * options.steps
-    training = found["phases"]["train"]
-    timed = found.pop("timed steps") * options.models / found["populations"]
-    rate = timed / training if training else None
+    alone = found.pop("steps/s of a model")
+    rate = alone * min(options.members, options.models) if alone else None
     return {
         **versions(),
         "device": torch.cuda.get_device_name() if gpu else platform.machine(),
@@ -173,8 +203,10 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
     if rate:
         share = found["share of the rate of training"]
         alone = f", {share:.2f} of the {rate:,.0f} of training alone"
+    count = found["populations"]
+    several = f" in {count} populations" if count > 1 else ""
     yield (
-        f"{found['models']} models × {found['steps']:,} steps on {found['device']}, "
+        f"{found['models']} models{several} × {found['steps']:,} steps on {found['device']}, "
         f"{found['date']}, torch {found['torch']}: {found['model-steps/s']:,.0f} model-steps/s "
         f"from command to page{alone}."
     )
@@ -183,6 +215,7 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--models", type=int, default=64)
+    parser.add_argument("--members", type=int, default=64, help="of a population")
     parser.add_argument("--steps", type=int, default=100_000)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--data", default="dsprites")

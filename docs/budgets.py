@@ -28,7 +28,7 @@ def of_preset(name: str, gpus: int = 1) -> Budget:
 
 def preset_lines() -> Iterator[str]:
     """A row for each preset on one GPU."""
-    yield f"| preset | {' | '.join(PRECISIONS)} | of that in bf16, scores |"
+    yield f"| preset | {' | '.join(PRECISIONS)} | of that in bf16, scores after training |"
     yield "|---" * (len(PRECISIONS) + 2) + "|"
     for name in presets.names():
         if name == LEFT_OUT:
@@ -41,7 +41,7 @@ def preset_lines() -> Iterator[str]:
 
 def gpu_lines() -> Iterator[str]:
     """A row for each number of GPUs and precision: hours, and what GPUs do in them."""
-    yield "| GPUs | precision | hours | training | starts | scores | waiting |"
+    yield "| GPUs | precision | hours | training | starts | scores after training | waiting |"
     yield "|---" * 7 + "|"
     for count in GPUS:
         found = of_preset(LARGE, count)

@@ -23,6 +23,7 @@ def test_bars_are_shares_of_all_seconds(script):
     found = {
         "phases": dict(zip(script.PHASES, seconds, strict=True)),
         "seconds": 200.0,
+        "populations": 1,
         "models": 64,
         "steps": 1_000,
         "device": "GPU",
@@ -39,12 +40,28 @@ def test_bars_are_shares_of_all_seconds(script):
     assert "320 model-steps/s from command to page" in lines[-1]
 
 
+def test_scores_beside_training_are_no_time_of_their_own(script):
+    """Two populations: b trains from 30 on, a is scored from 25 to 50, b from 60 to 80."""
+    now = iter([5.0, 10.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 81.0])
+    clock = script.Clock(0.0, lambda: next(now))
+    clock.until("plan")
+    for key, phase, done in [
+        ("a", "train", 10), ("a", "train", 110), ("a", "score", 0), ("b", "train", 10),
+        ("a", "score", 5), ("a", "score", 9), ("b", "train", 110), ("b", "score", 3),
+        ("b", "score", 9),
+    ]:  # fmt: skip
+        clock.progress(key, phase, done, steps=110)
+    clock.until("records")
+    phases = {"plan": 5, "start": 10, "train": 40, "score": 25, "records": 1, "page": 0}
+    assert clock.found() == {"phases": phases, "steps/s of a model": 10, "populations": 2}
+
+
 def test_the_large_one_is_a_population_with_every_score(script, tmp_path):
-    options = argparse.Namespace(models=64, steps=100, batch=64, data="dsprites", net="conv64",
+    options = argparse.Namespace(models=64, members=64, steps=100, batch=64, data="dsprites", net="conv64",
                                  precision="bf16", folder=tmp_path)  # fmt: skip
     made = plan(StudyFile.parse(script.study_text(options)))
     assert {"dci", "efficiency", "mig", "factor_vae"} <= {*made.sweep.metrics}
-    assert [len(shard.runs) for shard in shards(made, members=64)] == [64]
+    assert [len(shard.runs) for shard in shards(made, members=made.sweep.members)] == [64]
     small = argparse.Namespace(**{**vars(options), **script.SMALL})
     assert len(plan(StudyFile.parse(script.study_text(small))).runs) == script.SMALL["models"]
     assert (tmp_path / "bars.npz").exists()

@@ -17,7 +17,7 @@ from unknot.studies.execute.simulation import Job, simulate
 from unknot.studies.gpu_rates import BATCH, GPU, NET, Pace, pace, speed
 from unknot.studies.plan import MOST_ON_A_GPU, Plan, Shard, group_of, members_for
 from unknot.studies.plan import shards as divide
-from unknot.studies.score_costs import MOST, score_cost
+from unknot.studies.score_costs import MOST, ScoreCost, score_cost
 
 PRECISIONS: tuple[Precision, ...] = ("float32", "tf32", "bf16")
 COMPILE = 27.0
@@ -35,6 +35,9 @@ ENCODE = 1.5e6
 """Images a second that a population encodes in float32, of all models together."""
 BUSY = 2.0
 """How much longer a core takes while all the others compute scores, too."""
+MACHINE = 8
+"""GPUs that one machine has at most. There, scores are computed while other populations train; on a
+cluster, each worker scores what it has trained."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Parts:
     training: float
     starts: float
     scores: float
+    """Without those that are computed while others train."""
 
     @property
     def seconds(self) -> float:
@@ -107,22 +111,25 @@ def budget(plan: Plan, gpus: int = 1) -> Budget:
     """
     most = plan.sweep.members or members_for(len(plan.runs), gpus, gpu=True)
     populations = divide(plan, members=most)
+    overlap = gpus <= MACHINE and len(populations) > gpus
     seconds, parts, assumptions = {}, {}, dict[tuple[str, str], None]()
     for precision in PRECISIONS:
-        jobs, training, scores = [], 0.0, 0.0
+        jobs, training = [], 0.0
         for shard in populations:
             spec = plan.configurations[shard.runs[0].configuration]
             shape, images = known_size(spec)
             rate = pace(spec, len(shard.runs), precision, shape)
             assumptions.update(dict.fromkeys(rate.assumptions))
             steps = _training_seconds(plan.configurations, shard, rate)
+            if overlap:  # both use the GPU
+                steps += encoding_seconds(plan, spec, len(shard.runs), images)
             scoring = scoring_seconds(plan, spec, len(shard.runs), images)
-            training, scores = training + steps, scores + scoring
+            training += steps
             kind = f"{len(shard.runs)} {group_of(spec)}"
-            jobs.append(Job(shard.key, kind, COMPILE, AGAIN, steps + scoring))
-        done = simulate(jobs, gpus, start=WORKER)
+            jobs.append(Job(shard.key, kind, COMPILE, AGAIN, steps, scoring))
+        done = simulate(jobs, gpus, start=WORKER, overlap=overlap)
         seconds[precision] = done.seconds
-        parts[precision] = Parts(training, done.starts + WORKER * len(done.busy), scores)
+        parts[precision] = Parts(training, done.starts + WORKER * len(done.busy), done.scores)
     precisions = dict.fromkeys(spec.precision for spec in plan.configurations)
     return Budget(
         seconds=seconds,
@@ -160,18 +167,39 @@ def scoring_seconds(
         encode: Images a second.
         factors: Whether the dataset has factors.
     """
-    sweep = plan.sweep
-    if sweep.metrics == ():
+    if plan.sweep.metrics == ():
         return 0.0
-    latents = getattr(spec.net.settings, "latents", 10)
-    cost = score_cost(
-        sweep.metrics, sweep.protocol, latents=latents, images=images, factors=factors
-    )
+    cost = model_score_cost(plan, spec, images, factors=factors)
     at_work = min(cores, members)
     # Alone, a core is as fast as it was measured.
     slower = 1 + (BUSY - 1) * (at_work / cores)
     once = SCORERS + members * (cost.rows / encode + slower * cost.cpu / at_work)
     return once * (1 + len(spec.kept_steps))
+
+
+def encoding_seconds(
+    plan: Plan,
+    spec: TrainSpec,
+    members: int,
+    images: int,
+    *,
+    encode: float = ENCODE,
+    factors: bool = True,
+) -> float:
+    """Seconds of the GPU in the scoring of a population; arguments as above."""
+    rows = model_score_cost(plan, spec, images, factors=factors).rows
+    return members * rows / encode * (1 + len(spec.kept_steps))
+
+
+def model_score_cost(
+    plan: Plan, spec: TrainSpec, images: int, *, factors: bool = True
+) -> ScoreCost:
+    """What the scores of one model of a study cost, once."""
+    latents = getattr(spec.net.settings, "latents", 10)
+    sweep = plan.sweep
+    return score_cost(
+        sweep.metrics, sweep.protocol, latents=latents, images=images, factors=factors
+    )
 
 
 def known_size(spec: TrainSpec) -> tuple[tuple[int, int, int] | None, int]:

@@ -17,12 +17,11 @@ from unknot.engine.device import threads
 from unknot.engine.encode import encode
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Training
-from unknot.studies.budget import AGAIN, scoring_seconds
+from unknot.studies.budget import AGAIN, encoding_seconds, model_score_cost, scoring_seconds
 from unknot.studies.execute.machine import Machine
 from unknot.studies.execute.score_models import scoring_processes
 from unknot.studies.execute.simulation import Job, simulate
 from unknot.studies.plan import Plan, Shard, group_of
-from unknot.studies.score_costs import score_cost
 
 PATIENCE = 2.0
 """Seconds of steps for each kind; more are not needed to know the order of magnitude."""
@@ -45,7 +44,7 @@ class Estimate:
     """Bytes of a worker, on a GPU of the GPU, at most, while the kinds were measured; 0 where the
     system does not say."""
     scores: float = 0.0
-    """Of all seconds that workers are busy, the share that scores take."""
+    """Of all seconds that workers are busy, the share of scores that no training goes on beside."""
 
     @property
     def text(self) -> str:
@@ -103,18 +102,21 @@ def estimate(plan: Plan, shards: Sequence[Shard], machine: Machine) -> Estimate:
     if not paces:
         return Estimate(math.inf, 0, len(kinds), tuple(problems))
     mean = _mean([*paces.values()])
-    jobs, scores = [], 0.0
+    overlap = machine.gpu and len(shards) > machine.workers
+    jobs, training = [], 0.0
     for shard in shards:
         kind = groups[shard.runs[0].configuration]
         spec, pace = plan.configurations[shard.runs[0].configuration], paces.get(kind, mean)
-        scoring = _scoring(plan, spec, len(shard.runs), pace, machine)
-        scores += scoring
+        scoring, encoding = _scoring(plan, spec, len(shard.runs), pace, machine)
         again = min(AGAIN, pace.start)
-        rest = pace.step * len(shard.runs) * spec.updates + scoring
-        jobs.append(Job(shard.key, f"{len(shard.runs)} {kind}", pace.start, again, rest))
-    done = simulate(jobs, machine.workers)
+        steps = pace.step * len(shard.runs) * spec.updates
+        steps += encoding if overlap else 0.0  # both use the GPU
+        training += steps
+        jobs.append(Job(shard.key, f"{len(shard.runs)} {kind}", pace.start, again, steps, scoring))
+    done = simulate(jobs, machine.workers, overlap=overlap)
     memory = peak_memory(machine.device)
-    share = scores / busy if (busy := sum(done.busy)) else 0.0
+    busy = training + done.starts + done.scores
+    share = done.scores / busy if busy else 0.0
     return Estimate(done.seconds, len(paces), len(kinds), tuple(problems), memory, share)
 
 
@@ -130,27 +132,23 @@ def _mean(paces: Sequence[Pace]) -> Pace:
     )
 
 
-def _scoring(plan: Plan, spec: TrainSpec, members: int, pace: Pace, machine: Machine) -> float:
-    """Seconds of scoring a population: on a GPU side by side, on a CPU one after the other."""
+def _scoring(
+    plan: Plan, spec: TrainSpec, members: int, pace: Pace, machine: Machine
+) -> tuple[float, float]:
+    """Seconds of scoring a population, and of them those that encode.
+
+    On a GPU models are scored side by side, on a CPU one after the other.
+    """
+    images, factors, encode = pace.images, pace.factors, 1 / max(pace.image, 1e-9)
+    encoding = encoding_seconds(plan, spec, members, images, encode=encode, factors=factors)
     if machine.gpu:
-        return scoring_seconds(
-            plan,
-            spec,
-            members,
-            pace.images,
-            cores=max(1, scoring_processes() // machine.workers),
-            encode=1 / max(pace.image, 1e-9),
-            factors=pace.factors,
+        cores = max(1, scoring_processes() // machine.workers)
+        scoring = scoring_seconds(
+            plan, spec, members, images, cores=cores, encode=encode, factors=factors
         )
-    cost = score_cost(
-        plan.sweep.metrics,
-        plan.sweep.protocol,
-        latents=getattr(spec.net.settings, "latents", 10),
-        images=pace.images,
-        factors=pace.factors,
-    )
-    once = cost.cpu + cost.rows * pace.image
-    return members * once * (1 + len(spec.kept_steps))
+        return scoring, encoding
+    cost = model_score_cost(plan, spec, images, factors=factors)
+    return members * cost.cpu * (1 + len(spec.kept_steps)) + encoding, encoding
 
 
 def peak_memory(device: str) -> int:

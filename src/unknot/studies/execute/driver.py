@@ -25,6 +25,7 @@ from unknot.studies.execute.halving import halve
 from unknot.studies.execute.local import local
 from unknot.studies.execute.machine import Machine
 from unknot.studies.execute.machine import machine as this_machine
+from unknot.studies.execute.overlap import overlapped
 from unknot.studies.execute.score_models import scoring_processes
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.needed_files import drop_missing, require_files
@@ -296,15 +297,18 @@ def _perform_all(
     stop: Callable[[], bool],
 ) -> list[str]:
     """Do populations once; gives the keys of halves that are left to do."""
-    # Workers that share this machine's GPU share its cores, too, when they score.
-    share = max(1, scoring_processes() // machine.workers) if machine.gpu and pool is None else None
+    here_on_gpus = machine.gpu and pool is None
+    overlap = here_on_gpus and len(keys) > machine.workers and store.facts()["metrics"] != "[]"
+    # Workers that share this machine's GPU share its cores, too, when they score; who trains
+    # meanwhile has one for itself.
+    share = max(1, scoring_processes() // machine.workers - overlap) if here_on_gpus else None
     tasks = [
         task.from_store(store, key, device=machine.device, threads=machine.threads, processes=share)
         for key in keys
     ]
     _require_objects(table for each in tasks for table in each.configurations)
     here_alone = functools.partial(
-        local,
+        overlapped if overlap else local,
         workers=machine.workers,
         threads=machine.threads,
         devices=machine.devices,

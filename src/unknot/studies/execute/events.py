@@ -128,6 +128,10 @@ class DeathPolicy:
             )
         return Lost(key, how)
 
+    def forget(self, key: str) -> None:
+        """Its worker died for want of what it has now."""
+        self.places.pop(key, None)
+
 
 def _order(place: Place) -> tuple[bool, int]:
     """Scores come after steps."""

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
@@ -72,6 +72,11 @@ class WorkerProcess:
         if self.process.stdin:
             with contextlib.suppress(OSError):  # it died: its listener will say so
                 write(self.process.stdin, fact, data)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it can take a task."""
+        return self.ready and self.task is None
 
     def give(self, task: Task | ScoreTask) -> None:
         """Give it a task."""
@@ -144,23 +149,33 @@ class LocalPool:
 
     def _start(self) -> None:
         while len(self.alive) < min(self.workers, self.left):
-            self.alive.add(WorkerProcess(self.inbox, self.environment, self._idlest_device()))
+            self._start_one(self.alive)
 
-    def _idlest_device(self) -> str | None:
-        busy = collections.Counter(worker.device for worker in self.alive)
+    def _start_one(self, team: set[WorkerProcess]) -> None:
+        """Start a worker, on the device that has the fewest of its team."""
+        worker = WorkerProcess(self.inbox, self.environment, self._idlest_device(team))
+        self.alive.add(worker)
+        team.add(worker)
+
+    def _idlest_device(self, team: Iterable[WorkerProcess]) -> str | None:
+        busy = collections.Counter(worker.device for worker in team)
         return min(self.devices, key=lambda device: busy[device], default=None)
 
     def events(self) -> Iterator[Event]:
         """What becomes of the tasks, until all have come to an end."""
         while self.left:
             self._start()
-            for worker in self.alive:
-                if self.waiting and worker.ready and worker.task is None:
-                    worker.give(self.waiting.popleft())
+            self._give()
             worker, message = self._next_message()
             event = self._on_death(worker) if message is None else self.on_message(worker, *message)
             if event is not None:
                 yield event
+
+    def _give(self) -> None:
+        """Give tasks to those who are idle."""
+        for worker in self.alive:
+            if self.waiting and worker.is_idle:
+                worker.give(self.waiting.popleft())
 
     def _next_message(self) -> tuple[WorkerProcess, Message | None]:
         while True:
@@ -187,10 +202,19 @@ class LocalPool:
                 self.warned.add(fact["text"])
                 return Warned(task.key, fact["text"])
         else:
-            worker.task = None
-            self.left -= 1
-            return end_event(task.key, fact)
+            return self._end(worker, end_event(task.key, fact))
         return None
+
+    def _end(self, worker: WorkerProcess, event: Event) -> Event:
+        """The task of a worker has come to an end."""
+        worker.task = None
+        self.left -= 1
+        return event
+
+    def _put_back(self, worker: WorkerProcess) -> None:
+        """The task of a worker that died is the next to be given."""
+        if worker.task is not None:
+            self.waiting.appendleft(worker.task)
 
     def _on_death(self, worker: WorkerProcess) -> Event | None:
         """A worker is gone, and its task goes to another or is given up."""
@@ -200,13 +224,13 @@ class LocalPool:
         self.workers -= not self.replace_dead
         if worker.task is None:
             self.failed_starts += not worker.ready
-            event = None
+            event: Event | None = None
         else:
             event = self.deaths.died(worker.task.key, how)
             if isinstance(event, Lost):
-                self.waiting.appendleft(worker.task)
+                self._put_back(worker)
             else:
-                self.left -= 1
+                event = self._end(worker, event)
         if self.failed_starts > DEATHS or not self.workers:
             raise NoWorkersError(f"Workers cannot start ({how}).")
         return event

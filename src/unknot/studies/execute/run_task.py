@@ -42,6 +42,20 @@ PATIENCE = 300.0
 dead may be alive, and a file server frees the locks of a dead machine after a minute or two."""
 
 
+def train_population(task: Task, *, tell: ReportProgress, stop: Callable[[], bool]) -> None:
+    """Train a population to its end, into its folder, where that has not been done.
+
+    Args:
+        task: What to do.
+        tell: Called after every few steps.
+        stop: Asked after every few steps.
+    """
+    folder, specs = RunFolder(Path(task.folder)), task.specs()
+    with folder.lock(patience=60.0), threads(task.threads):
+        if folder.damage() or not folder.is_trained:
+            _train(folder, specs, task.device, tell, stop)
+
+
 def run_population_task(
     task: Task,
     *,
@@ -173,6 +187,9 @@ def run_task(
         if isinstance(task, ScoreTask):
             scores = score_remote_model(task, ask=ask, tell=tell, stop=stop)
             return {"event": "scored", "records": [asdict(record) for record in scores]}
+        if task.train_only:
+            train_population(task, tell=tell, stop=stop)
+            return {"event": "trained"}
         return {"event": "done", "outcome": asdict(run_population_task(task, tell=tell, stop=stop))}
     except Stopped:
         raise

@@ -1,6 +1,6 @@
 """A study by the clock of a simulation: the pool of this machine with workers that only wait.
 
-Who gets which population, and when, is decided by `LocalPool`, as in a real run.
+Who gets which population, and when, is decided by `OverlapPool`, as in a real run.
 """
 
 import collections
@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from unknot.studies.execute.local import LocalPool, WorkerProcess
+from unknot.studies.execute.local import WorkerProcess
+from unknot.studies.execute.overlap import OverlapPool, is_scoring
 
 if TYPE_CHECKING:
     from unknot.studies.execute.task import Task
@@ -27,8 +28,12 @@ class Job:
     """Seconds before the first step where the worker has not had the kind before."""
     again: float
     """The same where it has."""
-    rest: float
-    """Seconds from then on."""
+    training: float
+    """Seconds from then on to its last step."""
+    scores: float = 0.0
+    """Seconds of its scores, wherever they are computed."""
+    train_only: bool = False
+    """Whether another worker will score it."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +43,11 @@ class Schedule:
     seconds: float
     """From the start to the end of the last population."""
     busy: tuple[float, ...]
-    """Seconds of work of each worker, the longest first."""
+    """Seconds of work of each worker that trains, the longest first."""
     starts: float
     """Seconds before first steps, of all workers together."""
+    scores: float
+    """Seconds of scores that no training went on beside, of all workers together."""
 
 
 class _Waiting(WorkerProcess):
@@ -54,12 +61,17 @@ class _Waiting(WorkerProcess):
     def give(self, task: Any) -> None:
         """Take a job; say when it ends."""
         job: Job = task
-        start = job.again if job.kind in self.kinds else job.first
-        self.kinds.add(job.kind)
+        seconds = 0.0
+        if job.train_only or not self.pool.overlap:
+            start = job.again if job.kind in self.kinds else job.first
+            self.kinds.add(job.kind)
+            self.pool.starts += start
+            seconds += start + job.training
+        if not job.train_only:
+            seconds += job.scores
         self.task = task
-        self.busy += start + job.rest
-        self.pool.starts += start
-        self.pool.at_work(self, start + job.rest)
+        self.busy += seconds
+        self.pool.at_work(self, seconds)
 
 
 @dataclass(order=True)
@@ -71,21 +83,25 @@ class _End:
     worker: _Waiting = field(compare=False)
 
 
-class _Simulated(LocalPool):
+class _Simulated(OverlapPool):
     """A pool whose workers are not there."""
 
-    def __init__(self, jobs: Sequence[Job], workers: int, start: float) -> None:
+    def __init__(self, jobs: Sequence[Job], workers: int, start: float, *, overlap: bool) -> None:
         super().__init__([], workers=workers, environment={})
         self.waiting, self.left = collections.deque(cast("Sequence[Task]", jobs)), len(jobs)
-        self.now, self.starts = start, 0.0
+        self.overlap = overlap
+        self.now, self.starts, self.scores = start, 0.0, 0.0
         self.ends: list[_End] = []
         self.numbers = itertools.count()
         self.staff: list[_Waiting] = []
+        """Who trains."""
 
-    def _start(self) -> None:
-        while len(self.staff) < min(self.workers, self.left):
-            self.staff.append(_Waiting(self))
-            self.alive.add(self.staff[-1])
+    def _start_one(self, team: set[WorkerProcess]) -> None:
+        worker = _Waiting(self)
+        team.add(worker)
+        self.alive.add(worker)
+        if team is self.trainers:
+            self.staff.append(worker)
 
     def at_work(self, worker: _Waiting, seconds: float) -> None:
         """Note when a worker will be idle again."""
@@ -93,27 +109,41 @@ class _Simulated(LocalPool):
 
     def _next_message(self) -> tuple[WorkerProcess, tuple[dict[str, Any], bytearray]]:
         end = heapq.heappop(self.ends)
+        if self.overlap:
+            scoring = sum(map(is_scoring, self.alive))
+            training = len(self.ends) + 1 - scoring
+            self.scores += (end.seconds - self.now) * min(scoring, self.workers - training)
         self.now = end.seconds
+        job = cast("Any", end.worker.task)
+        if job.train_only:
+            return end.worker, ({"event": "trained"}, bytearray())
+        if not self.overlap:
+            self.scores += job.scores
         return end.worker, ({"event": "scored", "records": []}, bytearray())
 
 
-def simulate(jobs: Sequence[Job], workers: int, *, start: float = 0.0) -> Schedule:
+def simulate(
+    jobs: Sequence[Job], workers: int, *, start: float = 0.0, overlap: bool = False
+) -> Schedule:
     """Give jobs to workers as a study does: in their order, each to the first that is idle.
 
     Args:
         jobs: In the order of the study.
-        workers: The most at a time.
+        workers: The most that train at a time.
         start: Seconds until a worker is there.
+        overlap: Whether others score what they have trained.
 
     Example:
-        >>> a, b = Job("a", "x", 5.0, 1.0, 10.0), Job("b", "x", 5.0, 1.0, 10.0)
+        >>> a, b = Job("a", "x", 5.0, 1.0, 10.0, 4.0), Job("b", "x", 5.0, 1.0, 10.0, 4.0)
         >>> simulate([a, b], 1).seconds, simulate([a, b], 2).seconds
-        (26.0, 15.0)
+        (34.0, 19.0)
+        >>> simulate([a, b], 1, overlap=True).seconds
+        30.0
     """
     if not jobs:
-        return Schedule(0.0, (), 0.0)
-    pool = _Simulated(jobs, workers, start)
+        return Schedule(0.0, (), 0.0, 0.0)
+    pool = _Simulated(jobs, workers, start, overlap=overlap and len(jobs) > workers)
     for _ in pool.events():
         pass
     busy = tuple(sorted((worker.busy for worker in pool.staff), reverse=True))
-    return Schedule(float(pool.now), busy, float(pool.starts))
+    return Schedule(float(pool.now), busy, float(pool.starts), float(pool.scores))

@@ -36,6 +36,8 @@ class Task:
     """Of the CPU; the same for all tasks of a study, since another number gives other bits."""
     processes: int | None = None
     """That score members side by side; when None, one for each core beside a GPU, else one."""
+    train_only: bool = False
+    """Whether another task will score it."""
 
     def json(self) -> str:
         """As one line."""

@@ -8,7 +8,7 @@ Messages are JSON lines; one that names a number of ``bytes`` is followed by the
 | `ready` | it can take a task |
 | `progress`, `warning` | of the task that it is at |
 | `ask`, with bytes | it needs codes of these rows, and waits for them |
-| `done`, `scored`, `failed` | the end of the task |
+| `done`, `trained`, `scored`, `failed` | the end of the task |
 """
 
 import json
