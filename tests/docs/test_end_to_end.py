@@ -57,8 +57,8 @@ def test_scores_beside_training_are_no_time_of_their_own(script):
 
 
 def test_the_large_one_is_a_population_with_every_score(script, tmp_path):
-    options = argparse.Namespace(models=64, members=64, steps=100, batch=64, data="dsprites", net="conv64",
-                                 precision="bf16", folder=tmp_path)  # fmt: skip
+    options = argparse.Namespace(models=64, members=64, steps=100, batch=64, data="dsprites",
+                                 net="conv64", precision="bf16", folder=tmp_path)  # fmt: skip
     made = plan(StudyFile.parse(script.study_text(options)))
     assert {"dci", "efficiency", "mig", "factor_vae"} <= {*made.sweep.metrics}
     assert [len(shard.runs) for shard in shards(made, members=made.sweep.members)] == [64]

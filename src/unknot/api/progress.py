@@ -47,21 +47,22 @@ def bar(
 
 
 @contextmanager
-def reading_bar(*, show: bool = True) -> Iterator[Count]:
-    """A bar while images are read for the first time; none where that is short.
+def reading_bar(unit: str = "images read", *, show: bool = True) -> Iterator[Count]:
+    """A bar while images are read for the first time, or the like; none where that is short.
 
     Args:
+        unit: What is counted.
         show: False shows nothing. Neither is anything shown where output goes to a file.
     """
     if show and in_notebook():
         place = cache(_html_place)  # made with the first picture: a cell keeps an empty one
 
         def draw(done: int, total: int, seconds: float) -> None:
-            place()(_bar_html(done, total, "images read", "", seconds, done))
+            place()(_bar_html(done, total, unit, "", seconds, done))
 
         yield _patiently(draw)
     elif show and sys.stderr.isatty():
-        with _rich_bar("images read") as (progress, task):
+        with _rich_bar(unit) as (progress, task):
             yield _patiently(
                 lambda done, total, _: progress.update(task, completed=done, total=total)
             )

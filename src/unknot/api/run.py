@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from unknot.api.pictures import Pictures
-from unknot.api.progress import bar, say
+from unknot.api.progress import bar, reading_bar, say
 from unknot.api.publishing import Publishing
 from unknot.api.scores import Scores
 from unknot.core.border import check_type, check_whole
@@ -186,16 +186,18 @@ class Run(Pictures, Publishing):
         seed: int,
         interval: float | None,
     ) -> Scores:
-        scores = evaluate.evaluate(
-            self,
-            protocol=protocol,
-            metrics=names,
-            seed=seed,
-            strict=names is not None,
-            part=part,
-            interval=interval,
-        )
-        return Scores(record for records in scores for record in records)
+        with reading_bar("rows encoded") as count:
+            scores = evaluate.evaluate(
+                self,
+                protocol=protocol,
+                metrics=names,
+                seed=seed,
+                strict=names is not None,
+                part=part,
+                interval=interval,
+                on_rows=count,
+            )
+            return Scores(record for records in scores for record in records)
 
 
 def _say_stopped(stopped: Run) -> None:

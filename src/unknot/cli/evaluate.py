@@ -1,6 +1,6 @@
 """``unknot evaluate``: score a run."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -144,20 +144,22 @@ def _scores(
     """The records of one model after the other."""
     from contextlib import closing
 
+    from unknot.cli.score_meter import ScoreMeter
     from unknot.cli.screen import bar
     from unknot.runs import evaluate, records
     from unknot.studies.execute.score_models import score_models, scoring_processes
 
-    models = evaluate.models(training, request)
+    meter = ScoreMeter()
+    models = evaluate.models(training, request, meter.encoded)
     with (
-        bar("score", len(models) * len(request.metrics), "scores") as update,
+        bar("score", len(models) * len(request.metrics), "scores") as meter.update,
         closing(
             score_models(
                 models,
                 request,
                 stored=records.read(run),
                 processes=workers or scoring_processes(),
-                on_score=counter(update),
+                on_score=meter.scored,
             )
         ) as of_models,
     ):
@@ -210,11 +212,6 @@ def _print_scores(all_scores: "list[Record]", protocol: str) -> None:
             skipped.setdefault(reason, []).append(record.metric)
     for reason, without in skipped.items():
         say(f"Skipped {', '.join(dict.fromkeys(without))}: {reason}")
-
-
-def counter(update: Callable[[int, str], None]) -> Callable[[int], None]:
-    """Moves a bar on without a note."""
-    return lambda done: update(done, " ")
 
 
 def steps_to_score(run: Path, text: str | None) -> list[int | str | None]:

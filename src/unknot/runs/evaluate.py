@@ -3,6 +3,7 @@
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -25,6 +26,8 @@ from unknot.runs.records import Record, protocol_record
 from unknot.runs.run import Run
 from unknot.runs.training import Training
 
+OnRows: TypeAlias = Callable[[int, int], None]
+"""Told of rows done, and all rows."""
 PART_ROWS = 20_000
 """Rows of a part that scores look at, at most."""
 NO_INTERVAL = "no interval: halves of the rows would be another score"
@@ -90,6 +93,7 @@ def evaluate(
     stored: Sequence[Record] = (),
     part: str | None = None,
     interval: float | None = None,
+    on_rows: OnRows = lambda _, __: None,
 ) -> Iterator[list[Record]]:
     """Score every member that did not diverge; yields the records of one after the other.
 
@@ -104,10 +108,11 @@ def evaluate(
         stored: Records of this run; a score among them is not computed again.
         part: Score rows of this part of the run's split; all rows when None.
         interval: Level of an interval over rows, for the metrics that can have one.
+        on_rows: Told how many rows are encoded while scores wait for them, and of how many.
     """
     names = model_metrics(part) if metrics is None else metrics
     request = ScoringRequest(names, protocol, seed, strict, part, interval)
-    for model in models(run.training, request):
+    for model in models(run.training, request, on_rows):
         yield [record for record in score(model, request, stored) if record.applies]
 
 
@@ -166,8 +171,16 @@ def compute(model: Model, request: ScoringRequest) -> Iterator[Record]:
             yield record
 
 
-def models(training: Training, request: ScoringRequest) -> list[Model]:
-    """The members of a population that did not diverge."""
+def models(
+    training: Training, request: ScoringRequest, on_rows: OnRows = lambda _, __: None
+) -> list[Model]:
+    """The members of a population that did not diverge.
+
+    Args:
+        training: The population.
+        request: By which they will be scored.
+        on_rows: Told how many rows are encoded while scores wait for them, and of how many.
+    """
     names = [*zip(training.ids, training.seeds, strict=True)]
     if len(training.diverged) == len(names):
         raise DataError("No member can be scored: all of them diverged.")
@@ -180,7 +193,8 @@ def models(training: Training, request: ScoringRequest) -> list[Model]:
         return reconstruction_errors(training, request.seed, part)
 
     def both(index: Tensor) -> Tensor:
-        q = encode(training.population, dataset, index)
+        count = len(index)
+        q = encode(training.population, dataset, index, on_rows=lambda done: on_rows(done, count))
         return torch.cat([q.mean, q.logvar], dim=-1)
 
     # Rows are encoded once for all members; who has one member remembers them itself.
