@@ -5,8 +5,12 @@
 
 Sizes are members of a population, sides of an image, latents, rows of a dataset, and runs of a
 study (the stages of ``bench/load.py``). Costs are CPU seconds of a process with one thread, so that
-whatever else the machine does does not count; on a GPU, where only `members`, `sides` and
-`training` can be measured, they are seconds by the clock. Each is the least of some rounds.
+whatever else the machine does does not count. Each is the least of some rounds.
+
+On a GPU only `members`, `sides` and `training` can be measured, at fewer sizes. There costs are
+seconds by the clock. All processes compile side by side, and then measure one after the other,
+while the others wait; those that are not ready in time are left out. It takes less than five
+minutes.
 
 The exponent is the slope of the logarithm of the cost over that of the size at the large end,
 where what does not grow weighs least: over the last factor of 16, or the last three sizes. A cost
@@ -14,6 +18,7 @@ that is proportional to its size has 1. ``python docs/growth_plot.py`` makes the
 """
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -22,34 +27,18 @@ import resource
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
-import load
-import numpy as np
 import torch
 from gpu import versions
-from populations import bits
+from growth_costs import FAMILIES, OBJECTIVES, Clock, Point, Work, step_of
 
-from unknot.core import registry
-from unknot.core.dataset import FactorDataset
-from unknot.core.errors import UnknotError
-from unknot.core.factors import FactorSpace
-from unknot.core.optim import Adam
-from unknot.core.representation import Representation
-from unknot.data.parts.images import Bytes
-from unknot.engine.context import Context
-from unknot.engine.device import runtime
-from unknot.engine.encode import encode
-from unknot.engine.population import Member, populate
-from unknot.metrics import evaluate, protocols_for
-from unknot.metrics.parts import evaluation
 from unknot.studies.execute.machine import threads_in
 
-Point = tuple[str, int, float]
-"""What was done, at what size, and its cost in seconds."""
 WIDE = 16.0
 """The factor of sizes at the large end that an exponent is taken over."""
 FEWEST = 3
@@ -70,185 +59,12 @@ LABELS = {
     "rows": "rows of a dataset",
     "runs": "runs of a study",
 }
-ON_A_GPU = ("members", "sides", "training")
-
-
-class Clock:
-    """CPU seconds of this process, or seconds by the clock where a GPU does the work."""
-
-    def __init__(self, device: str, rounds: int) -> None:
-        self.device, self.rounds = torch.device(device), rounds
-
-    def now(self) -> float:
-        if self.device.type == "cpu":
-            return time.process_time()
-        torch.cuda.synchronize(self.device)
-        return time.perf_counter()
-
-    def least(self, work: Callable[[], object]) -> float:
-        """Of some rounds; what takes long is done once."""
-        spent = []
-        while len(spent) < self.rounds and sum(spent) < 5:
-            began = self.now()
-            work()
-            spent.append(self.now() - began)
-        return min(spent)
-
-
-def training(
-    clock: Clock, net: str, latents: int, side: int, members: int, objective: str
-) -> Iterator[tuple[str, float]]:
-    """Of one population: to make it, a step, its state, and codes."""
-    gpu = clock.device.type != "cpu"
-    batch = 64 if gpu else 8
-    space = FactorSpace(("row",), (512,), ("nominal",))
-    stored = torch.randint(256, (512, 1, side, side), dtype=torch.uint8)
-    data = bits(512, 1) if side == 64 else FactorDataset("bytes", space, Bytes(stored))
-    data = data.to(clock.device)
-    where = runtime(str(clock.device), "bf16" if gpu else "float32")
-    context = Context(data, registry.get("nets", net)(latents=latents), batch, where)
-    kind = registry.get("objectives", objective)()
-    each = [Member(seed, kind, Adam(lr=1e-4)) for seed in range(members)]
-    began = clock.now()
-    population = populate(context, each)
-    yield "start", clock.now() - began
-    done, steps = 3, 20 if gpu else 1
-    population.advance(0, done)
-
-    def advance() -> None:
-        nonlocal done
-        population.advance(done, steps)
-        done += steps
-
-    yield "step", clock.least(advance) / steps
-    yield "state", clock.least(population.state)
-    yield "codes of 512 images", clock.least(lambda: encode(population, data, torch.arange(512)))
-
-
-def members(clock: Clock, size: int, _: Path) -> Iterator[Point]:
-    for what, seconds in training(clock, "conv64", 10, 64, size, "beta_vae"):
-        yield what, size, seconds
-
-
-def sides(clock: Clock, size: int, _: Path) -> Iterator[Point]:
-    for what, seconds in training(clock, "conv", 10, size, 4, "beta_vae"):
-        yield what, size**2, seconds
-
-
-def training_latents(clock: Clock, size: int, _: Path) -> Iterator[Point]:
-    for objective in ("beta_vae", "beta_tcvae", "dip_vae_ii", "factor_vae"):
-        costs = dict(training(clock, "conv64", size, 64, 4, objective))
-        yield f"step of {objective}", size, costs["step"]
-
-
-def codes_of(space: FactorSpace, index: torch.Tensor, latents: int) -> torch.Tensor:
-    """Codes that follow a factor each, with noise that is a function of the row; others dead."""
-    noise = ((index[:, None] * 7919 + 104_729 * torch.arange(latents)) % 9973) / 9973 - 0.5
-    sizes = torch.tensor(space.sizes)
-    factors = (space.factors(index) - (sizes - 1) / 2) / ((sizes**2 - 1) / 12).sqrt()
-    codes = 0.03 * noise
-    count = min(latents, len(sizes))
-    codes[:, :count] = factors[:, :count] + 10 * codes[:, :count]
-    return codes.float()
-
-
-def scores(clock: Clock, whole: Representation, logvars: Representation) -> Iterator[Point]:
-    """Each metric of codes; those that do not apply are left out."""
-    for name in evaluation.code_metrics():
-        protocol = "unknot" if "unknot" in protocols_for(name) else "study2019"
-        work = partial(evaluate, whole, logvar=logvars, metrics=[name], protocol=protocol)
-        try:
-            yield name, 0, clock.least(work)
-        except UnknotError as error:
-            print(f"{name}: {error}")
-
-
-def latents(clock: Clock, size: int, _: Path) -> Iterator[Point]:
-    space = FactorSpace(("a", "b", "c", "d", "e"), (3, 6, 40, 32, 32), ("ordered",) * 5)
-    codes = codes_of(space, torch.arange(space.size), size)
-    logvars = Representation.whole(space, torch.full_like(codes, -4.0))
-    for what, _, seconds in scores(clock, Representation.whole(space, codes), logvars):
-        yield what, size, seconds
-
-
-def rows(clock: Clock, size: int, folder: Path) -> Iterator[Point]:
-    """A file of images and a table: to read them for the first time and again, a batch of 64, all
-    metrics of so many rows, and a score of all rows as arrays."""
-    import unknot
-
-    file = folder / "images.npy"
-    stored = np.lib.format.open_memmap(file, "w+", np.uint8, (size, 8, 8))
-    for first in range(0, size, 100_000):
-        part = np.arange(first, min(first + 100_000, size))
-        stored[first : first + len(part)] = (part[:, None, None] * np.arange(1, 9)) % 251
-    stored.flush()
-    del stored
-    began = clock.now()
-    data = unknot.dataset(str(file))
-    yield "first reading of images", size, clock.now() - began
-    yield "reading of images", size, clock.least(lambda: unknot.dataset(str(file)))
-    index = torch.randint(size, (64,))
-    yield "100 batches of 64 images", size, clock.least(partial(batches, data, index))
-    file.unlink()
-    if size <= 1_000_000:  # 100 MB as text
-        table = folder / "table.csv"
-        values = np.arange(size)[:, None] * np.arange(1, 11) % 251
-        np.savetxt(table, values, "%d", ",", header=",".join("abcdefghij"), comments="")
-        yield "reading of a CSV file", size, clock.least(lambda: unknot.dataset(str(table)))
-        table.unlink()
-    space = FactorSpace(("a", "b", "c"), (10, 10, size // 100), ("ordered",) * 3)
-    yield from ((what, size, seconds) for what, seconds in sampled(clock, space))
-    codes = codes_of(space, torch.arange(size), 6).numpy()
-    factors = space.factors(torch.arange(size)).numpy()
-    factors[:, 2] %= 10  # classes, and not the number of a row
-    if size <= 1_000_000:
-        for name in ("mig", "sap", "modularity", "dcimig", "mcc", "irs", "linearity"):
-            work = partial(evaluate, codes, factors, metrics=[name])
-            yield f"{name} of arrays", size, clock.least(work)
-
-
-def batches(data: FactorDataset, index: torch.Tensor) -> None:
-    for _ in range(100):
-        data.batch(index)
-
-
-def sampled(clock: Clock, space: FactorSpace) -> Iterator[tuple[str, float]]:
-    """Metrics that draw a fixed number of rows, of a grid whose codes are computed when asked for:
-    all that is left to grow is to find the rows."""
-    for name in ("mig", "sap", "modularity", "irs", "beta_vae", "factor_vae"):
-
-        def score(name: str = name) -> None:
-            codes = Representation.lazy(space, 6, lambda index: codes_of(space, index, 6))
-            evaluate(codes, metrics=[name])
-
-        yield f"{name} of a grid", clock.least(score)
-
-
-def runs(clock: Clock, size: int, folder: Path) -> Iterator[Point]:
-    load.write_images(folder / "bars.npz")
-    (folder / "load.toml").write_text(load.study_text(folder / "bars.npz", size))
-    for stage in load.STAGES:
-        if stage is load.browse:
-            continue
-        began = clock.now()
-        what = stage(folder)
-        yield stage.__name__, count_of(size), clock.now() - began
-        print(f"{stage.__name__}: {what}")
-
-
-def count_of(runs: int) -> int:
-    """How many runs that study has."""
-    return max(runs // len(load.OBJECTIVES), 1) * len(load.OBJECTIVES)
-
-
-FAMILIES: dict[str, Callable[[Clock, int, Path], Iterator[Point]]] = {
-    "members": members,
-    "sides": sides,
-    "training": training_latents,
-    "latents": latents,
-    "rows": rows,
-    "runs": runs,
-}
+ON_A_GPU = {"members": (1, 8, 64, 256, 512), "sides": (32, 64, 128), "training": (6, 16, 64)}
+"""What can be measured on a GPU, at sizes that compile side by side on 16 cores."""
+COMPILING = 210.0
+"""Seconds that processes have to get ready on a GPU."""
+MEASURING = 20.0
+"""Seconds that each has then."""
 
 
 def exponent(points: Sequence[tuple[float, float]]) -> float | None:
@@ -267,14 +83,26 @@ def exponent(points: Sequence[tuple[float, float]]) -> float | None:
     return round(statistics.linear_regression(*zip(*logs, strict=True)).slope, 2)
 
 
-def measure(family: str, size: int, device: str, rounds: int, answers) -> None:
+def measure(
+    work: Work, size: int, device: str, rounds: int, answers: Any, wait: Callable[[], object]
+) -> None:
     """One size in a process of its own."""
     torch.set_num_threads(1)
-    clock = Clock(device, rounds)
+    clock = Clock(device, rounds, wait)
     with tempfile.TemporaryDirectory() as folder:
-        for point in FAMILIES[family](clock, size, Path(folder)):
+        for point in work(clock, size, Path(folder)):
             answers.put(point)
     answers.put(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+
+
+def nothing() -> None:
+    """What a process waits for that has a core to itself."""
+
+
+def rows_of(family: str, points: Iterable[Point], peak: float) -> Iterator[dict]:
+    for what, count, seconds in points:
+        row = {"what": what, "size": count, "seconds": seconds, "peak MB": peak}
+        yield {"family": family, **row}
 
 
 def family_rows(family: str, sizes: Sequence[int], device: str, rounds: int) -> Iterator[dict]:
@@ -282,24 +110,79 @@ def family_rows(family: str, sizes: Sequence[int], device: str, rounds: int) -> 
     context = get_context("spawn")
     for size in sizes:
         answers = context.SimpleQueue()
-        process = context.Process(target=measure, args=(family, size, device, rounds, answers))
+        words = (FAMILIES[family], size, device, rounds, answers, nothing)
+        process = context.Process(target=measure, args=words)
         process.start()
-        points: list[Point] = []
-        while process.is_alive() or not answers.empty():
-            if answers.empty():
-                time.sleep(0.05)
-                continue
-            found = answers.get()
-            if isinstance(found, tuple):
-                points.append(found)
-                continue
-            for what, count, seconds in points:
-                row = {"what": what, "size": count, "seconds": seconds, "peak MB": found}
-                yield {"family": family, **row}
-            points = []
+        yield from received(family, process, answers)
         process.join()
         if process.exitcode:
             print(f"{family} {size}: its process ended with {process.exitcode}")
+
+
+def received(family: str, process: Any, answers: Any, limit: float = math.inf) -> Iterator[dict]:
+    """What a process has measured, when all of it is there."""
+    points: list[Point] = []
+    until = time.monotonic() + limit
+    while (process.is_alive() or not answers.empty()) and time.monotonic() < until:
+        if answers.empty():
+            time.sleep(0.05)
+            continue
+        found = answers.get()
+        if isinstance(found, tuple):
+            points.append(found)
+            continue
+        yield from rows_of(family, points, found)
+        return
+
+
+class Turn:
+    """Tells that a process is ready, and waits until it may go on."""
+
+    def __init__(self, context: Any) -> None:
+        self.ready, self.go = context.Event(), context.Event()
+
+    def __call__(self) -> None:
+        self.ready.set()
+        self.go.wait()
+
+
+def gpu_jobs(families: Iterable[str], most: float) -> Iterator[tuple[str, Work, int]]:
+    """Kinds of size, what each process does, and at which size; largest first, as they compile
+    longest."""
+    for family in families:
+        works = [FAMILIES[family]]
+        if family == "training":
+            works = [partial(step_of, objective) for objective in OBJECTIVES[1:]]
+        for size in sorted(ON_A_GPU[family], reverse=True):
+            if size <= most:
+                yield from ((family, work, size) for work in works)
+
+
+def gpu_rows(jobs: Sequence[tuple[str, Work, int]], device: str, rounds: int) -> Iterator[dict]:
+    """All points: processes compile side by side and measure one after the other."""
+    context = get_context("spawn")
+    started = []
+    for family, work, size in jobs:
+        answers, turn = context.SimpleQueue(), Turn(context)
+        words = (work, size, device, rounds, answers, turn)
+        process = context.Process(target=measure, args=words, daemon=True)
+        process.start()
+        started.append((family, size, process, answers, turn))
+    until = time.monotonic() + COMPILING
+    while time.monotonic() < until and not all(
+        turn.ready.is_set() or not process.is_alive() for _, _, process, _, turn in started
+    ):
+        time.sleep(0.1)
+    for family, size, process, _, turn in started:
+        if not turn.ready.is_set():
+            process.kill()
+            process.join()
+            print(f"{family} {size}: not ready in {COMPILING:.0f} s, or ended")
+    for family, _, process, answers, turn in started:
+        turn.go.set()
+        yield from received(family, process, answers, MEASURING)
+        process.kill()
+        process.join()
 
 
 def main() -> None:
@@ -314,15 +197,24 @@ def main() -> None:
     os.environ.update(threads_in(1))  # of libraries, whose idle threads would count
     name = torch.cuda.get_device_name() if gpu else platform.machine()
     rows_before = json.loads(options.json.read_text())["rows"] if _is_file(options.json) else []
-    for family in options.only.split(","):
-        if gpu and family not in ON_A_GPU:
-            print(f"{family} is measured on a CPU only")
-            continue
+    chosen, most = options.only.split(","), options.most or math.inf
+    if gpu:
+        os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # each process has a core
+        for family in chosen:
+            if family not in ON_A_GPU:
+                print(f"{family} is measured on a CPU only")
+        jobs = [*gpu_jobs([family for family in chosen if family in ON_A_GPU], most)]
+        measured = gpu_rows(jobs, options.device, options.rounds)
+    else:
+        sizes = {family: [s for s in SIZES[family] if s <= most] for family in chosen}
+        measured = itertools.chain.from_iterable(
+            family_rows(family, sizes[family], options.device, options.rounds) for family in chosen
+        )
+    for family, rows_of_family in itertools.groupby(measured, lambda row: row["family"]):
         facts = {**versions(), "device": name, "rounds": options.rounds}
         kept = [r for r in rows_before if (r["family"], r["device"]) != (family, name)]
         new: list[dict] = []
-        sizes = [size for size in SIZES[family] if size <= (options.most or math.inf)]
-        for row in family_rows(family, sizes, options.device, options.rounds):
+        for row in rows_of_family:
             new.append({**row, **{key: facts[key] for key in ("device", "date", "torch")}})
             print(
                 f"{family:9} {row['what']:32} {row['size']:>12,} {row['seconds']:12.5f} s",

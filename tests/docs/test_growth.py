@@ -4,6 +4,7 @@ import importlib
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,32 @@ def test_a_small_study_and_population_are_measured(tmp_path):
         ("members", 1), ("members", 2), ("sides", 32**2),
     }  # fmt: skip
     assert all(row["seconds"] > 0 for row in rows)
+
+
+@pytest.mark.slow
+def test_processes_get_ready_side_by_side_and_measure_in_turn(script, capfd):
+    """As on a GPU: one is ready at once, one never is, and one ends before."""
+    script.exponent_of()
+    growth = importlib.import_module("growth")
+    growth.COMPILING = 20.0
+    jobs = [*growth.gpu_jobs(["members", "sides"], 1)]
+    assert [(family, size) for family, _, size in jobs] == [("members", 1)]
+    works = [(f, growth_work, size) for f, _, size in jobs for growth_work in (waits, sleeps, ends)]
+    rows = [*growth.gpu_rows(works, "cpu", 1)]
+    assert [(row["what"], row["size"], row["seconds"]) for row in rows] == [("waited", 1, 2.0)]
+    assert capfd.readouterr().out.count("not ready in 20 s, or ended") == 2
+
+
+def waits(clock, size, _):
+    clock.wait()
+    yield "waited", size, 2.0
+
+
+def sleeps(clock, size, _):
+    time.sleep(600)
+    yield "slept", size, 1.0
+
+
+def ends(clock, size, _):
+    raise SystemExit(3)
+    yield "ended", size, 1.0

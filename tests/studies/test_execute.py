@@ -200,11 +200,13 @@ def test_tasks_and_outcomes_are_plain_data(undisturbed):
 
 def test_workers_that_share_a_gpu_share_the_cores_when_they_score(images, tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr(driver, "local", lambda tasks, **_: iter(seen.append(tasks) or ()))
+    for name in ("local", "overlapped"):
+        monkeypatch.setattr(driver, name, lambda tasks, **_: iter(seen.append(tasks) or ()))
     monkeypatch.setattr("unknot.studies.execute.score_models.cores", lambda: 16)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     study = StudyFile.parse(study_text(images))
-    for name, workers, processes in (("a", 3, 5), ("b", 20, 1)):
+    # Of 4 populations: beside 3 workers, each leaves a core to who trains.
+    for name, workers, processes in (("a", 3, 4), ("b", 5, 3), ("c", 20, 1)):
         here = Machine("cuda", workers, None)
         driver.run(tmp_path / name, study, machine=lambda *_, here=here, **__: here)
         assert {task.processes for task in seen[-1]} == {processes}
