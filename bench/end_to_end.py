@@ -100,10 +100,12 @@ class Clock:
             self.until("train" if self.training or key in self.first else "start")
             self.training = key if done < steps else ""
             began, when = self.first.setdefault(key, (done, self.now))
-            if done == steps and self.alone is None and self.now > when:
-                self.alone = (steps - began) / (self.now - when)
-        else:
-            self.until("train" if self.training else "score")
+            if len(self.first) == 1 and done > began:
+                self.alone = (done - began) / (self.now - when)
+            return
+        self.until("train" if self.training else "score")
+        if key == self.training:
+            self.training = ""
 
     def found(self) -> dict[str, Any]:
         """As plain values."""

@@ -41,18 +41,18 @@ def test_bars_are_shares_of_all_seconds(script):
 
 
 def test_scores_beside_training_are_no_time_of_their_own(script):
-    """Two populations: b trains from 30 on, a is scored from 25 to 50, b from 60 to 80."""
+    """Two populations: a is scored from 20 to 50, and b, which trains from 30 on, from 70 to 80."""
     now = iter([5.0, 10.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 81.0])
     clock = script.Clock(0.0, lambda: next(now))
     clock.until("plan")
     for key, phase, done in [
         ("a", "train", 10), ("a", "train", 110), ("a", "score", 0), ("b", "train", 10),
-        ("a", "score", 5), ("a", "score", 9), ("b", "train", 110), ("b", "score", 3),
+        ("a", "score", 5), ("a", "score", 9), ("b", "train", 90), ("b", "score", 0),
         ("b", "score", 9),
     ]:  # fmt: skip
         clock.progress(key, phase, done, steps=110)
     clock.until("records")
-    phases = {"plan": 5, "start": 10, "train": 40, "score": 25, "records": 1, "page": 0}
+    phases = {"plan": 5, "start": 10, "train": 50, "score": 15, "records": 1, "page": 0}
     assert clock.found() == {"phases": phases, "steps/s of a model": 10, "populations": 2}
 
 

@@ -157,9 +157,12 @@ def test_members_encoded_together_have_the_scores_they_have_alone(
     """As beside a GPU; the member that has diverged is encoded with the others and not scored."""
     monkeypatch.setattr(tasks, "is_on_cpu", lambda _: False)
     portions, encode = [], evaluate.encode
-    monkeypatch.setattr(
-        evaluate, "encode", lambda p, d, i: portions.append(p.members) or encode(p, d, i)
-    )
+
+    def noted(population, *given, **options):
+        portions.append(population.members)
+        return encode(population, *given, **options)
+
+    monkeypatch.setattr(evaluate, "encode", noted)
     with threadpool_limits(1):
         found = run_population_task(copied("beside", metrics=QUICK, processes=processes)).scores
     assert found == quick

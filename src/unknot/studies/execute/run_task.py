@@ -114,6 +114,7 @@ def _scores(
     def count(scores: int) -> None:
         tell("score", done + scores)
 
+    count(0)
     metrics = model_metrics() if task.metrics is None else task.metrics
     for protocol, names in by_protocol(metrics, task.protocol).items():
         # A score that does not apply to a run is a fact, not the study's end.

@@ -52,7 +52,7 @@ class Worker:
         self.out = out
         self.inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self.stop = threading.Event()
-        self.last_word = 0.0
+        self.last_word, self.phase = 0.0, ""
 
     def listen(self) -> None:
         """Take messages until the input ends; then leave at once."""
@@ -66,9 +66,9 @@ class Worker:
         self.inbox.put(None)
 
     def tell(self, phase: str, done: int) -> None:
-        """Say now and then how far the task is."""
-        if time.monotonic() - self.last_word >= PAUSE:
-            self.last_word = time.monotonic()
+        """Say how far the task is: now and then, and when something else begins."""
+        if phase != self.phase or time.monotonic() - self.last_word >= PAUSE:
+            self.last_word, self.phase = time.monotonic(), phase
             write(self.out, {"event": "progress", "phase": phase, "done": done})
 
     def warn(self, message: Warning | str, kind: type[Warning]) -> None:
