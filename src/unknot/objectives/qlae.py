@@ -40,7 +40,7 @@ class QLAE(Recoding, Stateful):
     authors also clip each entry of the gradient at 1, of the decayed weights alone; N times their
     loss has N times their gradient, so that their limit is `--set optim.clip_value=12288`, here for
     the values too. They train 200,000 steps of 128 images and use twice as many latents as there
-    are factors. Their network (12 convolutions, and a decoder modulated by the code) is not here.
+    are factors, and the network `style64`.
 
     `used` in the log is how many values of a latent the batch takes, on average.
 

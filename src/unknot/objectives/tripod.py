@@ -41,9 +41,9 @@ class Tripod(Recoding, Batchwise):
     disentangled representation learning".
     Equation: The three terms as in the authors' code.
     Differs: Sums for means: N times their loss, of means over N pixels, is ours with
-    $\lambda_1 N$ and $\lambda_2 N$. Layers are all activations of the decoder (`net.features`); the
-    authors take the output of the network that modulates theirs, which is not here, and of its
-    first three blocks. Their expectation is taken over units and images together, a quotient for
+    $\lambda_1 N$ and $\lambda_2 N$. Layers are what a decoder gives as `features`:
+    with the authors' network, `residual64`, the style and its first three blocks as in their code;
+    with a plain one all its activations. Their expectation is taken over units and images together, a quotient for
     each layer; whether the code does so could not be checked, nor whether a gradient goes through
     the deviations, which here it does. The code divides differences by the squared step and adds
     1e-10 to the denominator; here it is added to the variance of differences as they are, since
