@@ -40,14 +40,14 @@ class Tripod(Recoding, Batchwise):
     Paper: Hsu, Hamid, Burns, Finn and Wu 2024, "Tripod: three complementary inductive biases for
     disentangled representation learning".
     Equation: The three terms as in the authors' code.
-    Differs: Sums for means: N times their loss, of means over N pixels, is ours with
-    $\lambda_1 N$ and $\lambda_2 N$. Layers are what a decoder gives as `features`:
-    with the authors' network, `residual64`, the style and its first three blocks as in their code;
-    with a plain one all its activations. Their expectation is taken over units and images together, a quotient for
-    each layer; whether the code does so could not be checked, nor whether a gradient goes through
-    the deviations, which here it does. The code divides differences by the squared step and adds
-    1e-10 to the denominator; here it is added to the variance of differences as they are, since
-    those of a plane are rounding.
+    Differs: Sums for means: N times their loss, of means over N pixels, is ours with $\lambda_1
+    N$ and $\lambda_2 N$. Layers are what a decoder gives as `features`: with the authors'
+    network, `residual64`, the style and its first three blocks as in their code; with a plain
+    one all its activations. Their expectation is taken over units and images together, a
+    quotient for each layer; whether the code does so could not be checked, nor whether a
+    gradient goes through the deviations, which here it does. The code divides differences by
+    the squared step and adds 1e-10 to the denominator; here it is added to the variance of
+    differences as they are, since those of a plane are rounding.
 
     A decoder with ReLUs bends at kinks alone, and differences of `epsilon` see those within reach;
     the authors' decoder is smooth.
