@@ -6,9 +6,11 @@ import subprocess
 import sys
 import time
 from collections import deque
+from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 from processes import children
 from studies.bars import HEARING, kill, records, run_inline, study_text
 
@@ -71,6 +73,15 @@ def test_scores_beside_training_are_those_of_one_after_the_other(images, whole, 
     assert records(tmp_path / "study") == records(whole)
     assert len(started) == 2, "one that trains and one that scores"
     assert [type(event) for event in heard if not isinstance(event, Progress)].count(Done) == 4
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_on_a_gpu_scores_beside_training_are_those_after_it(images, tmp_path):
+    study, card = StudyFile.parse(study_text(images)), Machine("cuda", 1, None)
+    for name, pool in (("beside", None), ("after", partial(local.local, workers=1))):
+        driver.run(tmp_path / name, study, machine=lambda *_, **__: card, pool=pool)
+    assert records(tmp_path / "beside") == records(tmp_path / "after")
 
 
 DIED = None
