@@ -38,7 +38,7 @@ CALLS = [
     Call(f"{RUN}.traverse(latent=0, bases={{0, 1}})", "bases must be a list", "silent"),
     Call(f"{RUN}.plot_matrix(['dci'])", "There is no matrix", "traceback"),
     Call(f"{RUN}.score('mig@')", "There is no protocol ''", "silent"),
-    Call(f"{RUN}.score('mig', part=3)", "There is no part '3'", "traceback"),
+    Call(f"{RUN}.score('mig', part=3)", "part must be a text; got 3", "traceback"),
     Call(f"{RUN}.explorer('x.pdf')", "ends in .html", "silent"),
     Call(f"{RUN}.explorer(3)", "path must be of the type str or Path", "traceback"),
     Call(f"{RUN}.explorer('x.html', other=3)", "other must be of the type Run", "traceback"),

@@ -7,6 +7,7 @@ import time
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
+from bad_inputs.arguments import VALUES
 from bad_inputs.running import evaluate, type_words, words_of
 from unknot.core.errors import UnknotError
 
@@ -119,3 +120,20 @@ def check_generated(text, images):
         check_text(err)
         assert code in (0, 1, 2), err
         assert code == 0 or not Path("run").exists(), "a run that was refused left a folder"
+
+
+def check_argument(name, function, right, argument, value):
+    """A value is taken by an argument, or refused in a line; nothing is written by a refusal."""
+    with tempfile.TemporaryDirectory() as empty, chdir(empty):
+        try:
+            with limited(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+                function(**{**right, argument: VALUES[value]})
+        except UnknotError as error:
+            message = str(error)
+        except Exception as error:
+            raise AssertionError(f"{name}({argument}={value}): {error!r:.200}") from error
+        else:
+            return
+        assert len(message.splitlines()) == 1, message
+        assert "\x1b" not in message, message
+        assert [*Path(empty).iterdir()] == [], f"{name}({argument}={value}) left files"

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 from bad_inputs import CALLS, COMMANDS, write_files
-from bad_inputs.checks import check_call, check_command, check_generated
+from bad_inputs.arguments import VALUES, arguments
+from bad_inputs.checks import check_argument, check_call, check_command, check_generated
 from bad_inputs.generated import SETTINGS
 
 import unknot as library
@@ -41,6 +42,12 @@ def test_a_bad_call_raises_one_line(run, row):
 def test_settings_with_values_of_another_kind_get_one_line(tiny):
     for text in random.Random(5).sample(SETTINGS, 40):
         check_generated(text, tiny)
+
+
+def test_arguments_of_another_type_get_one_line(run):
+    for case in arguments(run):
+        for value in VALUES:
+            check_argument(*case, value)
 
 
 @pytest.mark.parametrize("seeds", [np.int64(3), np.array([3, 4]), (np.int32(1),), range(2)])

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 
 from unknot.analysis.plain_table import PlainTable, columns, numbers, numeric
 from unknot.core.errors import ConfigError
+from unknot.core.typed import typed
 
 FEWEST = 3
 """Two models always agree or disagree completely."""
@@ -40,6 +41,7 @@ class ScoreAgreement:
         return "\n".join([*lines, *self.remarks])
 
 
+@typed("scores")
 def agreement(table: PlainTable, scores: Sequence[str] | None = None) -> ScoreAgreement:
     r"""Spearman's and Pearson's correlation of each pair of scores over models.
 

@@ -4,7 +4,7 @@ A table is a mapping of columns, a list of records, or a data frame (anything wi
 gives a column by its name). Cells without a number are ``None``, NaN, or missing from a record.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.registry import nearest
 from unknot.core.text import shown
+from unknot.core.typed import typed
 
 
 @runtime_checkable
@@ -42,13 +43,18 @@ def columns(table: PlainTable) -> dict[str, list[Any]]:
         >>> columns([{"mig": 0.1, "seed": 0}, {"mig": 0.2}])
         {'mig': [0.1, 0.2], 'seed': [0, None]}
     """
+    wrong = f"A table is columns by name, rows or a data frame; got {shown(table)}."
     if isinstance(table, Mapping):
+        if not all(isinstance(c, Iterable) and not isinstance(c, str) for c in table.values()):
+            raise ConfigError(wrong)
         lists = {name: list(column) for name, column in table.items()}
     elif isinstance(table, Sequence):
+        if not all(isinstance(record, Mapping) for record in table):
+            raise ConfigError(wrong)
         names = dict.fromkeys(name for record in table for name in record)
         lists = {name: [record.get(name) for record in table] for name in names}
     elif not isinstance(table, Frame):
-        raise ConfigError(f"A table is columns by name, rows or a data frame; got {shown(table)}.")
+        raise ConfigError(wrong)
     else:
         lists = {str(name): list(table[name]) for name in table.columns}
     sizes = {name: len(column) for name, column in lists.items()}
@@ -102,6 +108,7 @@ def numeric(table: Mapping[str, list[Any]]) -> list[str]:
     ]
 
 
+@typed("by")
 def split_table(table: PlainTable, by: str) -> dict[Any, dict[str, list[Any]]]:
     """One table for each value of a column, in order of appearance; ``None`` for cells without.
 

@@ -30,6 +30,7 @@ from unknot.analysis.lines import Line, setting_lines
 from unknot.analysis.plain_table import PlainTable, column, keep, numbers, split_table
 from unknot.analysis.statistics import DRAWS, Summary, VarianceShares, variance_shares
 from unknot.core.errors import ConfigError, DataError
+from unknot.core.typed import typed
 
 Means = tuple[Float[np.ndarray, "c s"], Float[np.ndarray, "draws c s"]]
 """Means of configurations by score, and those of resampled seeds."""
@@ -67,6 +68,7 @@ class Results:
         (3, 0.2, 0.1, '1 diverged')
     """
 
+    @typed("scores", "settings", "level", "draws", "seed")
     def __init__(
         self,
         table: PlainTable,
@@ -148,6 +150,7 @@ class Results:
         cost = [self.cost] if self.cost not in self.scores and self.has(self.cost) else []
         return [*self.scores, *cost]
 
+    @typed()
     def choose(self, scores: Sequence[str] | None) -> list[str]:
         """The columns asked for, or all scores.
 
@@ -160,18 +163,22 @@ class Results:
             column(self.table, name)
         return list(scores)
 
+    @typed()
     def sign(self, score: str) -> float:
         """-1 where lower is better, else 1."""
         return -1.0 if score in self.lower else 1.0
 
+    @typed()
     def bounds(self, score: str) -> Bounds:
         """The smallest and the largest value that a score can have; None where there is no such."""
         return self._bounds.get(score, NO_BOUNDS)
 
+    @typed()
     def has(self, score: str) -> bool:
         """Whether some run that finished has the score."""
         return any(c.has(score) for c in self.configurations)
 
+    @typed()
     def varies(self, score: str) -> bool:
         """Whether two runs have different numbers of it."""
         values = numbers(self.table, score)
@@ -209,15 +216,18 @@ class Results:
             str(name): self._part(table) for name, table in split_table(self.table, "data").items()
         }
 
+    @typed()
     def only(self, name: str, values: Iterable[Any]) -> "Results":
         """The results of the runs with certain values of a setting."""
         choices = set(values)
-        return self.where([value in choices for value in self.table[name]])
+        return self.where([value in choices for value in column(self.table, name)])
 
+    @typed()
     def where(self, rows: Sequence[bool]) -> "Results":
         """The results of the runs that are marked."""
         return self._part(keep(self.table, rows))
 
+    @typed()
     def without(self, name: str) -> "Results":
         """The results as if a setting had never been there."""
         table = {n: values for n, values in self.table.items() if n != name}
@@ -244,6 +254,7 @@ class Results:
 
     # Each score by itself
 
+    @typed()
     def summaries(self, scores: Sequence[str] | None = None) -> list[Summary]:
         """Each score of each configuration: counts, mean, median, spread and intervals.
 
@@ -269,6 +280,7 @@ class Results:
         place = next(i for i, other in enumerate(self.configurations) if other is configuration)
         return {score: self._summaries[score][place] for score in scores}
 
+    @typed()
     def means(self, scores: Sequence[str]) -> Means:
         """Means by configuration and score, and those of resampled seeds; NaN where none has it.
 
@@ -276,6 +288,8 @@ class Results:
             ConfigError: There are several datasets.
         """
         self._check_one_dataset()
+        if not scores:
+            raise ConfigError("scores are one or more names; got none.")
         missing = [name for name in dict.fromkeys(scores) if name not in self._means]
         if missing:
             means, draws = statistics.resampled_means(
@@ -334,6 +348,7 @@ class Results:
             [self.bounds(score) for score in scores],
         )  # fmt: skip
 
+    @typed()
     def front(self, score: str, cost: str | None = None) -> fronts.Front:
         """The configurations that no other beats in a score without a higher cost.
 
@@ -353,6 +368,7 @@ class Results:
 
     # How scores hang together, and where differences come from
 
+    @typed()
     def agreement(self, scores: Sequence[str] | None = None) -> ScoreAgreement:
         """Spearman's and Pearson's correlation of each pair of scores, of runs without divergence.
 
@@ -366,6 +382,7 @@ class Results:
         pairs = agreement(table, self.choose(scores))
         return replace(pairs, remarks=(*remarks, *pairs.remarks))
 
+    @typed()
     def variance_shares(self, scores: Sequence[str] | None = None) -> list[VarianceShares]:
         """How much of each score's variance is due to objective, swept value and seed.
 
@@ -404,16 +421,19 @@ class Results:
 
     # How many seeds it takes
 
+    @typed()
     def contrasts(self, score: str) -> list[tuple[Configuration, Configuration]]:
         """Pairs of configurations that people ask about, the better first."""
         return seeds.contrasts(self.configurations, score, self.sign(score))
 
+    @typed()
     def seed_pairs(
         self, score: str, *, first: int | None = None, draws: int = seeds.PAIR_DRAWS
     ) -> list[dict[str, Any]]:
         """How likely n seeds show the order, for each two of the first configurations."""
         return seeds.every_pair(self.configurations[:first], score, self.sign(score), draws=draws)
 
+    @typed()
     def seeds_needed(
         self,
         first: Mapping[str, Any],

@@ -13,10 +13,14 @@ from unknot.analysis.configurations import Configuration
 from unknot.analysis.intervals import FEW, SPARSE
 from unknot.analysis.statistics import bootstrap_indices, tails
 from unknot.core.errors import ConfigError, DataError
+from unknot.core.text import shown
+from unknot.core.typed import typed
 
 SEED_COUNTS = (1, 3, 5, 10)
 """Numbers of seeds that tables of pairs have."""
 PAIR_DRAWS = 2_000
+MOST_MEANS = 100_000_000
+"""Of resampled seeds that are held at once."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -40,6 +44,7 @@ class SeedCount:
         return "; ".join([text, *self.remarks])
 
 
+@typed("level", "most", "draws", "seed")
 def seeds_needed(
     first: ArrayLike,
     second: ArrayLike,
@@ -73,6 +78,10 @@ def seeds_needed(
     """
     if not 0.5 < level < 1:
         raise ConfigError(f"level is a probability between 0.5 and 1, such as 0.95; got {level}.")
+    if most * draws > MOST_MEANS:
+        raise ConfigError(
+            f"most times draws is at most {MOST_MEANS:,}; got {shown(most)} and {shown(draws)}."
+        )
     if min(most, draws) < 1:
         raise ConfigError(f"most and draws are at least 1; got {most} and {draws}.")
     a, b = _scores(first, "first"), _scores(second, "second")
@@ -100,7 +109,12 @@ def seeds_needed(
 
 
 def _scores(values: ArrayLike, name: str) -> Float[np.ndarray, " n"]:
-    scores = np.asarray(values, dtype=np.float64).ravel()
+    try:
+        scores = np.asarray(values, dtype=np.float64).ravel()
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{name} must be scores, one for each seed; got {shown(values)}."
+        ) from error
     if len(scores) < 2 or not np.isfinite(scores).all():
         raise DataError(
             f"The {name} configuration needs finite scores of at least two seeds; "

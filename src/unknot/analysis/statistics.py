@@ -10,8 +10,9 @@ from jaxtyping import Float, Int
 from unknot.analysis.configurations import Configuration
 from unknot.analysis.intervals import NAN, NO_BOUNDS, Bounds, mean_interval, median_interval
 from unknot.analysis.plain_table import PlainTable, columns, labels, numbers
-from unknot.core.errors import DataError
+from unknot.core.errors import ConfigError, DataError
 from unknot.core.philox import WORD, philox, stream_number
+from unknot.core.typed import typed
 
 DRAWS = 2_000
 NUMBERS = (
@@ -186,6 +187,7 @@ class VarianceShares:
         return "; ".join([f"{self.score}: {parts}", *self.remarks])
 
 
+@typed("score", "by", "rest")
 def variance_shares(
     table: PlainTable,
     score: str,
@@ -224,6 +226,8 @@ def variance_shares(
     plain = columns(table)
     values = numbers(plain, score)
     there = ~np.isnan(values)
+    if not by:
+        raise ConfigError("by names one column or more; got none.")
     settings = list(zip(*(labels(plain, name) for name in by), strict=True))
     settings = [setting for setting, scored in zip(settings, there, strict=True) if scored]
     values = values[there]

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from inspect import signature
 from itertools import islice
 from operator import index
-from typing import Any
+from typing import Any, SupportsIndex
 
 import torch
 
@@ -179,7 +179,7 @@ def seed_list(seeds: Any) -> int | list[int]:
     )
     if isinstance(seeds, bool | str | bytes | Mapping):
         raise ConfigError(wrong)
-    if getattr(seeds, "ndim", 0) == 0 and hasattr(seeds, "__index__"):
+    if getattr(seeds, "ndim", 0) == 0 and isinstance(seeds, SupportsIndex):
         return index(seeds)
     try:
         listed = [index(seed) for seed in islice(seeds, MOST_SEEDS + 1)]

@@ -6,6 +6,7 @@ from typing import Any
 from unknot.api.objects import choice_table, is_dataset_settings
 from unknot.api.progress import reading_bar
 from unknot.core.dataset import FactorDataset
+from unknot.core.typed import typed
 from unknot.runs.own_data import as_dataset
 
 
@@ -25,6 +26,7 @@ class Dataset(FactorDataset):
         return notebook.dataset_html(self)
 
 
+@typed("progress")
 def dataset(source: Any, *, progress: bool = True, **settings: Any) -> Dataset:
     """A dataset by name, or of your own images.
 

@@ -13,12 +13,14 @@ from unknot.api.run import Run
 from unknot.api.study import Study
 from unknot.core.border import as_path
 from unknot.core.errors import ConfigError
+from unknot.core.typed import typed
 from unknot.runs import verbs
 from unknot.runs.folder import RunFolder
 from unknot.runs.training import Watcher
 from unknot.studies.archive import reading
 
 
+@typed("progress")
 def resume(
     path: str | Path,
     *,

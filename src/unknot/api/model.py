@@ -1,12 +1,13 @@
 """Model: an objective of unknot in a training loop of one's own."""
 
 from functools import partial
+from typing import Literal
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from unknot.api.own_net import call_module, is_bounded, question_logits
+from unknot.api.own_net import call_module, is_bounded, question_logits, taking
 from unknot.core.border import check_type, check_whole
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.hyper import at, endless
@@ -29,6 +30,7 @@ from unknot.core.objective import (
 from unknot.core.optim import Adam, Optimizer
 from unknot.core.posterior import Posterior
 from unknot.core.text import number, shown
+from unknot.core.typed import check_hint, typed
 from unknot.engine.population import carried, loss_of, recode
 from unknot.engine.updates import move_weights, torch_optimizer
 from unknot.losses.likelihood import activate, likelihood_of
@@ -133,6 +135,7 @@ class Model(nn.Module):
         self._built = self._labelled = False
         self._latents = 0
 
+    @typed()
     def build(self, x: Tensor, factors: Tensor | None = None) -> "Model":
         """Make what depends on the shape of images and codes: the critic, and extra state.
 
@@ -270,11 +273,17 @@ class Model(nn.Module):
         Args:
             part: ``net`` or ``critic``.
         """
+        check_hint("part", part, Literal["net", "critic"])
         named = dict(self.named_parameters())
         return {n: w for n, w in named.items() if loss_of(n) == part}
 
     def posterior(self, x: Tensor) -> Posterior:
         """What the encoder says of images."""
+        check_type("Images", x, Tensor)
+        with taking("encoder", x):
+            return self._posterior(x)
+
+    def _posterior(self, x: Tensor) -> Posterior:
         mean, logvar = split_encoding(self.encoder(x))
         return Posterior(mean, logvar)
 
@@ -288,14 +297,17 @@ class Model(nn.Module):
     @torch.no_grad()
     def decode(self, z: Tensor) -> Tensor:
         """Images of codes: probabilities, or means; of counts, log1p of their expected shares."""
-        return activate(likelihood_of(self.objective), self.decoder(z))
+        check_type("z", z, Tensor)
+        with taking("decoder", z):
+            decoded = self.decoder(z)
+        return activate(likelihood_of(self.objective), decoded)
 
     def net(self) -> Net:
         """The modules as an objective sees them."""
         extra = {**dict(self.extra.items()), **self.carried}
         critic = no_critic if self.critic is None else self.critic
         features = partial(decoder_features, self.decoder)
-        return Net(self.posterior, self.decoder, critic, extra, features)
+        return Net(self._posterior, self.decoder, critic, extra, features)
 
     def _batch(self, x: Tensor, views: tuple[Tensor, ...]) -> Tensor:
         """All images of the samples, view after view."""
@@ -338,6 +350,7 @@ class Model(nn.Module):
 
     def optim_of(self, part: str) -> Optimizer:
         """Settings of the optimiser of the ``net`` or the ``critic``."""
+        check_hint("part", part, Literal["net", "critic"])
         if part == "critic" and isinstance(self.objective, Adversarial):
             return self.objective.critic_optim
         return self.optim

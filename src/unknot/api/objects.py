@@ -38,6 +38,8 @@ def choice_table(
     if isinstance(thing, str | Path):
         return {"name": str(thing), **{name: plain_value(v) for name, v in settings.items()}}
     if isinstance(thing, Mapping):
+        if "name" not in thing:
+            raise ConfigError(f"{word} as a table needs a name; got {shown(thing)}.")
         return {**thing, **settings}
     if isinstance(thing, type):
         raise ConfigError(f"{word} is a class; make an instance of it: {thing.__name__}(...).")

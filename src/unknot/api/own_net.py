@@ -2,7 +2,8 @@
 
 import inspect
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -139,10 +140,25 @@ def call_module(word: str, module: nn.Module, x: Tensor) -> Any:
     """
     mode = module.training
     try:
-        with seeded(0, "modules", 0):
+        with taking(word, x), seeded(0, "modules", 0):
             return module.eval()(x)
+    finally:
+        module.train(mode)
+
+
+@contextmanager
+def taking(word: str, x: Tensor) -> Iterator[None]:
+    """Say in a line that a module does not take what it is given.
+
+    Args:
+        word: ``encoder`` or ``decoder``, for the message.
+        x: Images or codes.
+
+    Raises:
+        ShapeError: It does not take them.
+    """
+    try:
+        yield
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ShapeError(f"The {word} does not take {tuple(x.shape)}: {reason}.") from error
-    finally:
-        module.train(mode)

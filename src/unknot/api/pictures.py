@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from unknot.core.border import check_type, check_whole
 from unknot.core.errors import ConfigError
+from unknot.core.typed import typed
 from unknot.runs import run
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ MOST_SAMPLES = 10_000
 class Pictures(run.Run):
     """Pictures of models: in a notebook they show themselves, and ``.save(path)`` writes them."""
 
+    @typed("steps", "order")
     def traverse(
         self,
         member: int = 0,

@@ -16,12 +16,14 @@ from unknot.api.objects import ROOMS, choice_table, is_dataset_settings, optim_c
 from unknot.api.own_net import holds_modules, question_logits, question_start, try_modules
 from unknot.api.study import Study
 from unknot.core import dotted
-from unknot.core.border import as_path, check_name, check_type
+from unknot.core.border import as_path, check_name, check_type, check_value, check_whole
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.optim import Optimizer
 from unknot.core.text import shown
+from unknot.core.typed import check_hint
 from unknot.runs import config, words
+from unknot.runs.config import MOST_SEEDS
 from unknot.runs.metric_names import metric_text
 from unknot.runs.own_data import as_dataset, hold_images
 from unknot.runs.spec import plain_value
@@ -71,9 +73,11 @@ def study(
         4
     """
     check_type("name", name, str)
+    check_type("protocol", protocol, str, type(None))
     listed = seed_list(seeds)
-    listed = [*range(listed)] if isinstance(listed, int) else listed
-    axes = dict(_axes(grid or {}))
+    if isinstance(listed, int):
+        listed = [*range(check_whole("seeds", listed, 1, MOST_SEEDS))]
+    axes = dict(_axes({} if grid is None else grid))
     first, *_ = axes.get("data") or [data]
     values = _Values(first)
     base: dict[str, Any] = {"data": values.plain("data", data)}
@@ -97,6 +101,7 @@ def study(
             path = key if words.is_whole(key) else words.complete(base | block, key)
             dotted.put(block, _own(base, path), [values.plain(path, value) for value in points])
         blocks.append(block)
+    check_hint("metrics", metrics, str | Iterable)
     names = re.split(r"\s*,\s*", metrics) if isinstance(metrics, str) else [*metrics]
     names = [metric_text(metric) for metric in names]
     protocols = {metric.partition("@")[2] for metric in names}
@@ -145,7 +150,10 @@ class _Values:
             return value if isinstance(value, Mapping) else optim_choice(value)
         if path in ROOMS:
             return choice_table(ROOMS[path], value)
-        return plain_value(value)
+        plain = plain_value(value)
+        if getattr(plain, "ndim", None) == 0:  # a number of NumPy or PyTorch
+            plain = plain.item()
+        return check_value(plain, path)
 
     @cached_property
     def _images(self) -> FactorDataset:

@@ -41,7 +41,8 @@ def bar(
 
         def tell(now: Progress) -> None:
             move(now)
-            watch(now)
+            if watch is not None:
+                watch(now)
 
         yield tell
 

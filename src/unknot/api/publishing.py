@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from unknot.api.progress import say
 from unknot.core.border import as_path, check_type
+from unknot.core.typed import typed
 from unknot.runs import run
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Publishing(run.Run):
         models = [explorer_model(run, member) for run in runs]
         return explorer(models, images=images, form=form).write(path)
 
+    @typed("onnx", "overwrite")
     def export(
         self,
         path: str | Path,
@@ -83,6 +85,7 @@ class Publishing(run.Run):
             say(note)
         return exported.path
 
+    @typed("private", "onnx")
     def push(
         self,
         name: str,

@@ -9,6 +9,7 @@ from unknot.api.progress import bar, reading_bar, say
 from unknot.api.publishing import Publishing
 from unknot.api.scores import Scores
 from unknot.core.border import check_type, check_whole
+from unknot.core.typed import typed
 from unknot.runs import evaluate, longer, run, verbs
 from unknot.runs.folder import RunFolder
 from unknot.runs.metric_names import by_protocol, metric_names, metric_text
@@ -85,6 +86,7 @@ class Run(Pictures, Publishing):
 
         return notebook.run_html(self)
 
+    @typed()
     def resume(self, *, progress: bool = True) -> "Run":
         """Continue a run that was stopped, to its last step.
 
@@ -102,6 +104,7 @@ class Run(Pictures, Publishing):
                 trained = self
         return Run.wrap(trained, say=progress)
 
+    @typed("keep_schedule", "progress")
     def train_more(
         self,
         steps: int,
@@ -145,6 +148,7 @@ class Run(Pictures, Publishing):
                 training.run(watch=move, stop=stop.is_set)
         return Run.wrap(Run(training, self.path), say=progress)
 
+    @typed("part")
     def score(
         self,
         *metrics: Any,
@@ -170,6 +174,7 @@ class Run(Pictures, Publishing):
         """
         metrics = tuple(metric_text(metric) for metric in metrics)
         check_type("protocol", protocol, str)
+        seed = check_whole("seed", seed, 0)
         if not metrics:
             return self._score(None, part, protocol, seed, interval)
         return Scores(

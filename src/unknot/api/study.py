@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unknot.api import study_columns
+from unknot.api.arguments import device_name
 from unknot.api.own_net import give_modules
 from unknot.api.progress import bar, say
 from unknot.api.run import Run
@@ -18,6 +19,7 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, StoreError
 from unknot.core.files import check_page
 from unknot.core.text import joined
+from unknot.core.typed import typed
 from unknot.runs import words
 from unknot.runs.signals import stop_on_signal
 from unknot.runs.training import Stopped
@@ -92,6 +94,7 @@ class Study:
         """
         return plan(self._wish)
 
+    @typed("workers", "update", "skip_missing", "progress")
     def run(
         self,
         *,
@@ -118,6 +121,7 @@ class Study:
             ConfigError: The folder holds another study.
             DataError: Files of published datasets are missing.
         """
+        device = device_name(device)
         in_process = self._is_of_the_users()
         if in_process and progress:
             say(
@@ -248,6 +252,7 @@ class Study:
             return folder.paper(self.path, place)[0]
         return page.report(self.path, place, device=device)[0]
 
+    @typed()
     def archive(self, path: str | Path, *, weights: str = "half") -> Path:
         """Write the study as one zip file, which `unknot.load` reads.
 

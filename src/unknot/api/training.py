@@ -175,7 +175,9 @@ def train(
         "sampler": None if sampler is None else choice_table("samplers", sampler),
         "split": plain_value(split),
         "score_at": [*score_at] or None,
-        "track": check_names("track", track) if track or isinstance(track, str | int) else None,
+        "track": None
+        if track is None or (isinstance(track, list | tuple) and not track)
+        else check_names("track", track),
     }
     table |= {name: value for name, value in options.items() if value is not None}
     try:

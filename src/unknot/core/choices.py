@@ -44,7 +44,7 @@ def check_choices(thing: Any, *names: str) -> None:
     kind: Any = type(thing)
     for name in names or _choice_fields(kind):
         value, choices = getattr(thing, name), _choices(kind, name)
-        if value not in choices:
+        if not isinstance(value, str | int | None) or value not in choices:
             hint = nearest(str(value), [str(choice) for choice in choices])
             raise ConfigError(f"{kind.__name__}.{name} has no choice {value!r}{hint}")
 

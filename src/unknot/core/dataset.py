@@ -167,22 +167,28 @@ class FactorDataset(Dataset[Tensor]):
         Raises:
             DataError: There is no such row.
         """
-        index = as_rows(index)
-        if index.numel():
-            self._check_rows(index)
-        return self.at(index)
+        return self.at(self.rows(index))
 
     def at(self, index: Int[Tensor, "*n"]) -> Float[Tensor, "*n c h w"]:
         """The same for rows that a sampler gave: nobody looks at them, which would cost a wait."""
         return self.standardize(self.images.pixels(index))
 
-    def _check_rows(self, index: Tensor) -> None:
-        if index.is_floating_point() or index.is_complex() or index.dtype == torch.bool:
-            raise DataError(f"Rows are whole numbers; got {index.dtype}.")
-        first, last = (int(row) for row in index.aminmax())
+    def rows(self, index: Any) -> Int[Tensor, "*n"]:
+        """Row numbers as a tensor.
+
+        Raises:
+            DataError: They are no whole numbers, or there is no such row.
+        """
+        rows = _as_tensor(index)
+        if not rows.numel():
+            return rows.long()
+        if rows.is_floating_point() or rows.is_complex() or rows.dtype == torch.bool:
+            raise DataError(f"Rows are whole numbers; got {rows.dtype}.")
+        first, last = (int(row) for row in rows.aminmax())
         if first < 0 or last >= self.space.size * getattr(self.images, "variants", 1):
             row = first if first < 0 else last
             raise DataError(f"{self.name} has rows 0 to {self.space.size - 1}; got {row}.")
+        return rows
 
     def standardize(self, x: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n c h w"]:
         """Images in [0, 1] as `batch` gives them; of counts, their log1p."""
@@ -232,12 +238,7 @@ class FactorDataset(Dataset[Tensor]):
         return replace(self, images=self.images.to(device))
 
 
-def as_rows(index: Any) -> Tensor:
-    """Row numbers as a tensor.
-
-    Raises:
-        DataError: They are no numbers at all.
-    """
+def _as_tensor(index: Any) -> Tensor:
     try:
         return index if isinstance(index, Tensor) else torch.as_tensor(index)
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:

@@ -10,6 +10,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from unknot.core.errors import DataError, ShapeError
+from unknot.core.typed import check_fields
 
 Kind: TypeAlias = Literal["ordered", "cyclic", "nominal", "continuous"]
 KINDS: tuple[Kind, ...] = ("ordered", "cyclic", "nominal", "continuous")
@@ -42,6 +43,7 @@ class FactorSpace:
     is_grid: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        check_fields(self, "names", "sizes", "kinds")
         lengths = {len(self.names), len(self.sizes), len(self.kinds)}
         if len(lengths) != 1 or 0 in lengths:
             raise DataError(

@@ -111,7 +111,7 @@ class Warmup:
 
     def __post_init__(self) -> None:
         _above_zero(warmup=self.warmup, steps=self.steps)
-        if self.then not in ("constant", "linear", "cosine"):
+        if not isinstance(self.then, str) or self.then not in ("constant", "linear", "cosine"):
             raise ConfigError(
                 f"After a warm-up comes constant, linear or cosine; got then = {self.then!r}."
             )

@@ -14,7 +14,7 @@ from unknot.core.errors import ConfigError, DataError
 from unknot.core.factor_table import MISSING, FactorTable, Level
 from unknot.core.factors import KINDS, Kind
 from unknot.core.registry import nearest
-from unknot.core.text import shorten
+from unknot.core.text import shorten, shown
 
 FEW = 20
 """Fractions with more values than this are continuous."""
@@ -132,6 +132,8 @@ def _factor(
     name: str, column: Iterable[Any], kind: str | None
 ) -> tuple[Kind, tuple[Level, ...], np.ndarray]:
     """Kind, levels and level numbers of a column."""
+    if isinstance(column, str) or not isinstance(column, Iterable):
+        raise DataError(f"The label '{name}' needs a value for each row; got {shown(column)}.")
     cells = [_cell(cell, name) for cell in column]
     known = [cell for cell in cells if cell is not None]
     if not known:

@@ -6,11 +6,15 @@ a whole is shortened to ``clip_norm``, for each member by itself. A critic has a
 own, which its objective names.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
+from unknot.core.typed import check_fields
+
+SCHEDULED = ("lr", "weight_decay")
+"""Fields that may be schedules."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +137,7 @@ def optimizer_name(optim: Optimizer) -> str:
 
 def _check(optim: Any, *, shares: tuple[str, ...] = (), above_zero: tuple[str, ...] = ()) -> None:
     """The learning rate, shares in [0, 1), numbers above 0, and the limits of the gradient."""
+    check_fields(optim, *(f.name for f in fields(optim) if f.name not in SCHEDULED))
     if isinstance(optim.lr, int | float) and not optim.lr > 0:
         raise ConfigError(f"optim.lr must be above 0; got {optim.lr}.")
     at_least(optim, 0, "lr")

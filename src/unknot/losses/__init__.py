@@ -5,6 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.posterior import Posterior
+from unknot.core.typed import typed
 from unknot.losses.counts import count_loss
 from unknot.losses.likelihood import Likelihood, activate, is_of_counts, pixel_likelihood
 from unknot.losses.overlap import Overlap
@@ -73,6 +74,7 @@ def kl_normal(q: Posterior) -> Float[Tensor, "*p z"]:
     return q.kl().mean(-2)
 
 
+@typed()
 def beta_of_means(beta: float, *, pixels: int, latents: int) -> float:
     r"""The beta of sums, ours, for one of means over pixels and latents, $\beta N / D$.
 

@@ -66,7 +66,7 @@ def evaluate(
             "encoder must be a module or a function of images; got "
             f"{shown(encoder)}, of the type {type(encoder).__name__}."
         )
-    batch = check_whole("batch", batch, 1)
+    batch = check_whole("batch", batch, 1, 2**31 - 1)
     dataset = as_dataset(data, settings)
     with evaluating(encoder) as encode:
         latents, has_logvar = _probe(encode, dataset)

@@ -11,11 +11,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from unknot.core.border import as_path, check_type, check_whole
-from unknot.core.dataset import FactorDataset, as_rows
+from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache, Representation
 from unknot.core.text import shown
+from unknot.core.typed import typed
 from unknot.engine import encode
 from unknot.losses.likelihood import activate, likelihood_of
 from unknot.runs.context import part_rows
@@ -67,6 +68,7 @@ class Run:
         """Members that were lost, and the log step that showed it."""
         return self.training.diverged
 
+    @typed()
     def rows(self, part: str) -> Int[Tensor, " n"]:
         """Row numbers of a part of the run's split: ``train``, ``validation`` or ``test``.
 
@@ -118,6 +120,7 @@ class Run:
         Raises:
             ShapeError: The images are not of the dataset's shape.
         """
+        check_type("x", x, Tensor)
         if x.ndim != 4 or tuple(x.shape[1:]) != self.dataset.shape:
             raise ShapeError(
                 f"Expected images [n, {', '.join(map(str, self.dataset.shape))}]; "
@@ -169,6 +172,7 @@ class Run:
         likelihood = likelihood_of(self.spec.objective.settings)
         return self._drop(activate(likelihood, y, self.dataset.row_total))
 
+    @typed()
     def posteriors(
         self,
         index: Int[Tensor, " n"],
@@ -184,6 +188,7 @@ class Run:
             on_rows: Told how many are done.
         """
         dataset = self.dataset if dataset is None else dataset
+        index = dataset.rows(index)
         q = encode.encode(self.training.population, dataset, index, on_rows=on_rows)
         return Posterior(self._drop(q.mean), self._drop(q.logvar))
 
@@ -192,6 +197,7 @@ class Run:
 
         Raises:
             ConfigError: All rows of a grid that is too large to hold.
+            DataError: There is no such row.
         """
         if index is None:
             if len(self.dataset) > MOST_ROWS:
@@ -199,7 +205,7 @@ class Run:
                     f"The grid has {len(self.dataset):,} points; ask for the codes of some rows."
                 )
             index = torch.arange(len(self.dataset))
-        if (rows := as_rows(index)).ndim != 1:
+        if (rows := self.dataset.rows(index)).ndim != 1:
             raise ShapeError(f"Expected a list of row numbers; got {shown(index)}.")
         return self.posteriors(rows).mean
 

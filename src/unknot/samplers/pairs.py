@@ -14,6 +14,7 @@ from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError
 from unknot.core.factor_table import FactorTable, Space
 from unknot.core.noise import Count
+from unknot.core.typed import check_fields
 from unknot.samplers.parts.blocks import LEAST, PARTS, Blocks, join
 from unknot.samplers.parts.sampler import Rows, column, independent_rows
 from unknot.samplers.parts.weights import Weight, table
@@ -61,6 +62,7 @@ class Pairs:
     views: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
+        check_fields(self, "changed", "weights")
         if self.changed is not None and self.changed < 1:
             raise ConfigError(f"Pairs.changed must be 1 or more; got {self.changed}.")
         check_choices(self, "rule")

@@ -130,7 +130,7 @@ def _columns(source: Any) -> tuple[list[str], list[Sequence[Any]]]:
     if hasattr(source, "columns") and hasattr(source, "to_dict"):
         names = [*source.columns]
         return [str(name) for name in names], [[*source.iloc[:, i]] for i in range(len(names))]
-    if isinstance(source, Mapping):
+    if isinstance(source, Mapping) and all(isinstance(v, Iterable) for v in source.values()):
         return [str(name) for name in source], [[*column] for column in source.values()]
     raise DataError(
         "Labels are a CSV file, a DataFrame or a dict of columns, one value for each image; got "

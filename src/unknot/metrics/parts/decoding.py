@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core import noise
+from unknot.core.border import check_type
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
 from unknot.core.posterior import Posterior
@@ -117,6 +118,7 @@ def sample_posteriors(
         raise ConfigError(f"The likelihood {likelihood} has no variance to choose.")
     if samples < 1:
         raise ConfigError(f"Expected 1 or more posterior samples for each image; got {samples}.")
+    check_type("x", x, Tensor)
     if x.ndim != 4:
         raise ShapeError(f"Expected images [n, c, h, w]; got shape {tuple(x.shape)}.")
     if len(x) < FEWEST:

@@ -9,6 +9,7 @@ from unknot.core import registry
 from unknot.core.border import check_names
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.representation import Representation
+from unknot.core.text import shown
 from unknot.metrics.parts.facts import check_protocol, facts, protocols_for
 from unknot.metrics.parts.given import GivenCodes, GivenFactors
 from unknot.metrics.parts.inputs import Inputs
@@ -139,6 +140,8 @@ def score_table(
     for metric in metrics:
         asked = metric.facts.name if isinstance(metric, Base) else metric
         if not isinstance(asked, str):
+            if not callable(asked):
+                raise ConfigError(f"A metric is a name or a function; got {shown(asked)}.")
             score = measure_with(asked, inputs, has_factors=has_factors)
             scores[score.name] = score
             continue

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from unknot.core import registry
 from unknot.core.errors import ConfigError
+from unknot.core.typed import typed
 from unknot.metrics.parts.own_settings import check_settings
 
 S = TypeVar("S")
@@ -193,6 +194,7 @@ LOSSES = ("recon", "loss", "tc", "mmd", "adversary", "off_diagonal", "diagonal")
 """Logged parts of a loss for which lower is better; tables of runs have them next to scores."""
 
 
+@typed("name")
 def facts(name: str) -> Facts:
     """The facts of a metric, ours or another package's; defaults where it says none."""
     literals = registry.literals("metrics", name)
@@ -238,6 +240,7 @@ def property_text(group: str) -> str:
     return "; ".join(text for aspect, text in ASPECTS.items() if aspect in group.split(", "))
 
 
+@typed("column")
 def lower_is_better(column: str) -> bool:
     """Whether lower is better, by the name of a column such as ``elbo.error@paper`` or ``recon``.
 
@@ -261,6 +264,7 @@ def score_bounds(column: str) -> tuple[int | float | None, int | float | None]:
     return metric.bounds(part)
 
 
+@typed("column")
 def reading(column: str) -> str:
     """How to read a column such as ``sap@study2019``, and what the number depends on.
 
@@ -330,6 +334,7 @@ def check_protocol(name: object) -> None:
         )
 
 
+@typed("metric")
 def protocols_for(metric: str) -> Mapping[str, Any]:
     """The settings of a metric by the name of a protocol; none for an outsider's plain function."""
     protocols: Mapping[str, Any] = getattr(registry.get("metrics", metric), "protocols", {})

@@ -14,6 +14,7 @@ from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.factor_table import FactorTable, as_table
 from unknot.core.factors import KINDS, Kind
 from unknot.core.representation import Representation
+from unknot.core.text import shown
 from unknot.metrics.parts.array_rows import Array
 from unknot.metrics.parts.drawing import Codes, check_grid, table_rows, take, take_codes, take_two
 from unknot.metrics.parts.given import (
@@ -47,6 +48,8 @@ class Inputs:
         if test is None:
             factors = as_factors(factors)
         else:
+            if not isinstance(test, Sequence) or len(test) != 2:
+                raise ConfigError(f"test is a pair, (codes, factors); got {shown(test)}.")
             factors, others = as_factors_of_both(factors, test[1])
             test = as_codes(test[0]), others
         if isinstance(codes, Representation) and isinstance(codes.space, FactorTable):
@@ -155,11 +158,18 @@ def _images_at(images: Callable[[Tensor], Tensor], index: Tensor, rows: Tensor) 
     return images(index[rows])
 
 
+def _ask(images: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+    """What a function of rows gives."""
+    check_type("What images gives", pictures := images(rows), Tensor)
+    return pictures
+
+
 def _pictures(
     images: Array | Callable[[Tensor], Tensor], codes: Codes
 ) -> Callable[[Tensor], Tensor]:
     if callable(images):
-        return images
+        return partial(_ask, images)
+    check_type("images", images, np.ndarray, Tensor)
     rows = codes.space.size if isinstance(codes, Representation) else len(codes)
     if len(images) != rows:
         raise ShapeError(f"Expected {rows} images, one per row; got {len(images)}.")

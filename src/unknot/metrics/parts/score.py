@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import unknot
 from unknot.core import registry
+from unknot.core.border import check_whole
 from unknot.core.errors import ConfigError
 
 
@@ -67,6 +68,7 @@ class Score(float):
             >>> Score("mig", {"mig": 0.312}, {}, record, interval=(0.297, 0.33)).cite()
             'mig 0.31 [0.30, 0.33], unknot 0.1.0, protocol study2019 v1, 10,000 rows'
         """
+        digits = check_whole("digits", digits, 0, 17)
         value = f"{self.name} {self:.{digits}f}"
         if self.interval:
             value += " [{:.{d}f}, {:.{d}f}]".format(*self.interval, d=digits)

@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 from jaxtyping import Float
 from torch import Tensor
 
+from unknot.core.border import check_type
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
 from unknot.metrics.parts.array_rows import QUANTILE_BINS, Array
@@ -229,6 +230,7 @@ class ModelsMetric(Base[S]):
     ) -> Score:
         """Score models by their codes of the same points."""
         name, choice = self.facts.name, self.pick(protocol)
+        check_type("models", models, Sequence)
         if len(models) < 2:
             raise ConfigError(f"{name} compares at least two models; got {len(models)}.")
         samples = row_settings(name, choice.settings).samples
